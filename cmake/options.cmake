@@ -1,0 +1,42 @@
+# How the whole tree is compiled: language, output folders, sanitizers, the model build.
+
+option(BRAID_SHARED "Build braid as a shared library: one runtime per process" ON)
+option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
+option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
+set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+find_program(BRAID_CCACHE ccache)
+if(BRAID_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BRAID_CCACHE})
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  find_program(BRAID_LLD NAMES ld.lld-22 ld.lld-19 ld.lld)
+  if(BRAID_LLD)
+    add_link_options(--ld-path=${BRAID_LLD})
+  endif()
+endif()
+
+if(BRAID_SANITIZE)
+  add_compile_options(-fsanitize=${BRAID_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${BRAID_SANITIZE})
+endif()
+
+add_compile_definitions(
+  $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
+  $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
+  $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
+
+find_package(Threads REQUIRED)

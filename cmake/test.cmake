@@ -1,0 +1,27 @@
+# braid_tests(folder [LINKS library …])
+#
+# Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one program and one CTest entry
+# <folder>/<file>, labelled by its suffix. A program without a single test case fails (tests/support/main.cpp).
+function(braid_tests folder)
+  cmake_parse_arguments(TESTS "" "" "LINKS" ${ARGN})
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
+  string(REPLACE "/" "_" prefix ${folder})
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM stem)
+    string(REGEX MATCH "_(test|model|stress)$" kind ${stem})
+    if(NOT kind)
+      message(FATAL_ERROR "${file}: a test file ends in _test, _model or _stress")
+    endif()
+    if(kind STREQUAL "_model" AND NOT BRAID_MODEL)
+      continue()
+    endif()
+    set(target test_${prefix}_${stem})
+    add_executable(${target} ${file})
+    target_link_libraries(${target} PRIVATE ${TESTS_LINKS} braid_test_support braid_warnings)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder}
+                                               OUTPUT_NAME ${stem})
+    add_test(NAME ${folder}/${stem} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(SUBSTRING ${kind} 1 -1 label)
+    set_tests_properties(${folder}/${stem} PROPERTIES LABELS ${label} TIMEOUT 300)
+  endforeach()
+endfunction()

@@ -1,0 +1,11 @@
+# Warnings are errors for everything that is ours; libraries from elsewhere are SYSTEM headers.
+
+add_library(braid_warnings INTERFACE)
+target_compile_options(braid_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these for correct code once coroutines and std::expected are inlined.
+  target_compile_options(braid_warnings INTERFACE
+    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-dangling-pointer)
+endif()

@@ -1,0 +1,102 @@
+// braid/base/arena.hpp: memory that is handed out piece by piece and freed at once.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+namespace braid {
+
+/// A bump allocator: an allocation moves a pointer, nothing is freed before the arena is reset or destroyed, and no
+/// destructor of what lies in it is ever called. Also a std::pmr::memory_resource, so that standard containers can
+/// live in it.
+/// Threads: one at a time. Cost: about 2 ns an allocation; a chunk from operator new now and then.
+class BRAID_API arena final : public std::pmr::memory_resource {
+ public:
+  /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB.
+  explicit arena(std::size_t first_chunk = 4096) noexcept : next_chunk_(first_chunk) {}
+  arena(arena&& other) noexcept;
+  auto operator=(arena&&) -> arena& = delete;
+  ~arena() override { reset(); }
+
+  /// Bytes without a value, aligned to `alignment`.
+  [[nodiscard]] auto bytes(std::size_t size, std::size_t alignment) -> void* {
+    void* place = cursor_;
+    std::size_t space = static_cast<std::size_t>(limit_ - cursor_);
+    if (std::align(alignment, size, place, space) == nullptr) return grow(size, alignment);
+    cursor_ = static_cast<std::byte*>(place) + size;
+    return place;
+  }
+
+  /// `count` elements without a value.
+  template <typename T>
+    requires std::is_trivially_destructible_v<T>
+  [[nodiscard]] auto uninitialized(std::size_t count) -> std::span<T> {
+    return {static_cast<T*>(bytes(count * sizeof(T), alignof(T))), count};
+  }
+
+  /// `count` copies of `value`.
+  template <typename T>
+    requires std::is_trivially_destructible_v<T>
+  [[nodiscard]] auto filled(std::size_t count, const T& value) -> std::span<T> {
+    const std::span<T> out = uninitialized<T>(count);
+    std::uninitialized_fill_n(out.data(), count, value);
+    return out;
+  }
+
+  /// A copy of `source`.
+  template <typename T>
+    requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] auto copied(std::span<const T> source) -> std::span<T> {
+    const std::span<T> out = uninitialized<T>(source.size());
+    std::uninitialized_copy_n(source.data(), source.size(), out.data());
+    return out;
+  }
+
+  /// A copy of `text`.
+  [[nodiscard]] auto copied(std::string_view text) -> std::string_view {
+    const std::span<char> out = copied(std::span<const char>(text.data(), text.size()));
+    return {out.data(), out.size()};
+  }
+
+  /// One object, made from `args`.
+  template <typename T, typename... Args>
+    requires std::is_trivially_destructible_v<T>
+  [[nodiscard]] auto make(Args&&... args) -> T* {
+    return std::construct_at(static_cast<T*>(bytes(sizeof(T), alignof(T))), static_cast<Args&&>(args)...);
+  }
+
+  /// Frees everything at once.
+  void reset() noexcept;
+
+  /// Bytes taken from operator new and not given back.
+  [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
+
+ private:
+  struct chunk {
+    chunk* next;
+    std::size_t size;
+  };
+
+  auto grow(std::size_t size, std::size_t alignment) -> void*;
+
+  auto do_allocate(std::size_t size, std::size_t alignment) -> void* override { return bytes(size, alignment); }
+  void do_deallocate(void* /*place*/, std::size_t /*size*/, std::size_t /*alignment*/) override {}
+  [[nodiscard]] auto do_is_equal(const memory_resource& other) const noexcept -> bool override {
+    return this == &other;
+  }
+
+  std::byte* cursor_ = nullptr;
+  std::byte* limit_ = nullptr;
+  chunk* chunks_ = nullptr;
+  std::size_t next_chunk_;
+  std::size_t reserved_ = 0;
+};
+
+}  // namespace braid

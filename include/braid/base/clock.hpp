@@ -1,0 +1,40 @@
+// braid/base/clock.hpp: the clock that timers and deadlines are measured on, and one that tests turn by hand.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <chrono>
+
+namespace braid {
+
+using namespace std::chrono_literals;
+
+using duration = std::chrono::nanoseconds;
+using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
+
+/// Where a loop or timer service reads the time. The default is the monotonic clock of the system.
+/// Threads: `now` may be called from any.
+class BRAID_API clock_source {
+ public:
+  clock_source() = default;
+  clock_source(const clock_source&) = delete;
+  auto operator=(const clock_source&) -> clock_source& = delete;
+  virtual ~clock_source();
+
+  [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
+};
+
+/// The monotonic clock of the system. Cost: about 25 ns.
+BRAID_API auto steady_time() noexcept -> const clock_source&;
+
+/// A clock that stands still until somebody turns it. For tests. Threads: one.
+class BRAID_API manual_clock final : public clock_source {
+ public:
+  [[nodiscard]] auto now() const noexcept -> time_point override { return now_; }
+  void advance(duration by) noexcept { now_ += by; }
+
+ private:
+  time_point now_{duration{1'000'000'000}};
+};
+
+}  // namespace braid

@@ -1,0 +1,41 @@
+// braid/base/error.hpp: the errors that braid itself reports, as std::error_code, and result<T> that carries them.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <expected>
+#include <system_error>
+
+namespace braid {
+
+/// What the world may refuse; the operating system's own refusals keep their own codes.
+enum class errc {
+  stopped = 1,        ///< a stop was requested before the work was done
+  deadline_exceeded,  ///< the deadline passed before the work was done
+  closed,             ///< the executor, loop or channel takes nothing more
+  dropped,            ///< accepted work was discarded by a shutdown before it ran
+  cycle,              ///< the edges of a graph form a circle
+  would_deadlock,     ///< the caller would wait for itself
+  invalid_argument,   ///< a value outside of what the call allows
+};
+
+/// The category of `errc`; its messages are sentences.
+BRAID_API auto braid_category() noexcept -> const std::error_category&;
+
+/// Lets an `errc` stand wherever a std::error_code is wanted.
+BRAID_API auto make_error_code(errc code) noexcept -> std::error_code;
+
+/// A value, or why there is none.
+template <typename T>
+using result = std::expected<T, std::error_code>;
+
+/// The failing side of a result: `return fail(errc::closed);`.
+inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
+
+/// The last error of a system call, from errno.
+BRAID_API auto last_system_error() noexcept -> std::error_code;
+
+}  // namespace braid
+
+template <>
+struct std::is_error_code_enum<braid::errc> : std::true_type {};

@@ -1,0 +1,45 @@
+// braid/base/intrusive_queue.hpp: a first-in first-out queue of elements that carry their own `next` pointer.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace braid {
+
+/// A queue of elements with a member `T* next`, which belongs to the queue while they are in it.
+/// Threads: one at a time. Cost: two stores to push, one load and one store to pop.
+template <typename T>
+class intrusive_queue {
+ public:
+  intrusive_queue() = default;
+  intrusive_queue(intrusive_queue&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  auto operator=(intrusive_queue&&) -> intrusive_queue& = delete;
+
+  [[nodiscard]] auto empty() const noexcept -> bool { return first_ == nullptr; }
+
+  void push(T& element) noexcept {
+    element.next = nullptr;
+    if (first_ == nullptr) first_ = &element;
+    else last_->next = &element;
+    last_ = &element;
+  }
+
+  /// Adds a chain that is linked by `next` and ends with null, in its order.
+  void push_chain(T* first) noexcept {
+    while (first != nullptr) push(*std::exchange(first, first->next));
+  }
+
+  /// The oldest element, taken out. Null when the queue is empty.
+  [[nodiscard]] auto pop() noexcept -> T* {
+    T* taken = first_;
+    if (taken != nullptr) first_ = taken->next;
+    return taken;
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;  // means something only while first_ is not null
+};
+
+}  // namespace braid

@@ -1,0 +1,87 @@
+// braid/base/timer_wheel.hpp: pending timers in a hierarchical wheel: O(1) to arm and disarm, never early.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace braid {
+
+/// One pending call at a point in time. It lies inside of whatever waits; it must be disarmed or have fired before it
+/// is destroyed.
+class timer : public list_hook {
+ public:
+  using fire_fn = void (*)(timer&) noexcept;
+
+  explicit timer(fire_fn fire) noexcept : fire_(fire) {}
+
+  [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
+
+  /// Calls the function that the timer was made with.
+  void fire() noexcept { fire_(*this); }
+
+ private:
+  friend class timer_wheel;
+  static constexpr std::uint16_t no_slot = 0xffff;
+
+  fire_fn fire_;
+  std::uint64_t tick_ = 0;
+  std::uint16_t slot_ = no_slot;
+};
+
+/// Pending timers, by the tick of about 16 µs in which they are due. A deadline is rounded up to its tick and a point
+/// in time down to its own, so that nothing fires early; it fires at most one tick late.
+/// Threads: one at a time. Cost: O(1) for each call; a timer moves down at most once a level on its way to firing.
+/// Source: Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987.
+class BRAID_API timer_wheel {
+ public:
+  static constexpr unsigned tick_bits = 14;  ///< a tick is 2^14 ns
+
+  explicit timer_wheel(time_point now) noexcept : elapsed_(tick_before(now)) {}
+
+  /// Makes `item` due at `when`; one that is armed already is moved. A time in the past is due at once.
+  void arm(timer& item, time_point when) noexcept;
+
+  /// Takes `item` out, also when it is due and has not fired yet. One that is not armed is left alone.
+  void disarm(timer& item) noexcept;
+
+  /// Moves the wheel to `now`, and every timer that is due to the end of `due`, in the order of their ticks. A timer
+  /// in `due` still counts as armed and may be disarmed.
+  void advance(time_point now, intrusive_list<timer>& due) noexcept;
+
+  /// No timer is due before this time; nothing where no timer is pending. It may lie before the first deadline.
+  [[nodiscard]] auto next_event() const noexcept -> std::optional<time_point>;
+
+  [[nodiscard]] auto empty() const noexcept -> bool { return used_levels_ == 0 && overdue_.empty(); }
+
+ private:
+  static constexpr unsigned level_bits = 6;
+  static constexpr unsigned slots_per_level = 1U << level_bits;
+  static constexpr unsigned levels = 9;  // 2^(14 + 6·9) ns: every time_point has a slot
+
+  struct position {
+    std::uint64_t tick;
+    unsigned level;
+    unsigned slot;
+  };
+
+  static auto tick_before(time_point when) noexcept -> std::uint64_t;
+  static auto tick_after(time_point when) noexcept -> std::uint64_t;
+
+  void insert(timer& item) noexcept;
+  [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
+  void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
+
+  std::uint64_t elapsed_;                            // every timer of a tick up to this one has been handed out
+  std::uint32_t used_levels_ = 0;                    // bit per level that has a timer
+  std::array<std::uint64_t, levels> used_slots_{};   // bit per slot that has a timer
+  std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> slots_;
+  intrusive_list<timer> overdue_;                    // armed for a time that had passed
+};
+
+}  // namespace braid

@@ -1,0 +1,92 @@
+// braid/coro/detail/promise.hpp: what the promises of all of braid's coroutines share.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/resume.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+namespace braid {
+
+class scope;
+
+namespace detail {
+
+/// How control leaves a coroutine for good.
+enum class ending : std::uint8_t {
+  done,     ///< it ran to its end, with a value or an exception
+  stopped,  ///< a leaf below it was stopped; it stays suspended until its owner destroys it
+};
+
+/// Ties a coroutine to the one that awaits it. Two things travel along the tie: the scope goes down to the child when
+/// it is awaited, and the ending comes up. A coroutine that is simply awaited has no `end` function: when it is done
+/// its parent resumes, when it is stopped its parent is stopped as well. Roots, and awaits that want to see the stop,
+/// have one; it says where to go on.
+class promise_base {
+ public:
+  using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending how) noexcept;
+
+  struct final_awaiter {
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    template <std::derived_from<promise_base> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+      return transfer_to(self.promise().finish());
+    }
+    void await_resume() const noexcept {}
+  };
+
+  [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
+  [[nodiscard]] auto final_suspend() const noexcept -> final_awaiter { return {}; }
+
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
+
+  /// The tie of a child to the coroutine that awaits it.
+  void attach(promise_base& parent, std::coroutine_handle<> continuation, end_fn end = nullptr) noexcept {
+    parent_ = &parent;
+    continuation_ = continuation;
+    end_ = end;
+    scope_ = parent.scope_;
+  }
+
+  /// The tie of a root: nobody awaits it, `end` is told.
+  void attach_root(scope* in, end_fn end, void* context) noexcept {
+    scope_ = in;
+    end_ = end;
+    context_ = context;
+  }
+
+  void set_scope(scope* in) noexcept { scope_ = in; }
+
+  /// Where this coroutine belongs; null for one that is waited for by a plain thread.
+  [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
+  [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return continuation_; }
+  [[nodiscard]] auto context() const noexcept -> void* { return context_; }
+
+  /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, are
+  /// left suspended; they are destroyed by the one who does.
+  [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<> {
+    promise_base* at = this;
+    while (at->end_ == nullptr) at = at->parent_;
+    return at->end_(*at, ending::stopped);
+  }
+
+ private:
+  [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
+    return end_ == nullptr ? continuation_ : end_(*this, ending::done);
+  }
+
+  promise_base* parent_ = nullptr;
+  std::coroutine_handle<> continuation_;
+  end_fn end_ = nullptr;
+  void* context_ = nullptr;
+  scope* scope_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace braid

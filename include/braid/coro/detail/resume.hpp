@@ -1,0 +1,26 @@
+// braid/coro/detail/resume.hpp: going from one coroutine to the next without growing the stack.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <coroutine>
+
+namespace braid::detail {
+
+// clang turns a handle returned from await_suspend into a jump at every level of optimisation. g++ 12 calls instead
+// when it does not optimise, so a long run of ready awaits would overflow the stack: there the next handle is left
+// with the thread, and `resume` goes on with it once the suspension is complete.
+#if defined(__clang__)
+using transfer = std::coroutine_handle<>;
+inline auto transfer_to(std::coroutine_handle<> next) noexcept -> transfer {
+  return next ? next : std::noop_coroutine();
+}
+#else
+using transfer = void;
+BRAID_API void transfer_to(std::coroutine_handle<> next) noexcept;
+#endif
+
+/// Resumes `first` and whatever it transfers to, until something suspends for good. Null is allowed: nothing happens.
+BRAID_API void resume(std::coroutine_handle<> first) noexcept;
+
+}  // namespace braid::detail

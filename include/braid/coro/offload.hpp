@@ -1,0 +1,95 @@
+// braid/coro/offload.hpp: running a function on another executor, and coming home with its result.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <functional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+template <typename Fn>
+class offload_awaiter {
+  using value = std::invoke_result_t<Fn&>;
+
+  struct outward : job {
+    explicit outward(offload_awaiter& a) noexcept : job(&act), owner(&a) {}
+    static void act(job& self, action what) { static_cast<outward&>(self).owner->run(what); }
+    offload_awaiter* owner;
+  };
+  struct homeward : job {
+    explicit homeward(offload_awaiter& a) noexcept : job(&act), owner(&a) {}
+    static void act(job& self, action /*what*/) { resume(static_cast<homeward&>(self).owner->handle_); }
+    offload_awaiter* owner;
+  };
+
+ public:
+  offload_awaiter(executor& where, Fn fn) : where_(&where), fn_(std::move(fn)) {}
+  offload_awaiter(const offload_awaiter&) = delete;
+  auto operator=(const offload_awaiter&) -> offload_awaiter& = delete;
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    scope* in = self.promise().where();
+    BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
+    if (in->stop().requested()) return transfer_to(self.promise().stop());
+    handle_ = self;
+    home_ = &in->where();
+    if (where_->try_post(outward_)) return transfer_to({});
+    fail_with(errc::closed);
+    return transfer_to(self);
+  }
+
+  auto await_resume() -> value { return outcome_.take(); }
+
+ private:
+  void run(job::action what) noexcept {
+    try {
+      if (what == job::action::drop) fail_with(errc::dropped);
+      else if constexpr (std::is_void_v<value>) (std::invoke(fn_), outcome_.set_value());
+      else outcome_.set_value(std::invoke(fn_));
+    } catch (...) {
+      outcome_.set_exception(std::current_exception());
+    }
+    home_->post_resumption(homeward_);  // from here on the coroutine may be running
+  }
+
+  void fail_with(errc code) noexcept {
+    outcome_.set_exception(std::make_exception_ptr(std::system_error(make_error_code(code))));
+  }
+
+  executor* where_;
+  Fn fn_;
+  home* home_ = nullptr;
+  std::coroutine_handle<> handle_;
+  outcome<value> outcome_;
+  outward outward_{*this};
+  homeward homeward_{*this};
+};
+
+}  // namespace detail
+
+/// Runs `fn()` on `where` and resumes the task at home with its result. It ends before the task goes on, also when a
+/// stop comes meanwhile: a long function polls `scope::stop()`.
+/// Errors: what `fn` throws; std::system_error with errc::closed where `where` refused it, errc::dropped where it was
+/// dropped by a shutdown.
+template <std::move_constructible Fn>
+  requires std::invocable<Fn&>
+[[nodiscard]] auto offload(executor& where, Fn fn) {
+  return detail::offload_awaiter<Fn>(where, std::move(fn));
+}
+
+}  // namespace braid

@@ -1,0 +1,164 @@
+// braid/coro/scope.hpp: a bunch of tasks that end together: joined, stopped and given a deadline as one.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/stop_flag.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace braid {
+
+/// Told once when a stop reaches a scope; linked into it by whatever waits there.
+class stop_callback : public list_hook {
+ public:
+  using stop_fn = void (*)(stop_callback&) noexcept;
+  explicit stop_callback(stop_fn fn) noexcept : fn_(fn) {}
+
+  void call() noexcept { fn_(*this); }
+
+ private:
+  stop_fn fn_;
+};
+
+/// Tasks that cannot outlive the object. The first that fails stops the rest; the others' errors are counted. A scope
+/// made inside another one is stopped with it and has the earlier of both deadlines.
+/// Inside of a coroutine prefer `with_scope`: whoever owns a scope directly may await nothing but its `join` while
+/// tasks run in it.
+/// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
+class BRAID_API scope : private job, private stop_callback {
+ public:
+  /// A scope without a parent: the root of a home that is being made.
+  explicit scope(home& where) noexcept;
+  explicit scope(scope& parent) noexcept : scope(parent, time_point::max()) {}
+  scope(scope& parent, time_point deadline) noexcept;
+  /// Requires that every task has ended.
+  ~scope();
+
+  /// Runs `child` until it suspends for the first time; from then on it lives in this scope. In a scope that is
+  /// stopped already it does not start.
+  void spawn(task<void> child);
+
+  /// Waits until no task is left. Errors: rethrows the first task's exception. Not cut short by a stop, because the
+  /// tasks end by it themselves.
+  [[nodiscard]] auto join() noexcept;
+
+  /// Stops every task at its next leaf. Repeated calls change nothing. Threads: any, while the scope is known to live.
+  void request_stop(errc reason = errc::stopped) noexcept;
+
+  /// What long computations poll.
+  [[nodiscard]] auto stop() const noexcept -> const stop_flag& { return stop_; }
+
+  /// The time at which this scope is stopped by itself; time_point::max() for never.
+  [[nodiscard]] auto deadline() const noexcept -> time_point { return deadline_; }
+  [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
+  [[nodiscard]] auto tasks() const noexcept -> std::size_t { return tasks_; }
+  /// How many tasks failed after the first one did.
+  [[nodiscard]] auto further_errors() const noexcept -> std::size_t { return further_errors_; }
+
+  /// Calls `callback` when a stop comes. Requires that none has come.
+  void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
+
+  /// Calls `fn(context)` on the home once no task is left, at once if there is none; it may destroy the scope. What it
+  /// returns is resumed. One caller at a time.
+  using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
+  void when_idle(idle_fn fn, void* context) noexcept;
+
+  /// The first task's exception, given once.
+  [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
+
+ private:
+  class join_awaiter;
+  enum class remote_stop : std::uint8_t { none, posted, arrived };
+
+  static auto task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<>;
+  static void stop_posted(job& self, action what);
+  static void parent_stopped(stop_callback& self) noexcept;
+  static void deadline_passed(timer& self) noexcept;
+
+  void stop_here(errc reason) noexcept;
+  auto idle_continuation() noexcept -> std::coroutine_handle<>;
+
+  struct deadline_timer : timer {
+    explicit deadline_timer(scope& s) noexcept : timer(&deadline_passed), owner(&s) {}
+    scope* owner;
+  };
+
+  home* home_;
+  time_point deadline_ = time_point::max();
+  deadline_timer timer_{*this};
+  intrusive_list<stop_callback> callbacks_;
+  std::size_t tasks_ = 0;
+  std::size_t further_errors_ = 0;
+  std::exception_ptr error_;
+  idle_fn idle_ = nullptr;
+  void* idle_context_ = nullptr;
+  errc remote_reason_ = errc::stopped;                    // written by the one who moved remote_ to posted
+  atomic<remote_stop> remote_{remote_stop::none};         // one stop at most is posted, by whoever comes first
+  stop_flag stop_;
+  enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
+};
+
+class scope::join_awaiter {
+ public:
+  explicit join_awaiter(scope& of) noexcept : scope_(&of) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return scope_->tasks_ == 0; }
+  void await_suspend(std::coroutine_handle<> waiter) noexcept {
+    scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
+                      waiter.address());
+  }
+  void await_resume() {
+    if (auto error = scope_->take_error()) std::rethrow_exception(error);
+  }
+
+ private:
+  scope* scope_;
+};
+
+inline auto scope::join() noexcept { return join_awaiter(*this); }
+
+namespace detail {
+
+struct this_scope_awaiter {
+  scope* found = nullptr;
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> bool {
+    found = self.promise().where();
+    return false;
+  }
+  [[nodiscard]] auto await_resume() const noexcept -> scope& {
+    BRAID_EXPECTS(found != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
+    return *found;
+  }
+};
+
+struct stop_awaiter {
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    return transfer_to(self.promise().stop());
+  }
+  void await_resume() const noexcept {}
+};
+
+}  // namespace detail
+
+/// `co_await this_scope()` gives the scope that the calling task lives in.
+[[nodiscard]] inline auto this_scope() noexcept { return detail::this_scope_awaiter{}; }
+
+/// `co_await stop_here()` ends the calling task as stopped.
+[[nodiscard]] inline auto stop_here() noexcept { return detail::stop_awaiter{}; }
+
+}  // namespace braid

@@ -1,0 +1,82 @@
+// braid/coro/sync_wait.hpp: waiting for a task from a plain thread.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/parker.hpp>
+
+#include <coroutine>
+#include <system_error>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+/// Lives on the stack of the waiting thread; everything but `done` belongs to the home meanwhile.
+template <typename T>
+struct sync_waiter : job {
+  sync_waiter(home& h, task<T> w) noexcept : job(&act), where(h), work(std::move(w)) {}
+
+  static void act(job& self, action what) {
+    auto& waiter = static_cast<sync_waiter&>(self);
+    if (what == action::run && !waiter.where.root().stop().requested()) {
+      waiter.where.root().spawn(deliver(waiter));
+    } else {
+      waiter.work = {};  // dropped, or too late: it counts as stopped
+      waiter.done.unpark();
+    }
+  }
+
+  /// The frame of the work is gone before the waiting thread goes on.
+  static auto deliver(sync_waiter& waiter) -> task<void> {
+    waiter.ended = co_await as_outcome(std::move(waiter.work));
+    waiter.done.unpark();
+  }
+
+  home& where;
+  task<T> work;
+  outcome<T> ended;
+  parker done;
+};
+
+}  // namespace detail
+
+/// Runs `work` on `where` and blocks until it has ended.
+/// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
+/// the home's own thread (await the task there), errc::stopped where the task ended as stopped.
+template <typename T>
+auto sync_wait(home& where, task<T> work) -> T {
+  if (where.is_current()) throw std::system_error(make_error_code(errc::would_deadlock), "sync_wait on its own home");
+  detail::sync_waiter<T> waiter(where, std::move(work));
+  if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
+  waiter.done.park();
+  return waiter.ended.take();
+}
+
+/// Runs `work`, which waits for nothing that needs a home, on the calling thread.
+template <typename T>
+auto sync_wait(task<T> work) -> T {
+  const auto frame = work.release();
+  BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be waited for");
+  struct owner {
+    std::coroutine_handle<detail::task_promise<T>> frame;
+    ~owner() { frame.destroy(); }
+  } const owned{frame};
+  parker done;
+  frame.promise().attach_root(
+      nullptr,
+      [](detail::promise_base& self, detail::ending) noexcept -> std::coroutine_handle<> {
+        static_cast<parker*>(self.context())->unpark();
+        return {};
+      },
+      &done);
+  detail::resume(frame);
+  done.park();
+  return frame.promise().result().take();
+}
+
+}  // namespace braid

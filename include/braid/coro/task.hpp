@@ -1,0 +1,158 @@
+// braid/coro/task.hpp: the coroutine type of asynchronous functions.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/outcome.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+template <typename T>
+class task;
+
+namespace detail {
+
+template <typename T>
+class task_promise_base : public promise_base {
+ public:
+  void unhandled_exception() noexcept { outcome_.set_exception(std::current_exception()); }
+  [[nodiscard]] auto result() noexcept -> outcome<T>& { return outcome_; }
+
+ protected:
+  outcome<T> outcome_;
+};
+
+template <typename T>
+class task_promise final : public task_promise_base<T> {
+ public:
+  auto get_return_object() noexcept -> task<T>;
+  template <typename U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    this->outcome_.set_value(std::forward<U>(value));
+  }
+};
+
+template <>
+class task_promise<void> final : public task_promise_base<void> {
+ public:
+  auto get_return_object() noexcept -> task<void>;
+  void return_void() noexcept { outcome_.set_value(); }
+};
+
+}  // namespace detail
+
+/// An asynchronous function that gives a `T` (a value, a reference or void). It does nothing until it is awaited,
+/// spawned into a scope or handed to `sync_wait`; it is awaited at most once. What it throws is rethrown by the await.
+/// Where a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own
+/// thread, and who awaits it is stopped as well, unless it asked for an `outcome`.
+/// Threads: moved and destroyed only while it is not running.
+/// Cost: one frame from the thread's free lists.
+template <typename T = void>
+class [[nodiscard]] task {
+ public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+
+  task() = default;
+  task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  auto operator=(task&& other) noexcept -> task& {
+    if (this != &other) {
+      reset();
+      frame_ = std::exchange(other.frame_, nullptr);
+    }
+    return *this;
+  }
+  ~task() { reset(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
+
+  /// Runs the task and gives its value.
+  auto operator co_await() && noexcept {
+    BRAID_EXPECTS(frame_, "only a task that has not been awaited yet can be awaited");
+    return awaiter{frame_};
+  }
+
+  /// Gives the frame to the caller, who destroys it.
+  [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
+    return std::exchange(frame_, nullptr);
+  }
+
+ private:
+  friend promise_type;
+
+  struct awaiter {
+    std::coroutine_handle<promise_type> child;
+
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    template <std::derived_from<detail::promise_base> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> detail::transfer {
+      child.promise().attach(parent.promise(), parent);
+      return detail::transfer_to(child);
+    }
+    auto await_resume() -> T { return child.promise().result().take(); }
+  };
+
+  explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+
+  void reset() noexcept {
+    if (frame_) std::exchange(frame_, nullptr).destroy();
+  }
+
+  std::coroutine_handle<promise_type> frame_;
+};
+
+namespace detail {
+
+template <typename T>
+auto task_promise<T>::get_return_object() noexcept -> task<T> {
+  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+inline auto task_promise<void>::get_return_object() noexcept -> task<void> {
+  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+/// Runs a task, in another scope if one is given, and gives how it ended.
+template <typename T>
+class outcome_awaiter {
+ public:
+  outcome_awaiter(task<T> work, scope* in) noexcept : child_(work.release()), scope_(in) {
+    BRAID_EXPECTS(child_, "only a task that has not been awaited yet can be awaited");
+  }
+  outcome_awaiter(const outcome_awaiter&) = delete;
+  auto operator=(const outcome_awaiter&) -> outcome_awaiter& = delete;
+  ~outcome_awaiter() { child_.destroy(); }
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+    child_.promise().attach(parent.promise(), parent, &ended);
+    if (scope_ != nullptr) child_.promise().set_scope(scope_);
+    return transfer_to(child_);
+  }
+  auto await_resume() noexcept -> outcome<T> { return std::move(child_.promise().result()); }
+
+ private:
+  static auto ended(promise_base& child, ending /*how*/) noexcept -> std::coroutine_handle<> {
+    return child.continuation();
+  }
+
+  std::coroutine_handle<task_promise<T>> child_;
+  scope* scope_;
+};
+
+}  // namespace detail
+
+/// Awaits `work` and gives how it ended, a stop included, instead of throwing or being stopped itself.
+template <typename T>
+[[nodiscard]] auto as_outcome(task<T> work) noexcept {
+  return detail::outcome_awaiter<T>(std::move(work), nullptr);
+}
+
+}  // namespace braid

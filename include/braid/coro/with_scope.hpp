@@ -1,0 +1,82 @@
+// braid/coro/with_scope.hpp: running a task in a scope of its own, with or without a deadline, and leaving it joined.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+/// Runs `work` inside of `in`, and gives how it ended.
+template <typename T>
+auto outcome_in(scope& in, task<T> work) noexcept {
+  return outcome_awaiter<T>(std::move(work), &in);
+}
+
+/// Joins after `body` has ended: when it did not end well, the tasks that it left are stopped first.
+template <typename T>
+auto joined(scope& children, task<T> body) -> task<outcome<T>> {
+  outcome<T> ended = co_await outcome_in(children, std::move(body));
+  if (!ended.has_value()) children.request_stop();
+  try {
+    co_await children.join();
+  } catch (...) {
+    if (!ended.has_exception()) ended.set_exception(std::current_exception());
+  }
+  co_return ended;
+}
+
+}  // namespace detail
+
+/// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
+/// ended. A failure of the body or of a spawned task stops the others and is rethrown.
+template <typename Body>
+  requires std::invocable<Body&, scope&>
+auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
+  using T = typename std::invoke_result_t<Body&, scope&>::value_type;
+  scope& around = co_await this_scope();
+  scope children(around);
+  task<outcome<T>> all = detail::joined(children, body(children));
+  outcome<T> ended = co_await std::move(all);
+  if (ended.is_stopped()) co_await stop_here();
+  co_return ended.take();
+}
+
+/// Runs `work` until `when` at the latest. Gives its value, or errc::deadline_exceeded once it has ended by the stop
+/// that the deadline caused. What it throws is rethrown; a value that it gives in spite of the stop wins.
+template <typename T>
+auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
+  scope& around = co_await this_scope();
+  scope limited(around, when);
+  outcome<T> ended = co_await detail::outcome_in(limited, std::move(work));
+  if (ended.is_stopped()) {
+    const bool by_deadline = limited.stop().requested() && !around.stop().requested();
+    if (!by_deadline) co_await stop_here();
+    co_return fail(limited.stop().reason());
+  }
+  if constexpr (std::is_void_v<T>) {
+    ended.take();
+    co_return result<void>();
+  } else {
+    co_return result<T>(ended.take());
+  }
+}
+
+/// As `with_deadline`, counted from now.
+template <typename Rep, typename Period, typename T>
+auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<result<T>> {
+  scope& around = co_await this_scope();
+  task<result<T>> limited =
+      with_deadline(around.where().now() + std::chrono::duration_cast<duration>(span), std::move(work));
+  co_return co_await std::move(limited);
+}
+
+}  // namespace braid

@@ -1,0 +1,285 @@
+// braid/graph/run.hpp: runs the nodes of a graph, each after its predecessors, here, on workers or as tasks.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/event.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/graph/shape.hpp>
+#include <braid/sync/stop_flag.hpp>
+#include <braid/task/executor.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <memory_resource>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// Where a node runs.
+enum class node_place : std::uint8_t {
+  here,    ///< on the thread of the run, at once: for small work
+  worker,  ///< on the executor for computing
+  task,    ///< as a task on the home of the run: it may wait
+};
+
+enum class node_status : std::uint8_t { done, failed };
+
+/// What the nodes of one run do. `place` and `timeout` are asked when the node becomes ready; `run` is called for
+/// `here` and `worker`, `start` for `task`.
+template <typename N>
+concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
+  { nodes.place(node) } noexcept -> std::same_as<node_place>;
+  { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
+  { nodes.run(node, stop) } -> std::same_as<node_status>;
+  { nodes.start(node) } -> std::same_as<task<node_status>>;
+};
+
+/// Why a run did not succeed.
+struct graph_failure {
+  enum class cause : std::uint8_t {
+    node_failed,   ///< `node` said so, or threw `error`
+    node_timeout,  ///< `node` did not end in its time
+    run_stopped,   ///< the scope of the run was stopped; `reason` says why
+  };
+  cause why = cause::node_failed;
+  node_index node = 0;
+  std::exception_ptr error;
+  errc reason = errc::stopped;
+};
+
+/// One run of a graph. The node that fails first in `shape.order()` decides what the run reports, whatever the timing:
+/// when a node fails, nodes behind it in that order are stopped or never start, nodes before it go on, because one of
+/// them may fail too. A run is settled when its result is known, and joined when nothing of it runs any more; between
+/// both, nodes that cannot be interrupted end late, and are counted.
+/// Threads: the home of the scope. Lifetime: outlives its tasks; so await `join` before it is destroyed.
+template <graph_nodes Nodes>
+class graph_run {
+ public:
+  /// `nodes`, `workers` and `in` outlive the run; its arrays come from `memory`.
+  graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
+            std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+  graph_run(const graph_run&) = delete;
+  auto operator=(const graph_run&) -> graph_run& = delete;
+
+  /// Starts every node that waits for nothing. Once.
+  void start();
+
+  /// Happens when the result is known.
+  [[nodiscard]] auto settled() noexcept -> event& { return settled_; }
+  /// Why the run failed; nothing when all nodes are done. Requires that it is settled.
+  [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
+  /// Waits until no node runs any more.
+  [[nodiscard]] auto join() noexcept { return scope_->join(); }
+  /// Nodes that ended after the run was settled, so that nobody saw their result.
+  [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
+
+ private:
+  enum class progress : std::uint8_t { pending, done, failed };
+  struct running_hook : list_hook {};
+
+  /// A node that has started elsewhere and has not ended.
+  struct running : running_hook, stop_callback {
+    running(graph_run& r, node_index n, time_point deadline)
+        : stop_callback(&stopped), run(&r), node(n), inside(*r.scope_, deadline) {
+      run->running_.push_back(*this);
+      if (!inside.stop().requested()) inside.link(*this);
+    }
+    ~running() {
+      if (stop_callback::is_linked()) stop_callback::unlink();
+      running_hook::unlink();
+    }
+
+    /// Its own time is over, if the run as a whole goes on and nothing else has stopped it.
+    static void stopped(stop_callback& self) noexcept {
+      auto& at = static_cast<running&>(self);
+      const bool own_deadline = at.inside.stop().reason() == errc::deadline_exceeded;
+      if (own_deadline && !at.run->scope_->stop().requested())
+        at.run->fail_at({graph_failure::cause::node_timeout, at.node, nullptr, errc::deadline_exceeded});
+    }
+
+    graph_run* run;
+    node_index node;
+    scope inside;
+  };
+
+  struct run_stop : stop_callback {
+    explicit run_stop(graph_run& r) noexcept : stop_callback(&stopped), run(&r) {}
+    ~run_stop() {
+      if (is_linked()) unlink();
+    }
+    static void stopped(stop_callback& self) noexcept { static_cast<run_stop&>(self).run->stop_run(); }
+    graph_run* run;
+  };
+
+  struct ready_node {
+    node_index node;
+    node_place place;
+  };
+
+  void become_ready(node_index node);
+  void drain();
+  void run_here(node_index node);
+  auto drive(ready_node ready) -> task<void>;
+  auto compute(node_index node, const stop_flag& stop) -> task<node_status>;
+  void node_ended(node_index node, outcome<node_status>& ended) noexcept;
+  void node_done(node_index node);
+  void fail_at(graph_failure why) noexcept;
+  void stop_run() noexcept;
+  void settle_if_decided() noexcept;
+
+  [[nodiscard]] auto is_wanted(node_index node) const noexcept -> bool {
+    return !settled_.is_set() && (!failure_ || shape_->position(node) < shape_->position(failure_->node));
+  }
+
+  const graph_shape* shape_;
+  Nodes* nodes_;
+  executor* workers_;
+  scope* scope_;
+  std::pmr::vector<std::uint32_t> waiting_for_;  // per node, edges from nodes that are not done
+  std::pmr::vector<progress> progress_;          // per node
+  std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they go first, to run side by side
+  std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
+  std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
+  std::size_t late_ = 0;
+  std::optional<graph_failure> failure_;         // of the failed node that stands first in order(), so far
+  intrusive_list<running, running_hook> running_;
+  event settled_;
+  run_stop on_stop_;
+  enum class drain_state : std::uint8_t { idle, draining } drain_state_ = drain_state::idle;
+};
+
+template <graph_nodes Nodes>
+graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& workers, scope& in,
+                            std::pmr::memory_resource* memory)
+    : shape_(&shape),
+      nodes_(&nodes),
+      workers_(&workers),
+      scope_(&in),
+      waiting_for_(shape.predecessor_counts().begin(), shape.predecessor_counts().end(), memory),
+      progress_(shape.size(), progress::pending, memory),
+      to_start_(memory),
+      here_(memory),
+      on_stop_(*this) {}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::start() {
+  if (scope_->stop().requested()) return stop_run();
+  scope_->link(on_stop_);
+  for (const node_index node : shape_->order())
+    if (waiting_for_[node] == 0) become_ready(node);
+  settle_if_decided();  // a graph without nodes is done at once
+  drain();
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::become_ready(node_index node) {
+  const node_place place = nodes_->place(node);
+  if (place == node_place::here) here_.push_back(node);
+  else to_start_.push_back({node, place});
+}
+
+/// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
+/// successors to the loop that is running already: a long chain does not recurse.
+template <graph_nodes Nodes>
+void graph_run<Nodes>::drain() {
+  if (std::exchange(drain_state_, drain_state::draining) == drain_state::draining) return;
+  while (!to_start_.empty() || !here_.empty()) {
+    if (!to_start_.empty()) {
+      const ready_node next = to_start_.back();
+      to_start_.pop_back();
+      if (is_wanted(next.node)) scope_->spawn(drive(next));
+    } else {
+      const node_index next = here_.back();
+      here_.pop_back();
+      if (is_wanted(next)) run_here(next);
+    }
+  }
+  drain_state_ = drain_state::idle;
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::run_here(node_index node) {
+  outcome<node_status> ended;
+  try {
+    ended.set_value(nodes_->run(node, scope_->stop()));
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
+  node_ended(node, ended);
+}
+
+template <graph_nodes Nodes>
+auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
+  const duration timeout = nodes_->timeout(ready.node);
+  const time_point now = timeout == duration::max() ? time_point{} : scope_->where().now();
+  running self(*this, ready.node, timeout > time_point::max() - now ? time_point::max() : now + timeout);
+  task<node_status> work = ready.place == node_place::task ? nodes_->start(ready.node)
+                                                           : compute(ready.node, self.inside.stop());
+  outcome<node_status> ended = co_await detail::outcome_in(self.inside, std::move(work));
+  node_ended(ready.node, ended);
+  drain();
+}
+
+template <graph_nodes Nodes>
+auto graph_run<Nodes>::compute(node_index node, const stop_flag& stop) -> task<node_status> {
+  auto body = [this, node, &stop] { return nodes_->run(node, stop); };
+  auto away = offload(*workers_, body);
+  co_return co_await away;
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) noexcept {
+  if (settled_.is_set() || progress_[node] != progress::pending) {
+    if (!ended.is_stopped()) ++late_;
+    return;
+  }
+  if (ended.has_value() && ended.take() == node_status::done) return node_done(node);
+  if (ended.is_stopped() && !is_wanted(node)) return;  // stopped by a failure that stands before it
+  fail_at({graph_failure::cause::node_failed, node, ended.has_exception() ? ended.exception() : nullptr});
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::node_done(node_index node) {
+  progress_[node] = progress::done;
+  for (const node_index next : shape_->successors(node))
+    if (--waiting_for_[next] == 0 && is_wanted(next)) become_ready(next);
+  settle_if_decided();
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
+  progress_[why.node] = progress::failed;
+  if (!is_wanted(why.node)) return;
+  failure_ = std::move(why);
+  running_.for_each([this](running& other) {
+    if (!is_wanted(other.node)) other.inside.request_stop();
+  });
+  settle_if_decided();
+}
+
+template <graph_nodes Nodes>
+void graph_run<Nodes>::stop_run() noexcept {
+  if (settled_.is_set()) return;
+  failure_ = {graph_failure::cause::run_stopped, 0, nullptr, scope_->stop().reason()};
+  settled_.set();
+}
+
+/// The result is known when all nodes are done, or all that stand before the failed one.
+template <graph_nodes Nodes>
+void graph_run<Nodes>::settle_if_decided() noexcept {
+  const auto order = shape_->order();
+  while (done_in_order_ < order.size() && progress_[order[done_in_order_]] == progress::done) ++done_in_order_;
+  const bool all_done = done_in_order_ == order.size();
+  const bool failed = failure_ && shape_->position(failure_->node) == done_in_order_;
+  if (all_done || failed) settled_.set();
+}
+
+}  // namespace braid

@@ -1,0 +1,57 @@
+// braid/io/backend.hpp: what an event loop asks of the operating system.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace braid {
+
+enum class io_interest : std::uint8_t { read, write };
+
+/// One wait for a descriptor to become ready. Lies inside of whatever waits.
+struct io_watch {
+  using ready_fn = void (*)(io_watch&) noexcept;
+
+  int descriptor = -1;
+  io_interest interest = io_interest::read;
+  ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
+};
+
+/// The part of a loop that differs by kernel interface.
+/// Threads: the loop's own, except `wake`.
+class BRAID_API io_backend {
+ public:
+  io_backend() = default;
+  io_backend(const io_backend&) = delete;
+  auto operator=(const io_backend&) -> io_backend& = delete;
+  virtual ~io_backend();
+
+  [[nodiscard]] virtual auto name() const noexcept -> std::string_view = 0;
+
+  /// Blocks until something is ready, `wake` is called, or `timeout` has passed; without one, for ever. Calls `ready`
+  /// of every watch that is.
+  virtual void wait(std::optional<duration> timeout) noexcept = 0;
+
+  /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.
+  virtual void wake() noexcept = 0;
+
+  /// Starts to wait for a descriptor; one watch a descriptor at a time. Errors: the system's.
+  [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
+
+  /// Gives a watch up: it is not called after this.
+  virtual void unwatch(io_watch& item) noexcept = 0;
+
+  /// Whether any watch is waiting.
+  [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
+};
+
+/// epoll(7), with an eventfd for `wake`. Errors: the system's, such as too many open files.
+BRAID_API auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
+
+}  // namespace braid

@@ -1,0 +1,95 @@
+// braid/io/loop.hpp: the event loop: one thread that runs jobs, timers, descriptors and the tasks at home on it.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/remote_stack.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace braid {
+
+struct loop_options {
+  const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
+  /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
+  std::function<void(std::exception_ptr)> on_error;
+};
+
+/// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.
+/// `post` is refused outside of running. `stop` stops the tasks, lets everything that was accepted run, and ends `run`.
+/// Threads: `try_post`, `post_resumption`, `stop` and `status` from any; the rest on the loop's own thread.
+class BRAID_API loop final : public home {
+ public:
+  enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
+
+  /// Errors: the system's, when the kernel grants no epoll or eventfd descriptor.
+  [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
+  /// Requires that it never ran, or that `run` has returned.
+  ~loop() override;
+
+  /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once posts are taken.
+  /// Blocks: until then. Once.
+  void run(const std::function<void()>& running = {});
+
+  /// One turn without blocking, on a thread that is the loop's own from the first turn on: for tests that turn the
+  /// clock themselves. False once the loop has stopped.
+  auto turn() -> bool;
+
+  /// Asks the loop to stop; does not wait. Repeated calls change nothing. Threads: any, its own included.
+  void stop() noexcept;
+
+  [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
+  [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
+
+  /// Starts a task that belongs to the loop. What it throws goes to `on_error`.
+  void spawn(task<void> work);
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+  void post_resumption(job& step) noexcept override;
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+  [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
+
+  void arm(timer& item, time_point when) noexcept override;
+  void disarm(timer& item) noexcept override;
+  [[nodiscard]] auto now() const noexcept -> time_point override { return clock_->now(); }
+
+ private:
+  enum class blocking : std::uint8_t { allowed, forbidden };
+
+  loop(loop_options options, std::unique_ptr<io_backend> backend);
+
+  void enter();
+  void leave() noexcept;
+  auto step(blocking wait) -> bool;
+  void fire_timers(time_point start) noexcept;
+  void run_ready(time_point start);
+  void run_job(job& item) noexcept;
+  auto finished() noexcept -> bool;
+  void wait_for_work(blocking wait) noexcept;
+  void enqueue(job& work) noexcept;
+  void report(std::exception_ptr error) noexcept;
+  auto reported(task<void> work) -> task<void>;
+
+  loop_options options_;
+  const clock_source* clock_;
+  std::unique_ptr<io_backend> backend_;
+  timer_wheel wheel_;
+  intrusive_list<timer> due_;            // timers of this turn that have not fired yet
+  intrusive_queue<job> ready_;           // jobs of the loop's own thread
+  remote_stack<job> inbox_;              // jobs from elsewhere; closed outside of starting … stopping
+  atomic<state> state_{state::idle};     // written by the loop's thread, and by stop
+  scope root_;
+};
+
+}  // namespace braid

@@ -1,0 +1,65 @@
+// braid/io/readiness.hpp: waiting until a descriptor can be read or written.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/leaf.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/loop.hpp>
+
+#include <concepts>
+#include <coroutine>
+
+namespace braid {
+
+namespace detail {
+
+class readiness_awaiter final : leaf {
+ public:
+  readiness_awaiter(loop& on, int number, io_interest interest) noexcept
+      : leaf(&withdraw), backend_(&on.backend()), watch_(*this) {
+    watch_.descriptor = number;
+    watch_.interest = interest;
+  }
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    if (!begin(self.promise(), self)) return transfer_to(self.promise().stop());
+    started_ = backend_->watch(watch_);
+    return transfer_to(started_ ? std::coroutine_handle<>() : std::coroutine_handle<>(self));
+  }
+
+  [[nodiscard]] auto await_resume() const noexcept -> result<void> { return started_; }
+
+ private:
+  struct wake_watch : io_watch {
+    explicit wake_watch(readiness_awaiter& a) noexcept : owner(&a) { ready = &became_ready; }
+    readiness_awaiter* owner;
+  };
+
+  static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
+  static void withdraw(leaf& self) noexcept {
+    auto& waiting = static_cast<readiness_awaiter&>(self);
+    waiting.backend_->unwatch(waiting.watch_);
+  }
+
+  io_backend* backend_;
+  wake_watch watch_;
+  result<void> started_;
+};
+
+}  // namespace detail
+
+/// Waits until `descriptor` can be read without blocking, has ended, or is in error. One waiter a descriptor at a time.
+/// Errors: the system's; a regular file is always ready and cannot be waited for.
+[[nodiscard]] inline auto readable(loop& on, int descriptor) noexcept {
+  return detail::readiness_awaiter(on, descriptor, io_interest::read);
+}
+
+/// Waits until `descriptor` can be written without blocking. As `readable` otherwise.
+[[nodiscard]] inline auto writable(loop& on, int descriptor) noexcept {
+  return detail::readiness_awaiter(on, descriptor, io_interest::write);
+}
+
+}  // namespace braid

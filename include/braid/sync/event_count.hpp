@@ -1,0 +1,71 @@
+// braid/sync/event_count.hpp: lets threads sleep until a condition that others make true, without a lock around it.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/futex.hpp>
+
+#include <climits>
+#include <cstdint>
+
+namespace braid {
+
+/// Turns any condition into one that can be slept for:
+///
+///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); look again
+///   other:  make the condition true; notify_one() or notify_all()
+///
+/// A waiter that looked before the condition became true is woken; one that looks afterwards sees it.
+/// Threads: any. Cost: a notify without waiters is one locked add.
+/// Source: Vyukov, "Eventcount", 2008; the proof for this form is in docs/design/event_count.md.
+class event_count {
+ public:
+  class key {
+    friend class event_count;
+    explicit key(std::uint32_t epoch) noexcept : epoch_(epoch) {}
+    std::uint32_t epoch_;
+  };
+
+  /// Announces a waiter, who must then look at the condition and call `cancel` or `wait`.
+  [[nodiscard]] auto prepare() noexcept -> key {
+    waiters_.fetch_add(1, seq_cst);            // edge event_count.waiter: publish
+    return key(epoch_.load(seq_cst));          // edge event_count.epoch: observe
+  }
+
+  /// Takes the announcement back: the condition holds.
+  void cancel() noexcept { waiters_.fetch_sub(1, relaxed); }
+
+  /// Blocks until a notify that came after `prepare`.
+  void wait(key announced) noexcept {
+    // edge event_count.epoch: observe
+    while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);
+    waiters_.fetch_sub(1, relaxed);
+  }
+
+  /// As `wait`, but gives up at `deadline`. True when a notify came.
+  [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
+    // edge event_count.epoch: observe
+    while (epoch_.load(acquire) == announced.epoch_) {
+      if (futex_wait(epoch_, announced.epoch_, deadline) == futex_wait_status::timed_out) break;
+    }
+    waiters_.fetch_sub(1, relaxed);
+    return epoch_.load(acquire) != announced.epoch_;  // edge event_count.epoch: observe
+  }
+
+  /// Wakes one waiter, if there is one.
+  void notify_one() noexcept { notify(1); }
+
+  /// Wakes all waiters.
+  void notify_all() noexcept { notify(INT_MAX); }
+
+ private:
+  void notify(int count) noexcept {
+    epoch_.fetch_add(1, seq_cst);  // edge event_count.epoch: publish
+    if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);  // edge event_count.waiter: observe
+  }
+
+  atomic<std::uint32_t> epoch_{0};    // counts notifies; written by who notifies
+  atomic<std::uint32_t> waiters_{0};  // threads between prepare and the end of wait or cancel
+};
+
+}  // namespace braid

@@ -1,0 +1,75 @@
+// braid/sync/remote_stack.hpp: how other threads hand elements to one thread, which may sleep meanwhile.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace braid {
+
+/// What became of a push.
+enum class push_result : std::uint8_t {
+  queued,  ///< the owner is awake and will look
+  wake,    ///< the owner sleeps, and this caller is the one who must wake it
+  closed,  ///< refused: the element still belongs to the caller
+};
+
+/// Elements with a member `T* next`, pushed by any thread and taken all at once by the owner. Before it sleeps the
+/// owner arms the stack; the push that finds it armed is told to wake it, so that a burst costs one wake.
+/// Threads: `try_push` from any; the rest from the owner only. Cost: one compare-exchange a push, one exchange a take.
+/// Protocol: docs/design/remote_stack.md
+template <typename T>
+class remote_stack {
+ public:
+  [[nodiscard]] auto try_push(T& element) noexcept -> push_result {
+    T* seen = head_.load(relaxed);
+    do {
+      if (seen == closed()) return push_result::closed;
+      element.next = seen == armed() ? nullptr : seen;
+      // edge remote_stack.element: publish
+    } while (!head_.compare_exchange_weak(seen, &element, release, relaxed));
+    return seen == armed() ? push_result::wake : push_result::queued;
+  }
+
+  /// Everything that was pushed, oldest first, linked by `next`. Null when there is nothing. Also disarms.
+  [[nodiscard]] auto take() noexcept -> T* {
+    if (head_.load(relaxed) == nullptr) return nullptr;
+    return in_order(head_.exchange(nullptr, acquire));  // edge remote_stack.element: observe
+  }
+
+  /// Announces that the owner is about to sleep. False when an element is there: then it must not.
+  [[nodiscard]] auto try_arm() noexcept -> bool {
+    T* seen = nullptr;
+    return head_.compare_exchange_strong(seen, armed(), relaxed, relaxed);
+  }
+
+  /// Refuses pushes from now on, and gives what was pushed before, as `take` does.
+  [[nodiscard]] auto close() noexcept -> T* {
+    return in_order(head_.exchange(closed(), acquire));  // edge remote_stack.element: observe
+  }
+
+  /// Opens a closed stack. Requires that it is closed, or new.
+  void open() noexcept { head_.store(nullptr, relaxed); }
+
+ private:
+  static auto armed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{1}); }
+  static auto closed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{2}); }
+
+  static auto in_order(T* newest) noexcept -> T* {
+    if (newest == armed() || newest == closed()) return nullptr;
+    T* oldest = nullptr;
+    while (newest != nullptr) {
+      T* older = newest->next;
+      newest->next = oldest;
+      oldest = newest;
+      newest = older;
+    }
+    return oldest;
+  }
+
+  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses · else: newest element
+  atomic<T*> head_{nullptr};
+};
+
+}  // namespace braid

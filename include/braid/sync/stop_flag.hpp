@@ -1,0 +1,31 @@
+// braid/sync/stop_flag.hpp: a flag that says that work is no longer wanted, and why.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+
+namespace braid {
+
+/// Set once, read often. It carries no data: whoever sees it set just ends early.
+/// Threads: any. Cost: a relaxed load to ask; ask once per chunk of a long computation.
+class stop_flag {
+ public:
+  [[nodiscard]] auto requested() const noexcept -> bool { return reason_.load(relaxed) != none; }
+
+  /// Why: errc::stopped or errc::deadline_exceeded. Requires that a stop was requested.
+  [[nodiscard]] auto reason() const noexcept -> errc { return static_cast<errc>(reason_.load(relaxed)); }
+
+  /// True for the call that set it; the first reason stays.
+  auto request(errc reason) noexcept -> bool {
+    std::uint8_t seen = none;
+    return reason_.compare_exchange_strong(seen, static_cast<std::uint8_t>(reason), relaxed, relaxed);
+  }
+
+ private:
+  static constexpr std::uint8_t none = 0;
+  atomic<std::uint8_t> reason_{none};  // none, or the errc; written by whoever requests
+};
+
+}  // namespace braid

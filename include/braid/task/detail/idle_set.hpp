@@ -1,0 +1,50 @@
+// braid/task/detail/idle_set.hpp: which workers of a pool sleep, so that a post knows whom to wake.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace braid::detail {
+
+/// A worker announces that it is about to sleep, looks for work once more, and sleeps; who brings work picks one that
+/// has announced itself. The policy's queue orders the two: announce comes before the worker's look, placing comes
+/// before the pick, and both looks go through the queue's lock. Protocol: docs/design/pool.md
+class idle_set {
+ public:
+  explicit idle_set(std::size_t workers) : announced_(workers) {}
+
+  void announce(std::size_t index) noexcept {
+    announced_[index].store(1, relaxed);
+    count_.fetch_add(1, release);  // edge idle_set.done: publish
+  }
+
+  /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
+  [[nodiscard]] auto try_retract(std::size_t index) noexcept -> bool {
+    if (announced_[index].exchange(0, relaxed) == 0) return false;
+    count_.fetch_sub(1, relaxed);
+    return true;
+  }
+
+  /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
+  [[nodiscard]] auto pick() noexcept -> std::optional<std::size_t> {
+    if (count_.load(relaxed) == 0) return std::nullopt;
+    for (std::size_t index = 0; index < announced_.size(); ++index)
+      if (announced_[index].load(relaxed) != 0 && try_retract(index)) return index;
+    return std::nullopt;
+  }
+
+  /// Whether every worker has announced itself; what they did before is then visible to the caller.
+  [[nodiscard]] auto all() const noexcept -> bool {
+    return count_.load(acquire) == announced_.size();  // edge idle_set.done: observe
+  }
+
+ private:
+  std::vector<atomic<std::uint32_t>> announced_;  // 1 while the worker may be picked
+  atomic<std::size_t> count_{0};                  // how many are
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,39 @@
+// braid/task/executor.hpp: where jobs can be sent from any thread.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/task/job.hpp>
+
+#include <utility>
+
+namespace braid {
+
+/// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
+/// own push and pop do not go through it.
+class BRAID_API executor {
+ public:
+  executor() = default;
+  executor(const executor&) = delete;
+  auto operator=(const executor&) -> executor& = delete;
+  virtual ~executor();
+
+  /// Queues the job. False when the executor is closed: then the job still belongs to the caller.
+  /// Threads: any. Blocks: never for long.
+  [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
+
+  /// Whether the calling thread runs this executor's jobs.
+  [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
+};
+
+/// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.
+/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
+template <job_function Fn>
+auto post(executor& where, Fn&& fn) -> result<void> {
+  auto& work = make_job(std::forward<Fn>(fn));
+  if (where.try_post(work)) return {};
+  work.discard();
+  return fail(errc::closed);
+}
+
+}  // namespace braid

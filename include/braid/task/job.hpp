@@ -1,0 +1,94 @@
+// braid/task/job.hpp: one piece of work, as queues see it: an object that carries its own link and knows how to run.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+/// Work that lies in a queue by its address. Whoever takes it calls `run` or `drop`, exactly once; after that the job
+/// may be gone.
+class job {
+ public:
+  enum class action : std::uint8_t { run, drop };
+  using act_fn = void (*)(job&, action);
+
+  explicit job(act_fn act) noexcept : act_(act) {}
+  job(const job&) = delete;
+  auto operator=(const job&) -> job& = delete;
+
+  /// Does the work. Errors: whatever the user's code throws; the caller is a worker loop, which reports it.
+  void run() { act_(*this, action::run); }
+
+  /// Gives up the work, because who had accepted it shuts down. Waiters fail with errc::dropped.
+  void drop() { act_(*this, action::drop); }
+
+  job* next = nullptr;  ///< belongs to the queue that holds the job
+
+ protected:
+  ~job() = default;
+
+ private:
+  act_fn act_;
+};
+
+/// What can be posted: callable once without arguments, as an rvalue.
+template <typename Fn>
+concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
+
+namespace detail {
+
+/// A posted callable in a block of `allocate_job`.
+template <typename Fn>
+class closure_job final : public job {
+ public:
+  template <typename F>
+  static auto create(F&& fn) -> closure_job& {
+    void* place = allocate_job(sizeof(closure_job));
+    try {
+      return *std::construct_at(static_cast<closure_job*>(place), std::forward<F>(fn));
+    } catch (...) {
+      free_job(place, sizeof(closure_job));
+      throw;
+    }
+  }
+
+  template <typename F>
+  explicit closure_job(F&& fn) : job(&act), fn_(std::forward<F>(fn)) {}
+
+  /// Frees it without running.
+  void discard() noexcept {
+    std::destroy_at(this);
+    free_job(this, sizeof(closure_job));
+  }
+
+ private:
+  /// The captures are destroyed before the job counts as done, also when the callable throws.
+  static void act(job& self, action what) {
+    struct guard {
+      closure_job& owned;
+      ~guard() { owned.discard(); }
+    } const owner{static_cast<closure_job&>(self)};
+    if (what == action::run) std::invoke(std::move(owner.owned.fn_));
+  }
+
+  static_assert(alignof(Fn) <= 16, "captures aligned beyond 16 bytes need a heap object of their own");
+  Fn fn_;
+};
+
+}  // namespace detail
+
+/// A job on the heap that runs `fn` once.
+template <job_function Fn>
+[[nodiscard]] auto make_job(Fn&& fn) -> detail::closure_job<std::decay_t<Fn>>& {
+  return detail::closure_job<std::decay_t<Fn>>::create(std::forward<Fn>(fn));
+}
+
+}  // namespace braid

@@ -1,0 +1,92 @@
+// src/base/diagnostics.cpp: collecting complaints, and finding the name that was probably meant.
+#include <braid/base/diagnostics.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace braid {
+namespace {
+
+/// Levenshtein distance, one row at a time.
+auto edit_distance(std::string_view a, std::string_view b) -> std::size_t {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t above = row[j + 1];
+      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      row[j + 1] = std::min({above + 1, row[j] + 1, replace});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+auto line_of(const diagnostic& item) -> std::string {
+  std::string line;
+  if (!item.source.empty() || !item.pointer.empty()) line += item.source + "#" + item.pointer + ": ";
+  if (!item.node.empty()) line += "node `" + item.node + "`: ";
+  line += item.message + " [" + item.code + "]";
+  if (!item.hint.empty()) line += "; " + item.hint;
+  return line;
+}
+
+}  // namespace
+
+void diagnostics::append(diagnostics others) {
+  items_.insert(items_.end(), std::make_move_iterator(others.items_.begin()),
+                std::make_move_iterator(others.items_.end()));
+}
+
+void diagnostics::set_source(std::string_view source) {
+  for (diagnostic& item : items_)
+    if (item.source.empty()) item.source = source;
+}
+
+void diagnostics::set_node(std::string_view node) {
+  for (diagnostic& item : items_)
+    if (item.node.empty()) item.node = node;
+}
+
+auto diagnostics::to_text() const -> std::string {
+  std::string text;
+  for (const diagnostic& item : items_) text += line_of(item) + "\n";
+  return text;
+}
+
+auto json_pointer(std::string_view parent, std::string_view token) -> std::string {
+  std::string out(parent);
+  out += '/';
+  for (const char c : token) {
+    if (c == '~') out += "~0";
+    else if (c == '/') out += "~1";
+    else out += c;
+  }
+  return out;
+}
+
+auto json_pointer(std::string_view parent, std::size_t index) -> std::string {
+  return std::string(parent) + "/" + std::to_string(index);
+}
+
+auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string {
+  constexpr std::size_t longest = 64;  // a longer name is not a slip of the finger
+  if (name.empty() || name.size() > longest) return {};
+  std::string_view best;
+  std::size_t best_distance = std::min<std::size_t>(3, name.size() / 2 + 1) + 1;
+  for (const std::string_view candidate : known) {
+    if (candidate.size() > longest) continue;
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  if (best.empty()) return {};
+  return "did you mean `" + std::string(best) + "`?";
+}
+
+}  // namespace braid

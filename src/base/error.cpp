@@ -1,0 +1,39 @@
+// src/base/error.cpp: the sentences behind the error codes.
+#include <braid/base/error.hpp>
+
+#include <cerrno>
+#include <string>
+
+namespace braid {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "braid"; }
+
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    switch (static_cast<errc>(value)) {
+      case errc::stopped: return "stopped before it was done";
+      case errc::deadline_exceeded: return "the deadline passed before it was done";
+      case errc::closed: return "it is closed and takes nothing more";
+      case errc::dropped: return "dropped by a shutdown before it ran";
+      case errc::cycle: return "the edges form a circle";
+      case errc::would_deadlock: return "the caller would wait for itself";
+      case errc::invalid_argument: return "a value outside of what the call allows";
+    }
+    return "unknown error of braid";
+  }
+};
+
+}  // namespace
+
+auto braid_category() noexcept -> const std::error_category& {
+  static const category instance;
+  return instance;
+}
+
+auto make_error_code(errc code) noexcept -> std::error_code { return {static_cast<int>(code), braid_category()}; }
+
+auto last_system_error() noexcept -> std::error_code { return {errno, std::system_category()}; }
+
+}  // namespace braid

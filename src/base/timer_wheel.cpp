@@ -1,0 +1,100 @@
+// src/base/timer_wheel.cpp: which slot a timer lies in, and how slots empty as time goes on.
+#include <braid/base/timer_wheel.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace braid {
+
+// A timer lies in the level of the highest 6-bit digit in which its tick differs from elapsed_, in the slot of that
+// digit. So a slot that is in use lies ahead of elapsed_ within its level, everything in a level is due before
+// anything in the next one, and the first used slot of the lowest used level is the next to look at. When elapsed_
+// reaches the start of a slot, its timers differ in a lower digit only and move down. A jump of elapsed_ passes no
+// start of a used slot without emptying it, so the rule keeps holding for the slots that stay.
+
+auto timer_wheel::tick_before(time_point when) noexcept -> std::uint64_t {
+  const auto ns = std::max<duration::rep>(when.time_since_epoch().count(), 0);
+  return static_cast<std::uint64_t>(ns) >> tick_bits;
+}
+
+auto timer_wheel::tick_after(time_point when) noexcept -> std::uint64_t {
+  const auto ns = std::max<duration::rep>(when.time_since_epoch().count(), 0);
+  return (static_cast<std::uint64_t>(ns) + ((1U << tick_bits) - 1)) >> tick_bits;
+}
+
+void timer_wheel::arm(timer& item, time_point when) noexcept {
+  disarm(item);
+  item.tick_ = tick_after(when);
+  insert(item);
+}
+
+void timer_wheel::insert(timer& item) noexcept {
+  if (item.tick_ <= elapsed_) {
+    item.slot_ = timer::no_slot;
+    overdue_.push_back(item);
+    return;
+  }
+  const auto highest_bit = static_cast<unsigned>(std::bit_width(item.tick_ ^ elapsed_)) - 1;
+  const unsigned level = highest_bit / level_bits;
+  const auto slot = static_cast<unsigned>(item.tick_ >> (level * level_bits)) % slots_per_level;
+  item.slot_ = static_cast<std::uint16_t>(level * slots_per_level + slot);
+  slots_[item.slot_].push_back(item);
+  used_slots_[level] |= std::uint64_t{1} << slot;
+  used_levels_ |= 1U << level;
+}
+
+void timer_wheel::disarm(timer& item) noexcept {
+  if (!item.is_armed()) return;
+  item.unlink();
+  if (item.slot_ == timer::no_slot || !slots_[item.slot_].empty()) return;
+
+  const unsigned level = item.slot_ / slots_per_level;
+  used_slots_[level] &= ~(std::uint64_t{1} << (item.slot_ % slots_per_level));
+  if (used_slots_[level] == 0) used_levels_ &= ~(1U << level);
+}
+
+auto timer_wheel::first_slot() const noexcept -> std::optional<position> {
+  if (used_levels_ == 0) return std::nullopt;
+  const auto level = static_cast<unsigned>(std::countr_zero(used_levels_));
+  const auto slot = static_cast<unsigned>(std::countr_zero(used_slots_[level]));
+  const unsigned shift = level * level_bits;
+  const std::uint64_t above = elapsed_ >> (shift + level_bits) << (shift + level_bits);
+  return position{above | (std::uint64_t{slot} << shift), level, slot};
+}
+
+void timer_wheel::empty_slot(const position& at, intrusive_list<timer>& due) noexcept {
+  used_slots_[at.level] &= ~(std::uint64_t{1} << at.slot);
+  if (used_slots_[at.level] == 0) used_levels_ &= ~(1U << at.level);
+
+  intrusive_list<timer> moving;
+  moving.splice_back(slots_[at.level * slots_per_level + at.slot]);
+  while (timer* item = moving.pop_front()) {
+    if (item->tick_ > elapsed_) {
+      insert(*item);
+    } else {
+      item->slot_ = timer::no_slot;
+      due.push_back(*item);
+    }
+  }
+}
+
+void timer_wheel::advance(time_point now, intrusive_list<timer>& due) noexcept {
+  due.splice_back(overdue_);
+  const std::uint64_t target = tick_before(now);
+  for (auto at = first_slot(); at && at->tick <= target; at = first_slot()) {
+    elapsed_ = at->tick;
+    empty_slot(*at, due);
+  }
+  elapsed_ = std::max(elapsed_, target);
+}
+
+auto timer_wheel::next_event() const noexcept -> std::optional<time_point> {
+  if (!overdue_.empty()) return time_point{duration{static_cast<duration::rep>(elapsed_ << tick_bits)}};
+  const auto at = first_slot();
+  if (!at) return std::nullopt;
+  constexpr auto last_tick = static_cast<std::uint64_t>(std::numeric_limits<duration::rep>::max()) >> tick_bits;
+  return time_point{duration{static_cast<duration::rep>(std::min(at->tick, last_tick) << tick_bits)}};
+}
+
+}  // namespace braid

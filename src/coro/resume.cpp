@@ -1,0 +1,31 @@
+// src/coro/resume.cpp: the loop that resumes one coroutine after the other.
+#include <braid/coro/detail/resume.hpp>
+
+#include <braid/coro/home.hpp>
+
+#include <utility>
+
+namespace braid {
+
+home::~home() = default;
+
+namespace detail {
+namespace {
+
+constinit thread_local std::coroutine_handle<> next_to_resume = nullptr;
+
+}  // namespace
+
+#if !defined(__clang__)
+void transfer_to(std::coroutine_handle<> next) noexcept { next_to_resume = next; }
+#endif
+
+void resume(std::coroutine_handle<> first) noexcept {
+  // A resume inside of another one must not take the handle that the outer one is about to go on with.
+  const std::coroutine_handle<> outer = std::exchange(next_to_resume, nullptr);
+  for (auto at = first; at; at = std::exchange(next_to_resume, nullptr)) at.resume();
+  next_to_resume = outer;
+}
+
+}  // namespace detail
+}  // namespace braid

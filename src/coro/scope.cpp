@@ -1,0 +1,100 @@
+// src/coro/scope.cpp: how tasks end in a scope, and how a stop reaches them.
+#include <braid/coro/scope.hpp>
+
+#include <algorithm>
+
+namespace braid {
+
+scope::scope(home& where) noexcept : job(&stop_posted), stop_callback(&parent_stopped), home_(&where) {}
+
+scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_) {
+  BRAID_ASSERT(home_->is_current(), "a scope inside another one is made on their home");
+  deadline_ = std::min(deadline, parent.deadline_);
+  if (parent.stop_.requested()) {
+    stop_here(parent.stop_.reason());
+    return;
+  }
+  parent.link(*this);
+  if (deadline < parent.deadline_) home_->arm(timer_, deadline);
+}
+
+scope::~scope() {
+  BRAID_EXPECTS(tasks_ == 0, "a scope is joined before it is destroyed");
+  BRAID_EXPECTS(remote_.load(relaxed) != remote_stop::posted, "a scope is joined before it is destroyed");
+  if (timer_.is_armed()) home_->disarm(timer_);
+  if (is_linked()) unlink();
+}
+
+void scope::spawn(task<void> child) {
+  BRAID_ASSERT(home_->is_current(), "tasks are spawned on the home of their scope");
+  if (stop_.requested()) return;
+  const auto frame = child.release();
+  BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be spawned");
+  ++tasks_;
+  frame.promise().attach_root(this, &task_ended, nullptr);
+  detail::resume(frame);
+}
+
+auto scope::task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<> {
+  auto& promise = static_cast<detail::task_promise<void>&>(child);
+  scope& self = *promise.where();
+  std::exception_ptr error;
+  if (how == detail::ending::done && promise.result().has_exception()) error = promise.result().exception();
+  std::coroutine_handle<detail::task_promise<void>>::from_promise(promise).destroy();
+
+  if (error && self.error_) ++self.further_errors_;
+  if (error && !self.error_) {
+    self.error_ = std::move(error);
+    self.stop_here(errc::stopped);
+  }
+  --self.tasks_;
+  return self.idle_continuation();
+}
+
+auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
+  // A stop that another thread has posted still points to this scope: it arrives first.
+  const bool busy = tasks_ != 0 || remote_.load(relaxed) == remote_stop::posted;
+  if (busy || idle_ == nullptr) return {};
+  return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
+}
+
+void scope::when_idle(idle_fn fn, void* context) noexcept {
+  BRAID_EXPECTS(idle_ == nullptr, "one at a time waits for a scope");
+  idle_ = fn;
+  idle_context_ = context;
+  detail::resume(idle_continuation());
+}
+
+void scope::request_stop(errc reason) noexcept {
+  if (home_->is_current()) return stop_here(reason);
+  auto seen = remote_stop::none;
+  if (!remote_.compare_exchange_strong(seen, remote_stop::posted, relaxed, relaxed)) return;
+  remote_reason_ = reason;
+  stop_.request(reason);  // computations see it at once, tasks when the job has arrived
+  if (!home_->try_post(*this)) remote_.store(remote_stop::arrived, relaxed);
+}
+
+void scope::stop_posted(job& self, action /*what*/) {
+  auto& stopped = static_cast<scope&>(self);
+  stopped.remote_.store(remote_stop::arrived, relaxed);
+  stopped.stop_here(stopped.remote_reason_);
+  detail::resume(stopped.idle_continuation());
+}
+
+void scope::parent_stopped(stop_callback& self) noexcept {
+  auto& child = static_cast<scope&>(self);
+  child.stop_here(child.deadline_ <= child.home_->now() ? errc::deadline_exceeded : errc::stopped);
+}
+
+void scope::deadline_passed(timer& self) noexcept {
+  static_cast<deadline_timer&>(self).owner->stop_here(errc::deadline_exceeded);
+}
+
+void scope::stop_here(errc reason) noexcept {
+  if (std::exchange(callback_state_, callback_state::called) == callback_state::called) return;
+  stop_.request(reason);
+  if (timer_.is_armed()) home_->disarm(timer_);
+  while (stop_callback* waiting = callbacks_.pop_front()) waiting->call();
+}
+
+}  // namespace braid

@@ -1,0 +1,184 @@
+// src/io/loop.cpp: the turns of an event loop, its start and its stop.
+#include <braid/io/loop.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace braid {
+namespace {
+
+constexpr int jobs_a_turn = 128;
+constexpr duration time_a_turn = 100us;
+constexpr int jobs_between_clock_reads = 16;
+
+constinit thread_local const loop* current_loop = nullptr;
+
+}  // namespace
+
+auto loop::create(loop_options options) -> result<std::unique_ptr<loop>> {
+  auto backend = make_epoll_backend();
+  if (!backend) return fail(backend.error());
+  return std::unique_ptr<loop>(new loop(std::move(options), std::move(*backend)));
+}
+
+loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
+    : options_(std::move(options)),
+      clock_(options_.clock != nullptr ? options_.clock : &steady_time()),
+      backend_(std::move(backend)),
+      wheel_(clock_->now()),
+      root_(*this) {
+  static_cast<void>(inbox_.close());
+}
+
+loop::~loop() {
+  const state at = state_.load(acquire);  // edge loop.stopped: observe
+  BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+}
+
+void loop::enter() {
+  BRAID_EXPECTS(current_loop == nullptr, "a thread runs one loop at a time");
+  auto seen = state::idle;
+  const bool first = state_.compare_exchange_strong(seen, state::starting, relaxed, relaxed);
+  current_loop = this;
+  if (!first) {
+    BRAID_EXPECTS(seen == state::stopped, "a loop runs once");
+    return;
+  }
+  inbox_.open();
+  seen = state::starting;
+  state_.compare_exchange_strong(seen, state::running, release, relaxed);  // edge loop.running: publish
+}
+
+void loop::leave() noexcept { current_loop = nullptr; }
+
+void loop::run(const std::function<void()>& running) {
+  enter();
+  if (running) running();
+  while (step(blocking::allowed)) {
+  }
+  leave();
+}
+
+auto loop::turn() -> bool {
+  if (status() == state::stopped) return false;
+  if (status() == state::idle) enter();
+  const bool more = step(blocking::forbidden);
+  if (!more) leave();
+  return more;
+}
+
+auto loop::step(blocking wait) -> bool {
+  if (status() == state::stopped) return false;
+  const time_point start = now();
+  fire_timers(start);
+  ready_.push_chain(inbox_.take());
+  run_ready(start);
+  if (status() == state::stopping && finished()) return false;
+  wait_for_work(wait);
+  return true;
+}
+
+void loop::fire_timers(time_point start) noexcept {
+  wheel_.advance(start, due_);
+  while (timer* item = due_.pop_front()) item->fire();
+}
+
+void loop::run_ready(time_point start) {
+  for (int count = 1; count <= jobs_a_turn; ++count) {
+    job* item = ready_.pop();
+    if (item == nullptr) return;
+    run_job(*item);
+    if (count % jobs_between_clock_reads == 0 && now() - start > time_a_turn) return;
+  }
+}
+
+void loop::run_job(job& item) noexcept {
+  try {
+    item.run();
+  } catch (...) {
+    report(std::current_exception());
+  }
+}
+
+void loop::wait_for_work(blocking wait) noexcept {
+  const bool must_not_block = wait == blocking::forbidden || !ready_.empty() || !inbox_.try_arm();
+  if (must_not_block) {
+    if (backend_->has_watches()) backend_->wait(duration::zero());
+    return;
+  }
+  std::optional<duration> timeout;
+  if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
+  backend_->wait(timeout);
+}
+
+/// Brings a stopping loop towards its end. True when it has stopped.
+auto loop::finished() noexcept -> bool {
+  root_.request_stop();
+  if (root_.tasks() != 0 || !ready_.empty()) return false;
+  ready_.push_chain(inbox_.close());
+  // What was accepted in the last moment still runs; it can start no task any more, because the root is stopped.
+  while (job* item = ready_.pop()) run_job(*item);
+  state_.store(state::stopped, release);  // edge loop.stopped: publish
+  return true;
+}
+
+void loop::stop() noexcept {
+  for (state seen = status(); seen != state::stopping && seen != state::stopped;) {
+    const state next = seen == state::idle ? state::stopped : state::stopping;
+    if (!state_.compare_exchange_weak(seen, next, relaxed, relaxed)) continue;
+    if (next == state::stopping) backend_->wake();
+    return;
+  }
+}
+
+void loop::spawn(task<void> work) { root_.spawn(reported(std::move(work))); }
+
+auto loop::reported(task<void> work) -> task<void> {
+  const outcome<void> ended = co_await as_outcome(std::move(work));
+  if (ended.has_exception()) report(ended.exception());
+}
+
+void loop::report(std::exception_ptr error) noexcept {
+  if (options_.on_error) return options_.on_error(error);
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    std::fprintf(stderr, "braid: a job of a loop threw: %s\n", known.what());
+  } catch (...) {
+    std::fputs("braid: a job of a loop threw something that is no std::exception\n", stderr);
+  }
+}
+
+auto loop::is_current() const noexcept -> bool { return current_loop == this; }
+
+auto loop::try_post(job& work) noexcept -> bool {
+  if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe
+  if (is_current()) {
+    ready_.push(work);
+    return true;
+  }
+  const push_result pushed = inbox_.try_push(work);
+  if (pushed == push_result::wake) backend_->wake();
+  return pushed != push_result::closed;
+}
+
+void loop::post_resumption(job& step) noexcept {
+  if (is_current()) return ready_.push(step);
+  const push_result pushed = inbox_.try_push(step);
+  BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");
+  if (pushed == push_result::wake) backend_->wake();
+}
+
+void loop::arm(timer& item, time_point when) noexcept {
+  BRAID_ASSERT(is_current(), "timers are armed on the loop's own thread");
+  wheel_.arm(item, when);
+}
+
+void loop::disarm(timer& item) noexcept {
+  BRAID_ASSERT(is_current(), "timers are disarmed on the loop's own thread");
+  wheel_.disarm(item);
+}
+
+}  // namespace braid

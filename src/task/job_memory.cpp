@@ -1,0 +1,151 @@
+// src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
+#include <braid/task/job_memory.hpp>
+
+#include <array>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace braid {
+namespace {
+
+constexpr std::size_t class_bytes = 64;
+constexpr std::size_t classes = 16;
+constexpr std::size_t batch = 32;            // blocks that go to or come from the depot at once
+constexpr std::size_t depot_batches = 128;   // per class; what is beyond goes back to operator delete
+
+// Under the address sanitizer every block comes from operator new, so that a stale access is seen.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BRAID_NO_JOB_CACHE 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define BRAID_NO_JOB_CACHE 1
+#endif
+
+struct block {
+  block* next;
+};
+
+struct chain {
+  block* first = nullptr;
+  std::size_t count = 0;
+
+  void push(block* item) noexcept {
+    item->next = first;
+    first = item;
+    ++count;
+  }
+
+  auto pop() noexcept -> block* {
+    --count;
+    return std::exchange(first, first->next);
+  }
+
+  /// Splits the newest `wanted` blocks off.
+  auto split(std::size_t wanted) noexcept -> chain {
+    chain taken;
+    while (taken.count < wanted && first != nullptr) taken.push(pop());
+    return taken;
+  }
+};
+
+void release_all(chain blocks) noexcept {
+  while (blocks.first != nullptr) ::operator delete(blocks.pop());
+}
+
+/// Full batches of one class, waiting for a thread that needs them.
+class depot {
+ public:
+  void give(chain blocks) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      if (count_ < depot_batches) {
+        batches_[count_++] = blocks;
+        return;
+      }
+    }
+    release_all(blocks);
+  }
+
+  auto take() noexcept -> chain {
+    const std::lock_guard lock(mutex_);
+    return count_ == 0 ? chain{} : batches_[--count_];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::array<chain, depot_batches> batches_{};
+  std::size_t count_ = 0;
+};
+
+/// Never destroyed: threads may end, and free, after the static objects of the process.
+auto depots() noexcept -> std::array<depot, classes>& {
+  static auto* const all = new std::array<depot, classes>;
+  return *all;
+}
+
+enum class cache_state : unsigned char { unused, live, gone };
+
+/// The free lists of one thread. Trivial, so that it can be used while the thread is being torn down.
+struct thread_cache {
+  std::array<chain, classes> lists;
+  cache_state state;
+};
+
+constinit thread_local thread_cache cache{};
+
+/// Empties the lists of the thread at its end; later calls go to operator new and delete.
+struct cache_guard {
+  cache_guard() noexcept { cache.state = cache_state::live; }
+  ~cache_guard() {
+    cache.state = cache_state::gone;
+    for (std::size_t i = 0; i < classes; ++i)
+      if (cache.lists[i].first != nullptr) depots()[i].give(std::exchange(cache.lists[i], chain{}));
+  }
+};
+
+auto usable_cache() noexcept -> thread_cache* {
+  if (cache.state == cache_state::live) [[likely]] return &cache;
+  if (cache.state == cache_state::gone) return nullptr;
+  thread_local const cache_guard guard;
+  return &cache;
+}
+
+auto class_of(std::size_t size) noexcept -> std::size_t { return size == 0 ? 0 : (size - 1) / class_bytes; }
+
+}  // namespace
+
+auto allocate_job(std::size_t size) -> void* {
+  const std::size_t index = class_of(size);
+#if !defined(BRAID_NO_JOB_CACHE)
+  if (index < classes) {
+    if (thread_cache* own = usable_cache(); own != nullptr) {
+      chain& list = own->lists[index];
+      if (list.first == nullptr) list = depots()[index].take();
+      if (list.first != nullptr) return list.pop();
+    }
+  }
+#endif
+  return ::operator new((index + 1) * class_bytes);
+}
+
+void free_job(void* memory, std::size_t size) noexcept {
+  const std::size_t index = class_of(size);
+#if !defined(BRAID_NO_JOB_CACHE)
+  if (index < classes) {
+    if (thread_cache* own = usable_cache(); own != nullptr) {
+      chain& list = own->lists[index];
+      list.push(static_cast<block*>(memory));
+      if (list.count >= 2 * batch) depots()[index].give(list.split(batch));
+      return;
+    }
+  }
+#else
+  static_cast<void>(index);
+#endif
+  ::operator delete(memory);
+}
+
+}  // namespace braid

@@ -1,0 +1,34 @@
+// src/thread/name.cpp: thread names through pthread_setname_np.
+#include <braid/thread/name.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <pthread.h>
+
+namespace braid {
+
+auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string {
+  const std::string suffix = "-" + std::to_string(index);
+  const std::size_t room = longest_thread_name - std::min(suffix.size(), longest_thread_name);
+  return std::string(prefix.substr(0, room)) + suffix;
+}
+
+namespace this_thread {
+
+auto set_name(std::string_view name) -> result<void> {
+  if (name.size() > longest_thread_name) return fail(std::make_error_code(std::errc::invalid_argument));
+  const std::string terminated(name);
+  const int status = ::pthread_setname_np(::pthread_self(), terminated.c_str());
+  if (status != 0) return fail({status, std::system_category()});
+  return {};
+}
+
+auto name() -> std::string {
+  std::array<char, longest_thread_name + 1> buffer{};
+  if (::pthread_getname_np(::pthread_self(), buffer.data(), buffer.size()) != 0) return {};
+  return buffer.data();
+}
+
+}  // namespace this_thread
+}  // namespace braid

@@ -1,0 +1,80 @@
+// tests/rankd/registry/project_test.cpp: finding and reading rankd.toml.
+#include <rankd/registry/project.hpp>
+
+#include <rankd/registry/registries.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using rankd::project;
+
+namespace {
+
+constexpr std::string_view good =
+    "name = \"demo\"\nenvironment = \"dev\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n";
+
+auto complaints(std::string_view text) -> std::vector<std::string> {
+  const braid::testing::scratch_folder folder;
+  const auto refused = project::load(folder.write("rankd.toml", text));
+  std::vector<std::string> out;
+  if (refused) return out;
+  for (const auto& item : refused.error()) out.push_back(item.code + " " + item.pointer);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a project is found from any folder below its root") {
+  const braid::testing::scratch_folder folder;
+  folder.write("rankd.toml", good);
+  folder.write("a/b/x", "");
+  CHECK(project::find(folder.path() / "a" / "b") == folder.path());
+  CHECK(project::find(folder.path()) == folder.path());
+  CHECK(project::find(folder.path() / "not" / "there") == folder.path());
+}
+
+TEST_CASE("no project is found where there is none") {
+  const braid::testing::scratch_folder folder;
+  std::filesystem::create_directories(folder.path() / "rankd.toml");  // a folder is no project file
+  CHECK_FALSE(project::find(folder.path()));
+}
+
+TEST_CASE("folders are resolved against the root, and the data folder may be absent") {
+  const braid::testing::scratch_folder folder;
+  const auto file = folder.write("rankd.toml", good);
+  for (const auto& where : {file, folder.path()}) {
+    const auto read = project::load(where);
+    REQUIRE(read);
+    CHECK(read->root == folder.path());
+    CHECK(read->name == "demo");
+    CHECK(read->environment == "dev");
+    CHECK(read->registry == folder.path() / "registry");
+    CHECK(read->plans == folder.path() / "plans" / "compiled");
+    CHECK_FALSE(read->data);
+  }
+}
+
+TEST_CASE("everything wrong with a project file is said at once") {
+  CHECK(complaints("").size() == 4);
+  CHECK(complaints("name = 1\nenvironment = \"tset\"\nregistry = \"\"\nplans = []\nplan = 1\n") ==
+        std::vector<std::string>{"wrong_type /name", "bad_value /environment", "bad_value /registry",
+                                 "wrong_type /plans", "unknown_field /plan"});
+  CHECK(complaints("name = ") == std::vector<std::string>{"toml_syntax "});
+}
+
+TEST_CASE("a folder without a project file is unreadable") {
+  const braid::testing::scratch_folder folder;
+  const auto refused = project::load(folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().code == "unreadable_file");
+}
+
+TEST_CASE("the repository's own project loads with its registries") {
+  const auto own = project::load("rankd.toml");
+  REQUIRE(own);
+  CHECK(own->environment == "test");
+  CHECK(own->data == "data/reference");
+  CHECK(rankd::registries::load(own->registry, own->environment).has_value());
+}

@@ -1,0 +1,56 @@
+// tests/rankd/registry/toml_test.cpp: TOML as JSON values.
+#include <rankd/registry/toml.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using rankd::parse_toml;
+
+namespace {
+
+auto code_of(std::string_view text) -> std::string {
+  const auto refused = parse_toml(text, "x.toml");
+  return refused ? "" : refused.error().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("tables, arrays and values keep their kinds") {
+  const auto read = parse_toml("a = 1\nb = 1.0\n[c]\nd = [true, \"x\"]\n[[e]]\nf = 2\n[[e]]\n", "x.toml");
+  REQUIRE(read);
+  CHECK(*read == nlohmann::json::parse(R"({"a":1,"b":1.0,"c":{"d":[true,"x"]},"e":[{"f":2},{}]})"));
+  CHECK((*read)["a"].is_number_integer());
+  CHECK((*read)["b"].is_number_float());
+}
+
+TEST_CASE("a syntax error names line and column") {
+  const auto refused = parse_toml("a = 1\nb = = 2\n", "x.toml");
+  REQUIRE_FALSE(refused);
+  const auto& problem = refused.error().front();
+  CHECK(problem.code == "toml_syntax");
+  CHECK(problem.source == "x.toml");
+  CHECK(problem.message.starts_with("line 2, column 5: "));
+}
+
+TEST_CASE("invalid UTF-8, twice the same key and integers past 64 bits are syntax errors") {
+  CHECK(code_of("a = \"\xFF\"") == "toml_syntax");
+  CHECK(code_of("a = 1\na = 2") == "toml_syntax");
+  CHECK(code_of("a = 9223372036854775808") == "toml_syntax");
+}
+
+TEST_CASE("dates are refused where they stand, all of them") {
+  const auto refused = parse_toml("a = 2020-01-01\n[b]\nc = [12:00:00]\n", "x.toml");
+  REQUIRE_FALSE(refused);
+  REQUIRE(refused.error().size() == 2);
+  CHECK(refused.error().begin()[0].pointer == "/a");
+  CHECK(refused.error().begin()[1].pointer == "/b/c/0");
+}
+
+TEST_CASE("neither deep keys nor deep arrays exhaust the stack") {
+  std::string key = "a";
+  for (int i = 0; i < 200'000; ++i) key += ".a";
+  CHECK(code_of(key + " = 1") == "toml_too_deep");
+  CHECK(code_of("a = " + std::string(200'000, '[')) == "toml_syntax");
+}

@@ -1,0 +1,218 @@
+// tests/rankd/store/embedded_test.cpp: what is refused at opening, and that what was loaded is found.
+#include <rankd/store/embedded.hpp>
+
+#include <rankd/store/data_writer.hpp>
+#include <rankd/store/error.hpp>
+
+#include <tests/support/scratch_folder.hpp>
+
+#include <fstream>
+#include <map>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+using braid::testing::scratch_folder;
+namespace fs = std::filesystem;
+
+constexpr int lists = 500;
+
+/// `list:i` holds the ids 0 … i-1.
+void make_store(const fs::path& folder, std::uint64_t generation = 1) {
+  auto writer = data_writer::create(data_file(folder, generation), 1 << 24);
+  REQUIRE(writer.has_value());
+  record_builder builder;
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < lists; ++i) {
+    REQUIRE(writer->put("list:" + std::to_string(i), builder.id_list(ids, {})).has_value());
+    ids.push_back(i);
+  }
+  const auto size = writer->finish();
+  REQUIRE(size.has_value());
+  REQUIRE(write_manifest(folder, {generation, *size}).has_value());
+}
+
+auto refusal_of(const fs::path& folder) -> std::string {
+  const auto store = embedded_store::open(folder);
+  if (store) return "fine";
+  CHECK(store.error().front().source == folder.string());
+  return store.error().front().code;
+}
+
+void overwrite(const fs::path& file, std::streamoff at, std::string_view bytes) {
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(at);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  REQUIRE(out.flush().good());
+}
+
+/// Reads every record of a store; the number of ids in all lists.
+auto sum_of(const embedded_store& store) -> std::size_t {
+  const auto snapshot = store.take_snapshot();
+  REQUIRE(snapshot.has_value());
+  std::size_t sum = 0;
+  for (int i = 0; i < lists; ++i) sum += snapshot->find("list:" + std::to_string(i)).value().value().count();
+  return sum;
+}
+
+constexpr std::size_t whole_sum = std::size_t{lists} * (lists - 1) / 2;
+
+}  // namespace
+
+TEST_CASE("every key is found with its record, no other key is") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  CHECK(store->manifest().generation == 1);
+  CHECK(sum_of(*store) == whole_sum);
+  const auto snapshot = store->take_snapshot();
+  REQUIRE(snapshot.has_value());
+  const auto record = snapshot->find("list:7").value();
+  REQUIRE(record.has_value());
+  for (std::size_t i = 0; i < 7; ++i) CHECK(record->id_at(i) == static_cast<std::int64_t>(i));
+  for (const std::string& absent : {std::string(), std::string("list:"), std::string("list:500"), std::string("list:07"),
+                                   std::string(600, 'k'), std::string("\0", 1)})
+    CHECK_FALSE(snapshot->find(absent).value().has_value());
+}
+
+TEST_CASE("a walk gives all keys in bytewise order") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  const auto snapshot = store->take_snapshot();
+  REQUIRE(snapshot.has_value());
+  auto cursor = snapshot->walk();
+  REQUIRE(cursor.has_value());
+  std::map<std::string, std::size_t> expected;
+  for (std::size_t i = 0; i < lists; ++i) expected["list:" + std::to_string(i)] = i;
+  for (const auto& [key, count] : expected) {
+    const auto entry = cursor->next();
+    REQUIRE((entry.has_value() && entry->has_value()));
+    CHECK((*entry)->key == key);
+    CHECK((*entry)->record.count() == count);
+  }
+  CHECK_FALSE(cursor->next().value().has_value());
+}
+
+TEST_CASE("each folder that is no store is refused with its code") {
+  const scratch_folder folder;
+  CHECK(refusal_of(folder.path() / "absent") == "store_missing");
+  CHECK(refusal_of(folder.path()) == "store_missing");
+  CHECK(refusal_of(folder.write("foreign/data.mdb", "x").parent_path()) == "store_foreign");
+  CHECK(refusal_of(folder.write("newer/rankd-store", "rankd-store 2\n").parent_path()) == "store_newer");
+  CHECK(refusal_of(folder.write("damaged/rankd-store", "rankd-store").parent_path()) == "store_corrupt");
+  CHECK(refusal_of(folder.write("dataless/rankd-store", "rankd-store 1\n1 8192\n").parent_path()) == "store_corrupt");
+}
+
+TEST_CASE("a data file cut short anywhere is refused before it is mapped") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const fs::path data = data_file(folder.path(), 1);
+  const auto whole = fs::file_size(data);
+  for (const auto size : {whole - 1, whole - 4096, whole / 2, std::uintmax_t{8192}, std::uintmax_t{4096},
+                          std::uintmax_t{1}, std::uintmax_t{0}}) {
+    fs::resize_file(data, size);
+    CHECK(refusal_of(folder.path()) == "store_truncated");
+  }
+}
+
+TEST_CASE("a data file that grew is refused") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  fs::resize_file(data_file(folder.path(), 1), fs::file_size(data_file(folder.path(), 1)) + 1);
+  CHECK(refusal_of(folder.path()) == "store_corrupt");
+}
+
+TEST_CASE("a data file that is not LMDB's is refused") {
+  const scratch_folder folder;
+  folder.write("rankd-store", "rankd-store 1\n1 16384\n");
+  for (const char fill : {'\0', 'x', '\xff'}) {
+    folder.write("data-1.mdb", std::string(16384, fill));
+    CHECK(refusal_of(folder.path()) == "store_corrupt");
+  }
+}
+
+TEST_CASE("a damaged record is an error of that record only") {
+  const scratch_folder folder;
+  auto writer = data_writer::create(data_file(folder.path(), 1), 1 << 20);
+  REQUIRE(writer.has_value());
+  record_builder builder;
+  REQUIRE(writer->put("good", builder.id_list({}, {})).has_value());
+  REQUIRE(writer->put("bad", std::as_bytes(std::span("no record, but longer than a header"))).has_value());
+  REQUIRE(write_manifest(folder.path(), {1, writer->finish().value()}).has_value());
+  const auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  const auto snapshot = store->take_snapshot();
+  REQUIRE(snapshot.has_value());
+  CHECK(snapshot->find("good").value().has_value());
+  const auto bad = snapshot->find("bad");
+  REQUIRE_FALSE(bad.has_value());
+  CHECK(bad.error() == store_errc::corrupt);
+  auto cursor = snapshot->walk();
+  REQUIRE(cursor.has_value());
+  CHECK(cursor->next().error() == store_errc::corrupt);
+}
+
+TEST_CASE("a damaged head of the data file is refused") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  overwrite(data_file(folder.path(), 1), 0, std::string(64, 'x'));
+  CHECK(refusal_of(folder.path()) == "store_corrupt");
+}
+
+TEST_CASE("a store that is open keeps its generation while another one replaces it") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const auto old = embedded_store::open(folder.path());
+  REQUIRE(old.has_value());
+  auto writer = data_writer::create(data_file(folder.path(), 2), 1 << 20);
+  REQUIRE(writer.has_value());
+  REQUIRE(write_manifest(folder.path(), {2, writer->finish().value()}).has_value());
+  remove_other_generations(folder.path(), 2);
+  CHECK(sum_of(*old) == whole_sum);
+
+  const auto fresh = embedded_store::open(folder.path());
+  REQUIRE(fresh.has_value());
+  CHECK(fresh->manifest().generation == 2);
+  CHECK_FALSE(fresh->take_snapshot().value().find("list:1").value().has_value());
+}
+
+TEST_CASE("threads read at once, and a snapshot may move between them") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  std::vector<std::size_t> sums(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    auto snapshot = store->take_snapshot();
+    REQUIRE(snapshot.has_value());
+    threads.emplace_back([&sums, i, own = std::move(*snapshot)] {
+      for (int key = 0; key < lists; ++key) sums[i] += own.find("list:" + std::to_string(key)).value().value().count();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::size_t sum : sums) CHECK(sum == whole_sum);
+}
+
+TEST_CASE("more snapshots may be open than any table of readers has places") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  std::vector<embedded_store::snapshot> open;
+  for (int i = 0; i < 3000; ++i) {
+    auto snapshot = store->take_snapshot();
+    REQUIRE(snapshot.has_value());
+    open.push_back(std::move(*snapshot));
+  }
+  CHECK(open.back().find("list:3").value().has_value());
+}

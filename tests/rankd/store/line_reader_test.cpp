@@ -1,0 +1,74 @@
+// tests/rankd/store/line_reader_test.cpp: lines come out as they went in, long ones are passed over.
+#include <rankd/store/line_reader.hpp>
+
+#include <braid/base/random.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using braid::testing::scratch_folder;
+using rankd::line_reader;
+
+struct seen_line {
+  std::string text;
+  std::uint32_t number;
+  bool too_long;
+  auto operator==(const seen_line&) const -> bool = default;
+};
+
+auto lines_of(const std::string& text) -> std::vector<seen_line> {
+  const scratch_folder folder;
+  auto reader = line_reader::open(folder.write("lines", text));
+  REQUIRE(reader.has_value());
+  std::vector<seen_line> lines;
+  for (auto line = reader->next(); line && *line; line = reader->next())
+    lines.push_back({std::string((*line)->text), (*line)->number, (*line)->too_long});
+  CHECK(reader->bytes_done() == text.size());
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("lines are numbered from one and lose their ends") {
+  CHECK(lines_of("").empty());
+  CHECK(lines_of("a\n\nb") == std::vector<seen_line>{{"a", 1, false}, {"", 2, false}, {"b", 3, false}});
+  CHECK(lines_of("a\r\n") == std::vector<seen_line>{{"a\r", 1, false}});
+}
+
+TEST_CASE("lines of every length come out whole, wherever the pieces of the file end") {
+  braid::random_source random(5);
+  std::string text;
+  std::vector<seen_line> expected;
+  for (std::uint32_t number = 1; number <= 200; ++number) {
+    const std::string line(random.below(number % 10 == 0 ? 300'000 : 3'000), static_cast<char>('a' + number % 26));
+    text += line + "\n";
+    expected.push_back({line, number, false});
+  }
+  CHECK((lines_of(text) == expected));
+}
+
+TEST_CASE("a line of the greatest length is read, one byte more is reported and passed over") {
+  const std::string fits(line_reader::longest, 'x');
+  const std::string over(line_reader::longest + 1, 'y');
+  const std::string far_over(3 * line_reader::longest, 'z');
+  const std::vector<seen_line> expected = {{fits, 1, false}, {"", 2, true}, {"b", 3, false}, {"", 4, true}};
+  CHECK((lines_of(fits + "\n" + over + "\nb\n" + far_over) == expected));
+}
+
+TEST_CASE("a file that cannot be opened or read is an error of the system") {
+  const scratch_folder folder;
+  const auto missing = line_reader::open(folder.path() / "nothing");
+  REQUIRE_FALSE(missing.has_value());
+  CHECK(missing.error() == std::errc::no_such_file_or_directory);
+  auto directory = line_reader::open(folder.path());
+  REQUIRE(directory.has_value());
+  const auto line = directory->next();
+  REQUIRE_FALSE(line.has_value());
+  CHECK(line.error() == std::errc::is_a_directory);
+}

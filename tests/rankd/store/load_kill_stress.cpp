@@ -1,0 +1,85 @@
+// tests/rankd/store/load_kill_stress.cpp: loads killed at random moments, one after another, never leave a mixture.
+#include <rankd/store/batch_read.hpp>
+#include <rankd/store/load.hpp>
+
+#include <braid/base/random.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t keys = 2'000;
+
+auto number_from(const char* variable, std::uint64_t otherwise) -> std::uint64_t {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+/// Every list of a round holds nothing but the number of the round.
+auto data_of(int round) -> std::string {
+  std::string text;
+  for (std::int64_t i = 0; i < keys; ++i)
+    text += R"({"list":"list:)" + std::to_string(i) + R"(","values":[)" + std::to_string(round) + "]}\n";
+  return text;
+}
+
+/// The round that a store shows; every list must show the same.
+auto round_of(const fs::path& folder) -> std::int64_t {
+  const auto store = embedded_store::open(folder);
+  REQUIRE(store.has_value());
+  std::vector<std::int64_t> ids(keys);
+  std::iota(ids.begin(), ids.end(), 0);
+  braid::arena arena;
+  const auto lists = read_ids(*store->take_snapshot(), {"list:", ids}, 2, arena);
+  REQUIRE(lists.has_value());
+  for (const auto& list : lists->lists) REQUIRE((list.size() == 1 && list[0] == lists->lists[0][0]));
+  return lists->lists[0][0];
+}
+
+}  // namespace
+
+TEST_CASE("a thousand loads killed at random moments leave whole stores") {
+  const std::uint64_t seed = number_from("BRAID_SEED", 1);
+  const auto rounds = static_cast<int>(number_from("BRAID_ROUNDS", 1000));
+  std::printf("seed %llu, rounds %d\n", static_cast<unsigned long long>(seed), rounds);
+  braid::random_source random(seed);
+  const braid::testing::scratch_folder folder;
+  const fs::path store = folder.path() / "store";
+  REQUIRE(load_store(store, std::vector<fs::path>{folder.write("data", data_of(0))}, {}).has_value());
+
+  std::int64_t shown = 0;
+  int killed = 0;
+  for (int round = 1; round <= rounds; ++round) {
+    const std::vector<fs::path> files = {folder.write("data", data_of(round))};
+    const auto patience = static_cast<long>(random.below(12'000'000));
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) ::_exit(load_store(store, files, {}).has_value() ? 0 : 1);
+    const timespec moment = {0, patience};
+    ::nanosleep(&moment, nullptr);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    const std::int64_t now = round_of(store);
+    CHECK((now == shown || now == round));
+    if (!WIFSIGNALED(status)) CHECK((WEXITSTATUS(status) == 0 && now == round));
+    shown = now;
+  }
+  std::printf("killed %d of %d\n", killed, rounds);
+}

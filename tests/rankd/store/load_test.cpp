@@ -1,0 +1,334 @@
+// tests/rankd/store/load_test.cpp: a load is all or nothing, whatever the data says and whenever it is killed.
+#include <rankd/store/load.hpp>
+
+#include <rankd/store/embedded.hpp>
+
+#include <tests/support/scratch_folder.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+using braid::testing::scratch_folder;
+namespace fs = std::filesystem;
+
+using table = std::map<std::string, std::string>;
+
+auto text_of(const record_view& record) -> std::string {
+  std::string text;
+  for (std::size_t i = 0; i < record.count(); ++i) {
+    if (record.kind() == record_kind::hash)
+      text += std::string(record.field_at(i).name) + "=" + std::string(record.field_at(i).value) + ";";
+    else
+      text += (record.kind() == record_kind::id_list ? std::to_string(record.id_at(i)) : std::string(record.text_at(i))) + ",";
+  }
+  return text;
+}
+
+/// All that a store holds, as text.
+auto contents(const fs::path& folder) -> table {
+  const auto store = embedded_store::open(folder);
+  REQUIRE(store.has_value());
+  const auto snapshot = store->take_snapshot();
+  REQUIRE(snapshot.has_value());
+  auto cursor = snapshot->walk();
+  REQUIRE(cursor.has_value());
+  table all;
+  for (auto entry = cursor->next(); entry.value(); entry = cursor->next())
+    all.emplace((*entry)->key, text_of((*entry)->record));
+  return all;
+}
+
+auto files_in(const fs::path& folder) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const auto& item : fs::directory_iterator(folder)) names.push_back(item.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A scratch folder with data files and a store.
+struct workplace {
+  scratch_folder folder;
+  fs::path store = folder.path() / "store";
+
+  auto load(std::string_view text, const load_options& options = {}) const -> braid::checked<load_report> {
+    const std::vector<fs::path> files = {folder.write("data.ndjson", text)};
+    return load_store(store, files, options);
+  }
+};
+
+auto codes_of(const braid::checked<load_report>& report) -> std::vector<std::string> {
+  REQUIRE_FALSE(report.has_value());
+  std::vector<std::string> codes;
+  for (const auto& item : report.error()) codes.push_back(item.code);
+  return codes;
+}
+
+constexpr std::string_view first_data = R"({"hash":"user:1","fields":{"title":"One","country":"US"}}
+{"list":"follow:1","values":[2,3]}
+
+{"list":"follow:2","values":["x",3]}
+)";
+const table first_table = {{"follow:1", "2,3,"}, {"follow:2", "x,3,"}, {"user:1", "country=US;title=One;"}};
+
+/// Enough records for several pieces of progress and several pages.
+auto big_data(std::string_view value, int records) -> std::string {
+  std::string text;
+  for (int i = 0; i < records; ++i)
+    text += R"({"hash":"user:)" + std::to_string(i) + R"(","fields":{"title":")" + std::string(2'000, value[0]) + "\"}}\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("what was loaded is there, and nothing else") {
+  const workplace work;
+  const auto report = work.load(first_data);
+  REQUIRE(report.has_value());
+  CHECK(report->records == 3);
+  CHECK(report->kept == 0);
+  CHECK(report->generation == 1);
+  CHECK(contents(work.store) == first_table);
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "rankd-store"});
+}
+
+TEST_CASE("a merge keeps what the files do not name and replaces what they name") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  const auto report = work.load("{\"list\":\"follow:1\",\"values\":[]}\n{\"hash\":\"user:9\",\"fields\":{}}");
+  REQUIRE(report.has_value());
+  CHECK(report->records == 2);
+  CHECK(report->kept == 2);
+  CHECK(report->generation == 2);
+  table expected = first_table;
+  expected["follow:1"] = "";
+  expected["user:9"] = "";
+  CHECK(contents(work.store) == expected);
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-2.mdb", "rankd-store"});
+}
+
+TEST_CASE("a key may change from a list to a hash between loads") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  REQUIRE(work.load(R"({"hash":"follow:1","fields":{"a":"b"}})").has_value());
+  CHECK(contents(work.store).at("follow:1") == "a=b;");
+}
+
+TEST_CASE("a replacement keeps nothing") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  REQUIRE(work.load(R"({"list":"a","values":[1]})", {.mode = load_mode::replace}).has_value());
+  CHECK(contents(work.store) == table{{"a", "1,"}});
+}
+
+TEST_CASE("a replacement repairs a store whose data was cut short, a merge refuses") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  fs::resize_file(work.store / "data-1.mdb", 100);
+  CHECK(codes_of(work.load(first_data)) == std::vector<std::string>{"store_truncated"});
+  REQUIRE(work.load(first_data, {.mode = load_mode::replace}).has_value());
+  CHECK(contents(work.store) == first_table);
+}
+
+TEST_CASE("a load of no data makes an empty store") {
+  const workplace work;
+  REQUIRE(work.load("").has_value());
+  CHECK(contents(work.store).empty());
+  REQUIRE(load_store(work.store, {}, {}).has_value());
+  CHECK(contents(work.store).empty());
+}
+
+TEST_CASE("all bad lines of all files are complained about, and the old store stays") {
+  const workplace work;
+  REQUIRE(work.load(first_data).has_value());
+  const std::vector<fs::path> files = {
+      work.folder.write("a.ndjson", "{\"list\":\"a\",\"values\":[1]}\n{\"list\":\"b\",\"values\":[null]}\n\nnonsense\n"),
+      work.folder.write("b.ndjson", "{\"list\":\"a\",\"values\":[2]}\n{\"hash\":\"c\",\"fields\":{}}\n"
+                                    "{\"list\":\"c\",\"values\":[]}\n")};
+  const auto report = load_store(work.store, files, {});
+  CHECK(codes_of(report) == std::vector<std::string>{"wrong_type", "bad_json", "duplicate_key", "duplicate_key"});
+  auto complaint = report.error().begin();
+  CHECK(complaint->source == files[0].string());
+  CHECK(complaint->message == "line 2: an integer or a string is expected here, not null");
+  CHECK((++complaint)->message.starts_with("line 4: "));
+  ++complaint;
+  CHECK(complaint->source == files[1].string());
+  CHECK(complaint->message == "line 1: the key `a` was given already at line 1 of " + files[0].string());
+  CHECK((++complaint)->message == "line 3: the key `c` was given already at line 2");
+  CHECK(contents(work.store) == first_table);
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "rankd-store"});
+}
+
+TEST_CASE("a first load that fails leaves no store, and the next one succeeds") {
+  const workplace work;
+  CHECK(codes_of(work.load("nonsense")) == std::vector<std::string>{"bad_json"});
+  CHECK(embedded_store::open(work.store).error().front().code == "store_missing");
+  CHECK(work.load(first_data).has_value());
+}
+
+TEST_CASE("complaints end at the limit, and say so") {
+  const workplace work;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "nonsense\n";
+  const auto codes = codes_of(work.load(text));
+  CHECK(codes.size() == most_load_complaints + 1);
+  CHECK(codes.back() == "too_many_complaints");
+}
+
+TEST_CASE("files that cannot be read are all named") {
+  const workplace work;
+  const std::vector<fs::path> files = {work.folder.path() / "absent", work.folder.path()};
+  const auto report = load_store(work.store, files, {});
+  CHECK(codes_of(report) == std::vector<std::string>{"data_unreadable", "data_unreadable"});
+  CHECK(report.error().front().source == files[0].string());
+}
+
+TEST_CASE("a folder of somebody else, or of a later version, is left alone") {
+  const workplace work;
+  const fs::path letter = work.folder.write("foreign/letter.txt", "dear");
+  const std::vector<fs::path> files = {work.folder.write("data.ndjson", first_data)};
+  const load_options replace = {.mode = load_mode::replace};
+  CHECK(codes_of(load_store(letter.parent_path(), files, replace)) == std::vector<std::string>{"store_foreign"});
+  CHECK(codes_of(load_store(letter, files, replace)) == std::vector<std::string>{"store_foreign"});
+  CHECK(files_in(letter.parent_path()) == std::vector<std::string>{"letter.txt"});
+  const fs::path newer = work.folder.write("newer/rankd-store", "rankd-store 2\n").parent_path();
+  CHECK(codes_of(load_store(newer, files, replace)) == std::vector<std::string>{"store_newer"});
+}
+
+TEST_CASE("a second load at the same time is refused") {
+  const workplace work;
+  std::vector<std::string> inner;
+  load_options options;
+  options.progress = [&](const load_progress& now) {
+    if (now.stage == load_stage::syncing) inner = codes_of(work.load("", {}));
+  };
+  REQUIRE(work.load(first_data, options).has_value());
+  CHECK(inner == std::vector<std::string>{"store_busy"});
+}
+
+TEST_CASE("a load that outgrows its map starts over with more room") {
+  const workplace work;
+  load_options options = {.first_map_bytes = 1};
+  int starts = 0;
+  options.progress = [&](const load_progress& now) { starts += now.stage == load_stage::reading && now.bytes_done == 0; };
+  const auto report = work.load(big_data("a", 500), options);
+  REQUIRE(report.has_value());
+  CHECK(report->records == 500);
+  CHECK(starts > 3);
+  CHECK(contents(work.store).size() == 500);
+}
+
+TEST_CASE("progress goes through all stages up to all bytes") {
+  const workplace work;
+  const std::string text = big_data("a", 1'500);
+  std::vector<load_progress> seen;
+  load_options options;
+  options.progress = [&](const load_progress& now) { seen.push_back(now); };
+  REQUIRE(work.load(text, options).has_value());
+  REQUIRE(seen.size() >= 7);
+  CHECK(seen.front().bytes_done == 0);
+  CHECK(seen.back().stage == load_stage::cleaning);
+  CHECK(seen.back().bytes_done == text.size());
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    CHECK(seen[i].stage >= seen[i - 1].stage);
+    CHECK(seen[i].bytes_done >= seen[i - 1].bytes_done);
+    CHECK(seen[i].bytes_total == text.size());
+  }
+}
+
+TEST_CASE("a load killed at any point leaves the old store or the new one") {
+  const std::string old_data = big_data("a", 1'200);
+  const std::string new_data = big_data("b", 1'200);
+  int point = 0;
+  int old_stores = 0;
+  for (bool killed = true; killed; ++point) {
+    const workplace work;
+    REQUIRE(work.load(old_data).has_value());
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      int left = point;
+      load_options options;
+      options.progress = [&](const load_progress&) {
+        if (left-- == 0) ::raise(SIGKILL);
+      };
+      ::_exit(work.load(new_data, options).has_value() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    killed = WIFSIGNALED(status);
+    const table found = contents(work.store);
+    const char version = found.begin()->second[6];
+    CHECK(found.size() == 1'200);
+    CHECK(std::all_of(found.begin(), found.end(), [&](const auto& entry) { return entry.second[6] == version; }));
+    old_stores += version == 'a';
+    CHECK((killed || version == 'b'));
+    CHECK(work.load(first_data, {.mode = load_mode::replace}).has_value());  // nothing is locked, nothing is in the way
+    CHECK(files_in(work.store).size() == 2);
+  }
+  CHECK(point >= 7);
+  CHECK(old_stores == point - 2);  // all but the kill after the switch and the load that lived
+}
+
+TEST_CASE("the first use loads all NDJSON of the data folder, in order, once") {
+  const workplace work;
+  const fs::path data = work.folder.write("data/b.ndjson", R"({"list":"b","values":[1]})").parent_path();
+  work.folder.write("data/a.ndjson", R"({"list":"a","values":[1]})");
+  work.folder.write("data/README.md", "no data");
+  auto report = load_if_missing(work.store, data, {});
+  REQUIRE((report.has_value() && report->has_value()));
+  CHECK((*report)->records == 2);
+  CHECK(contents(work.store) == table{{"a", "1,"}, {"b", "1,"}});
+
+  work.folder.write("data/c.ndjson", R"({"list":"c","values":[1]})");
+  report = load_if_missing(work.store, data, {});
+  REQUIRE(report.has_value());
+  CHECK_FALSE(report->has_value());
+  CHECK(contents(work.store).size() == 2);
+}
+
+TEST_CASE("the first use says what is missing or foreign") {
+  const workplace work;
+  const fs::path empty = work.folder.write("empty/README.md", "no data").parent_path();
+  CHECK(load_if_missing(work.store, empty, {}).error().front().code == "data_missing");
+  CHECK(load_if_missing(work.store, work.folder.path() / "absent", {}).error().front().code == "data_unreadable");
+  CHECK(load_if_missing(empty, empty, {}).error().front().code == "store_foreign");
+  CHECK_FALSE(fs::exists(work.store));
+}
+
+TEST_CASE("of processes that use a store first at the same time one loads and the others wait") {
+  const workplace work;
+  const fs::path data = work.folder.write("data/a.ndjson", big_data("a", 3'000)).parent_path();
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    const auto report = load_if_missing(work.store, data, {});
+    const bool fine = report.has_value() && contents(work.store).size() == 3'000;
+    ::_exit(!fine ? 9 : report->has_value() ? 1 : 0);
+  }
+  int loads = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) <= 1);
+    loads += WEXITSTATUS(status);
+  }
+  CHECK(loads == 1);
+}

@@ -1,0 +1,189 @@
+// tests/rankd/store/record_parser_test.cpp: what a line of data may say, and the complaint for each way to be wrong.
+#include <rankd/store/record_parser.hpp>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+
+/// A line with the room behind it that the parser wants.
+struct padded {
+  explicit padded(std::string_view text, std::uint32_t number = 17) : storage(text) {
+    const std::size_t size = text.size();
+    storage.resize(size + line_reader::padding);
+    line = {std::string_view(storage).substr(0, size), number, false};
+  }
+  std::string storage;
+  text_line line;
+};
+
+auto errors_of(std::string_view text) -> braid::diagnostics {
+  record_parser parser;
+  const padded line(text);
+  const auto parsed = parser.parse(line.line, 0);
+  REQUIRE_FALSE(parsed.has_value());
+  return parsed.error();
+}
+
+struct bad_line {
+  std::string text;
+  std::vector<std::string> codes;
+  std::string pointer;  // of the first complaint
+};
+
+auto bad_lines() -> std::vector<bad_line> {
+  return {
+      {"{", {"bad_json"}, ""},
+      {"nonsense", {"bad_json"}, ""},
+      {R"({"hash":"a","fields":{}} {"hash":"b","fields":{}})", {"bad_json"}, ""},
+      {R"({"hash":"a","fields":{},})", {"bad_json"}, ""},
+      {R"({"hash":"a" "fields":{}})", {"bad_json"}, ""},
+      {"\xef\xbb\xbf{}", {"bad_json"}, ""},
+      {R"({"list":"a","values":[1e400]})", {"bad_number"}, ""},
+      {R"({"list":"a","values":[-1e400]})", {"bad_number"}, ""},
+      {R"({"list":"a","values":[01]})", {"bad_number"}, ""},
+      {R"({"list":"a","values":[18446744073709551616]})", {"bad_number"}, ""},
+      {R"({"list":"a","values":[-9223372036854775809]})", {"bad_number"}, ""},
+      {"{\"hash\":\"\xff\",\"fields\":{}}", {"invalid_utf8"}, ""},
+      {"{\"hash\":\"\xed\xa0\x80\",\"fields\":{}}", {"invalid_utf8"}, ""},
+      {R"({"hash":"\ud800","fields":{}})", {"bad_string"}, ""},
+      {R"({"hash":"\q","fields":{}})", {"bad_string"}, ""},
+      {"{\"hash\":\"a\tb\",\"fields\":{}}", {"bad_string"}, ""},
+      {R"({"hash":"a)", {"bad_string"}, ""},
+      {std::string(300'000, '['), {"bad_json"}, ""},
+      {std::string(300'000, '[') + std::string(300'000, ']'), {"too_deep"}, ""},
+      {R"({"list":"a","values":)" + std::string(2'000, '[') + std::string(2'000, ']') + "}", {"too_deep"}, ""},
+      {"[]", {"wrong_type"}, ""},
+      {"null", {"wrong_type"}, ""},
+      {"12", {"wrong_type"}, ""},
+      {R"("text")", {"wrong_type"}, ""},
+      {"{}", {"missing_member"}, ""},
+      {R"({"values":[1]})", {"missing_member"}, ""},
+      {R"({"hash":"a"})", {"missing_member"}, ""},
+      {R"({"list":"a"})", {"missing_member"}, ""},
+      {R"({"hash":"a","values":[]})", {"missing_member", "unknown_member"}, ""},
+      {R"({"list":"a","values":[],"fields":{}})", {"unknown_member"}, "/fields"},
+      {R"({"hash":"a","list":"a","fields":{},"values":[]})", {"ambiguous_record"}, ""},
+      {R"({"hash":"a","feilds":{},"fields":{}})", {"unknown_member"}, "/feilds"},
+      {R"({"hash":"a","fields":{},"a/b~":1})", {"unknown_member"}, "/a~1b~0"},
+      {R"({"hash":"a","fields":{},"hash":"b"})", {"duplicate_member"}, "/hash"},
+      {R"({"list":"a","values":[1],"values":[2]})", {"duplicate_member"}, "/values"},
+      {R"({"hash":1,"fields":{}})", {"wrong_type"}, "/hash"},
+      {R"({"list":null,"values":[]})", {"wrong_type"}, "/list"},
+      {R"({"hash":"a","fields":[]})", {"wrong_type"}, "/fields"},
+      {R"({"list":"a","values":{}})", {"wrong_type"}, "/values"},
+      {R"({"hash":"a","fields":{"n":1}})", {"wrong_type"}, "/fields/n"},
+      {R"({"hash":"a","fields":{"n":null,"m":[]}})", {"wrong_type", "wrong_type"}, "/fields/n"},
+      {R"({"hash":"a","fields":{"n":"1","n":"2"}})", {"duplicate_field"}, "/fields/n"},
+      {R"({"hash":"a","fields":{"n":"1","n":"2","n":"3"}})", {"duplicate_field", "duplicate_field"}, "/fields/n"},
+      {R"({"list":"a","values":[1,2.5]})", {"wrong_type"}, "/values/1"},
+      {R"({"list":"a","values":[1.0]})", {"wrong_type"}, "/values/0"},
+      {R"({"list":"a","values":[true,null,{},[]]})", {"wrong_type", "wrong_type", "wrong_type", "wrong_type"},
+       "/values/0"},
+      {R"({"list":"a","values":[0,9223372036854775808]})", {"id_out_of_range"}, "/values/1"},
+      {R"({"hash":"","fields":{}})", {"empty_key"}, "/hash"},
+      {R"({"list":"","values":[]})", {"empty_key"}, "/list"},
+      {R"({"list":")" + std::string(512, 'k') + R"(","values":[]})", {"key_too_long"}, "/list"},
+      {R"({"list":"","values":[1.5],"x":0})", {"unknown_member", "empty_key", "wrong_type"}, "/x"},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("every way to be wrong has its code, its pointer and the number of the line") {
+  for (const bad_line& bad : bad_lines()) {
+    CAPTURE(bad.text.substr(0, 80));
+    const auto errors = errors_of(bad.text);
+    std::vector<std::string> codes;
+    for (const auto& item : errors) {
+      codes.push_back(item.code);
+      CHECK(item.message.starts_with("line 17: "));
+    }
+    CAPTURE(codes.front());
+    CHECK((codes == bad.codes));
+    CHECK(errors.front().pointer == bad.pointer);
+  }
+}
+
+TEST_CASE("a name that is nearly right gets a hint") {
+  CHECK(errors_of(R"({"hash":"a","feilds":{},"fields":{}})").front().hint == "did you mean `fields`?");
+  CHECK(errors_of(R"({"hash":"a","fields":{"n":1}})").front().hint == "write numbers as strings: \"1.5\"");
+}
+
+TEST_CASE("complaints about one line end after the sixteenth") {
+  std::string text = R"({"list":"a","values":[null)";
+  for (int i = 0; i < 100; ++i) text += ",null";
+  CHECK(errors_of(text + "]}").size() == record_parser::most_complaints);
+}
+
+TEST_CASE("a line that is too long is said to be so") {
+  record_parser parser;
+  const auto parsed = parser.parse({{}, 3, true}, 0);
+  REQUIRE_FALSE(parsed.has_value());
+  CHECK(parsed.error().front().code == "line_too_long");
+  CHECK(parsed.error().front().message == "line 3: the line is longer than 16 MiB");
+}
+
+TEST_CASE("blank lines mean nothing") {
+  record_parser parser;
+  for (const char* blank : {"", " ", "\t\r"}) {
+    const padded line(blank);
+    const auto parsed = parser.parse(line.line, 0);
+    REQUIRE(parsed.has_value());
+    CHECK_FALSE(parsed->has_value());
+  }
+}
+
+TEST_CASE("a hash is read whatever the order of its members and fields") {
+  record_parser parser;
+  const padded line(R"({"fields":{"title":"Tö\u0000ne \ud83c\udfb5","country":"US"}, "hash":"user:1"})");
+  const auto parsed = parser.parse(line.line, 4);
+  REQUIRE(parsed.has_value());
+  REQUIRE(parsed->has_value());
+  CHECK((*parsed)->key == "user:1");
+  const auto record = record_view::parse((*parsed)->bytes);
+  REQUIRE(record.has_value());
+  CHECK(record->origin() == record_origin{4, 17});
+  CHECK(record->field("country") == "US");
+  CHECK(record->field("title") == std::string_view("Tö\0ne \xf0\x9f\x8e\xb5", 11));
+}
+
+TEST_CASE("a list of integers is packed, a list with text keeps text") {
+  record_parser parser;
+  const padded ids(R"({"list":"follow:1","values":[3,-2,9223372036854775807,-9223372036854775808,-0]})");
+  auto parsed = parser.parse(ids.line, 0);
+  REQUIRE((parsed.has_value() && parsed->has_value()));
+  auto record = record_view::parse((*parsed)->bytes);
+  REQUIRE((record.has_value() && record->kind() == record_kind::id_list));
+  CHECK(record->id_at(2) == 9223372036854775807);
+  CHECK(record->id_at(4) == 0);
+
+  const padded mixed(R"({"list":"follow:2","values":[3,"007","x",-4,"5"]})");
+  parsed = parser.parse(mixed.line, 0);
+  REQUIRE((parsed.has_value() && parsed->has_value()));
+  record = record_view::parse((*parsed)->bytes);
+  REQUIRE((record.has_value() && record->kind() == record_kind::text_list));
+  const std::vector<std::string> expected = {"3", "007", "x", "-4", "5"};
+  REQUIRE(record->count() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(record->text_at(i) == expected[i]);
+}
+
+TEST_CASE("a key of the greatest length is taken") {
+  record_parser parser;
+  const padded line(R"({"list":")" + std::string(511, 'k') + R"(","values":[]})");
+  CHECK(parser.parse(line.line, 0).has_value());
+}
+
+TEST_CASE("a bad line leaves nothing behind for the next") {
+  record_parser parser;
+  const padded bad(R"({"list":"a","values":["x",1.5]})");
+  CHECK_FALSE(parser.parse(bad.line, 0).has_value());
+  const padded good(R"({"list":"a","values":[1]})");
+  const auto parsed = parser.parse(good.line, 0);
+  REQUIRE((parsed.has_value() && parsed->has_value()));
+  CHECK(record_view::parse((*parsed)->bytes)->kind() == record_kind::id_list);
+}

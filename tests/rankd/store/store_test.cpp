@@ -1,0 +1,85 @@
+// tests/rankd/store/store_test.cpp: a store is awaited, whoever answers; endpoints that name none are refused.
+#include <rankd/store/store.hpp>
+
+#include <rankd/store/error.hpp>
+#include <rankd/store/load.hpp>
+
+#include <braid/coro/sync_wait.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+using braid::testing::scratch_folder;
+
+auto embedded_endpoint(std::string path) -> endpoint_entry {
+  endpoint_entry endpoint;
+  endpoint.endpoint_id = "ep_0001";
+  endpoint.resolver = endpoint_entry::embedded_resolver{std::move(path)};
+  return endpoint;
+}
+
+constexpr std::string_view data = R"({"hash":"user:1","fields":{"country":"US","title":"One"}}
+{"hash":"user:2","fields":{"title":"Two"}}
+{"list":"follow:1","values":[5,6,7]}
+{"list":"follow:2","values":["8","x",9]}
+)";
+
+}  // namespace
+
+TEST_CASE("the embedded store answers all three commands") {
+  const scratch_folder folder;
+  REQUIRE(load_store(folder.path() / "db", std::vector{folder.write("data.ndjson", data)}, {}).has_value());
+  const auto opened = open_store(embedded_endpoint("db"), folder.path());
+  REQUIRE(opened.has_value());
+  store& from = **opened;
+  braid::arena arena;
+  const std::vector<std::int64_t> ids = {2, 1, 3};
+
+  const auto countries = braid::sync_wait(from.hget({"user:", ids}, "country", arena));
+  REQUIRE(countries.has_value());
+  CHECK((*countries)[0] == std::nullopt);
+  CHECK((*countries)[1] == "US");
+  CHECK((*countries)[2] == std::nullopt);
+
+  const auto hashes = braid::sync_wait(from.hgetall({"user:", ids}, arena));
+  REQUIRE(hashes.has_value());
+  REQUIRE((*hashes)[1].size() == 2);
+  CHECK((*hashes)[1][1] == hash_field{"title", "One"});
+  CHECK((*hashes)[2].empty());
+
+  const auto lists = braid::sync_wait(from.lrange_ids({"follow:", ids}, 2, arena));
+  REQUIRE(lists.has_value());
+  CHECK(lists->malformed == 1);
+  CHECK(std::vector(lists->lists[0].begin(), lists->lists[0].end()) == std::vector<std::int64_t>{8});
+  CHECK(std::vector(lists->lists[1].begin(), lists->lists[1].end()) == std::vector<std::int64_t>{5, 6});
+  CHECK(lists->lists[2].empty());
+
+  const auto wrong = braid::sync_wait(from.hget({"follow:", ids}, "country", arena));
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK(wrong.error() == store_errc::wrong_type);
+}
+
+TEST_CASE("an endpoint that this build cannot serve is refused") {
+  endpoint_entry remote = embedded_endpoint("db");
+  remote.resolver = endpoint_entry::static_resolver{"127.0.0.1", 6379};
+  endpoint_entry web = embedded_endpoint("db");
+  web.kind = endpoint_entry::kind_type::http;
+  for (const endpoint_entry& endpoint : {remote, web}) {
+    const auto opened = open_store(endpoint, ".");
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error().front().code == "store_unsupported");
+    CHECK(opened.error().front().message.starts_with("endpoint `ep_0001`: "));
+  }
+}
+
+TEST_CASE("the refusals of the embedded store are passed on") {
+  const scratch_folder folder;
+  CHECK(open_store(embedded_endpoint("absent"), folder.path()).error().front().code == "store_missing");
+}

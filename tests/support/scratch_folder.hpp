@@ -1,0 +1,41 @@
+// tests/support/scratch_folder.hpp: a folder of a test's own, removed when the test ends.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace braid::testing {
+
+class scratch_folder {
+ public:
+  scratch_folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "braid_test_XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder can be made");
+    path_ = name;
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  auto operator=(const scratch_folder&) -> scratch_folder& = delete;
+  ~scratch_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] auto path() const noexcept -> const std::filesystem::path& { return path_; }
+
+  /// Writes a file and the folders above it; gives its path.
+  auto write(const std::filesystem::path& name, std::string_view text) const -> std::filesystem::path {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+    return file;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace braid::testing
