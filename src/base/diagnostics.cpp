@@ -61,9 +61,12 @@ auto json_pointer(std::string_view parent, std::string_view token) -> std::strin
   std::string out(parent);
   out += '/';
   for (const char c : token) {
-    if (c == '~') out += "~0";
-    else if (c == '/') out += "~1";
-    else out += c;
+    if (c == '~')
+      out += "~0";
+    else if (c == '/')
+      out += "~1";
+    else
+      out += c;
   }
   return out;
 }
@@ -80,7 +83,8 @@ auto did_you_mean(std::string_view name, const std::vector<std::string_view>& kn
   for (const std::string_view candidate : known) {
     if (candidate.size() > longest) continue;
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
+    const bool keeps_something = distance < std::max(name.size(), candidate.size());
+    if (keeps_something && distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }

@@ -14,6 +14,12 @@ auto leaf::begin(promise_base& promise, std::coroutine_handle<> self) noexcept -
   return true;
 }
 
+auto leaf::not_started() noexcept -> std::coroutine_handle<> {
+  unlink();
+  state_ = state::done;
+  return handle_;
+}
+
 void leaf::complete() noexcept {
   if (is_linked()) unlink();
   state_ = state::done;

@@ -9,6 +9,7 @@ scope::scope(home& where) noexcept : job(&stop_posted), stop_callback(&parent_st
 
 scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_) {
   BRAID_ASSERT(home_->is_current(), "a scope inside another one is made on their home");
+  parent_ = &parent;
   deadline_ = std::min(deadline, parent.deadline_);
   if (parent.stop_.requested()) {
     stop_here(parent.stop_.reason());
@@ -19,8 +20,7 @@ scope::scope(scope& parent, time_point deadline) noexcept : scope(*parent.home_)
 }
 
 scope::~scope() {
-  BRAID_EXPECTS(tasks_ == 0, "a scope is joined before it is destroyed");
-  BRAID_EXPECTS(remote_.load(relaxed) != remote_stop::posted, "a scope is joined before it is destroyed");
+  BRAID_EXPECTS(is_idle(), "a scope is joined before it is destroyed");
   if (timer_.is_armed()) home_->disarm(timer_);
   if (is_linked()) unlink();
 }
@@ -51,11 +51,24 @@ auto scope::task_ended(detail::promise_base& child, detail::ending how) noexcept
   return self.idle_continuation();
 }
 
+/// A stop that another thread has posted still points to this scope: a scope without tasks is idle once it has arrived.
+auto scope::is_idle() const noexcept -> bool {
+  const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe
+  return tasks_ == 0 && (remote == remote_stop::none || remote == remote_stop::arrived);
+}
+
 auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
-  // A stop that another thread has posted still points to this scope: it arrives first.
-  const bool busy = tasks_ != 0 || remote_.load(relaxed) == remote_stop::posted;
-  if (busy || idle_ == nullptr) return {};
+  if (idle_ == nullptr || tasks_ != 0 || !remote_is_over()) return {};
   return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
+}
+
+/// Whether no other thread knows of this scope. Where one does, it is told that its job is waited for: the job then
+/// arrives even on a home that refuses other work.
+auto scope::remote_is_over() noexcept -> bool {
+  auto seen = remote_stop::posted;
+  // edge scope.remote_stop: observe
+  if (remote_.compare_exchange_strong(seen, remote_stop::awaited, relaxed, acquire)) return false;
+  return seen != remote_stop::awaited;
 }
 
 void scope::when_idle(idle_fn fn, void* context) noexcept {
@@ -71,7 +84,18 @@ void scope::request_stop(errc reason) noexcept {
   if (!remote_.compare_exchange_strong(seen, remote_stop::posted, relaxed, relaxed)) return;
   remote_reason_ = reason;
   stop_.request(reason);  // computations see it at once, tasks when the job has arrived
-  if (!home_->try_post(*this)) remote_.store(remote_stop::arrived, relaxed);
+  post_stop();
+}
+
+/// The scope may be gone when this returns.
+void scope::post_stop() noexcept {
+  if (home_->try_post(*this)) return;
+  // The home does not run, or it stops: then its own stop reaches the tasks. But a task of it may wait for this scope
+  // already, and that home takes the job.
+  auto seen = remote_stop::posted;
+  // edge scope.remote_stop: publish
+  if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;
+  home_->post_resumption(*this);
 }
 
 void scope::stop_posted(job& self, action /*what*/) {
@@ -83,7 +107,7 @@ void scope::stop_posted(job& self, action /*what*/) {
 
 void scope::parent_stopped(stop_callback& self) noexcept {
   auto& child = static_cast<scope&>(self);
-  child.stop_here(child.deadline_ <= child.home_->now() ? errc::deadline_exceeded : errc::stopped);
+  child.stop_here(child.parent_->stop_.reason());
 }
 
 void scope::deadline_passed(timer& self) noexcept {

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <queue>
 
 namespace braid {
 
 auto graph_shape::make(std::size_t nodes, std::span<const graph_edge> edges) -> result<graph_shape> {
+  constexpr std::size_t most = std::numeric_limits<node_index>::max();
+  if (nodes > most || edges.size() > most) return fail(errc::invalid_argument);
   graph_shape shape;
   shape.first_.assign(nodes + 1, 0);
   shape.predecessors_.assign(nodes, 0);

@@ -2,9 +2,9 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/task/pool.hpp>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace braid {
 namespace {
@@ -141,14 +141,7 @@ auto loop::reported(task<void> work) -> task<void> {
 }
 
 void loop::report(std::exception_ptr error) noexcept {
-  if (options_.on_error) return options_.on_error(error);
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    std::fprintf(stderr, "braid: a job of a loop threw: %s\n", known.what());
-  } catch (...) {
-    std::fputs("braid: a job of a loop threw something that is no std::exception\n", stderr);
-  }
+  detail::report_job_exception(options_.on_error, std::move(error));
 }
 
 auto loop::is_current() const noexcept -> bool { return current_loop == this; }

@@ -1,9 +1,11 @@
 // src/runtime/runtime.cpp: starting the parts of a runtime, and stopping them in the order that loses nothing.
 #include <braid/runtime/runtime.hpp>
 
+#include <braid/base/assert.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/thread/name.hpp>
 
+#include <string_view>
 #include <system_error>
 
 namespace braid {
@@ -23,7 +25,8 @@ runtime::runtime(runtime_options options, std::unique_ptr<loop> io)
       pool_(std::make_unique<pool>(
           pool_options{.workers = options.workers, .name = options.name, .on_error = std::move(options.on_error)})) {
   parker started;
-  const std::string loop_name = (options.name + "-loop").substr(0, longest_thread_name);
+  constexpr std::string_view suffix = "-loop";
+  const std::string loop_name = options.name.substr(0, longest_thread_name - suffix.size()).append(suffix);
   loop_thread_ = std::thread([this, &started, loop_name] {
     static_cast<void>(this_thread::set_name(loop_name));
     loop_->run([&started] { started.unpark(); });
@@ -32,6 +35,7 @@ runtime::runtime(runtime_options options, std::unique_ptr<loop> io)
 }
 
 runtime::~runtime() {
+  BRAID_EXPECTS(!loop_->is_current(), "a runtime is not destroyed by a task of its own");
   // Tasks of the loop may wait for workers, so the loop ends first; a worker may be about to wake the loop, so the
   // workers end before the loop's object does.
   loop_->stop();

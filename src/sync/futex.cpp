@@ -1,6 +1,7 @@
 // src/sync/futex.cpp: the futex system call.
 #include <braid/sync/futex.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -20,12 +21,13 @@ auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return
 auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected, std::optional<time_point> deadline) noexcept
     -> futex_wait_status {
 #if defined(BRAID_MODEL)
-  if (detail::model_active()) return detail::model_wait(word, expected) ? futex_wait_status::woken
-                                                                        : futex_wait_status::timed_out;
+  if (detail::model_active())
+    return detail::model_wait(word, expected) ? futex_wait_status::woken : futex_wait_status::timed_out;
 #endif
   timespec until{};
   if (deadline) {
-    const auto ns = deadline->time_since_epoch().count();
+    // The kernel refuses a time before the clock began, and the caller would take the refusal for a wake, for ever.
+    const auto ns = std::max<duration::rep>(deadline->time_since_epoch().count(), 0);
     until.tv_sec = static_cast<time_t>(ns / 1'000'000'000);
     until.tv_nsec = static_cast<long>(ns % 1'000'000'000);
   }

@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::size_t class_bytes = 64;
 constexpr std::size_t classes = 16;
-constexpr std::size_t batch = 32;            // blocks that go to or come from the depot at once
-constexpr std::size_t depot_batches = 128;   // per class; what is beyond goes back to operator delete
+constexpr std::size_t batch = 32;           // blocks that go to or come from the depot at once
+constexpr std::size_t depot_batches = 128;  // per class; what is beyond goes back to operator delete
 
-// Under the address sanitizer every block comes from operator new, so that a stale access is seen.
+// Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
+// one beyond the end too.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define BRAID_NO_JOB_CACHE 1
@@ -107,7 +108,8 @@ struct cache_guard {
 };
 
 auto usable_cache() noexcept -> thread_cache* {
-  if (cache.state == cache_state::live) [[likely]] return &cache;
+  if (cache.state == cache_state::live) [[likely]]
+    return &cache;
   if (cache.state == cache_state::gone) return nullptr;
   thread_local const cache_guard guard;
   return &cache;
@@ -126,9 +128,12 @@ auto allocate_job(std::size_t size) -> void* {
       if (list.first == nullptr) list = depots()[index].take();
       if (list.first != nullptr) return list.pop();
     }
+    return ::operator new((index + 1) * class_bytes);
   }
+#else
+  static_cast<void>(index);
 #endif
-  return ::operator new((index + 1) * class_bytes);
+  return ::operator new(size);
 }
 
 void free_job(void* memory, std::size_t size) noexcept {

@@ -2,23 +2,38 @@
 #include <braid/task/pool.hpp>
 
 #include <cstdio>
+#include <utility>
 
 namespace braid {
 
 namespace detail {
 
-void report_job_exception(std::exception_ptr error) noexcept {
+namespace {
+
+void print(std::exception_ptr error, const char* who) noexcept {
   try {
-    std::rethrow_exception(error);
+    std::rethrow_exception(std::move(error));
   } catch (const std::exception& known) {
-    std::fprintf(stderr, "braid: a posted job threw: %s\n", known.what());
+    std::fprintf(stderr, "braid: %s threw: %s\n", who, known.what());
   } catch (...) {
-    std::fputs("braid: a posted job threw something that is no std::exception\n", stderr);
+    std::fprintf(stderr, "braid: %s threw something that is no std::exception\n", who);
+  }
+}
+
+}  // namespace
+
+void report_job_exception(const std::function<void(std::exception_ptr)>& on_error, std::exception_ptr error) noexcept {
+  if (!on_error) return print(std::move(error), "a posted job");
+  try {
+    on_error(error);
+  } catch (...) {
+    print(std::move(error), "a posted job");
+    print(std::current_exception(), "the error callback of a pool");
   }
 }
 
 }  // namespace detail
 
-template class BRAID_API basic_pool<shared_queue>;
+template class basic_pool<shared_queue>;
 
 }  // namespace braid

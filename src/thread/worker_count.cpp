@@ -2,6 +2,7 @@
 #include <braid/thread/worker_count.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -90,7 +91,8 @@ auto quota_of_line(const fs::path& cgroups, std::string_view line) -> std::optio
     return smaller(smallest_quota(cgroups, path, quota_v2), smallest_quota(cgroups / "unified", path, quota_v2));
   }
   if (!has_cpu_controller(controllers)) return std::nullopt;
-  return smaller(smallest_quota(cgroups / controllers, path, quota_v1), smallest_quota(cgroups / "cpu", path, quota_v1));
+  return smaller(smallest_quota(cgroups / controllers, path, quota_v1),
+                 smallest_quota(cgroups / "cpu", path, quota_v1));
 }
 
 auto allowed_cpus() -> unsigned {
@@ -118,8 +120,9 @@ auto explain(const worker_count& count) -> std::string {
   if (count.environment) return "BRAID_WORKERS says " + std::to_string(*count.environment);
   const std::string cpus = std::to_string(count.allowed_cpus) + (count.allowed_cpus == 1 ? " CPU" : " CPUs");
   if (!count.quota) return "the affinity mask allows " + cpus + ", no cgroup limits them";
-  const std::string quota = std::to_string(*count.quota);
-  return "the affinity mask allows " + cpus + ", the cgroup grants the time of " + quota;
+  std::array<char, 32> quota{};
+  const auto end = std::to_chars(quota.begin(), quota.end(), *count.quota).ptr;
+  return "the affinity mask allows " + cpus + ", the cgroup grants the time of " + std::string(quota.begin(), end);
 }
 
 }  // namespace

@@ -4,9 +4,10 @@
 #include <braid/base/config.hpp>
 
 #include <cstddef>
-#include <cstring>
+#include <limits>
 #include <memory>
 #include <memory_resource>
+#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -16,7 +17,8 @@ namespace braid {
 /// A bump allocator: an allocation moves a pointer, nothing is freed before the arena is reset or destroyed, and no
 /// destructor of what lies in it is ever called. Also a std::pmr::memory_resource, so that standard containers can
 /// live in it.
-/// Threads: one at a time. Cost: about 2 ns an allocation; a chunk from operator new now and then.
+/// Threads: one at a time. Errors: std::bad_alloc.
+/// Cost: about 2 ns an allocation; a chunk from operator new now and then.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
   /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB.
@@ -38,6 +40,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   template <typename T>
     requires std::is_trivially_destructible_v<T>
   [[nodiscard]] auto uninitialized(std::size_t count) -> std::span<T> {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
     return {static_cast<T*>(bytes(count * sizeof(T), alignof(T))), count};
   }
 

@@ -11,7 +11,8 @@
 
 namespace braid {
 
-/// Two objects this many bytes apart never share a cache line, nor a pair of lines that the prefetcher fetches together.
+/// Two objects this many bytes apart never share a cache line, nor a pair of lines that the prefetcher fetches
+/// together.
 inline constexpr std::size_t cache_line = 128;
 
 }  // namespace braid

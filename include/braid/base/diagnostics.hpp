@@ -42,7 +42,7 @@ class BRAID_API diagnostics {
   [[nodiscard]] auto end() const noexcept { return items_.end(); }
   [[nodiscard]] auto front() const noexcept -> const diagnostic& { return items_.front(); }
 
-  /// One line a complaint: `source#/pointer: node: sentence [code]; hint`.
+  /// One line a complaint, ended by a line break: "source#/pointer: node `name`: sentence [code]; hint".
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:
@@ -57,7 +57,7 @@ using checked = std::expected<T, diagnostics>;
 BRAID_API auto json_pointer(std::string_view parent, std::string_view token) -> std::string;
 BRAID_API auto json_pointer(std::string_view parent, std::size_t index) -> std::string;
 
-/// " did you mean `x`?" for the known name nearest to `name`, or empty where none is near.
+/// "did you mean `x`?" for the known name nearest to `name` (the first of several), or empty where none is near.
 BRAID_API auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string;
 
 }  // namespace braid

@@ -69,8 +69,9 @@ class intrusive_list {
     return &first;
   }
 
-  /// Moves all elements of `other` behind those of this list.
+  /// Moves all elements of `other`, which is another list, behind those of this list.
   void splice_back(intrusive_list& other) noexcept {
+    BRAID_ASSERT(&other != this, "a list is not moved behind itself");
     if (other.empty()) return;
     list_hook& first = *other.head_.next_;
     list_hook& last = *other.head_.previous_;

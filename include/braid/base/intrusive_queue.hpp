@@ -20,8 +20,10 @@ class intrusive_queue {
 
   void push(T& element) noexcept {
     element.next = nullptr;
-    if (first_ == nullptr) first_ = &element;
-    else last_->next = &element;
+    if (first_ == nullptr)
+      first_ = &element;
+    else
+      last_->next = &element;
     last_ = &element;
   }
 

@@ -50,8 +50,9 @@ class BRAID_API timer_wheel {
   /// Takes `item` out, also when it is due and has not fired yet. One that is not armed is left alone.
   void disarm(timer& item) noexcept;
 
-  /// Moves the wheel to `now`, and every timer that is due to the end of `due`, in the order of their ticks. A timer
-  /// in `due` still counts as armed and may be disarmed.
+  /// Moves the wheel to `now`, and every timer that is due to the end of `due`: first those that were late when they
+  /// were armed, then by tick, within a tick in the order of arming. A timer in `due` still counts as armed and may be
+  /// disarmed or armed again.
   void advance(time_point now, intrusive_list<timer>& due) noexcept;
 
   /// No timer is due before this time; nothing where no timer is pending. It may lie before the first deadline.
@@ -77,11 +78,11 @@ class BRAID_API timer_wheel {
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
   void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
 
-  std::uint64_t elapsed_;                            // every timer of a tick up to this one has been handed out
-  std::uint32_t used_levels_ = 0;                    // bit per level that has a timer
-  std::array<std::uint64_t, levels> used_slots_{};   // bit per slot that has a timer
+  std::uint64_t elapsed_;                           // every timer of a tick up to this one has been handed out
+  std::uint32_t used_levels_ = 0;                   // bit per level that has a timer
+  std::array<std::uint64_t, levels> used_slots_{};  // bit per slot that has a timer
   std::array<intrusive_list<timer>, std::size_t{levels} * slots_per_level> slots_;
-  intrusive_list<timer> overdue_;                    // armed for a time that had passed
+  intrusive_list<timer> overdue_;  // armed for a time that had passed
 };
 
 }  // namespace braid

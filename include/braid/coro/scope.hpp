@@ -78,7 +78,12 @@ class BRAID_API scope : private job, private stop_callback {
 
  private:
   class join_awaiter;
-  enum class remote_stop : std::uint8_t { none, posted, arrived };
+  enum class remote_stop : std::uint8_t {
+    none,     // no other thread has asked for a stop
+    posted,   // one has: its job is on the way, or will be refused
+    awaited,  // the same, and whoever waits for the scope waits for that job as well
+    arrived,  // the job has run or was refused: no other thread knows of the scope any more
+  };
 
   static auto task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<>;
   static void stop_posted(job& self, action what);
@@ -86,7 +91,10 @@ class BRAID_API scope : private job, private stop_callback {
   static void deadline_passed(timer& self) noexcept;
 
   void stop_here(errc reason) noexcept;
+  void post_stop() noexcept;
+  auto remote_is_over() noexcept -> bool;
   auto idle_continuation() noexcept -> std::coroutine_handle<>;
+  [[nodiscard]] auto is_idle() const noexcept -> bool;
 
   struct deadline_timer : timer {
     explicit deadline_timer(scope& s) noexcept : timer(&deadline_passed), owner(&s) {}
@@ -94,6 +102,7 @@ class BRAID_API scope : private job, private stop_callback {
   };
 
   home* home_;
+  scope* parent_ = nullptr;
   time_point deadline_ = time_point::max();
   deadline_timer timer_{*this};
   intrusive_list<stop_callback> callbacks_;
@@ -102,8 +111,8 @@ class BRAID_API scope : private job, private stop_callback {
   std::exception_ptr error_;
   idle_fn idle_ = nullptr;
   void* idle_context_ = nullptr;
-  errc remote_reason_ = errc::stopped;                    // written by the one who moved remote_ to posted
-  atomic<remote_stop> remote_{remote_stop::none};         // one stop at most is posted, by whoever comes first
+  errc remote_reason_ = errc::stopped;             // written by the one who moved remote_ to posted
+  atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by whoever comes first
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
 };
@@ -112,7 +121,7 @@ class scope::join_awaiter {
  public:
   explicit join_awaiter(scope& of) noexcept : scope_(&of) {}
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return scope_->tasks_ == 0; }
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return scope_->is_idle(); }
   void await_suspend(std::coroutine_handle<> waiter) noexcept {
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());

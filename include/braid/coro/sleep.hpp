@@ -3,9 +3,10 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/timer_wheel.hpp>
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/detail/leaf.hpp>
 
-#include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <coroutine>
 
@@ -13,17 +14,31 @@ namespace braid {
 
 namespace detail {
 
+struct at_time {
+  time_point when;
+  [[nodiscard]] auto due(const home& /*where*/) const noexcept -> time_point { return when; }
+};
+
+template <typename Span>
+struct after_span {
+  Span span;
+  [[nodiscard]] auto due(const home& where) const noexcept -> time_point {
+    // The time that it is now would be rounded up to the next tick.
+    return span > span.zero() ? after(where.now(), span) : time_point::min();
+  }
+};
+
+template <typename When>
 class sleep_awaiter final : leaf {
  public:
-  explicit sleep_awaiter(time_point when) noexcept : leaf(&withdraw), when_(when) {}
-  explicit sleep_awaiter(duration span) noexcept : leaf(&withdraw), span_(span) {}
+  explicit sleep_awaiter(When when) noexcept : leaf(&withdraw), when_(when) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
     if (!begin(self.promise(), self)) return transfer_to(self.promise().stop());
-    where().arm(timer_, when_ == time_point::max() ? after(where().now(), span_) : when_);
+    where().arm(timer_, when_.due(where()));
     return transfer_to({});
   }
 
@@ -35,29 +50,28 @@ class sleep_awaiter final : leaf {
     sleep_awaiter* owner;
   };
 
-  static auto after(time_point now, duration span) noexcept -> time_point {
-    return span > time_point::max() - now ? time_point::max() : now + span;
-  }
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
   static void withdraw(leaf& self) noexcept {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
     sleeping.where().disarm(sleeping.timer_);
   }
 
-  time_point when_ = time_point::max();
-  duration span_{};
+  When when_;
   wake_timer timer_{*this};
 };
 
 }  // namespace detail
 
 /// Suspends the task until `when`; never shorter. A time in the past lets the other work of the loop go first.
-[[nodiscard]] inline auto sleep_until(time_point when) noexcept { return detail::sleep_awaiter(when); }
+[[nodiscard]] inline auto sleep_until(time_point when) noexcept {
+  return detail::sleep_awaiter(detail::at_time{when});
+}
 
-/// Suspends the task for at least `span`, counted from now.
+/// Suspends the task for at least `span`, counted from the moment it is awaited. A span that is not positive lets the
+/// other work of the loop go first; one of more than a century is for ever.
 template <typename Rep, typename Period>
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> span) noexcept {
-  return detail::sleep_awaiter(std::chrono::duration_cast<duration>(span));
+  return detail::sleep_awaiter(detail::after_span<std::chrono::duration<Rep, Period>>{span});
 }
 
 }  // namespace braid

@@ -19,12 +19,12 @@ namespace detail {
 /// Lives on the stack of the waiting thread; everything but `done` belongs to the home meanwhile.
 template <typename T>
 struct sync_waiter : job {
-  sync_waiter(home& h, task<T> w) noexcept : job(&act), where(h), work(std::move(w)) {}
+  sync_waiter(home& h, task<T> w) : job(&act), where(h), work(std::move(w)), delivery(deliver(*this)) {}
 
   static void act(job& self, action what) {
     auto& waiter = static_cast<sync_waiter&>(self);
     if (what == action::run && !waiter.where.root().stop().requested()) {
-      waiter.where.root().spawn(deliver(waiter));
+      waiter.where.root().spawn(std::move(waiter.delivery));
     } else {
       waiter.work = {};  // dropped, or too late: it counts as stopped
       waiter.done.unpark();
@@ -39,6 +39,7 @@ struct sync_waiter : job {
 
   home& where;
   task<T> work;
+  task<void> delivery;  // made before anything is posted: nothing can fail from then on
   outcome<T> ended;
   parker done;
 };

@@ -31,7 +31,7 @@ template <typename T>
 class task_promise final : public task_promise_base<T> {
  public:
   auto get_return_object() noexcept -> task<T>;
-  template <typename U>
+  template <typename U = T>
     requires std::is_constructible_v<T, U&&>
   void return_value(U&& value) {
     this->outcome_.set_value(std::forward<U>(value));
@@ -72,11 +72,8 @@ class [[nodiscard]] task {
 
   [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
 
-  /// Runs the task and gives its value.
-  auto operator co_await() && noexcept {
-    BRAID_EXPECTS(frame_, "only a task that has not been awaited yet can be awaited");
-    return awaiter{frame_};
-  }
+  /// Runs the task and gives its value. Its frame goes when the expression ends.
+  auto operator co_await() && noexcept { return awaiter(release()); }
 
   /// Gives the frame to the caller, who destroys it.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
@@ -86,16 +83,25 @@ class [[nodiscard]] task {
  private:
   friend promise_type;
 
-  struct awaiter {
-    std::coroutine_handle<promise_type> child;
+  class awaiter {
+   public:
+    explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {
+      BRAID_EXPECTS(child_, "only a task that has not been awaited yet can be awaited");
+    }
+    awaiter(const awaiter&) = delete;
+    auto operator=(const awaiter&) -> awaiter& = delete;
+    ~awaiter() { child_.destroy(); }
 
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> detail::transfer {
-      child.promise().attach(parent.promise(), parent);
-      return detail::transfer_to(child);
+      child_.promise().attach(parent.promise(), parent);
+      return detail::transfer_to(child_);
     }
-    auto await_resume() -> T { return child.promise().result().take(); }
+    auto await_resume() -> T { return child_.promise().result().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> child_;
   };
 
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}

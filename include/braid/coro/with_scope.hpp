@@ -3,11 +3,14 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 
 #include <chrono>
 #include <concepts>
+#include <exception>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -21,10 +24,17 @@ auto outcome_in(scope& in, task<T> work) noexcept {
   return outcome_awaiter<T>(std::move(work), &in);
 }
 
-/// Joins after `body` has ended: when it did not end well, the tasks that it left are stopped first.
-template <typename T>
-auto joined(scope& children, task<T> body) -> task<outcome<T>> {
-  outcome<T> ended = co_await outcome_in(children, std::move(body));
+/// Runs the task that `start(children)` gives, and joins: when it did not end well, the tasks that it left are stopped
+/// first.
+template <typename T, typename Start>
+auto joined(scope& children, Start start) -> task<outcome<T>> {
+  outcome<T> ended;
+  try {
+    task<T> body = start(children);
+    ended = co_await outcome_in(children, std::move(body));
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
   if (!ended.has_value()) children.request_stop();
   try {
     co_await children.join();
@@ -44,23 +54,25 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   using T = typename std::invoke_result_t<Body&, scope&>::value_type;
   scope& around = co_await this_scope();
   scope children(around);
-  task<outcome<T>> all = detail::joined(children, body(children));
+  task<outcome<T>> all = detail::joined<T>(children, std::ref(body));
   outcome<T> ended = co_await std::move(all);
   if (ended.is_stopped()) co_await stop_here();
   co_return ended.take();
 }
 
 /// Runs `work` until `when` at the latest. Gives its value, or errc::deadline_exceeded once it has ended by the stop
-/// that the deadline caused. What it throws is rethrown; a value that it gives in spite of the stop wins.
+/// that the deadline caused. What it throws is rethrown; a value that it gives in spite of the stop wins. Tasks that it
+/// spawned into its own scope are joined, as in `with_scope`.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
   scope& around = co_await this_scope();
   scope limited(around, when);
-  outcome<T> ended = co_await detail::outcome_in(limited, std::move(work));
+  task<outcome<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });
+  outcome<T> ended = co_await std::move(all);
   if (ended.is_stopped()) {
-    const bool by_deadline = limited.stop().requested() && !around.stop().requested();
+    const bool by_deadline = limited.stop().reason() == errc::deadline_exceeded && !around.stop().requested();
     if (!by_deadline) co_await stop_here();
-    co_return fail(limited.stop().reason());
+    co_return fail(errc::deadline_exceeded);
   }
   if constexpr (std::is_void_v<T>) {
     ended.take();
@@ -74,8 +86,7 @@ auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<result<T>> {
   scope& around = co_await this_scope();
-  task<result<T>> limited =
-      with_deadline(around.where().now() + std::chrono::duration_cast<duration>(span), std::move(work));
+  task<result<T>> limited = with_deadline(detail::after(around.where().now(), span), std::move(work));
   co_return co_await std::move(limited);
 }
 

@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
 #include <braid/base/intrusive_list.hpp>
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/scope.hpp>
@@ -78,7 +79,7 @@ class graph_run {
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }
-  /// Nodes that ended after the run was settled, so that nobody saw their result.
+  /// Nodes that ended after their time was over or the run was settled, so that nobody saw their result.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
  private:
@@ -127,6 +128,7 @@ class graph_run {
   void become_ready(node_index node);
   void drain();
   void run_here(node_index node);
+  void start_elsewhere(ready_node ready);
   auto drive(ready_node ready) -> task<void>;
   auto compute(node_index node, const stop_flag& stop) -> task<node_status>;
   void node_ended(node_index node, outcome<node_status>& ended) noexcept;
@@ -167,7 +169,10 @@ graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& wo
       progress_(shape.size(), progress::pending, memory),
       to_start_(memory),
       here_(memory),
-      on_stop_(*this) {}
+      on_stop_(*this) {
+  to_start_.reserve(shape.size());  // so that nothing can fail when a node becomes ready
+  here_.reserve(shape.size());
+}
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::start() {
@@ -195,7 +200,7 @@ void graph_run<Nodes>::drain() {
     if (!to_start_.empty()) {
       const ready_node next = to_start_.back();
       to_start_.pop_back();
-      if (is_wanted(next.node)) scope_->spawn(drive(next));
+      if (is_wanted(next.node)) start_elsewhere(next);
     } else {
       const node_index next = here_.back();
       here_.pop_back();
@@ -217,13 +222,29 @@ void graph_run<Nodes>::run_here(node_index node) {
 }
 
 template <graph_nodes Nodes>
+void graph_run<Nodes>::start_elsewhere(ready_node ready) {
+  outcome<node_status> refused;
+  try {
+    return scope_->spawn(drive(ready));
+  } catch (...) {
+    refused.set_exception(std::current_exception());
+  }
+  node_ended(ready.node, refused);
+}
+
+template <graph_nodes Nodes>
 auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   const duration timeout = nodes_->timeout(ready.node);
   const time_point now = timeout == duration::max() ? time_point{} : scope_->where().now();
-  running self(*this, ready.node, timeout > time_point::max() - now ? time_point::max() : now + timeout);
-  task<node_status> work = ready.place == node_place::task ? nodes_->start(ready.node)
-                                                           : compute(ready.node, self.inside.stop());
-  outcome<node_status> ended = co_await detail::outcome_in(self.inside, std::move(work));
+  running self(*this, ready.node, detail::after(now, timeout));
+  outcome<node_status> ended;
+  try {
+    task<node_status> work = ready.place == node_place::task ? nodes_->start(ready.node)
+                                                             : compute(ready.node, self.inside.stop());
+    ended = co_await detail::outcome_in(self.inside, std::move(work));
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
   node_ended(ready.node, ended);
   drain();
 }
@@ -242,7 +263,8 @@ void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) 
     return;
   }
   if (ended.has_value() && ended.take() == node_status::done) return node_done(node);
-  if (ended.is_stopped() && !is_wanted(node)) return;  // stopped by a failure that stands before it
+  // Stopped by a failure that stands before it; or by a stop of the run, which settles the run when it gets here.
+  if (ended.is_stopped() && (!is_wanted(node) || scope_->stop().requested())) return;
   fail_at({graph_failure::cause::node_failed, node, ended.has_exception() ? ended.exception() : nullptr});
 }
 

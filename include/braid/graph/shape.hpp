@@ -21,7 +21,8 @@ struct graph_edge {
 /// Made once, run many times. Threads: any, once made.
 class BRAID_API graph_shape {
  public:
-  /// Errors: errc::invalid_argument for an edge to a node that is not there, errc::cycle. The same edge given twice
+  /// Errors: errc::invalid_argument for an edge to a node that is not there, and for more than 2^32 - 1 nodes or edges;
+  /// errc::cycle. The same edge given twice
   /// counts twice, on both sides.
   [[nodiscard]] static auto make(std::size_t nodes, std::span<const graph_edge> edges) -> result<graph_shape>;
 

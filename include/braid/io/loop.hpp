@@ -23,7 +23,7 @@ namespace braid {
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
   /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
-  std::function<void(std::exception_ptr)> on_error;
+  std::function<void(std::exception_ptr)> on_error = {};
 };
 
 /// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.

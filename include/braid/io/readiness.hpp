@@ -27,7 +27,7 @@ class readiness_awaiter final : leaf {
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
     if (!begin(self.promise(), self)) return transfer_to(self.promise().stop());
     started_ = backend_->watch(watch_);
-    return transfer_to(started_ ? std::coroutine_handle<>() : std::coroutine_handle<>(self));
+    return transfer_to(started_ ? std::coroutine_handle<>() : not_started());
   }
 
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return started_; }

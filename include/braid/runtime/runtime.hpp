@@ -20,7 +20,7 @@ struct runtime_options {
   unsigned workers = 0;        ///< threads that compute; 0: default_worker_count()
   std::string name = "braid";  ///< threads are called name-loop, name-0, name-1, …
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
-  std::function<void(std::exception_ptr)> on_error;
+  std::function<void(std::exception_ptr)> on_error = {};
 };
 
 /// A loop that waits and workers that compute, on threads of their own, so that neither delays the other.

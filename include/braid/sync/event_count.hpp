@@ -28,8 +28,8 @@ class event_count {
 
   /// Announces a waiter, who must then look at the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
-    waiters_.fetch_add(1, seq_cst);            // edge event_count.waiter: publish
-    return key(epoch_.load(seq_cst));          // edge event_count.epoch: observe
+    waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish
+    return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe
   }
 
   /// Takes the announcement back: the condition holds.
@@ -60,7 +60,7 @@ class event_count {
 
  private:
   void notify(int count) noexcept {
-    epoch_.fetch_add(1, seq_cst);  // edge event_count.epoch: publish
+    epoch_.fetch_add(1, seq_cst);                                // edge event_count.epoch: publish
     if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);  // edge event_count.waiter: observe
   }
 

@@ -32,13 +32,16 @@ class remote_stack {
     return seen == armed() ? push_result::wake : push_result::queued;
   }
 
-  /// Everything that was pushed, oldest first, linked by `next`. Null when there is nothing. Also disarms.
+  /// Everything that was pushed, oldest first, linked by `next`. Null when there is nothing. Also disarms; a closed
+  /// stack stays closed.
   [[nodiscard]] auto take() noexcept -> T* {
-    if (head_.load(relaxed) == nullptr) return nullptr;
+    const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
+    if (seen == nullptr || seen == closed()) return nullptr;
     return in_order(head_.exchange(nullptr, acquire));  // edge remote_stack.element: observe
   }
 
-  /// Announces that the owner is about to sleep. False when an element is there: then it must not.
+  /// Announces that the owner is about to sleep. False when it must not: an element is there, the stack is closed, or
+  /// the owner has not taken since it armed it last.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
     return head_.compare_exchange_strong(seen, armed(), relaxed, relaxed);
@@ -68,7 +71,8 @@ class remote_stack {
     return oldest;
   }
 
-  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses · else: newest element
+  // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses
+  // anything else: the newest element
   atomic<T*> head_{nullptr};
 };
 

@@ -27,7 +27,9 @@
 namespace braid {
 
 /// What a scheduler supplies to `basic_pool`: where work from elsewhere goes, where a worker looks when it has
-/// nothing, and the second look before it sleeps. Everything else is the same for all schedulers.
+/// nothing, and the second look before it sleeps. Everything else is the same for all schedulers. A `place` or `close`
+/// and a `may_park` happen one after the other: either `may_park` knows of it, or whoever called `place` or `close`
+/// sees everything that the worker did before `may_park` (docs/design/pool.md).
 template <typename P>
 concept scheduling_policy = requires(P& policy, worker& self, job& work) {
   { P::local_first } -> std::convertible_to<bool>;
@@ -44,8 +46,9 @@ concept scheduling_policy = requires(P& policy, worker& self, job& work) {
 struct pool_options {
   unsigned workers = 0;        ///< 0: default_worker_count()
   std::string name = "braid";  ///< threads are called name-0, name-1, …
-  /// Receives what a posted job throws; without it the exception's message goes to stderr. Called on the worker.
-  std::function<void(std::exception_ptr)> on_error;
+  /// Receives what a posted job throws; without it, and when it throws itself, the message goes to stderr. Called on
+  /// the worker.
+  std::function<void(std::exception_ptr)> on_error = {};
 };
 
 /// What happens to jobs that were accepted and have not started.
@@ -80,8 +83,8 @@ class basic_pool final : public executor {
  private:
   enum class phase : std::uint8_t { running, stopping };
   enum class wake_cause : std::uint8_t {
-    own,     // nobody picked this worker: it looks again
-    picked,  // a post picked it, and counted it as searching
+    own,     // it did not sleep, because there is work
+    picked,  // a post or a shutdown picked it, and counted it as searching
     stop,    // the pool stops and nothing is left to do
   };
 
@@ -90,6 +93,7 @@ class basic_pool final : public executor {
   void run(worker& self, job& item) noexcept;
   auto next_job(worker& self) noexcept -> job*;
   void wake_one() noexcept;
+  void wake(worker& picked) noexcept;
   void end_search(const job* found) noexcept;
   auto sleep(worker& self) noexcept -> wake_cause;
   void stop_and_join() noexcept;
@@ -99,9 +103,9 @@ class basic_pool final : public executor {
   std::vector<std::unique_ptr<worker>> workers_;
   detail::idle_set idle_;
   event_count became_idle_;
-  atomic<std::uint32_t> searching_{0};       // workers that are awake without a job; a post then need not wake one
-  atomic<phase> phase_{phase::running};      // written by shutdown, once
-  std::mutex join_mutex_;                    // one thread joins, the others wait for it
+  atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
+  atomic<phase> phase_{phase::running};  // written by shutdown, once
+  std::mutex join_mutex_;                // one thread joins, the others wait for it
   std::vector<std::thread> threads_;
 };
 
@@ -114,6 +118,6 @@ using pool = basic_pool<shared_queue>;
 
 namespace braid {
 
-extern template class basic_pool<shared_queue>;
+extern template class BRAID_API basic_pool<shared_queue>;
 
 }  // namespace braid

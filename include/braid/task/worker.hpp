@@ -16,10 +16,10 @@ class executor;
 struct alignas(cache_line) worker {
   worker(executor& owner, std::size_t number) noexcept : pool(&owner), index(number) {}
 
-  executor* pool;           ///< whose jobs it runs
-  std::size_t index;        ///< from 0, within its pool
+  executor* pool;              ///< whose jobs it runs
+  std::size_t index;           ///< from 0, within its pool
   std::uint64_t jobs_run = 0;  ///< written by the worker only
-  parker sleep;             ///< its driver: what it blocks in when there is nothing to do
+  parker sleep;                ///< its driver: what it blocks in when there is nothing to do
 };
 
 static_assert(driver<parker>, "a worker of a pool without loops sleeps in a parker");

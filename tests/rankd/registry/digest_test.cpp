@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-using rankd::canonical_json;
 using nlohmann::json;
+using rankd::canonical_json;
 
 TEST_CASE("SHA-256 gives the digests of the standard") {
   CHECK(rankd::sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");

@@ -1,6 +1,5 @@
 // tests/rankd/registry/file_test.cpp: reading files, and refusing what is not one.
 #include <rankd/registry/file.hpp>
-
 #include <tests/support/scratch_folder.hpp>
 
 #include <doctest/doctest.h>

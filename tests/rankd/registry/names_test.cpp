@@ -29,7 +29,8 @@ TEST_CASE("a capability id has a number, a slug and a version") {
 }
 
 TEST_CASE("UTF-8 has no overlong forms, surrogates, or characters past the last") {
-  for (const char* good : {"", "a", "é", "€", "😀", "\xF4\x8F\xBF\xBF", "\xED\x9F\xBF", "\xEE\x80\x80"}) CHECK(is_utf8(good));
+  for (const char* good : {"", "a", "é", "€", "😀", "\xF4\x8F\xBF\xBF", "\xED\x9F\xBF", "\xEE\x80\x80"})
+    CHECK(is_utf8(good));
   for (const char* bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
                           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xE2\x28\xA1"})
     CHECK_FALSE(is_utf8(bad));

@@ -1,6 +1,5 @@
 // tests/rankd/registry/project_test.cpp: finding and reading rankd.toml.
 #include <rankd/registry/project.hpp>
-
 #include <rankd/registry/registries.hpp>
 #include <tests/support/scratch_folder.hpp>
 

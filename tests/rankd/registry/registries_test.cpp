@@ -1,6 +1,5 @@
 // tests/rankd/registry/registries_test.cpp: the base set, and a table of everything that can be wrong with one.
 #include <rankd/registry/registries.hpp>
-
 #include <rankd/registry/digest.hpp>
 #include <tests/support/scratch_folder.hpp>
 
@@ -113,7 +112,10 @@ struct bad_edit {
 
 const std::vector<bad_edit> bad_edits{
     // ids
-    {"keys", "key_id = 7", "key_id = 4294967301", {"out_of_range /key/1/key_id", "unknown_replacement /key/2/replaced_by"}},
+    {"keys",
+     "key_id = 7",
+     "key_id = 4294967301",
+     {"out_of_range /key/1/key_id", "unknown_replacement /key/2/replaced_by"}},
     {"keys", "key_id = 9", "key_id = 0", {"out_of_range /key/2/key_id"}},
     {"keys", "key_id = 9", "key_id = -1", {"out_of_range /key/2/key_id"}},
     {"keys", "key_id = 9", "key_id = 9.0", {"wrong_type /key/2/key_id"}},
@@ -183,11 +185,20 @@ const std::vector<bad_edit> bad_edits{
     {"endpoints.test", "\"localhost\"", "\"local host\"", {"bad_value /endpoint/1/resolver/host"}},
     {"endpoints.test", "port = 80", "port = 65536", {"out_of_range /endpoint/1/resolver/port"}},
     {"endpoints.test", "port = 80", "port = 0", {"out_of_range /endpoint/1/resolver/port"}},
-    {"endpoints.test", "port = 80", "prot = 80", {"missing_field /endpoint/1/resolver", "unknown_field /endpoint/1/resolver/prot"}},
+    {"endpoints.test",
+     "port = 80",
+     "prot = 80",
+     {"missing_field /endpoint/1/resolver", "unknown_field /endpoint/1/resolver/prot"}},
     {"endpoints.test", "\"x.lmdb\"", "\"\"", {"bad_value /endpoint/0/resolver/path"}},
     {"endpoints.test", "max_inflight = 3", "max_inflight = 0", {"out_of_range /endpoint/0/policy/max_inflight"}},
-    {"endpoints.test", "connect_timeout_ms = 4", "connect_timeout_ms = 0.5", {"wrong_type /endpoint/0/policy/connect_timeout_ms"}},
-    {"endpoints.test", "request_timeout_ms = 5", "request_timeout_ms = 3600001", {"out_of_range /endpoint/0/policy/request_timeout_ms"}},
+    {"endpoints.test",
+     "connect_timeout_ms = 4",
+     "connect_timeout_ms = 0.5",
+     {"wrong_type /endpoint/0/policy/connect_timeout_ms"}},
+    {"endpoints.test",
+     "request_timeout_ms = 5",
+     "request_timeout_ms = 3600001",
+     {"out_of_range /endpoint/0/policy/request_timeout_ms"}},
     {"endpoints.test", "connections = 6", "connections = 1025", {"out_of_range /endpoint/0/policy/connections"}},
     {"endpoints.test", "connections = 6", "retries = 6", {"unknown_field /endpoint/0/policy/retries"}},
 };

@@ -55,7 +55,8 @@ auto make_oracle(std::uint64_t seed) -> oracle {
     std::string body;
     if (random.below(4) != 0) {
       fields& hash = made.hashes[id];
-      for (std::uint64_t i = random.below(6); i > 0; --i) hash["f" + std::to_string(random.below(9))] = random_element(random);
+      for (std::uint64_t i = random.below(6); i > 0; --i)
+        hash["f" + std::to_string(random.below(9))] = random_element(random);
       for (const auto& [name, value] : hash) body += (body.empty() ? "\"" : ",\"") + name + "\":\"" + value + "\"";
       made.text += R"({"hash":"user:)" + std::to_string(id) + R"(","fields":{)" + body + "}}\n";
     }
@@ -133,8 +134,10 @@ TEST_CASE("the first ids of many lists are what a table says, and malformed elem
       const auto list = truth.lists.find(ids[i]);
       const elements& all = list == truth.lists.end() ? elements() : list->second;
       for (std::size_t k = 0; k < std::min<std::size_t>(first, all.size()); ++k) {
-        if (const auto id = parse_id(all[k])) expected.push_back(*id);
-        else ++malformed;
+        if (const auto id = parse_id(all[k]))
+          expected.push_back(*id);
+        else
+          ++malformed;
       }
       CHECK(std::equal(expected.begin(), expected.end(), read->lists[i].begin(), read->lists[i].end()));
     }
@@ -171,8 +174,7 @@ TEST_CASE("a list is no hash and a hash is no list") {
 TEST_CASE("the longest prefix and the longest ids make keys of their own") {
   const scratch_folder folder;
   const std::string prefix(key_batch::longest_prefix, 'p');
-  const embedded_store store =
-      load(folder, R"({"list":")" + prefix + R"(-9223372036854775808","values":[5]})");
+  const embedded_store store = load(folder, R"({"list":")" + prefix + R"(-9223372036854775808","values":[5]})");
   const std::vector<std::int64_t> ids = {std::numeric_limits<std::int64_t>::max(),
                                          std::numeric_limits<std::int64_t>::min()};
   braid::arena arena;

@@ -36,8 +36,7 @@ TEST_CASE("the size that finish gives is that of the file") {
   auto writer = data_writer::create(folder.path() / "data", 1 << 20);
   REQUIRE(writer.has_value());
   record_builder builder;
-  for (int i = 0; i < 1000; ++i)
-    REQUIRE(writer->put("key" + std::to_string(i), builder.id_list({}, {})).has_value());
+  for (int i = 0; i < 1000; ++i) REQUIRE(writer->put("key" + std::to_string(i), builder.id_list({}, {})).has_value());
   const auto size = writer->finish();
   REQUIRE(size.has_value());
   CHECK(*size == std::filesystem::file_size(folder.path() / "data"));

@@ -77,8 +77,8 @@ TEST_CASE("every key is found with its record, no other key is") {
   const auto record = snapshot->find("list:7").value();
   REQUIRE(record.has_value());
   for (std::size_t i = 0; i < 7; ++i) CHECK(record->id_at(i) == static_cast<std::int64_t>(i));
-  for (const std::string& absent : {std::string(), std::string("list:"), std::string("list:500"), std::string("list:07"),
-                                   std::string(600, 'k'), std::string("\0", 1)})
+  for (const std::string& absent : {std::string(), std::string("list:"), std::string("list:500"),
+                                    std::string("list:07"), std::string(600, 'k'), std::string("\0", 1)})
     CHECK_FALSE(snapshot->find(absent).value().has_value());
 }
 

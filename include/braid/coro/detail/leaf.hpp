@@ -29,6 +29,9 @@ class BRAID_API leaf : public job, private stop_callback {
   /// Ties the wait to the coroutine that suspends. False when its scope is stopped already: then it does not wait.
   [[nodiscard]] auto begin(promise_base& promise, std::coroutine_handle<> self) noexcept -> bool;
 
+  /// Ends a wait whose operation could not start, and gives the coroutine, which goes on at once.
+  [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
+
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
 
   /// Resumes the coroutine now.

@@ -18,8 +18,8 @@ class idle_set {
   explicit idle_set(std::size_t workers) : announced_(workers) {}
 
   void announce(std::size_t index) noexcept {
-    announced_[index].store(1, relaxed);
-    count_.fetch_add(1, release);  // edge idle_set.done: publish
+    count_.fetch_add(1, release);         // edge idle_set.done: publish
+    announced_[index].store(1, relaxed);  // last, so that who picks this worker never subtracts before it has added
   }
 
   /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
@@ -27,6 +27,12 @@ class idle_set {
     if (announced_[index].exchange(0, relaxed) == 0) return false;
     count_.fetch_sub(1, relaxed);
     return true;
+  }
+
+  /// Ends the career of a worker that has announced itself: nobody picks it any more, and it goes on counting as one
+  /// that has nothing to do. False when it has been picked meanwhile: a wake is on its way.
+  [[nodiscard]] auto try_leave(std::size_t index) noexcept -> bool {
+    return announced_[index].exchange(0, relaxed) != 0;
   }
 
   /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
@@ -37,14 +43,14 @@ class idle_set {
     return std::nullopt;
   }
 
-  /// Whether every worker has announced itself; what they did before is then visible to the caller.
+  /// Whether every worker has announced itself or left; what they did before is then visible to the caller.
   [[nodiscard]] auto all() const noexcept -> bool {
     return count_.load(acquire) == announced_.size();  // edge idle_set.done: observe
   }
 
  private:
   std::vector<atomic<std::uint32_t>> announced_;  // 1 while the worker may be picked
-  atomic<std::size_t> count_{0};                  // how many are
+  atomic<std::size_t> count_{0};                  // how many may be picked, are just being picked, or have left
 };
 
 }  // namespace braid::detail

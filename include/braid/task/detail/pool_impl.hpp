@@ -9,21 +9,22 @@ namespace braid {
 
 namespace detail {
 
-/// For pools without an error callback: the exception's message on stderr.
-BRAID_API void report_job_exception(std::exception_ptr error) noexcept;
+/// Hands what a job threw to `on_error`; without one, and when that throws too, the message goes to stderr.
+BRAID_API void report_job_exception(const std::function<void(std::exception_ptr)>& on_error,
+                                    std::exception_ptr error) noexcept;
 
-inline auto worker_total(unsigned wanted) -> std::size_t {
-  return wanted != 0 ? wanted : default_worker_count().workers;
+inline auto with_worker_total(pool_options options) -> pool_options {
+  if (options.workers == 0) options.workers = default_worker_count().workers;
+  return options;
 }
 
 }  // namespace detail
 
 template <scheduling_policy Policy>
 basic_pool<Policy>::basic_pool(pool_options options)
-    : options_(std::move(options)), idle_(detail::worker_total(options_.workers)) {
-  const std::size_t total = detail::worker_total(options_.workers);
-  workers_.reserve(total);
-  for (std::size_t index = 0; index < total; ++index)
+    : options_(detail::with_worker_total(std::move(options))), idle_(options_.workers) {
+  workers_.reserve(options_.workers);
+  for (std::size_t index = 0; index < options_.workers; ++index)
     workers_.push_back(std::make_unique<worker>(*this, index));
   start_threads();
 }
@@ -86,9 +87,10 @@ auto basic_pool<Policy>::shutdown(shutdown_mode mode) -> result<void> {
 template <scheduling_policy Policy>
 void basic_pool<Policy>::stop_and_join() noexcept {
   const std::lock_guard lock(join_mutex_);
-  policy_.close();
   phase_.store(phase::stopping, release);  // edge pool.stopping: publish
-  for (const auto& self : workers_) self->sleep.unpark();
+  policy_.close();  // after the store: a worker whose last look missed it has announced itself, and is picked here
+  for (const auto& self : workers_)
+    if (idle_.try_retract(self->index)) wake(*self);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -101,8 +103,10 @@ void basic_pool<Policy>::work(worker& self) noexcept {
     job* item = next_job(self);
     if (woken == wake_cause::picked) end_search(item);
     woken = wake_cause::own;
-    if (item != nullptr) run(self, *item);
-    else woken = sleep(self);
+    if (item != nullptr)
+      run(self, *item);
+    else
+      woken = sleep(self);
   }
 }
 
@@ -120,17 +124,19 @@ void basic_pool<Policy>::run(worker& self, job& item) noexcept {
   try {
     item.run();
   } catch (...) {
-    if (options_.on_error) options_.on_error(std::current_exception());
-    else detail::report_job_exception(std::current_exception());
+    detail::report_job_exception(options_.on_error, std::current_exception());
   }
 }
 
 template <scheduling_policy Policy>
 void basic_pool<Policy>::wake_one() noexcept {
-  const auto index = idle_.pick();
-  if (!index) return;
-  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back in search_ended
-  workers_[*index]->sleep.unpark();
+  if (const auto index = idle_.pick()) wake(*workers_[*index]);
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::wake(worker& picked) noexcept {
+  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back in end_search
+  picked.sleep.unpark();
 }
 
 /// A worker that was picked counts as searching until it has looked once; posts wake nobody meanwhile. So if it found a
@@ -141,15 +147,20 @@ void basic_pool<Policy>::end_search(const job* found) noexcept {
   if (found != nullptr && !policy_.empty()) wake_one();
 }
 
+/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so a worker
+/// that returns from `park` was picked, and no permit is left over.
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
-  if (phase_.load(acquire) == phase::stopping)  // edge pool.stopping: observe
-    return policy_.empty() ? wake_cause::stop : wake_cause::own;
   idle_.announce(self.index);
-  if (!policy_.may_park(self) && idle_.try_retract(self.index)) return wake_cause::own;
+  const bool nothing_left = policy_.may_park(self);
+  if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
+
+  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge pool.stopping: observe
+  const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
   if (idle_.all()) became_idle_.notify_all();
+  if (leaves) return wake_cause::stop;
   self.sleep.park();
-  return idle_.try_retract(self.index) ? wake_cause::own : wake_cause::picked;
+  return wake_cause::picked;
 }
 
 }  // namespace braid

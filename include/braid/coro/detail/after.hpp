@@ -1,0 +1,20 @@
+// braid/coro/detail/after.hpp: points in time some span from now, for spans of any unit and size.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <chrono>
+
+namespace braid::detail {
+
+/// `now + span`, rounded up to nanoseconds; the end of time for a span of more than a century, and `now` for one that
+/// is not positive. Requires that `now` lies within a century of the clock's epoch.
+template <typename Rep, typename Period>
+constexpr auto after(time_point now, std::chrono::duration<Rep, Period> span) noexcept -> time_point {
+  using seconds = std::chrono::duration<double>;  // holds every span, though not exactly
+  if (!(span > span.zero())) return now;
+  if (std::chrono::duration_cast<seconds>(span) > seconds(std::chrono::years(100))) return time_point::max();
+  return now + std::chrono::ceil<duration>(span);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,65 @@
+// rankd/cli/commands.hpp: what each subcommand takes, and the functions that carry them out.
+#pragma once
+
+#include <rankd/cli/demo_data.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// How a command ends.
+enum class exit_status : std::uint8_t {
+  fine = 0,
+  failed = 1,       ///< the request, the plan or the data is at fault
+  wrong_usage = 2,  ///< the command line is
+};
+
+/// For whom the output is.
+enum class output_form : std::uint8_t { people, programs };
+
+struct project_options {
+  std::filesystem::path project;  ///< a folder with rankd.toml, or empty: looked for from here upwards
+};
+
+struct rank_options : project_options {
+  std::string plan;               ///< empty: the request names it
+  std::filesystem::path request;  ///< empty: standard input
+  output_form form = output_form::programs;
+  std::optional<std::chrono::milliseconds> node_timeout;
+  unsigned workers = 0;  ///< 0: as many as the machine grants
+};
+
+struct load_command_options : project_options {
+  std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
+  std::string store;                        ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
+  bool replace = false;                     ///< forget what the store had
+};
+
+struct validate_options : project_options {
+  std::vector<std::string> plans;  ///< files or names; empty: all of the project
+  output_form form = output_form::people;
+};
+
+struct list_options : project_options {
+  output_form form = output_form::people;
+};
+
+struct init_options {
+  std::filesystem::path folder;
+  demo_size size;
+};
+
+/// Each prints its result to standard output, and progress and readable errors to standard error.
+auto rank_command(const rank_options& options) -> exit_status;
+auto load_command(const load_command_options& options) -> exit_status;
+auto validate_command(const validate_options& options) -> exit_status;
+auto plans_command(const list_options& options) -> exit_status;
+auto ops_command(const list_options& options) -> exit_status;
+auto init_demo_command(const init_options& options) -> exit_status;
+
+}  // namespace rankd

@@ -1,0 +1,106 @@
+// rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/demo.hpp>
+#include <rankd/cli/progress.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/store/load.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(braid::diagnostics({.code = std::move(code), .pointer = {}, .message = std::move(message),
+                                             .hint = std::move(hint), .node = {}, .source = {}}));
+}
+
+/// The folder that --store names.
+auto folder_of_url(std::string_view url) -> braid::checked<fs::path> {
+  constexpr std::string_view scheme = "lmdb:";
+  if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
+  if (url.find("://") != std::string_view::npos)
+    return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can fill",
+                   "name a folder, as PATH or lmdb:PATH");
+  return fs::path(url);
+}
+
+/// Folders replaced by their *.ndjson files, in order of their names.
+auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {
+  std::vector<fs::path> files;
+  for (const fs::path& each : data) {
+    std::error_code error;
+    if (!fs::is_directory(each, error)) {
+      files.push_back(each);
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const auto& entry : fs::directory_iterator(each, error))
+      if (entry.path().extension() == ".ndjson") inside.push_back(entry.path());
+    if (inside.empty()) return refused("data_missing", "folder `" + each.string() + "` holds no *.ndjson file");
+    std::ranges::sort(inside);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+struct load_plan_of_command {
+  fs::path store;
+  std::vector<fs::path> files;
+};
+
+/// What to load where: what the command line leaves open, the project says.
+auto resolve(const load_command_options& options) -> braid::checked<load_plan_of_command> {
+  std::vector<fs::path> data = options.data;
+  braid::checked<fs::path> store = options.store.empty() ? fs::path() : folder_of_url(options.store);
+  if (!store) return std::unexpected(store.error());
+  if (data.empty() || store->empty()) {
+    const auto in = workspace::open(options.project);
+    if (!in) return std::unexpected(in.error());
+    if (store->empty()) store = in->embedded_folder();
+    if (!store) return std::unexpected(store.error());
+    if (data.empty() && !in->where.data) return refused("data_missing", "the project names no data folder", "name files");
+    if (data.empty()) data.push_back(*in->where.data);
+  }
+  auto files = files_of(data);
+  if (!files) return std::unexpected(std::move(files.error()));
+  return load_plan_of_command{std::move(*store), std::move(*files)};
+}
+
+}  // namespace
+
+auto load_command(const load_command_options& options) -> exit_status {
+  const auto what = resolve(options);
+  if (!what) return report(what.error());
+  braid::checked<load_report> loaded;
+  {
+    progress_bar bar("loading");
+    loaded = load_store(what->store, what->files,
+                        {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
+  }
+  if (!loaded) return report(loaded.error());
+  print("loaded " + std::to_string(loaded->records) + " records into " + what->store.string() +
+        (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) + "\n");
+  return exit_status::fine;
+}
+
+auto init_demo_command(const init_options& options) -> exit_status {
+  braid::checked<demo_report> written;
+  {
+    progress_bar bar("writing " + options.folder.string());
+    written = write_demo_project(options.folder, {.size = options.size, .progress = bar.for_demo()});
+  }
+  if (!written) return report(written.error());
+  print("wrote " + std::to_string(written->files) + " files (" + std::to_string(written->bytes / 1'000'000) +
+        " MB) into " + options.folder.string() + "\n");
+  return exit_status::fine;
+}
+
+}  // namespace rankd

@@ -1,0 +1,37 @@
+// rankd/cli/demo.hpp: writing a project that somebody can try at once.
+#pragma once
+
+#include <rankd/cli/demo_data.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+namespace rankd {
+
+struct demo_progress {
+  std::string_view file;  ///< being written, relative to the project
+  std::uint64_t lines_done = 0;
+  std::uint64_t lines_total = 0;  ///< of all data files
+};
+
+struct demo_options {
+  demo_size size;  ///< at least one user
+  std::function<void(const demo_progress&)> progress = nullptr;
+};
+
+struct demo_report {
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Writes rankd.toml, README.md, registries, plans and data into `folder`, which is made if need be: the same bytes
+/// for the same size.
+/// Blocks: on the disk. Errors: demo_exists (a demo is there already), folder_not_empty, demo_write_failed.
+auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
+    -> braid::checked<demo_report>;
+
+}  // namespace rankd

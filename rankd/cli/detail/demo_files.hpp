@@ -1,0 +1,17 @@
+// rankd/cli/detail/demo_files.hpp: the files of a demo project that do not depend on its options.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace rankd::detail {
+
+struct demo_file {
+  std::string_view path;  ///< relative to the project's root
+  std::string_view text;
+};
+
+/// Embedded at build time by rankd/cli/demo.cmake.
+auto demo_files() noexcept -> std::span<const demo_file>;
+
+}  // namespace rankd::detail

@@ -1,0 +1,13 @@
+# embed.cmake: files made into a C++ source. cmake -DOUT=file.cpp -DFILES=name=path|name=path… -P embed.cmake
+string(REPLACE "|" ";" pairs "${FILES}")
+set(source "// Made by rankd/cli/embed.cmake from files of the repository.\n#include <rankd/cli/detail/demo_files.hpp>\n\n")
+string(APPEND source "namespace rankd::detail {\nnamespace {\n\nconstexpr demo_file files[] = {\n")
+foreach(pair IN LISTS pairs)
+  string(REGEX MATCH "^([^=]+)=(.+)$" matched "${pair}")
+  set(name "${CMAKE_MATCH_1}")
+  file(READ "${CMAKE_MATCH_2}" text)
+  string(APPEND source "    {\"${name}\", R\"embed(${text})embed\"},\n")
+endforeach()
+string(APPEND source "};\n\n}  // namespace\n\n")
+string(APPEND source "auto demo_files() noexcept -> std::span<const demo_file> { return files; }\n\n}  // namespace rankd::detail\n")
+file(WRITE "${OUT}" "${source}")

@@ -1,0 +1,123 @@
+// rankd/cli/main.cpp: the command line of rankd.
+#include <rankd/cli/commands.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace {
+
+using rankd::exit_status;
+using rankd::output_form;
+
+/// What the chosen subcommand will do, once the whole line has been read.
+using action = std::function<exit_status()>;
+
+void add_project(CLI::App& command, rankd::project_options& options) {
+  command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
+      ->type_name("DIR");
+}
+
+void add_form(CLI::App& command, output_form& form) {
+  command.add_flag_callback("--json", [&form] { form = output_form::programs; }, "Print JSON");
+}
+
+void add_rank(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
+  auto options = std::make_shared<rankd::rank_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run; default: the one that the request names")
+      ->type_name("NAME");
+  command->add_option("--request", options->request, "File with the request; default: standard input")
+      ->type_name("FILE");
+  command->add_flag_callback("--table", [options] { options->form = output_form::people; },
+                             "Print a table and the time of each node");
+  command->add_option_function<std::int64_t>(
+             "--node-timeout-ms",
+             [options](std::int64_t ms) { options->node_timeout = std::chrono::milliseconds(ms); },
+             "Time that each node has")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
+  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
+      ->check(CLI::Range(1, 4096));
+  command->callback([options, &chosen] { chosen = [options] { return rank_command(*options); }; });
+}
+
+void add_load(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("load", "Fill an embedded store from NDJSON");
+  auto options = std::make_shared<rankd::load_command_options>();
+  add_project(*command, *options);
+  command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
+      ->type_name("DATA");
+  command->add_option("--store", options->store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
+      ->type_name("URL");
+  command->add_flag("--replace", options->replace, "Forget what the store had");
+  command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
+}
+
+void add_validate(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("validate", "Say everything that is wrong with plans");
+  auto options = std::make_shared<rankd::validate_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("plan", options->plans, "Names or files; default: all plans of the project")->type_name("PLAN");
+  command->callback([options, &chosen] { chosen = [options] { return validate_command(*options); }; });
+}
+
+void add_list(CLI::App& app, action& chosen, const std::string& name, const std::string& doc,
+              exit_status (*run)(const rankd::list_options&)) {
+  auto* command = app.add_subcommand(name, doc);
+  auto options = std::make_shared<rankd::list_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+void add_init(CLI::App& app, action& chosen) {
+  auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
+  auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
+  auto options = std::make_shared<rankd::init_options>();
+  demo->add_option("folder", options->folder, "Where; must not exist or be empty")->required()->type_name("DIR");
+  demo->add_option("--seed", options->size.seed, "Seed of the data")->capture_default_str();
+  demo->add_option("--users", options->size.users, "How many users")
+      ->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  demo->add_option("--media", options->size.media, "How many media")
+      ->check(CLI::Range(0, 100'000'000))->capture_default_str();
+  demo->callback([options, &chosen] { chosen = [options] { return init_demo_command(*options); }; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
+  app.set_version_flag("--version", "rankd " RANKD_VERSION);
+  app.set_help_all_flag("--help-all", "Help for all subcommands");
+  app.require_subcommand(1);
+
+  action chosen;
+  add_rank(app, chosen);
+  add_load(app, chosen);
+  add_validate(app, chosen);
+  add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
+  add_list(app, chosen, "ops", "List the operators that plans can use", &rankd::ops_command);
+  add_init(app, chosen);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& stop) {
+    const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    app.exit(stop);
+    return static_cast<int>(asked ? exit_status::fine : exit_status::wrong_usage);
+  }
+  try {
+    return static_cast<int>(chosen());
+  } catch (const std::exception& unexpected) {
+    std::cerr << "rankd: " << unexpected.what() << "\n";
+    return static_cast<int>(exit_status::failed);
+  }
+}

@@ -1,0 +1,165 @@
+// rankd/cli/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/table.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/json_text.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/catalog.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+struct verdict {
+  std::string plan;
+  braid::checked<bound_plan> bound;
+};
+
+auto verdicts_json(const std::vector<verdict>& all) -> std::string {
+  std::string out = "{\"plans\":[";
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    if (at != 0) out += ',';
+    out += "{\"plan\":";
+    append_json_string(out, all[at].plan);
+    out += all[at].bound ? ",\"valid\":true" : ",\"valid\":false,\"complaints\":" + complaints_json(all[at].bound.error());
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+void print_verdicts(const std::vector<verdict>& all) {
+  for (const verdict& each : all) {
+    if (each.bound) {
+      print("ok    " + each.plan + " (" + std::to_string(each.bound->nodes.size()) + " nodes)\n");
+      continue;
+    }
+    const std::size_t count = each.bound.error().size();
+    print("WRONG " + each.plan + " (" + std::to_string(count) + (count == 1 ? " complaint)\n" : " complaints)\n"));
+    print(each.bound.error().to_text());
+  }
+}
+
+auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const artifact& each : artifacts) names.push_back(each.name);
+  return names;
+}
+
+auto kind_name(param_kind kind) -> std::string_view {
+  switch (kind) {
+    case param_kind::int64: return "int";
+    case param_kind::float64: return "float";
+    case param_kind::boolean: return "bool";
+    case param_kind::string: return "string";
+    case param_kind::enumeration: return "choice";
+    case param_kind::expr_id: return "expr_id";
+    case param_kind::pred_id: return "pred_id";
+    case param_kind::node_ref: return "node_ref";
+    case param_kind::endpoint_ref: return "endpoint_ref";
+    case param_kind::key_id: return "key_id";
+    case param_kind::key_ids: return "key_ids";
+  }
+  return "";
+}
+
+auto params_text(const op_shape& shape) -> std::string {
+  std::string out;
+  for (const param_shape& param : shape.params) {
+    if (!out.empty()) out += ", ";
+    out += param.name;
+    if (param.need != presence::required) out += '?';
+    out += ": " + std::string(kind_name(param.kind));
+  }
+  return out;
+}
+
+auto op_json(const op_entry& entry) -> std::string {
+  std::string out = "{\"op\":";
+  append_json_string(out, entry.shape.name);
+  out += ",\"inputs\":" + std::to_string(entry.shape.inputs) + ",\"params\":[";
+  for (std::size_t at = 0; at < entry.shape.params.size(); ++at) {
+    const param_shape& param = entry.shape.params[at];
+    if (at != 0) out += ',';
+    out += "{\"name\":";
+    append_json_string(out, param.name);
+    out += ",\"kind\":";
+    append_json_string(out, kind_name(param.kind));
+    out += param.need == presence::required ? ",\"required\":true}" : ",\"required\":false}";
+  }
+  out += "],\"doc\":";
+  append_json_string(out, entry.doc);
+  return out + "}";
+}
+
+}  // namespace
+
+auto validate_command(const validate_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  std::vector<std::string> wanted = options.plans;
+  braid::diagnostics index_problems;
+  if (wanted.empty()) {
+    const auto artifacts = list_artifacts(in->where.plans);
+    if (!artifacts) return report(artifacts.error());
+    wanted = names_of(*artifacts);
+    index_problems = verify_index(in->where.plans);
+  }
+
+  std::vector<verdict> all;
+  bool fine = index_problems.empty();
+  for (const std::string& plan : wanted) {
+    all.push_back({plan, in->load_plan_of(plan)});
+    fine = fine && all.back().bound.has_value();
+  }
+  if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
+  if (options.form == output_form::programs) print(verdicts_json(all));
+  else print_verdicts(all);
+  return fine ? exit_status::fine : exit_status::failed;
+}
+
+auto plans_command(const list_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  const auto plans = load_plans(in->where.plans, {all_op_shapes(), in->declared});
+  if (!plans) return report(plans.error());
+
+  if (options.form == output_form::programs) {
+    std::string out = "{\"plans\":[";
+    for (const plan& each : *plans) {
+      if (!out.ends_with('[')) out += ',';
+      out += "{\"plan\":";
+      append_json_string(out, each.plan_name);
+      out += ",\"nodes\":" + std::to_string(each.nodes.size()) + ",\"digest\":";
+      append_json_string(out, each.digest);
+      out += '}';
+    }
+    print(out + "]}\n");
+    return exit_status::fine;
+  }
+  text_table table({{"plan"}, {"nodes", text_table::align::right}, {"digest"}});
+  for (const plan& each : *plans)
+    table.add({each.plan_name, std::to_string(each.nodes.size()), each.digest.substr(0, 12)});
+  print(table.to_text());
+  return exit_status::fine;
+}
+
+auto ops_command(const list_options& options) -> exit_status {
+  if (options.form == output_form::programs) {
+    std::string out = "{\"ops\":[";
+    for (const op_entry& entry : all_ops()) out += (out.ends_with('[') ? "" : ",") + op_json(entry);
+    print(out + "]}\n");
+    return exit_status::fine;
+  }
+  text_table table({{"operator"}, {"inputs", text_table::align::right}, {"params"}, {"meaning"}});
+  for (const op_entry& entry : all_ops())
+    table.add({std::string(entry.shape.name), std::to_string(entry.shape.inputs), params_text(entry.shape),
+               std::string(entry.doc)});
+  print(table.to_text());
+  return exit_status::fine;
+}
+
+}  // namespace rankd

@@ -1,0 +1,166 @@
+// rankd/cli/rank_command.cpp: rankd rank: one request, one response.
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/table.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/json_text.hpp>
+#include <rankd/engine/request.hpp>
+
+#include <braid/runtime/runtime.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+auto read_all(const std::filesystem::path& file) -> braid::checked<std::string> {
+  if (file.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream in(file, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (in) return text;
+  return std::unexpected(braid::diagnostics({.code = "unreadable_file", .pointer = {},
+                                             .message = "the request cannot be read", .hint = {}, .node = {},
+                                             .source = file.string()}));
+}
+
+/// What a command prints when there is no answer.
+auto refuse(const braid::diagnostics& problems, const std::string& request_id, output_form form) -> exit_status {
+  if (form == output_form::people) return report(problems);
+  print(to_json(problems, request_id) + "\n");
+  return exit_status::failed;
+}
+
+auto plan_to_run(const rank_options& options, const rank_request& request) -> braid::checked<std::string> {
+  const auto refused = [](std::string code, std::string message) {
+    return std::unexpected(braid::diagnostics({.code = std::move(code), .pointer = "/plan",
+                                               .message = std::move(message), .hint = {}, .node = {},
+                                               .source = "request"}));
+  };
+  if (options.plan.empty() && request.plan.empty())
+    return refused("missing_field", "neither the request nor --plan says which plan to run");
+  if (!options.plan.empty() && !request.plan.empty() && options.plan != request.plan)
+    return refused("plan_mismatch", "the request names plan `" + request.plan + "`, --plan names `" + options.plan + "`");
+  return options.plan.empty() ? request.plan : options.plan;
+}
+
+/// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
+auto look_up(store& from, const row_set& rows, std::string_view field, braid::arena& memory)
+    -> braid::task<std::vector<std::string>> {
+  const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) ids[at] = rows.id(at);
+  auto reading = from.hget({"user:", ids}, field, memory);
+  const auto found = co_await std::move(reading);
+  std::vector<std::string> texts(rows.size());
+  if (found)
+    for (std::size_t at = 0; at < texts.size(); ++at) texts[at] = std::string((*found)[at].value_or(""));
+  co_return texts;
+}
+
+auto cell(const ranking& answer, std::string_view key_name, std::size_t position) -> std::optional<std::string> {
+  const auto key = std::ranges::find(answer.fields, key_name, &key_entry::name);
+  if (key == answer.fields.end()) return std::nullopt;
+  const auto values = answer.rows.table().find((*key)->key_id);
+  const std::uint32_t row = answer.rows.row(position);
+  if (!values || values->is_null(row)) return std::nullopt;
+  if (const auto* text = values->strings()) return std::string((*text)[row]);
+  std::string out;
+  if (const auto* floats = values->floats()) append_json_number(out, (*floats)[row]);
+  return out;
+}
+
+void print_candidates(const ranking& answer, const std::vector<std::string>& countries,
+                      const std::vector<std::string>& titles) {
+  using align = text_table::align;
+  text_table table({{"rank", align::right}, {"id", align::right}, {"score", align::right},
+                    {"country", align::left}, {"title", align::left}});
+  for (std::size_t at = 0; at < answer.rows.size(); ++at)
+    table.add({std::to_string(at + 1), std::to_string(answer.rows.id(at)),
+               cell(answer, "final_score", at).value_or("-"), cell(answer, "country", at).value_or(countries[at]),
+               cell(answer, "title", at).value_or(titles[at])});
+  print(table.to_text());
+}
+
+auto microseconds(braid::duration span) -> std::string {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.1f", std::chrono::duration<double, std::micro>(span).count());
+  return buffer.data();
+}
+
+void print_times(const ranking& answer) {
+  using align = text_table::align;
+  text_table table({{"node", align::left}, {"operator", align::left}, {"wait us", align::right},
+                    {"run us", align::right}, {"rows in", align::right}, {"rows out", align::right}});
+  for (const node_times& node : answer.nodes)
+    table.add({node.node_id, node.op, microseconds(node.started - node.ready),
+               microseconds(node.ended - node.started), std::to_string(node.rows_in), std::to_string(node.rows_out)});
+  print("\n" + table.to_text() + "total: " + microseconds(answer.total) + " us\n");
+}
+
+void print_for_people(const ranking& answer, const open_stores& stores, braid::runtime& on) {
+  braid::arena memory;
+  std::vector<std::string> countries(answer.rows.size());
+  std::vector<std::string> titles(answer.rows.size());
+  const auto from = std::ranges::find_if(stores.owned, [](const auto& each) { return each != nullptr; });
+  if (from != stores.owned.end()) {
+    countries = on.run(look_up(**from, answer.rows, "country", memory));
+    titles = on.run(look_up(**from, answer.rows, "title", memory));
+  }
+  print_candidates(answer, countries, titles);
+  print_times(answer);
+}
+
+/// A request that has been read, on a workspace that is open.
+auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
+  const std::string id = request.request_id;
+  const auto name = plan_to_run(options, request);
+  if (!name) return refuse(name.error(), id, options.form);
+  const auto plan = in.load_plan_of(*name);
+  if (!plan) return refuse(plan.error(), id, options.form);
+  const auto stores = open_all_stores(in);
+  if (!stores) return refuse(stores.error(), id, options.form);
+
+  engine_options how;
+  if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  if (options.form == output_form::people) request.explain = explain_mode::on;
+  auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
+  if (!on) {
+    std::fprintf(stderr, "rankd: the runtime did not start: %s\n", on.error().message().c_str());
+    return exit_status::failed;
+  }
+  engine engine(**on, in.declared, stores->pointers(), how);
+  const ranking result = (*on)->run(engine.rank(*plan, std::move(request)));
+
+  if (options.form == output_form::programs) {
+    print(to_json(result) + "\n");
+  } else if (result.error) {
+    std::fprintf(stderr, "rankd: %s [%s]\n", result.error->message.c_str(), result.error->code.c_str());
+  } else {
+    print_for_people(result, *stores, **on);
+  }
+  std::fflush(stdout);  // the answer is out before nodes that end late are waited for
+  return result.error ? exit_status::failed : exit_status::fine;
+}
+
+}  // namespace
+
+auto rank_command(const rank_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return refuse(in.error(), "", options.form);
+  const auto text = read_all(options.request);
+  if (!text) return refuse(text.error(), "", options.form);
+  auto request = parse_request(*text, in->declared);
+  if (!request) return refuse(request.error(), request_id_of(*text), options.form);
+  return answer(options, *in, std::move(*request));
+}
+
+}  // namespace rankd

@@ -1,0 +1,107 @@
+// rankd/cli/workspace.cpp: finding and opening what a command works on.
+#include <rankd/cli/workspace.hpp>
+
+#include <rankd/cli/progress.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/store/load.hpp>
+
+#include <string>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto complaint(std::string code, std::string message, std::string hint) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code), .pointer = {}, .message = std::move(message),
+                             .hint = std::move(hint), .node = {}, .source = {}});
+}
+
+auto project_folder(const fs::path& given) -> braid::checked<fs::path> {
+  if (!given.empty()) return given;
+  if (auto found = project::find(fs::current_path())) return *found;
+  return std::unexpected(complaint("no_project", "no rankd.toml lies here or in any folder above",
+                                   "go into a project, name one with --project, or make one with rankd init demo DIR"));
+}
+
+auto is_embedded(const endpoint_entry& endpoint) -> bool {
+  return std::holds_alternative<endpoint_entry::embedded_resolver>(endpoint.resolver);
+}
+
+auto folder_of(const endpoint_entry& endpoint, const fs::path& root) -> fs::path {
+  return root / std::get<endpoint_entry::embedded_resolver>(endpoint.resolver).path;
+}
+
+/// The artifact of a name, or the file itself.
+auto artifact_of(const project& where, std::string_view name_or_file) -> braid::checked<fs::path> {
+  if (name_or_file.ends_with(".json")) return fs::path(name_or_file);
+  auto artifacts = list_artifacts(where.plans);
+  if (!artifacts) return std::unexpected(std::move(artifacts.error()));
+  std::vector<std::string_view> names;
+  for (const artifact& each : *artifacts) {
+    if (each.name == name_or_file) return each.file;
+    names.emplace_back(each.name);
+  }
+  std::string hint = braid::did_you_mean(name_or_file, names);
+  if (hint.empty()) hint = "rankd plans lists those that are there";
+  return std::unexpected(
+      complaint("unknown_plan", "no plan is called `" + std::string(name_or_file) + "`", std::move(hint)));
+}
+
+}  // namespace
+
+auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
+  const auto root = project_folder(folder);
+  if (!root) return std::unexpected(root.error());
+  auto where = project::load(*root);
+  if (!where) return std::unexpected(std::move(where.error()));
+  auto declared = registries::load(where->registry, where->environment);
+  if (!declared) return std::unexpected(std::move(declared.error()));
+  return workspace{std::move(*where), std::move(*declared)};
+}
+
+auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan> {
+  const auto file = artifact_of(where, name_or_file);
+  if (!file) return std::unexpected(file.error());
+  const auto loaded = load_plan(*file, {all_op_shapes(), declared});
+  if (!loaded) return std::unexpected(loaded.error());
+  auto bound = bind_plan(*loaded, declared);
+  if (!bound) bound.error().set_source(file->string());
+  return bound;
+}
+
+auto workspace::embedded_folder() const -> braid::checked<fs::path> {
+  for (const endpoint_entry& endpoint : declared.endpoints())
+    if (is_embedded(endpoint)) return folder_of(endpoint, where.root);
+  return std::unexpected(complaint("no_embedded_store",
+                                   "no endpoint of environment `" + where.environment + "` is an embedded store",
+                                   "name one with --store DIR"));
+}
+
+auto open_stores::pointers() const -> std::vector<store*> {
+  std::vector<store*> all;
+  for (const auto& each : owned) all.push_back(each.get());
+  return all;
+}
+
+auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
+  open_stores stores;
+  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+    stores.owned.emplace_back();
+    if (!is_embedded(endpoint)) continue;
+    if (in.where.data) {
+      progress_bar bar("loading " + in.where.data->filename().string());
+      auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
+      if (!loaded) return std::unexpected(std::move(loaded.error()));
+    }
+    auto opened = open_store(endpoint, in.where.root);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    stores.owned.back() = std::move(*opened);
+  }
+  return stores;
+}
+
+}  // namespace rankd

@@ -1,0 +1,45 @@
+// rankd/cli/workspace.hpp: a project opened by a command: its registries, its plans, its stores.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/registry/project.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// A project and what it declares.
+struct workspace {
+  project where;
+  registries declared;
+
+  /// Opens the project in `folder`; with an empty path, the one that the current folder belongs to.
+  /// Errors: no_project; every complaint about the project and its registries.
+  static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
+
+  /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.
+  [[nodiscard]] auto load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan>;
+
+  /// The folder of the first endpoint whose resolver is the embedded store. Errors: no_embedded_store.
+  [[nodiscard]] auto embedded_folder() const -> braid::checked<std::filesystem::path>;
+};
+
+/// The stores of a workspace, one for each endpoint; null where an endpoint is none that this build can open.
+struct open_stores {
+  std::vector<std::unique_ptr<store>> owned;
+
+  [[nodiscard]] auto pointers() const -> std::vector<store*>;
+};
+
+/// Opens all embedded stores; one that does not exist yet is filled from the project's data first, with progress on
+/// standard error.
+auto open_all_stores(const workspace& in) -> braid::checked<open_stores>;
+
+}  // namespace rankd

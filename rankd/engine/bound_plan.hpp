@@ -1,0 +1,38 @@
+// rankd/engine/bound_plan.hpp: a plan that is ready to run: a graph of checked operators, nothing left to look up.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/diagnostics.hpp>
+#include <braid/graph/shape.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+struct bound_node {
+  std::string node_id;
+  std::string op_name;
+  std::unique_ptr<const bound_op> op;
+  std::vector<node_index> sources;  ///< whose rows it takes, in order
+  row_change change = row_change::dense_source;
+};
+
+/// Immutable; shared by all requests. Threads: any.
+struct bound_plan {
+  std::string name;
+  std::string digest;
+  std::vector<bound_node> nodes;
+  std::vector<node_index> outputs;
+  braid::graph_shape shape;
+};
+
+/// Looks up all that the plan names and checks it, once.
+/// Errors: every complaint at once: those of the operators' binders and of `compile_expr` and `compile_pred`.
+auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked<bound_plan>;
+
+}  // namespace rankd

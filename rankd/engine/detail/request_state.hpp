@@ -1,0 +1,67 @@
+// rankd/engine/detail/request_state.hpp: what one run of a plan for one request works on, and the nodes of its graph.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/request.hpp>
+#include <rankd/op/operator.hpp>
+#include <rankd/rows/row_set.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/graph/run.hpp>
+#include <braid/sync/stop_flag.hpp>
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rankd {
+
+/// What belongs to one node while its request runs. A node is run by one thread at a time, so nothing here is shared.
+struct node_slot {
+  braid::arena memory{1024};
+  row_set output;
+  std::optional<op_error> error;
+  std::uint64_t malformed_ids = 0;
+  std::size_t rows_in = 0;
+  braid::time_point ready{};
+  braid::time_point started{};
+  braid::time_point ended{};
+};
+
+/// Everything that a request works on; all of it is freed at once.
+struct request_state {
+  request_state(const bound_plan& p, rank_request r, std::span<store* const> s, braid::time_point now)
+      : plan(&p), request(std::move(r)), stores(s), begin(now), nodes(p.nodes.size()) {}
+
+  const bound_plan* plan;
+  rank_request request;
+  std::span<store* const> stores;
+  braid::time_point begin;
+  std::vector<node_slot> nodes;
+  braid::arena memory{1024};  ///< of the request as a whole
+};
+
+/// The nodes of a plan as the graph runner sees them.
+class plan_nodes {
+ public:
+  plan_nodes(request_state& state, braid::duration node_timeout, double longest_run_here_ns) noexcept
+      : state_(&state), node_timeout_(node_timeout), longest_run_here_ns_(longest_run_here_ns) {}
+
+  auto place(braid::node_index node) noexcept -> braid::node_place;
+  auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return node_timeout_; }
+  auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
+  auto start(braid::node_index node) -> braid::task<braid::node_status>;
+
+ private:
+  auto context_of(braid::node_index node) -> node_context;
+  auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
+
+  request_state* state_;
+  braid::duration node_timeout_;
+  double longest_run_here_ns_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,163 @@
+// rankd/engine/engine.cpp: one request from its start to its answer.
+#include <rankd/engine/engine.hpp>
+
+#include <rankd/engine/detail/request_state.hpp>
+#include <rankd/rows/concat.hpp>
+
+#include <braid/coro/scope.hpp>
+#include <braid/graph/run.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace rankd {
+
+/// A run of a plan. Its scope hangs below the home's root, not below whoever asked: it may end after the answer.
+struct engine::execution {
+  execution(const bound_plan& plan, const engine& owner, braid::scope& root, braid::time_point deadline,
+            std::shared_ptr<request_state> s)
+      : state(std::move(s)),
+        inside(root, deadline),
+        nodes(*state, owner.options_.node_timeout, owner.options_.longest_run_here_ns),
+        graph(plan.shape, nodes, owner.runtime_->workers(), inside, &state->memory) {}
+
+  std::shared_ptr<request_state> state;
+  braid::scope inside;
+  plan_nodes nodes;
+  braid::graph_run<plan_nodes> graph;
+};
+
+namespace {
+
+auto message_of(const std::exception_ptr& thrown) -> std::string {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+auto error_of(const braid::graph_failure& failure, const request_state& state) -> rank_error {
+  using cause = braid::graph_failure::cause;
+  if (failure.why == cause::run_stopped) {
+    if (failure.reason == braid::errc::deadline_exceeded)
+      return {"deadline_exceeded", "the deadline of the request passed before its plan was done", {}, {}};
+    return {"stopped", "the engine stopped before the plan was done", {}, {}};
+  }
+  const std::string& node = state.plan->nodes[failure.node].node_id;
+  if (failure.why == cause::node_timeout)
+    return {"node_timeout", "node `" + node + "` did not end in the time that nodes have", node, {}};
+  if (failure.error)
+    return {"internal_error", "node `" + node + "` threw: " + message_of(failure.error), node, {}};
+  const auto& said = state.nodes[failure.node].error;
+  if (!said) return {"stopped", "node `" + node + "` was stopped", node, {}};
+  return {said->code, "node `" + node + "`: " + said->message, node, {}};
+}
+
+/// The rows of all outputs, one behind the other.
+auto rows_of_outputs(request_state& state) -> row_set {
+  const auto& outputs = state.plan->outputs;
+  row_set rows = state.nodes[outputs.front()].output;
+  for (std::size_t at = 1; at < outputs.size(); ++at)
+    rows = concat(rows, state.nodes[outputs[at]].output, state.memory);
+  return rows;
+}
+
+auto fields_of(const row_set& rows, const rank_request& request, const registries& declared)
+    -> std::vector<const key_entry*> {
+  std::vector<const key_entry*> fields;
+  for (const keyed_column& each : rows.table().columns()) {
+    const bool wanted = !request.output_keys || std::ranges::binary_search(*request.output_keys, each.key_id);
+    if (const key_entry* key = declared.find_key(each.key_id); wanted && key != nullptr) fields.push_back(key);
+  }
+  return fields;
+}
+
+auto keys_added(const request_state& state, node_index node, const registries& declared) -> std::vector<std::string> {
+  std::vector<std::string> added;
+  for (const keyed_column& each : state.nodes[node].output.table().columns()) {
+    bool known = false;
+    for (const node_index source : state.plan->nodes[node].sources)
+      known = known || state.nodes[source].output.table().find(each.key_id).has_value();
+    const key_entry* key = declared.find_key(each.key_id);
+    if (!known && key != nullptr) added.push_back(key->name);
+  }
+  return added;
+}
+
+auto times_of(const request_state& state, const registries& declared) -> std::vector<node_times> {
+  std::vector<node_times> all;
+  for (const node_index node : state.plan->shape.order()) {
+    const node_slot& slot = state.nodes[node];
+    const bound_node& what = state.plan->nodes[node];
+    all.push_back({.node_id = what.node_id,
+                   .op = what.op_name,
+                   .ready = slot.ready - state.begin,
+                   .started = slot.started - state.begin,
+                   .ended = slot.ended - state.begin,
+                   .waits = what.op->work() == op_work::waits,
+                   .rows_in = slot.rows_in,
+                   .rows_out = slot.output.size(),
+                   .keys_added = keys_added(state, node, declared)});
+  }
+  return all;
+}
+
+auto answer_of(const std::shared_ptr<request_state>& state, const std::optional<braid::graph_failure>& failure,
+               const registries& declared) -> ranking {
+  const rank_request& request = state->request;
+  ranking answer;
+  answer.request_id = request.request_id;
+  answer.engine_request_id = request.engine_request_id;
+  answer.plan = state->plan->name;
+  answer.total = braid::steady_time().now() - state->begin;
+  answer.memory = state;
+  if (failure) {
+    answer.error = error_of(*failure, *state);
+    return answer;
+  }
+  answer.rows = rows_of_outputs(*state);
+  answer.fields = fields_of(answer.rows, request, declared);
+  for (const node_slot& slot : state->nodes) answer.malformed_ids += slot.malformed_ids;
+  if (request.explain == explain_mode::on) answer.nodes = times_of(*state, declared);
+  return answer;
+}
+
+}  // namespace
+
+auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
+  braid::scope& around = co_await braid::this_scope();
+  const braid::time_point now = around.where().now();
+  const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
+  auto state = std::make_shared<request_state>(plan, std::move(request), stores_, braid::steady_time().now());
+  auto run = std::make_shared<execution>(plan, *this, around.where().root(), std::min(own, around.deadline()), state);
+
+  run->graph.start();
+  if (run->inside.tasks() != 0) around.where().root().spawn(finish_late(run, *this));
+
+  // Whoever waits may be stopped: then nobody wants the rest.
+  struct stop_guard {
+    execution& of;
+    ~stop_guard() { of.inside.request_stop(); }
+  };
+  {
+    const stop_guard guard{*run};
+    co_await run->graph.settled();
+  }
+  co_return answer_of(state, run->graph.failure(), *declared_);
+}
+
+/// Keeps a run alive until the last of its nodes has ended.
+auto engine::finish_late(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
+  try {
+    co_await run->graph.join();
+  } catch (...) {
+    // What a node threw is part of the answer already.
+  }
+  owner.late_.fetch_add(run->graph.late(), braid::relaxed);
+}
+
+}  // namespace rankd

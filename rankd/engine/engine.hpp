@@ -1,0 +1,56 @@
+// rankd/engine/engine.hpp: runs plans for requests on a runtime.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/ranking.hpp>
+#include <rankd/engine/request.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace rankd {
+
+struct engine_options {
+  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
+  /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
+  double longest_run_here_ns = 20'000;
+};
+
+/// One engine for each set of registries and stores.
+/// Threads: `late_nodes` from any; tasks run on the runtime's loop.
+/// Lifetime: the registries, the stores and the plans given to `rank` outlive the runtime's tasks.
+class engine {
+ public:
+  /// `stores` has one entry for each of registries::endpoints, null where none is open.
+  engine(braid::runtime& on, const registries& declared, std::vector<store*> stores, engine_options options = {})
+      : runtime_(&on), declared_(&declared), stores_(std::move(stores)), options_(options) {}
+
+  /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
+  /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
+  /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
+  auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
+
+  /// How many nodes ended after their request had been answered.
+  [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }
+
+ private:
+  struct execution;
+
+  static auto finish_late(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
+
+  braid::runtime* runtime_;
+  const registries* declared_;
+  std::vector<store*> stores_;
+  engine_options options_;
+  braid::atomic<std::uint64_t> late_{0};  // written by the loop
+};
+
+}  // namespace rankd

@@ -1,0 +1,184 @@
+// rankd/engine/ranking.cpp: responses as JSON.
+#include <rankd/engine/ranking.hpp>
+
+#include <rankd/engine/json_text.hpp>
+
+#include <chrono>
+#include <string_view>
+
+namespace rankd {
+namespace {
+
+void append_field(std::string& out, std::string_view name, std::string_view text) {
+  append_json_string(out, name);
+  out += ':';
+  append_json_string(out, text);
+}
+
+void append_count(std::string& out, std::string_view name, std::uint64_t count) {
+  append_json_string(out, name);
+  out += ':';
+  out += std::to_string(count);
+}
+
+void append_microseconds(std::string& out, std::string_view name, braid::duration span) {
+  append_json_string(out, name);
+  out += ':';
+  append_json_number(out, std::chrono::duration<double, std::micro>(span).count());
+}
+
+/// One value of a column. Requires that it is not null.
+void append_value(std::string& out, const column& values, std::size_t row) {
+  if (const auto* text = values.strings()) append_json_string(out, (*text)[row]);
+  else if (const auto* whole = values.integers()) append_json_number(out, (*whole)[row]);
+  else if (const auto* flags = values.booleans()) out += (*flags)[row] ? "true" : "false";
+  else append_json_number(out, (*values.floats())[row]);
+}
+
+struct shown_column {
+  std::string_view name;
+  column values;
+};
+
+void append_candidate(std::string& out, const std::vector<shown_column>& shown, std::int64_t id, std::size_t row) {
+  out += "{\"id\":";
+  append_json_number(out, id);
+  out += ",\"fields\":{";
+  std::string_view separator;
+  for (const shown_column& field : shown) {
+    if (field.values.is_null(row)) continue;
+    out += separator;
+    append_json_string(out, field.name);
+    out += ':';
+    append_value(out, field.values, row);
+    separator = ",";
+  }
+  out += "}}";
+}
+
+void append_candidates(std::string& out, const ranking& answer) {
+  std::vector<shown_column> shown;
+  for (const key_entry* key : answer.fields)
+    if (const auto values = answer.rows.table().find(key->key_id)) shown.push_back({key->name, *values});
+  out += ",\"candidates\":[";
+  std::string_view separator;
+  answer.rows.for_each_row([&](std::uint32_t row) {
+    out += separator;
+    append_candidate(out, shown, answer.rows.table().ids()[row], row);
+    separator = ",";
+  });
+  out += ']';
+}
+
+void append_node(std::string& out, const node_times& node) {
+  out += '{';
+  append_field(out, "node", node.node_id);
+  out += ',';
+  append_field(out, "op", node.op);
+  out += ',';
+  append_microseconds(out, "ready_us", node.ready);
+  out += ',';
+  append_microseconds(out, "queue_us", node.started - node.ready);
+  out += ',';
+  append_microseconds(out, node.waits ? "io_us" : "run_us", node.ended - node.started);
+  out += ',';
+  append_count(out, "rows_in", node.rows_in);
+  out += ',';
+  append_count(out, "rows_out", node.rows_out);
+  out += ",\"keys_added\":[";
+  std::string_view separator;
+  for (const std::string& key : node.keys_added) {
+    out += separator;
+    append_json_string(out, key);
+    separator = ",";
+  }
+  out += "]}";
+}
+
+void append_explain(std::string& out, const ranking& answer) {
+  out += ",\"explain\":{";
+  append_microseconds(out, "total_us", answer.total);
+  out += ",\"nodes\":[";
+  std::string_view separator;
+  for (const node_times& node : answer.nodes) {
+    out += separator;
+    append_node(out, node);
+    separator = ",";
+  }
+  out += "]}";
+}
+
+void append_error(std::string& out, const rank_error& error, std::string_view request_id) {
+  out += "\"error\":{";
+  append_field(out, "code", error.code);
+  out += ',';
+  append_field(out, "message", error.message);
+  if (!error.node.empty()) {
+    out += ',';
+    append_field(out, "node", error.node);
+  }
+  if (!error.pointer.empty()) {
+    out += ',';
+    append_field(out, "pointer", error.pointer);
+  }
+  out += ',';
+  append_field(out, "request_id", request_id);
+  out += '}';
+}
+
+void append_complaint(std::string& out, const braid::diagnostic& item) {
+  out += '{';
+  append_field(out, "code", item.code);
+  out += ',';
+  append_field(out, "pointer", item.pointer);
+  out += ',';
+  append_field(out, "message", item.message);
+  if (!item.hint.empty()) {
+    out += ',';
+    append_field(out, "hint", item.hint);
+  }
+  out += '}';
+}
+
+}  // namespace
+
+auto to_json(const ranking& answer) -> std::string {
+  std::string out = "{";
+  if (answer.error) {
+    append_error(out, *answer.error, answer.request_id);
+    return out + "}";
+  }
+  append_field(out, "request_id", answer.request_id);
+  out += ',';
+  append_field(out, "engine_request_id", answer.engine_request_id);
+  out += ',';
+  append_field(out, "plan", answer.plan);
+  append_candidates(out, answer);
+  if (answer.malformed_ids != 0) {
+    out += ',';
+    append_count(out, "malformed_ids", answer.malformed_ids);
+  }
+  if (!answer.nodes.empty()) append_explain(out, answer);
+  return out + "}";
+}
+
+auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
+  const braid::diagnostic& first = problems.front();
+  std::string message = first.message;
+  if (!first.hint.empty()) message += "; " + first.hint;
+  std::string out = "{";
+  append_error(out, {first.code, std::move(message), first.node, first.pointer}, request_id);
+  if (problems.size() > 1) {
+    out += ",\"complaints\":[";
+    std::string_view separator;
+    for (const braid::diagnostic& item : problems) {
+      out += separator;
+      append_complaint(out, item);
+      separator = ",";
+    }
+    out += ']';
+  }
+  return out + "}";
+}
+
+}  // namespace rankd

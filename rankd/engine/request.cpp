@@ -1,0 +1,159 @@
+// rankd/engine/request.cpp: from the bytes of a request to values that an engine can use.
+#include <rankd/engine/request.hpp>
+
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/object_reader.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+constexpr std::int64_t longest_deadline_ms = 86'400'000;
+constexpr std::size_t id_digits = 16;
+
+/// Complaints about one place.
+struct complaints {
+  braid::diagnostics& out;
+
+  void add(std::string code, std::string pointer, std::string message, std::string hint = {}) {
+    out.add({.code = std::move(code), .pointer = std::move(pointer), .message = std::move(message),
+             .hint = std::move(hint), .node = {}, .source = {}});
+  }
+};
+
+auto decimal_user_id(const std::string& text) -> std::int64_t {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size() && text.front() != '-';
+  return whole ? value : 0;
+}
+
+/// An integer from 1 to 2^63-1, or a string that spells one.
+auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
+  const nlohmann::json* value = in.value("user_id", presence::required);
+  if (value == nullptr) return 0;
+  std::int64_t id = 0;
+  if (value->is_number_unsigned()) {
+    const auto number = value->get<std::uint64_t>();
+    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) id = static_cast<std::int64_t>(number);
+  } else if (value->is_string() && !value->get_ref<const std::string&>().empty()) {
+    id = decimal_user_id(value->get_ref<const std::string&>());
+  }
+  if (id < 1)
+    problems.add("bad_user_id", in.pointer_of("user_id"),
+                 "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits");
+  return id;
+}
+
+auto known_params(const registries& declared) -> std::vector<std::string_view> {
+  std::vector<std::string_view> names;
+  for (const param_entry& param : declared.params()) names.emplace_back(param.name);
+  return names;
+}
+
+void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
+                   const registries& declared, rank_request& into, complaints problems) {
+  const param_entry* param = declared.find_param(name);
+  if (param == nullptr)
+    return problems.add("unknown_param", pointer, "no param is called `" + name + "`",
+                        braid::did_you_mean(name, known_params(declared)));
+  if (param->status == lifecycle::blocked)
+    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked");
+  if (!param->allow_write)
+    return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden");
+  scalar& place = into.params[declared.index_of(*param)];
+  if (value.is_null()) {
+    if (!param->nullable) return problems.add("null_param", pointer, "param `" + name + "` must not be null");
+    place = scalar{};
+    return;
+  }
+  auto read = scalar_from_json(value, param->type);
+  if (read) place = std::move(*read);
+  else problems.add(read.error().code, pointer, read.error().message);
+}
+
+void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,
+                     std::vector<std::uint32_t>& into, complaints problems) {
+  if (!name.is_string())
+    return problems.add("wrong_type", pointer, "an output key is a name, not " + std::string(kind_of(name)));
+  const auto& text = name.get_ref<const std::string&>();
+  const key_entry* key = declared.find_key(text);
+  if (key == nullptr) {
+    std::vector<std::string_view> names;
+    for (const key_entry& each : declared.keys()) names.emplace_back(each.name);
+    return problems.add("unknown_key", pointer, "no key is called `" + text + "`", braid::did_you_mean(text, names));
+  }
+  if (key->status == lifecycle::blocked) return problems.add("blocked_key", pointer, "key `" + text + "` is blocked");
+  if (!key->allow_read) return problems.add("unreadable_key", pointer, "key `" + text + "` must not be read");
+  if (std::ranges::find(into, key->key_id) != into.end())
+    return problems.add("duplicate_value", pointer, "key `" + text + "` is named twice");
+  into.push_back(key->key_id);
+}
+
+void read_overrides(object_reader& in, const registries& declared, rank_request& into, complaints problems) {
+  const nlohmann::json* overrides = in.object("param_overrides", presence::optional);
+  if (overrides == nullptr) return;
+  const std::string pointer = in.pointer_of("param_overrides");
+  for (const auto& [name, value] : overrides->items())
+    read_override(name, value, braid::json_pointer(pointer, name), declared, into, problems);
+}
+
+void read_output_keys(object_reader& in, const registries& declared, rank_request& into, complaints problems) {
+  const nlohmann::json* names = in.array("output_keys", presence::optional);
+  if (names == nullptr) return;
+  std::vector<std::uint32_t> keys;
+  const std::string pointer = in.pointer_of("output_keys");
+  for (std::size_t index = 0; index < names->size(); ++index)
+    read_output_key((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
+  std::ranges::sort(keys);
+  into.output_keys = std::move(keys);
+}
+
+auto made_up_id(std::string_view prefix, std::string_view text) -> std::string {
+  return std::string(prefix) + sha256_hex(text).substr(0, id_digits);
+}
+
+}  // namespace
+
+auto parse_request(std::string_view text, const registries& declared) -> braid::checked<rank_request> {
+  const auto document = parse_json(text, "request");
+  if (!document) return std::unexpected(document.error());
+
+  braid::diagnostics problems;
+  rank_request request;
+  for (const param_entry& param : declared.params()) request.params.push_back(param.default_value);
+
+  object_reader in(*document, "", problems);
+  const std::string* id = in.text("request_id", presence::optional);
+  request.request_id = id != nullptr ? *id : made_up_id("req_", text);
+  request.engine_request_id = made_up_id("eng_", text);
+  request.user_id = read_user_id(in, {problems});
+  if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
+  read_overrides(in, declared, request, {problems});
+  read_output_keys(in, declared, request, {problems});
+  if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = longest_deadline_ms}))
+    request.deadline = std::chrono::milliseconds(*ms);
+  if (in.boolean("explain", presence::optional).value_or(false)) request.explain = explain_mode::on;
+  in.refuse_unknown_fields();
+
+  problems.set_source("request");
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return request;
+}
+
+auto request_id_of(std::string_view text) -> std::string {
+  const auto document = parse_json(text, "request");
+  if (document && document->is_object()) {
+    const auto id = document->find("request_id");
+    if (id != document->end() && id->is_string()) return id->get<std::string>();
+  }
+  return made_up_id("req_", text);
+}
+
+}  // namespace rankd

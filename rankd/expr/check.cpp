@@ -1,0 +1,118 @@
+// rankd/expr/check.cpp: looks up every key and param that a tree names.
+#include <rankd/expr/detail/check.hpp>
+#include <rankd/expr/detail/ops.hpp>
+#include <rankd/expr/detail/text_matcher.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <string>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+/// What to do about an entry that names its successor.
+template <typename Entry>
+auto successor_hint(const Entry& entry, std::string_view sort) -> std::string {
+  if (!entry.replaced_by) return {};
+  return "use " + std::string(sort) + " " + std::to_string(*entry.replaced_by) + " instead";
+}
+
+class checker {
+ public:
+  checker(const syntax_tree& tree, const registries& known) : tree_(tree), known_(known) {}
+
+  auto run() -> braid::diagnostics {
+    for (at_ = 0; at_ < tree_.nodes.size(); ++at_) check(tree_.nodes[at_]);
+    return std::move(problems_);
+  }
+
+ private:
+  void check(const tree_node& node) {
+    if (const auto* key = std::get_if<key_number>(&node.payload))
+      check_key(key->key_id);
+    else if (const auto* param = std::get_if<param_number>(&node.payload))
+      check_param(param->param_id, "/param_id");
+    else if (const auto* test = std::get_if<regex_test>(&node.payload))
+      check_regex(*test);
+    else if (node.op == node_op::in)
+      check_list(node);
+  }
+
+  /// The entry, if there is one and plans may read it.
+  template <typename Entry>
+  auto readable(const Entry* entry, std::string_view sort, std::uint32_t id, std::string_view below) -> const Entry* {
+    const std::string name(sort);
+    if (entry == nullptr) {
+      complain("unknown_" + name, below, "there is no " + name + " " + std::to_string(id));
+      return nullptr;
+    }
+    if (entry->status == lifecycle::blocked)
+      complain("blocked_" + name, below, "the " + name + " " + quote_name(entry->name) + " is blocked",
+               successor_hint(*entry, sort));
+    else if (!entry->allow_read)
+      complain("unreadable_" + name, below, "the " + name + " " + quote_name(entry->name) + " may not be read");
+    return entry;
+  }
+
+  auto check_key(std::uint32_t key_id) -> const key_entry* {
+    return readable(known_.find_key(key_id), "key", key_id, "/key_id");
+  }
+
+  auto check_param(std::uint32_t param_id, std::string_view below) -> const param_entry* {
+    return readable(known_.find_param(param_id), "param", param_id, below);
+  }
+
+  void check_regex(const regex_test& test) {
+    const key_entry* key = check_key(test.key_id);
+    if (key != nullptr && key->type != value_type::string)
+      complain("regex_wants_string_key", "/key_id", "the key " + quote_name(key->name) + " holds no strings");
+    if (const auto* literal = std::get_if<std::string>(&test.pattern))
+      check_pattern(*literal, test.letters);
+    else
+      check_pattern(std::get<param_number>(test.pattern));
+  }
+
+  void check_pattern(std::string_view literal, letter_case letters) {
+    const auto compiled = text_matcher::regex(literal, letters);
+    if (!compiled) complain("bad_regex", "/pattern/value", "RE2 refuses the pattern: " + compiled.error());
+  }
+
+  void check_pattern(param_number number) {
+    const param_entry* param = check_param(number.param_id, "/pattern/param_id");
+    if (param != nullptr && param->type != value_type::string)
+      complain("regex_wants_string_param", "/pattern/param_id",
+               "the param " + quote_name(param->name) + " holds no string");
+  }
+
+  void check_list(const tree_node& node) {
+    if (std::holds_alternative<std::vector<number>>(std::get<literal_list>(node.payload))) return;
+    const tree_node& left = tree_.nodes[node.children[0]];
+    const auto* number = std::get_if<key_number>(&left.payload);
+    const key_entry* key = number == nullptr ? nullptr : known_.find_key(number->key_id);
+    if (number != nullptr && key == nullptr) return;  // the key itself is complained about
+    if (key == nullptr || key->type != value_type::string)
+      complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+  }
+
+  void complain(std::string code, std::string_view below, std::string message, std::string hint = {}) {
+    problems_.add({.code = std::move(code),
+                   .pointer = tree_.pointer_of(at_).append(below),
+                   .message = std::move(message),
+                   .hint = std::move(hint),
+                   .node = {},
+                   .source = {}});
+  }
+
+  const syntax_tree& tree_;
+  const registries& known_;
+  std::size_t at_ = 0;
+  braid::diagnostics problems_;
+};
+
+}  // namespace
+
+auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics {
+  return checker(tree, known).run();
+}
+
+}  // namespace rankd::detail

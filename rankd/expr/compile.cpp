@@ -1,0 +1,362 @@
+// rankd/expr/compile.cpp: chooses the form of each number, then writes instructions and gives out registers.
+#include <rankd/expr/compile.hpp>
+#include <rankd/expr/detail/check.hpp>
+#include <rankd/expr/detail/facts.hpp>
+#include <rankd/expr/detail/ops.hpp>
+#include <rankd/expr/detail/program.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+using namespace detail;
+
+/// How the result of a node is wanted by its parent.
+enum class form : std::uint8_t {
+  unused,    ///< nobody asks, for the parent is a constant
+  floating,  ///< as a double, for arithmetic
+  exact,     ///< as an int64, to be compared or looked up
+  presence,  ///< only whether it is null
+  truth,
+};
+
+/// The literal list of an `in` if it is one of numbers.
+auto number_list(const tree_node& node) -> const std::vector<number>* {
+  return std::get_if<std::vector<number>>(&std::get<literal_list>(node.payload));
+}
+
+/// Which form the parents want, found from the root down.
+class form_finder {
+ public:
+  form_finder(const syntax_tree& tree, const std::vector<facts>& facts)
+      : tree_(tree), facts_(facts), forms_(tree.nodes.size(), form::unused) {}
+
+  auto run() -> std::vector<form> {
+    forms_.back() = row_of(tree_.root().op).result == field_kind::truth ? form::truth : form::floating;
+    for (std::size_t index = tree_.nodes.size(); index-- > 0;) {
+      if (forms_[index] != form::unused && !facts_[index].known) ask_children(index);
+    }
+    return std::move(forms_);
+  }
+
+ private:
+  void ask_children(std::size_t index) {
+    const tree_node& node = tree_.nodes[index];
+    switch (node.op) {
+      case node_op::cmp: return ask_comparison(node);
+      case node_op::in:
+        if (number_list(node) != nullptr) ask_exact(node.children[0]);
+        return;
+      case node_op::is_null:
+      case node_op::not_null: return ask(node, form::presence);
+      case node_op::coalesce: return ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+      default: return ask(node, row_of(node.op).result == field_kind::truth ? form::truth : form::floating);
+    }
+  }
+
+  /// A comparison with a literal null tests the other side for null; `<` and its kin never hold.
+  void ask_comparison(const tree_node& node) {
+    const auto how = std::get<comparison>(node.payload);
+    const auto null_side = std::ranges::find_if(node.children.begin(), node.children.begin() + 2, [this](auto child) {
+      return tree_.nodes[child].op == node_op::const_null;
+    });
+    if (null_side == node.children.begin() + 2) {
+      ask_exact(node.children[0]);
+      ask_exact(node.children[1]);
+    } else if (how == comparison::equal || how == comparison::not_equal) {
+      forms_[null_side == node.children.begin() ? node.children[1] : node.children[0]] = form::presence;
+    }
+  }
+
+  void ask_exact(std::uint32_t child) { forms_[child] = facts_[child].exact ? form::exact : form::floating; }
+
+  void ask(const tree_node& node, form wanted) {
+    for (const std::uint32_t child : node.children) {
+      if (child != tree_node::none) forms_[child] = wanted;
+    }
+  }
+
+  const syntax_tree& tree_;
+  const std::vector<facts>& facts_;
+  std::vector<form> forms_;
+};
+
+/// Numbers that are in use for a while and are then given out again.
+class register_file {
+ public:
+  auto take() -> std::uint32_t {
+    if (free_.empty()) return count_++;
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void give_back(std::uint32_t index) { free_.push_back(index); }
+  [[nodiscard]] auto count() const noexcept -> std::uint32_t { return count_; }
+
+ private:
+  std::vector<std::uint32_t> free_;
+  std::uint32_t count_ = 0;
+};
+
+/// Writes the instructions of one tree that was checked, children first.
+class writer {
+ public:
+  writer(const syntax_tree& tree, const registries& known)
+      : tree_(tree),
+        known_(known),
+        facts_(find_facts(tree, known)),
+        forms_(form_finder(tree, facts_).run()),
+        values_(tree.nodes.size()),
+        truths_(tree.nodes.size()) {}
+
+  auto run() -> program;
+
+ private:
+  void write_value(std::size_t index);
+  void write_constant(std::size_t index);
+  void write_key(std::size_t index);
+  void write_param(std::size_t index);
+  void write_kernel(std::size_t index);
+  void write_choice(std::size_t index);
+  auto truth_of(std::size_t index, truth_slot out) -> instruction;
+  auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
+  auto list_of(const tree_node& node, truth_slot out) -> instruction;
+  auto regex_of(std::size_t index, truth_slot out) -> instruction;
+  auto text_test_of(std::uint32_t key_id, text_test test, truth_slot out) -> instruction;
+
+  auto key_place(std::uint32_t key_id) -> std::uint32_t;
+  auto param_place(std::uint32_t param_id) -> std::uint32_t;
+  auto new_slot(std::size_t index) -> value_slot;
+  void give_back_children(const tree_node& node);
+
+  [[nodiscard]] auto is_exact(std::size_t index) const -> bool { return forms_[index] == form::exact; }
+  auto counts(std::size_t index) -> slot_counts& { return is_exact(index) ? out_.exacts : out_.floats; }
+
+  const syntax_tree& tree_;
+  const registries& known_;
+  std::vector<facts> facts_;
+  std::vector<form> forms_;
+  std::vector<value_slot> values_;  ///< where the result of each node lies, if it is a number
+  std::vector<truth_slot> truths_;  ///< the same for truths
+  register_file float_registers_;
+  register_file exact_registers_;
+  register_file truth_registers_;
+  program out_;
+};
+
+auto writer::run() -> program {
+  for (const tree_node& node : tree_.nodes) {
+    if (const auto* key = std::get_if<key_number>(&node.payload)) out_.keys.push_back(key->key_id);
+    if (const auto* test = std::get_if<regex_test>(&node.payload)) out_.keys.push_back(test->key_id);
+  }
+  std::ranges::sort(out_.keys);
+  out_.keys.erase(std::ranges::unique(out_.keys).begin(), out_.keys.end());
+  for (std::size_t index = 0; index < tree_.nodes.size(); ++index) {
+    if (forms_[index] == form::unused) continue;
+    if (forms_[index] != form::truth) {
+      write_value(index);
+      continue;
+    }
+    truths_[index] = truth_registers_.take();
+    out_.each.push_back(truth_of(index, truths_[index]));
+    give_back_children(tree_.nodes[index]);
+  }
+  out_.value = values_.back();
+  out_.truth = truths_.back();
+  out_.floats.registers = float_registers_.count();
+  out_.exacts.registers = exact_registers_.count();
+  out_.truths = truth_registers_.count();
+  return std::move(out_);
+}
+
+void writer::write_value(std::size_t index) {
+  if (facts_[index].known) return write_constant(index);
+  switch (tree_.nodes[index].op) {
+    case node_op::key_ref: return write_key(index);
+    case node_op::param_ref: return write_param(index);
+    case node_op::coalesce: return write_choice(index);
+    default: return write_kernel(index);
+  }
+}
+
+void writer::write_constant(std::size_t index) {
+  values_[index] = new_slot(index);
+  const std::optional<number>& value = facts_[index].value;
+  const std::uint32_t cell = values_[index].index;
+  if (is_exact(index))
+    out_.exacts_known.push_back({cell, value ? as_exact_integer(*value) : std::nullopt});
+  else
+    out_.floats_known.push_back({cell, value ? std::optional(as_double(*value)) : std::nullopt});
+}
+
+void writer::write_key(std::size_t index) {
+  const std::uint32_t key = key_place(std::get<key_number>(tree_.nodes[index].payload).key_id);
+  const value_slot out = values_[index] = new_slot(index);
+  if (is_exact(index))
+    out_.each.push_back(load_key<std::int64_t>{key, out});
+  else if (forms_[index] == form::presence)
+    out_.each.push_back(load_presence{key, out});
+  else
+    out_.each.push_back(load_key<double>{key, out});
+}
+
+void writer::write_param(std::size_t index) {
+  values_[index] = new_slot(index);
+  const param_form wanted = is_exact(index)                   ? param_form::exact
+                            : forms_[index] == form::presence ? param_form::presence
+                                                              : param_form::floating;
+  const std::uint32_t param = param_place(std::get<param_number>(tree_.nodes[index].payload).param_id);
+  out_.params.push_back({param, wanted, values_[index].index});
+}
+
+void writer::write_kernel(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  apply_kernel code{.kernel = row_of(node.op).kernel, .in = {}, .operands = 0, .out = {}};
+  for (const std::uint32_t child : node.children) {
+    if (child != tree_node::none) code.in[code.operands++] = values_[child];
+  }
+  code.out = values_[index] = new_slot(index);
+  (facts_[index].uniform ? out_.once : out_.each).push_back(code);
+  give_back_children(node);
+}
+
+void writer::write_choice(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  const value_slot a = values_[node.children[0]];
+  const value_slot b = values_[node.children[1]];
+  const value_slot out = values_[index] = new_slot(index);
+  std::vector<instruction>& code = facts_[index].uniform ? out_.once : out_.each;
+  if (is_exact(index))
+    code.push_back(choose<std::int64_t>{a, b, out});
+  else
+    code.push_back(choose<double>{a, b, out});
+  give_back_children(node);
+}
+
+auto writer::truth_of(std::size_t index, truth_slot out) -> instruction {
+  const tree_node& node = tree_.nodes[index];
+  switch (node.op) {
+    case node_op::const_bool: return set_truth{std::get<bool>(node.payload), out};
+    case node_op::and_:
+      return combine_truths{connective::both, truths_[node.children[0]], truths_[node.children[1]], out};
+    case node_op::or_:
+      return combine_truths{connective::either, truths_[node.children[0]], truths_[node.children[1]], out};
+    case node_op::not_: return invert_truth{truths_[node.children[0]], out};
+    case node_op::is_null: return test_null{values_[node.children[0]], null_test::is_null, out};
+    case node_op::not_null: return test_null{values_[node.children[0]], null_test::not_null, out};
+    case node_op::in: return list_of(node, out);
+    case node_op::regex: return regex_of(index, out);
+    default: return comparison_of(node, out);
+  }
+}
+
+auto writer::comparison_of(const tree_node& node, truth_slot out) -> instruction {
+  const auto how = std::get<comparison>(node.payload);
+  const std::uint32_t a = node.children[0];
+  const std::uint32_t b = node.children[1];
+  if (forms_[a] == form::unused && forms_[b] == form::unused) return set_truth{false, out};
+  if (forms_[a] == form::unused || forms_[b] == form::unused) {
+    const null_test wanted = how == comparison::equal ? null_test::is_null : null_test::not_null;
+    return test_null{values_[forms_[a] == form::unused ? b : a], wanted, out};
+  }
+  using exact = std::int64_t;
+  if (is_exact(a) && is_exact(b))
+    return compare_values<exact, exact>{kernel_of<exact, exact>(how), values_[a], values_[b], out};
+  if (is_exact(a)) return compare_values<exact, double>{kernel_of<exact, double>(how), values_[a], values_[b], out};
+  if (is_exact(b))
+    return compare_values<exact, double>{kernel_of<exact, double>(mirrored(how)), values_[b], values_[a], out};
+  return compare_values<double, double>{kernel_of<double, double>(how), values_[a], values_[b], out};
+}
+
+/// The numbers of a list that a value of the type of `equal_to`'s result can equal, ascending.
+template <typename EqualTo>
+auto sorted_list(const std::vector<number>& list, EqualTo equal_to) {
+  std::vector<typename std::invoke_result_t<EqualTo, const number&>::value_type> sorted;
+  for (const number& each : list) {
+    if (const auto value = equal_to(each)) sorted.push_back(*value);
+  }
+  std::ranges::sort(sorted);
+  return sorted;
+}
+
+auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
+  const std::uint32_t left = node.children[0];
+  const std::vector<number>* numbers = number_list(node);
+  if (numbers == nullptr) {
+    const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
+    const auto& strings = std::get<std::vector<std::string>>(std::get<literal_list>(node.payload));
+    return text_test_of(key_id, text_matcher::any_of(strings), out);
+  }
+  if (is_exact(left)) return find_number<std::int64_t>{sorted_list(*numbers, as_exact_integer), values_[left], out};
+  return find_number<double>{sorted_list(*numbers, as_exact_double), values_[left], out};
+}
+
+auto writer::regex_of(std::size_t index, truth_slot out) -> instruction {
+  const auto& test = std::get<regex_test>(tree_.nodes[index].payload);
+  if (const auto* literal = std::get_if<std::string>(&test.pattern))
+    return text_test_of(test.key_id, std::move(*text_matcher::regex(*literal, test.letters)), out);
+  const std::uint32_t param = param_place(std::get<param_number>(test.pattern).param_id);
+  return text_test_of(test.key_id, param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}, out);
+}
+
+auto writer::text_test_of(std::uint32_t key_id, text_test test, truth_slot out) -> instruction {
+  out_.texts.push_back(std::move(test));
+  return match_text{key_place(key_id), static_cast<std::uint32_t>(out_.texts.size() - 1), out};
+}
+
+auto writer::key_place(std::uint32_t key_id) -> std::uint32_t {
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(out_.keys, key_id) - out_.keys.begin());
+}
+
+auto writer::param_place(std::uint32_t param_id) -> std::uint32_t {
+  const std::uint32_t place = known_.index_of(*known_.find_param(param_id));
+  out_.params_wanted = std::max<std::size_t>(out_.params_wanted, place + 1);
+  return place;
+}
+
+/// A cell for what no row changes, otherwise a register of the type in which the result is wanted.
+auto writer::new_slot(std::size_t index) -> value_slot {
+  if (facts_[index].uniform) return {.index = counts(index).cells++, .uniform = true};
+  return {.index = is_exact(index) ? exact_registers_.take() : float_registers_.take(), .uniform = false};
+}
+
+/// An instruction never writes to a register that it reads: those are given back after the one for its result is taken.
+void writer::give_back_children(const tree_node& node) {
+  for (const std::uint32_t child : node.children) {
+    if (child == tree_node::none || forms_[child] == form::unused) continue;
+    if (forms_[child] == form::truth)
+      truth_registers_.give_back(truths_[child]);
+    else if (values_[child].uniform)
+      continue;
+    else if (is_exact(child))
+      exact_registers_.give_back(values_[child].index);
+    else
+      float_registers_.give_back(values_[child].index);
+  }
+}
+
+template <typename Program>
+auto compile(const syntax_tree& tree, const registries& known) -> braid::checked<Program> {
+  braid::diagnostics problems = check_names(tree, known);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return Program(std::make_shared<const program>(writer(tree, known).run()));
+}
+
+}  // namespace
+
+auto compiled_tree::reads() const noexcept -> std::span<const std::uint32_t> { return code_->keys; }
+
+auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program> {
+  return compile<expr_program>(tree, known);
+}
+
+auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program> {
+  return compile<pred_program>(tree, known);
+}
+
+}  // namespace rankd

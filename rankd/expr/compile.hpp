@@ -1,0 +1,53 @@
+// rankd/expr/compile.hpp: trees checked against the registries and made into programs.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/expr/tree.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace rankd {
+
+namespace detail {
+struct program;
+}
+
+/// A compiled tree. Copying one shares the program.
+/// Threads: any.
+class compiled_tree {
+ public:
+  explicit compiled_tree(std::shared_ptr<const detail::program> code) noexcept : code_(std::move(code)) {}
+
+  /// The keys that it reads, each once, in ascending order.
+  [[nodiscard]] auto reads() const noexcept -> std::span<const std::uint32_t>;
+  [[nodiscard]] auto code() const noexcept -> const detail::program& { return *code_; }
+
+ private:
+  std::shared_ptr<const detail::program> code_;
+};
+
+class expr_program : public compiled_tree {
+ public:
+  using compiled_tree::compiled_tree;
+};
+
+class pred_program : public compiled_tree {
+ public:
+  using compiled_tree::compiled_tree;
+};
+
+/// The program of an expression.
+/// Errors: every complaint at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
+/// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else
+/// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`.
+/// Cost: linear in the size of the tree, and what RE2 takes for each literal pattern.
+auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program>;
+
+/// The program of a predicate. Errors and cost as for `compile_expr`.
+auto compile_pred(const pred_tree& tree, const registries& known) -> braid::checked<pred_program>;
+
+}  // namespace rankd

@@ -1,0 +1,29 @@
+// rankd/expr/detail/facts.hpp: what can be said of the nodes of a tree without any row.
+#pragma once
+
+#include <rankd/expr/tree.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace rankd::detail {
+
+struct facts {
+  bool exact = false;           ///< always an int64 or null; strings are null
+  bool uniform = false;         ///< the same for every row
+  bool known = false;           ///< constant, hence uniform: `value` is it
+  std::optional<number> value;  ///< null where empty
+};
+
+/// The facts of each node. A truth has none. Requires a tree of which `check_names` finds nothing wrong.
+auto find_facts(const syntax_tree& tree, const registries& known) -> std::vector<facts>;
+
+/// The double nearest to a number.
+auto as_double(const number& value) -> double;
+
+/// The int64, or the double, that equals a number, if there is one.
+auto as_exact_integer(const number& value) -> std::optional<std::int64_t>;
+auto as_exact_double(const number& value) -> std::optional<double>;
+
+}  // namespace rankd::detail

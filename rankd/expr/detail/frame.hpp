@@ -1,0 +1,148 @@
+// rankd/expr/detail/frame.hpp: the registers of one evaluation, and the instructions that work on them.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <rankd/expr/detail/program.hpp>
+#include <rankd/expr/evaluate.hpp>
+#include <rankd/registry/value.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rankd::detail {
+
+/// Rows of one block: few enough that several registers lie in the nearest cache, many enough that choosing an
+/// instruction costs nothing. A multiple of 64, so that a block begins with a word of every bitmap.
+inline constexpr std::size_t block_rows = 512;
+
+/// Consecutive positions of a row set; `first` is a multiple of `block_rows`.
+struct block {
+  std::size_t first = 0;
+  std::size_t rows = 0;
+};
+
+/// What a slot holds for the current block.
+template <typename T>
+struct lane {
+  operand<T> numbers;
+  const std::uint64_t* valid = nullptr;  ///< a bit for each row, or null where all are valid
+
+  [[nodiscard]] auto at(std::size_t row) const noexcept -> T { return numbers.values[numbers.uniform ? 0 : row]; }
+  [[nodiscard]] auto is_valid(std::size_t row) const noexcept -> bool {
+    return valid == nullptr || test_bit(valid, row);
+  }
+};
+
+/// The slots of one type. A register may also show values that lie elsewhere, such as a part of a column.
+template <typename T>
+class bank {
+ public:
+  bank(const slot_counts& counts, std::size_t width, braid::arena& memory);
+
+  [[nodiscard]] auto at(value_slot slot) noexcept -> lane<T>& {
+    return slot.uniform ? cells_[slot.index] : registers_[slot.index];
+  }
+  /// Memory of the slot itself, for as many rows as a block has (one for a cell).
+  [[nodiscard]] auto values(value_slot slot) noexcept -> T* {
+    return slot.uniform ? &cell_values_[slot.index] : &register_values_[slot.index * width_];
+  }
+  [[nodiscard]] auto valid(value_slot slot) noexcept -> std::uint64_t* {
+    return slot.uniform ? &cell_valid_[slot.index] : &register_valid_[slot.index * words_for(width_)];
+  }
+  void set_cell(std::uint32_t cell, std::optional<T> value) noexcept;
+
+ private:
+  std::size_t width_;
+  std::span<lane<T>> registers_;
+  std::span<T> register_values_;
+  std::span<std::uint64_t> register_valid_;
+  std::span<lane<T>> cells_;
+  std::span<T> cell_values_;
+  std::span<std::uint64_t> cell_valid_;
+};
+
+/// One evaluation of one program.
+/// Lifetime: the program, the row set and the arena outlive it.
+class frame {
+ public:
+  frame(const program& code, const row_set& rows, braid::arena& memory);
+
+  /// Looks up params, compiles their patterns, and computes what no row changes. Call it first.
+  auto begin(std::span<const scalar> params) -> std::optional<evaluation_error>;
+
+  /// Computes one block after the other and calls `take(block)` after each.
+  template <typename Take>
+  void for_each_block(Take&& take) {
+    for (std::size_t first = 0; first < rows_.size(); first += block_rows) {
+      at_ = {.first = first, .rows = std::min(block_rows, rows_.size() - first)};
+      execute(code_.each);
+      take(at_);
+    }
+  }
+
+  [[nodiscard]] auto value() noexcept -> const lane<double>& { return floats_.at(code_.value); }
+  [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
+
+ private:
+  /// Strings are looked up by code: what a test said of each, once it was asked.
+  enum class answer : std::uint8_t { unknown, no, yes };
+  struct bound_test {
+    const text_matcher* matcher = nullptr;
+    std::span<answer> answers;  ///< empty until the first block
+  };
+
+  auto bind_texts(std::span<const scalar> params) -> std::optional<evaluation_error>;
+  auto bind_pattern(const param_pattern& pattern, const scalar& value) -> std::optional<evaluation_error>;
+  void bind_param(const param_cell& cell, const scalar& value);
+  void execute(const std::vector<instruction>& code);
+
+  template <typename T>
+  void run(const load_key<T>& code);
+  void run(const load_presence& code);
+  void run(const apply_kernel& code);
+  template <typename T>
+  void run(const choose<T>& code);
+  template <typename A, typename B>
+  void run(const compare_values<A, B>& code);
+  template <typename T>
+  void run(const find_number<T>& code);
+  void run(const test_null& code);
+  void run(const match_text& code);
+  void run(const set_truth& code);
+  void run(const combine_truths& code);
+  void run(const invert_truth& code);
+
+  template <typename T>
+  [[nodiscard]] auto bank_of() noexcept -> bank<T>&;
+  template <typename T, typename Stored>
+  void show(std::span<const Stored> source, bitmap validity, value_slot out);
+  template <typename T>
+  void show_null(value_slot out);
+  template <typename T>
+  void show_result(value_slot out, const std::uint64_t* valid);
+  [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
+  void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
+
+  [[nodiscard]] auto words() const noexcept -> std::size_t { return words_for(at_.rows); }
+  [[nodiscard]] auto truth_words(truth_slot slot) const noexcept -> std::uint64_t* {
+    return &truths_[slot * words_for(width_)];
+  }
+
+  const program& code_;
+  const row_set& rows_;
+  braid::arena& memory_;
+  std::size_t width_;  ///< rows of a register
+  block at_;
+  bank<double> floats_;
+  bank<std::int64_t> exacts_;
+  std::span<std::uint64_t> truths_;
+  std::span<std::optional<column>> columns_;  ///< in the order of `program::keys`
+  std::vector<text_matcher> patterns_;        ///< of params
+  std::span<bound_test> tests_;
+};
+
+}  // namespace rankd::detail

@@ -1,0 +1,51 @@
+// rankd/expr/detail/ops.hpp: the table of everything a tree can do: one row an op, with its fields and its kernel.
+#pragma once
+
+#include <rankd/expr/detail/kernels.hpp>
+#include <rankd/expr/tree.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// What stands in a field of a node's JSON.
+enum class field_kind : std::uint8_t {
+  value,    ///< an expression, hence a child
+  truth,    ///< a predicate, hence a child
+  literal,  ///< a finite number
+  boolean,  ///< true or false
+  key,      ///< the number of a key
+  param,    ///< the number of a param
+  cmp,      ///< `==`, `!=`, `<`, `<=`, `>` or `>=`
+  list,     ///< numbers or strings
+  pattern,  ///< an object: a literal or a param
+  flags,    ///< "" or "i"; may be absent
+};
+
+struct op_field {
+  std::string_view name;
+  field_kind kind;
+};
+
+[[nodiscard]] constexpr auto is_child(field_kind kind) noexcept -> bool {
+  return kind == field_kind::value || kind == field_kind::truth;
+}
+
+/// One op. A further one needs an enumerator, a row and, if it computes, a kernel.
+struct op_row {
+  node_op op;
+  std::string_view name;
+  field_kind result;  ///< `value` or `truth`
+  std::span<const op_field> fields;
+  value_kernel kernel = nullptr;  ///< how operands of doubles become a double; null where the evaluator does more
+};
+
+/// Every op, in the order of `node_op`.
+auto all_ops() noexcept -> std::span<const op_row>;
+
+/// The row of one op.
+inline auto row_of(node_op op) noexcept -> const op_row& { return all_ops()[static_cast<std::size_t>(op)]; }
+
+}  // namespace rankd::detail

@@ -1,0 +1,162 @@
+// rankd/expr/detail/program.hpp: a checked tree as instructions over the registers of one block of rows.
+#pragma once
+
+#include <rankd/expr/detail/kernels.hpp>
+#include <rankd/expr/detail/text_matcher.hpp>
+#include <rankd/expr/tree.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rankd::detail {
+
+/// Where a number lies: in a register with one value for each row of the block, or in a cell with one for all rows.
+/// The instruction knows whether it is a double or an exact int64: each type has its own registers and cells.
+struct value_slot {
+  std::uint32_t index = 0;
+  bool uniform = false;
+};
+
+/// A truth has one bit for each row of the block and is never null.
+using truth_slot = std::uint32_t;
+
+/// Reads a key, named by its place in `program::keys`. A column of another kind reads as null.
+template <typename T>
+struct load_key {
+  std::uint32_t key;
+  value_slot out;
+};
+
+/// Reads whether a key is null, for keys of any type; its values are zero.
+struct load_presence {
+  std::uint32_t key;
+  value_slot out;
+};
+
+/// Null where an operand is null, otherwise what the kernel computes.
+struct apply_kernel {
+  value_kernel kernel;
+  std::array<value_slot, 3> in;
+  std::uint32_t operands;
+  value_slot out;
+};
+
+/// `a` where it is not null, otherwise `b`.
+template <typename T>
+struct choose {
+  value_slot a;
+  value_slot b;
+  value_slot out;
+};
+
+/// False where an operand is null.
+template <typename A, typename B>
+struct compare_values {
+  compare_kernel<A, B> kernel;
+  value_slot a;
+  value_slot b;
+  truth_slot out;
+};
+
+/// Whether the list holds the value. False where it is null.
+template <typename T>
+struct find_number {
+  std::vector<T> sorted;
+  value_slot x;
+  truth_slot out;
+};
+
+enum class null_test : std::uint8_t { is_null, not_null };
+
+struct test_null {
+  value_slot x;
+  null_test wanted;
+  truth_slot out;
+};
+
+/// Whether the string of a key matches, looked at once for each entry of the dictionary. False where it is null.
+struct match_text {
+  std::uint32_t key;
+  std::uint32_t test;  ///< in `program::texts`
+  truth_slot out;
+};
+
+struct set_truth {
+  bool value;
+  truth_slot out;
+};
+
+enum class connective : std::uint8_t { both, either };
+
+struct combine_truths {
+  connective how;
+  truth_slot a;
+  truth_slot b;
+  truth_slot out;
+};
+
+struct invert_truth {
+  truth_slot x;
+  truth_slot out;
+};
+
+using instruction =
+    std::variant<load_key<double>, load_key<std::int64_t>, load_presence, apply_kernel, choose<double>,
+                 choose<std::int64_t>, compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
+                 compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
+                 match_text, set_truth, combine_truths, invert_truth>;
+
+/// A cell that is known when the tree is compiled. Null where `value` is empty.
+template <typename T>
+struct constant_cell {
+  std::uint32_t cell;
+  std::optional<T> value;
+};
+
+enum class param_form : std::uint8_t { floating, exact, presence };
+
+/// A cell that is filled from a param when an evaluation begins.
+struct param_cell {
+  std::uint32_t param;  ///< the place among the values of params
+  param_form form;
+  std::uint32_t cell;  ///< of int64 where the form is `exact`, of double otherwise
+};
+
+/// A regular expression that is known when an evaluation begins.
+struct param_pattern {
+  std::uint32_t param;
+  letter_case letters;
+  std::string pointer;  ///< of the pattern, for complaints
+};
+
+using text_test = std::variant<text_matcher, param_pattern>;
+
+/// How many registers and cells of one type a program uses.
+struct slot_counts {
+  std::uint32_t registers = 0;
+  std::uint32_t cells = 0;
+};
+
+/// What `compile` makes and `evaluate` runs. Immutable.
+struct program {
+  std::vector<std::uint32_t> keys;  ///< what it reads, each once
+  std::vector<text_test> texts;
+  std::vector<constant_cell<double>> floats_known;
+  std::vector<constant_cell<std::int64_t>> exacts_known;
+  std::vector<param_cell> params;
+  std::vector<instruction> once;  ///< results that no row changes, in cells
+  std::vector<instruction> each;  ///< run for each block
+  slot_counts floats;
+  slot_counts exacts;
+  std::uint32_t truths = 0;
+  std::size_t params_wanted = 0;  ///< the least length of the values of params
+  value_slot value;               ///< the result of an expression, a double
+  truth_slot truth = 0;           ///< the result of a predicate
+};
+
+}  // namespace rankd::detail

@@ -1,0 +1,57 @@
+// rankd/expr/ops.cpp: the table of ops.
+#include <rankd/expr/detail/ops.hpp>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+
+namespace rankd::detail {
+namespace {
+
+using enum field_kind;
+
+constexpr std::array two_values{op_field{"a", value}, op_field{"b", value}};
+constexpr std::array two_truths{op_field{"a", truth}, op_field{"b", truth}};
+constexpr std::array one_value{op_field{"x", value}};
+constexpr std::array one_truth{op_field{"x", truth}};
+constexpr std::array a_number{op_field{"value", literal}};
+constexpr std::array a_boolean{op_field{"value", boolean}};
+constexpr std::array a_key{op_field{"key_id", key}};
+constexpr std::array a_param{op_field{"param_id", param}};
+constexpr std::array cmp_fields{op_field{"cmp", cmp}, op_field{"a", value}, op_field{"b", value}};
+constexpr std::array in_fields{op_field{"lhs", value}, op_field{"list", list}};
+constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
+
+constexpr std::array table{
+    op_row{node_op::const_number, "const_number", value, a_number},
+    op_row{node_op::const_null, "const_null", value, {}},
+    op_row{node_op::key_ref, "key_ref", value, a_key},
+    op_row{node_op::param_ref, "param_ref", value, a_param},
+    op_row{node_op::add, "add", value, two_values, binary_kernel<std::plus<double>>},
+    op_row{node_op::sub, "sub", value, two_values, binary_kernel<std::minus<double>>},
+    op_row{node_op::mul, "mul", value, two_values, binary_kernel<std::multiplies<double>>},
+    op_row{node_op::coalesce, "coalesce", value, two_values},
+    op_row{node_op::neg, "neg", value, one_value, unary_kernel<std::negate<double>>},
+    op_row{node_op::const_bool, "const_bool", truth, a_boolean},
+    op_row{node_op::and_, "and", truth, two_truths},
+    op_row{node_op::or_, "or", truth, two_truths},
+    op_row{node_op::not_, "not", truth, one_truth},
+    op_row{node_op::cmp, "cmp", truth, cmp_fields},
+    op_row{node_op::in, "in", truth, in_fields},
+    op_row{node_op::is_null, "is_null", truth, one_value},
+    op_row{node_op::not_null, "not_null", truth, one_value},
+    op_row{node_op::regex, "regex", truth, regex_fields},
+};
+
+consteval auto in_order() -> bool {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (table[i].op != static_cast<node_op>(i)) return false;
+  return table.back().op == node_op::regex;
+}
+static_assert(in_order(), "the table must have one row for each enumerator of node_op, in their order");
+
+}  // namespace
+
+auto all_ops() noexcept -> std::span<const op_row> { return table; }
+
+}  // namespace rankd::detail

@@ -1,0 +1,21 @@
+// rankd/op/catalog.hpp: the operators that plans can use.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+#include <rankd/plan/op_shape.hpp>
+
+#include <span>
+#include <string_view>
+
+namespace rankd {
+
+/// Every operator, by name.
+auto all_ops() -> std::span<const op_entry>;
+
+/// The shapes of all operators, for the loader of plans.
+auto all_op_shapes() -> const op_shapes&;
+
+/// The operator of that name, or null.
+auto find_op(std::string_view name) -> const op_entry*;
+
+}  // namespace rankd

@@ -1,0 +1,70 @@
+// rankd/op/detail/bound.hpp: from a struct of params and a function to an operator.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <rankd/op/operator.hpp>
+
+#include <concepts>
+#include <memory>
+#include <utility>
+
+namespace rankd::detail {
+
+/// Params that compute: `run(context)` and a cost.
+template <typename P>
+concept computing_params = requires(const P& params, node_context& context, std::size_t rows) {
+  { params.run(context) } -> std::same_as<op_result<row_set>>;
+  { params.cost_ns(rows) } noexcept -> std::same_as<double>;
+};
+
+/// Params that wait: `start(context)`.
+template <typename P>
+concept waiting_params = requires(const P& params, node_context& context) {
+  { params.start(context) } -> std::same_as<braid::task<op_result<row_set>>>;
+};
+
+template <typename Params>
+  requires computing_params<Params> || waiting_params<Params>
+class bound final : public bound_op {
+ public:
+  explicit bound(Params params) : params_(std::move(params)) {}
+
+  [[nodiscard]] auto work() const noexcept -> op_work override {
+    return computing_params<Params> ? op_work::computes : op_work::waits;
+  }
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double override {
+    if constexpr (computing_params<Params>) return params_.cost_ns(rows);
+    else return 0;
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> override {
+    if constexpr (computing_params<Params>) {
+      return params_.run(context);
+    } else {
+      BRAID_EXPECTS(false, "an operator that waits is started, not run");
+      return std::unexpected(op_error{});
+    }
+  }
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> override {
+    if constexpr (waiting_params<Params>) {
+      return params_.start(context);
+    } else {
+      BRAID_EXPECTS(false, "an operator that computes is run, not started");
+      return {};
+    }
+  }
+
+ private:
+  Params params_;
+};
+
+using bound_ptr = std::unique_ptr<const bound_op>;
+
+template <typename Params>
+auto make_bound(Params params) -> bound_ptr {
+  return std::make_unique<const bound<Params>>(std::move(params));
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,26 @@
+// rankd/op/detail/entries.hpp: one function for each operator, which gives its entry in the list.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+
+namespace rankd::detail {
+
+// What reads the store.
+auto viewer_entry() -> op_entry;
+auto follow_entry() -> op_entry;
+auto recommendation_entry() -> op_entry;
+auto media_entry() -> op_entry;
+
+// What computes on rows.
+auto vm_entry() -> op_entry;
+auto filter_entry() -> op_entry;
+auto concat_entry() -> op_entry;
+auto sort_entry() -> op_entry;
+auto take_entry() -> op_entry;
+
+// What tests are made of.
+auto fixed_source_entry() -> op_entry;
+auto sleep_entry() -> op_entry;
+auto busy_cpu_entry() -> op_entry;
+
+}  // namespace rankd::detail

@@ -1,0 +1,28 @@
+// rankd/op/detail/lookup.hpp: looking up what a node's params name, with a complaint where it is not to be had.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/op/operator.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace rankd::detail {
+
+enum class key_use : std::uint8_t { read, write };
+
+/// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
+auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
+    -> const key_entry*;
+
+/// The column of strings called `name` that operators fill by themselves. Complains with unknown_key and
+/// wrong_key_type at the node; null then.
+auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
+                     braid::diagnostics& problems) -> const key_entry*;
+
+/// The position in registries::endpoints of the endpoint that a param names. Complains with unknown_endpoint and
+/// wrong_endpoint_kind; zero then.
+auto find_redis_endpoint(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> std::uint32_t;
+
+}  // namespace rankd::detail

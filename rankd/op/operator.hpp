@@ -1,0 +1,101 @@
+// rankd/op/operator.hpp: what an operator is once a plan is loaded: checked, typed, ready to run on every request.
+#pragma once
+
+#include <rankd/expr/compile.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+#include <rankd/rows/row_set.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/base/diagnostics.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/stop_flag.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace rankd {
+
+/// Why a node could not do its work for a request.
+struct op_error {
+  std::string code;     ///< snake_case, stable
+  std::string message;  ///< one sentence
+};
+
+template <typename T>
+using op_result = std::expected<T, op_error>;
+
+/// What a node has to work with while it runs for one request.
+/// Lifetime: outlives the run of the node; the memory lives as long as the request.
+struct node_context {
+  braid::arena& memory;                  ///< the node's own: nobody else allocates from it meanwhile
+  std::span<const row_set> inputs;       ///< of the node's `sources`, in order
+  std::span<const scalar> params;        ///< one for each of registries::params
+  std::span<store* const> stores;        ///< one for each of registries::endpoints; null where none is open
+  std::int64_t user_id = 0;
+  const braid::stop_flag* stop = nullptr;  ///< polled by long computations
+  std::uint64_t malformed_ids = 0;       ///< counted up by operators that skip ids which are none
+};
+
+/// Where an operator's time goes.
+enum class op_work : std::uint8_t {
+  computes,  ///< `run` is called, here or on a worker
+  waits,     ///< `start` is called
+};
+
+/// One node's operator with its params resolved. Immutable; shared by all requests.
+/// Threads: any.
+class bound_op {
+ public:
+  bound_op() = default;
+  bound_op(const bound_op&) = delete;
+  auto operator=(const bound_op&) -> bound_op& = delete;
+  virtual ~bound_op();
+
+  [[nodiscard]] virtual auto work() const noexcept -> op_work = 0;
+
+  /// A guess of the time that `run` takes, in nanoseconds, from the number of active rows that come in.
+  [[nodiscard]] virtual auto cost_ns(std::size_t rows) const noexcept -> double = 0;
+
+  /// Requires op_work::computes.
+  [[nodiscard]] virtual auto run(node_context& context) const -> op_result<row_set> = 0;
+
+  /// Requires op_work::waits. Lifetime: context and operator outlive the task.
+  [[nodiscard]] virtual auto start(node_context& context) const -> braid::task<op_result<row_set>> = 0;
+};
+
+/// What the rows that an operator gives have to do with those that it takes; held against every result in checked
+/// builds.
+enum class row_change : std::uint8_t {
+  dense_source,   ///< rows of its own, all active, as they lie
+  preserves_view, ///< the same rows in the same order
+  stable_filter,  ///< some of the rows, in the same order
+  prefix,         ///< the first of the rows
+  permutation,    ///< the same rows in another order
+  concatenation,  ///< all rows of the first source, then all of the second
+};
+
+/// What a node is bound with. Complaints carry the pointers of the artifact.
+struct bind_context {
+  const registries& declared;
+  std::span<const expr_program> exprs;  ///< of plan::expr_table
+  std::span<const pred_program> preds;  ///< of plan::pred_table
+};
+
+/// One operator, as the list of all operators knows it.
+struct op_entry {
+  using bind_fn = auto (*)(const plan_node& node, const bind_context& with)
+      -> braid::checked<std::unique_ptr<const bound_op>>;
+
+  op_shape shape;
+  row_change change = row_change::dense_source;
+  std::string_view doc;
+  bind_fn bind = nullptr;
+};
+
+}  // namespace rankd

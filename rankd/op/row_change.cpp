@@ -1,0 +1,74 @@
+// rankd/op/row_change.cpp: one check for each promise.
+#include <rankd/op/row_change.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+auto rows_of(const row_set& set) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> rows;
+  rows.reserve(set.size());
+  set.for_each_row([&rows](std::uint32_t row) { rows.push_back(row); });
+  return rows;
+}
+
+auto ids_of(const row_set& set) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> ids;
+  ids.reserve(set.size());
+  for (std::size_t at = 0; at < set.size(); ++at) ids.push_back(set.id(at));
+  return ids;
+}
+
+auto is_dense(const row_set& set) -> bool { return set.is_prefix() && set.size() == set.table().size(); }
+
+auto same_batch(const row_set& a, const row_set& b) -> bool {
+  return a.table().ids().data() == b.table().ids().data() && a.table().size() == b.table().size();
+}
+
+auto is_subsequence(const std::vector<std::uint32_t>& part, const std::vector<std::uint32_t>& whole) -> bool {
+  auto at = whole.begin();
+  for (const std::uint32_t row : part) {
+    at = std::find(at, whole.end(), row);
+    if (at == whole.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+auto is_permutation_of(std::vector<std::uint32_t> a, std::vector<std::uint32_t> b) -> bool {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+auto is_concatenation(std::span<const row_set> inputs, const row_set& output) -> bool {
+  std::vector<std::int64_t> expected = ids_of(inputs[0]);
+  const std::vector<std::int64_t> second = ids_of(inputs[1]);
+  expected.insert(expected.end(), second.begin(), second.end());
+  return is_dense(output) && ids_of(output) == expected;
+}
+
+}  // namespace
+
+auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool {
+  if (promise == row_change::dense_source) return is_dense(output);
+  if (promise == row_change::concatenation) return is_concatenation(inputs, output);
+
+  const row_set& input = inputs[0];
+  if (!same_batch(input, output)) return false;
+  const auto before = rows_of(input);
+  const auto after = rows_of(output);
+  switch (promise) {
+    case row_change::preserves_view: return before == after;
+    case row_change::stable_filter: return is_subsequence(after, before);
+    case row_change::prefix:
+      return after.size() <= before.size() && std::equal(after.begin(), after.end(), before.begin());
+    case row_change::permutation: return is_permutation_of(before, after);
+    default: return false;
+  }
+}
+
+}  // namespace rankd

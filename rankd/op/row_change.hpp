@@ -1,0 +1,15 @@
+// rankd/op/row_change.hpp: holds the rows that an operator gave against what it promises about them.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <span>
+
+namespace rankd {
+
+/// Whether `output` keeps the promise about `inputs`.
+/// Cost: linear in the rows; for checked builds and tests.
+auto keeps_promise(row_change promise, std::span<const row_set> inputs, const row_set& output) -> bool;
+
+}  // namespace rankd

@@ -1,0 +1,192 @@
+// rankd/op/row_ops.cpp: the operators that compute on rows: vm, filter, concat, sort, take.
+#include <rankd/expr/evaluate.hpp>
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/rows/concat.hpp>
+#include <rankd/rows/defect.hpp>
+#include <rankd/rows/sort.hpp>
+
+#include <array>
+#include <bit>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+namespace {
+
+auto cannot_evaluate(const evaluation_error& why) -> std::unexpected<op_error> {
+  return std::unexpected(op_error{why.code, why.message + " (at " + why.pointer + ")"});
+}
+
+struct vm_params {
+  std::uint32_t key_id = 0;
+  std::string key_name;
+  null_rule nulls = null_rule::allowed;
+  expr_program program;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return 4.0 * static_cast<double>(rows) * static_cast<double>(1 + program.reads().size());
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const evaluated<column> values = evaluate(program, rows, context.params, context.memory);
+    if (!values) return cannot_evaluate(values.error());
+    if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong);
+    return rows.with_column(key_id, *values, context.memory);
+  }
+
+ private:
+  [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
+    const std::string row = std::to_string(wrong.row) + " (id " + std::to_string(rows.table().ids()[wrong.row]) + ")";
+    if (wrong.kind == defect_kind::non_finite)
+      return std::unexpected(op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row +
+                                                              " is not a finite number"});
+    return std::unexpected(
+        op_error{"null_value", "the value for `" + key_name + "` of row " + row + " is null, which the key refuses"});
+  }
+};
+
+struct filter_params {
+  pred_program program;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return 5.0 * static_cast<double>(rows) * static_cast<double>(1 + program.reads().size());
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    const evaluated<bitmap> kept = evaluate(program, rows, context.params, context.memory);
+    if (!kept) return cannot_evaluate(kept.error());
+    return rows.select(*kept, context.memory);
+  }
+};
+
+struct concat_params {
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 20.0 * static_cast<double>(rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& left = context.inputs[0];
+    const row_set& right = context.inputs[1];
+    if (left.size() + right.size() > batch::max_rows)
+      return std::unexpected(op_error{"too_many_rows", "both sides together have more rows than a batch can hold"});
+    return concat(left, right, context.memory);
+  }
+};
+
+struct sort_params {
+  std::uint32_t key_id = 0;
+  sort_direction direction = sort_direction::ascending;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return 4.0 * static_cast<double>(rows) * static_cast<double>(std::bit_width(rows));
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    return sort(context.inputs[0], key_id, direction, context.memory);
+  }
+};
+
+struct take_params {
+  std::size_t count = 0;
+
+  [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double { return 10; }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> { return context.inputs[0].take(count); }
+};
+
+constexpr std::array vm_shape{
+    param_shape{.name = "out_key", .kind = param_kind::key_id},
+    param_shape{.name = "expr_id", .kind = param_kind::expr_id},
+};
+constexpr std::array filter_shape{param_shape{.name = "pred_id", .kind = param_kind::pred_id}};
+constexpr std::array concat_shape{param_shape{.name = "rhs", .kind = param_kind::node_ref}};
+constexpr std::array take_shape{param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}}};
+
+constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
+constexpr std::array sort_shape{
+    param_shape{.name = "by", .kind = param_kind::key_id},
+    param_shape{.name = "order", .kind = param_kind::enumeration, .need = presence::nullable, .choices = directions},
+};
+
+auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const plan_param& out_key = *node.find_param("out_key");
+  const key_entry* key = find_key(out_key, key_use::write, with, problems);
+  if (key != nullptr && key->type != value_type::floating)
+    problems.add({.code = "wrong_key_type",
+                  .pointer = out_key.pointer,
+                  .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") is of type " +
+                             std::string(to_string(key->type)) + "; an expression gives floats",
+                  .hint = {},
+                  .node = {},
+                  .source = {}});
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(vm_params{.key_id = key->key_id,
+                              .key_name = key->name,
+                              .nulls = key->nullable ? null_rule::allowed : null_rule::refused,
+                              .program = with.exprs[node.find_param("expr_id")->index()]});
+}
+
+auto bind_filter(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  return make_bound(filter_params{with.preds[node.find_param("pred_id")->index()]});
+}
+
+auto bind_concat(const plan_node& /*node*/, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
+  return make_bound(concat_params{});
+}
+
+auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const key_entry* key = find_key(*node.find_param("by"), key_use::read, with, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  const plan_param* order = node.find_param("order");
+  const bool descending = order != nullptr && std::get<std::string>(order->value) == "desc";
+  return make_bound(sort_params{.key_id = key->key_id,
+                                .direction = descending ? sort_direction::descending : sort_direction::ascending});
+}
+
+auto bind_take(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
+  const auto count = std::get<std::int64_t>(node.find_param("count")->value);
+  return make_bound(take_params{static_cast<std::size_t>(count)});
+}
+
+}  // namespace
+
+auto vm_entry() -> op_entry {
+  return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds a float column: the value of an expression on each row.",
+          .bind = &bind_vm};
+}
+
+auto filter_entry() -> op_entry {
+  return {.shape = {.name = "core::filter", .inputs = 1, .params = filter_shape},
+          .change = row_change::stable_filter,
+          .doc = "Keeps the rows for which a predicate holds.",
+          .bind = &bind_filter};
+}
+
+auto concat_entry() -> op_entry {
+  return {.shape = {.name = "core::concat", .inputs = 1, .params = concat_shape},
+          .change = row_change::concatenation,
+          .doc = "The rows of the input, then those of another node.",
+          .bind = &bind_concat};
+}
+
+auto sort_entry() -> op_entry {
+  return {.shape = {.name = "core::sort", .inputs = 1, .params = sort_shape},
+          .change = row_change::permutation,
+          .doc = "Orders the rows by a key, stable, nulls last.",
+          .bind = &bind_sort};
+}
+
+auto take_entry() -> op_entry {
+  return {.shape = {.name = "core::take", .inputs = 1, .params = take_shape},
+          .change = row_change::prefix,
+          .doc = "The first rows in the current order.",
+          .bind = &bind_take};
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,205 @@
+// rankd/op/store_ops.cpp: the operators that read the store: viewer, follow, recommendation, media.
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/rows/column_builder.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::string_view country_field = "country";
+constexpr std::string_view user_prefix = "user:";
+
+auto store_failed(const std::error_code& why) -> std::unexpected<op_error> {
+  return std::unexpected(op_error{"store_error", "the store refused to answer: " + why.message()});
+}
+
+auto no_store() -> std::unexpected<op_error> {
+  return std::unexpected(op_error{"store_not_open", "the endpoint's store is not open"});
+}
+
+/// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
+/// when many lists name the same users.
+auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
+  const std::span<std::int64_t> sorted = memory.copied(ids);
+  std::ranges::sort(sorted);
+  const auto repeats = std::ranges::unique(sorted);
+  return sorted.first(sorted.size() - repeats.size());
+}
+
+/// The countries of `ids` as a column; null where the user or the field is absent.
+auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena& memory)
+    -> braid::task<op_result<column>> {
+  const std::span<const std::int64_t> asked = distinct(ids, memory);
+  auto reading = from.hget({user_prefix, asked}, country_field, memory);
+  const braid::result<field_batch> found = co_await std::move(reading);
+  if (!found) co_return store_failed(found.error());
+
+  column_builder<std::string_view> countries(memory, ids.size());
+  for (const std::int64_t id : ids) {
+    const auto at = static_cast<std::size_t>(std::ranges::lower_bound(asked, id) - asked.begin());
+    const std::optional<std::string_view>& country = (*found)[at];
+    if (country) countries.push(*country);
+    else countries.push_null();
+  }
+  co_return countries.finish();
+}
+
+auto with_countries(std::span<const std::int64_t> ids, store& from, std::uint32_t key, braid::arena& memory)
+    -> braid::task<op_result<row_set>> {
+  auto reading = country_column(ids, from, memory);
+  const op_result<column> countries = co_await std::move(reading);
+  if (!countries) co_return std::unexpected(countries.error());
+  co_return row_set(batch(ids).with_column(key, *countries, memory));
+}
+
+struct viewer_params {
+  std::uint32_t endpoint = 0;
+  std::uint32_t country_key = 0;
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
+    store* from = context.stores[endpoint];
+    if (from == nullptr) co_return no_store();
+    const std::span<const std::int64_t> ids = context.memory.filled(1, context.user_id);
+    auto rows = with_countries(ids, *from, country_key, context.memory);
+    co_return co_await std::move(rows);
+  }
+};
+
+/// What a source by list gives besides ids.
+enum class list_columns : std::uint8_t { none, country };
+
+struct list_params {
+  std::string_view prefix;
+  std::uint32_t endpoint = 0;
+  std::uint32_t fanout = 0;
+  list_columns columns = list_columns::none;
+  std::uint32_t country_key = 0;
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
+    store* from = context.stores[endpoint];
+    if (from == nullptr) co_return no_store();
+    auto reading = ids_of_lists(context, *from);
+    const op_result<std::span<const std::int64_t>> ids = co_await std::move(reading);
+    if (!ids) co_return std::unexpected(ids.error());
+    if (columns == list_columns::none) co_return row_set(batch(*ids));
+    auto rows = with_countries(*ids, *from, country_key, context.memory);
+    co_return co_await std::move(rows);
+  }
+
+ private:
+  /// The first `fanout` ids of the list of each active row, in the order of the rows.
+  [[nodiscard]] auto ids_of_lists(node_context& context, store& from) const
+      -> braid::task<op_result<std::span<const std::int64_t>>> {
+    const row_set& rows = context.inputs[0];
+    const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());
+    for (std::size_t at = 0; at < rows.size(); ++at) owners[at] = rows.id(at);
+
+    auto reading = from.lrange_ids({prefix, owners}, fanout, context.memory);
+    const braid::result<id_batch> lists = co_await std::move(reading);
+    if (!lists) co_return store_failed(lists.error());
+    context.malformed_ids += lists->malformed;
+    co_return joined(lists->lists, context.memory);
+  }
+
+  static auto joined(std::span<const std::span<const std::int64_t>> lists, braid::arena& memory)
+      -> op_result<std::span<const std::int64_t>> {
+    std::size_t total = 0;
+    for (const auto list : lists) total += list.size();
+    if (total > batch::max_rows)
+      return std::unexpected(op_error{"too_many_rows", "the lists hold " + std::to_string(total) + " ids together"});
+    const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(total);
+    auto out = ids.begin();
+    for (const auto list : lists) out = std::ranges::copy(list, out).out;
+    return ids;
+  }
+};
+
+constexpr std::array viewer_shape{param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref}};
+
+constexpr std::int64_t most_rows_of_a_source = 10'000'000;
+constexpr std::array list_shape{
+    param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref},
+    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = most_rows_of_a_source}},
+};
+
+constexpr std::array media_shape{
+    param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref},
+    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}},
+};
+
+auto bind_viewer(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const std::uint32_t endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  const key_entry* country = find_string_key(country_field, node, with, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(viewer_params{.endpoint = endpoint, .country_key = country->key_id});
+}
+
+template <list_columns Columns>
+auto bind_list(std::string_view prefix, const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  list_params params{.prefix = prefix, .columns = Columns};
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.fanout = node.find_param("fanout")->index();
+  if constexpr (Columns == list_columns::country) {
+    const key_entry* country = find_string_key(country_field, node, with, problems);
+    if (country != nullptr) params.country_key = country->key_id;
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(params);
+}
+
+auto bind_follow(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  return bind_list<list_columns::country>("follow:", node, with);
+}
+
+auto bind_recommendation(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  return bind_list<list_columns::country>("recommendation:", node, with);
+}
+
+auto bind_media(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  return bind_list<list_columns::none>("media:", node, with);
+}
+
+}  // namespace
+
+auto viewer_entry() -> op_entry {
+  return {.shape = {.name = "core::viewer", .inputs = 0, .params = viewer_shape},
+          .change = row_change::dense_source,
+          .doc = "One row: the user who asks, with the country of hash user:ID.",
+          .bind = &bind_viewer};
+}
+
+auto follow_entry() -> op_entry {
+  return {.shape = {.name = "core::follow", .inputs = 1, .params = list_shape},
+          .change = row_change::dense_source,
+          .doc = "For each row the first ids of list follow:ID, each with its country.",
+          .bind = &bind_follow};
+}
+
+auto recommendation_entry() -> op_entry {
+  return {.shape = {.name = "core::recommendation", .inputs = 1, .params = list_shape},
+          .change = row_change::dense_source,
+          .doc = "For each row the first ids of list recommendation:ID, each with its country.",
+          .bind = &bind_recommendation};
+}
+
+auto media_entry() -> op_entry {
+  return {.shape = {.name = "core::media", .inputs = 1, .params = media_shape},
+          .change = row_change::dense_source,
+          .doc = "For each row the first ids of list media:ID.",
+          .bind = &bind_media};
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,38 @@
+// rankd/plan/catalog.hpp: the artifacts of one folder.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/plan/load.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// Beside the artifacts; where it is present, it must name them all, with the digests that they have.
+inline constexpr std::string_view index_file = "index.json";
+
+/// NAME.json in a folder of artifacts.
+struct artifact {
+  std::string name;
+  std::filesystem::path file;
+};
+
+/// The artifacts of a folder in the order of their names. They are not opened.
+/// Blocks: on the disk.
+/// Errors: unreadable_folder.
+auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::vector<artifact>>;
+
+/// What is wrong with the index of a folder; nothing where there is none.
+/// Blocks: on the disk.
+/// Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and `object_reader`.
+auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
+
+/// Every plan of a folder, in the order of their names, the index verified.
+/// Blocks: on the disk.
+/// Errors: every complaint about every artifact and the index.
+auto load_plans(const std::filesystem::path& folder, const plan_rules& rules) -> braid::checked<std::vector<plan>>;
+
+}  // namespace rankd

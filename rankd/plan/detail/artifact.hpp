@@ -1,0 +1,72 @@
+// rankd/plan/detail/artifact.hpp: the parts that reading an artifact is made of.
+#pragma once
+
+#include <rankd/plan/load.hpp>
+#include <rankd/registry/object_reader.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd::detail {
+
+/// Numbers of names, and hints for those that are not among them. Hints compare with every name, so only so many
+/// are given.
+class name_table {
+ public:
+  /// False when the name is there already.
+  auto add(std::string_view name, std::uint32_t number) -> bool {
+    return numbers_.try_emplace(std::string(name), number).second;
+  }
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<std::uint32_t>;
+  auto hint(std::string_view name) -> std::string;
+
+ private:
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;
+  int hints_left_ = 100;
+};
+
+/// What the nodes of one artifact may name.
+struct known_names {
+  name_table nodes;
+  name_table exprs;
+  name_table preds;
+};
+
+/// The plan while it is read.
+struct draft {
+  const plan_rules& rules;
+  plan out;
+  known_names known;
+  braid::diagnostics problems;
+};
+
+/// Reads `nodes`: ids first, so that nodes may name later ones.
+void read_nodes(const nlohmann::json& nodes, draft& into);
+
+/// Reads `outputs`.
+void read_outputs(const nlohmann::json& outputs, draft& into);
+
+/// Reads `extensions`, at the top or in a node: only capabilities that the plan requires.
+auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension>;
+
+/// Reads a span where there is one.
+auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
+    -> source_span;
+
+/// Complains about every circle, and gives the order of the nodes where there is none.
+auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;
+
+/// Complains when the longest way has too many nodes.
+void check_depth(const plan& ordered, braid::diagnostics& problems);
+
+/// Complains about every node from which no output can be reached.
+void check_reach(const plan& whole, braid::diagnostics& problems);
+
+}  // namespace rankd::detail

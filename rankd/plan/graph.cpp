@@ -1,0 +1,141 @@
+// rankd/plan/graph.cpp: circles, order, depth and reach of a plan's graph. Nothing here recurses.
+#include <rankd/plan/detail/artifact.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <queue>
+
+namespace rankd::detail {
+namespace {
+
+auto about(const plan_node& node, std::string_view code, std::string message) -> braid::diagnostic {
+  return {.code = std::string(code),
+          .pointer = node.pointer,
+          .message = std::move(message),
+          .hint = {},
+          .node = node.node_id,
+          .source = {}};
+}
+
+/// "`a` → `b` → `a`"; of a long circle only the first nodes are named.
+auto spell_circle(const std::vector<plan_node>& nodes, std::span<const node_index> circle) -> std::string {
+  constexpr std::size_t most_named = 8;
+  std::string out;
+  for (const node_index i : circle.first(std::min(circle.size(), most_named)))
+    out += quote_name(nodes[i].node_id) + " → ";
+  if (circle.size() > most_named) out += "… (" + std::to_string(circle.size()) + " nodes) → ";
+  return out + quote_name(nodes[circle.front()].node_id);
+}
+
+/// A depth-first search along sources. An edge back to a node on the path closes a circle.
+class circle_finder {
+ public:
+  circle_finder(const std::vector<plan_node>& nodes, braid::diagnostics& problems)
+      : nodes_(nodes), problems_(problems), state_(nodes.size(), unseen), next_source_(nodes.size(), 0) {}
+
+  void run() {
+    for (node_index i = 0; i < nodes_.size(); ++i)
+      if (state_[i] == unseen) search(i);
+  }
+
+ private:
+  enum visit : std::uint8_t { unseen, on_path, done };
+
+  void search(node_index start) {
+    enter(start);
+    while (!path_.empty()) {
+      const node_index at = path_.back();
+      if (next_source_[at] == nodes_[at].sources.size()) {
+        state_[at] = done;
+        path_.pop_back();
+        continue;
+      }
+      const node_index source = nodes_[at].sources[next_source_[at]++];
+      if (state_[source] == unseen)
+        enter(source);
+      else if (state_[source] == on_path)
+        report(source);
+    }
+  }
+
+  void enter(node_index i) {
+    state_[i] = on_path;
+    path_.push_back(i);
+  }
+
+  void report(node_index closing) {
+    constexpr std::size_t most_circles = 20;
+    if (++found_ > most_circles) return;
+    // The path goes against the edges; a reader follows the data.
+    std::vector<node_index> circle(std::ranges::find(path_, closing), path_.end());
+    std::ranges::reverse(circle);
+    std::ranges::rotate(circle, std::ranges::min_element(circle));
+    problems_.add(about(nodes_[circle.front()], "cycle", "the nodes form a circle: " + spell_circle(nodes_, circle)));
+  }
+
+  const std::vector<plan_node>& nodes_;
+  braid::diagnostics& problems_;
+  std::vector<visit> state_;
+  std::vector<std::size_t> next_source_;  ///< of each node, the edge to follow next
+  std::vector<node_index> path_;
+  std::size_t found_ = 0;
+};
+
+/// Kahn's algorithm, the smallest ready node first.
+auto topological(const std::vector<plan_node>& nodes) -> std::vector<node_index> {
+  std::vector<std::vector<node_index>> users(nodes.size());
+  std::vector<std::size_t> waiting(nodes.size());
+  std::priority_queue<node_index, std::vector<node_index>, std::greater<>> ready;
+  for (node_index i = 0; i < nodes.size(); ++i) {
+    waiting[i] = nodes[i].sources.size();
+    for (const node_index source : nodes[i].sources) users[source].push_back(i);
+    if (waiting[i] == 0) ready.push(i);
+  }
+  std::vector<node_index> order;
+  while (!ready.empty()) {
+    const node_index at = ready.top();
+    ready.pop();
+    order.push_back(at);
+    for (const node_index user : users[at])
+      if (--waiting[user] == 0) ready.push(user);
+  }
+  return order;
+}
+
+}  // namespace
+
+auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index> {
+  auto order = topological(nodes);
+  if (order.size() != nodes.size()) circle_finder(nodes, problems).run();
+  return order;
+}
+
+void check_depth(const plan& ordered, braid::diagnostics& problems) {
+  std::vector<std::size_t> depth(ordered.nodes.size(), 1);
+  for (const node_index i : ordered.order) {
+    const plan_node& node = ordered.nodes[i];
+    for (const node_index source : node.sources) depth[i] = std::max(depth[i], depth[source] + 1);
+    if (depth[i] <= max_plan_depth) continue;
+    problems.add(about(node, "plan_too_deep",
+                       "more than " + std::to_string(max_plan_depth) + " nodes follow one another up to here"));
+    return;  // every node after it is too deep as well
+  }
+}
+
+void check_reach(const plan& whole, braid::diagnostics& problems) {
+  std::vector<bool> reaches(whole.nodes.size(), false);
+  std::vector<node_index> open = whole.outputs;
+  while (!open.empty()) {
+    const node_index at = open.back();
+    open.pop_back();
+    if (reaches[at]) continue;
+    reaches[at] = true;
+    open.insert(open.end(), whole.nodes[at].sources.begin(), whole.nodes[at].sources.end());
+  }
+  for (node_index i = 0; i < whole.nodes.size(); ++i) {
+    const plan_node& node = whole.nodes[i];
+    if (!reaches[i]) problems.add(about(node, "reaches_no_output", "no output depends on " + quote_name(node.node_id)));
+  }
+}
+
+}  // namespace rankd::detail

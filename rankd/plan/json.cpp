@@ -1,0 +1,177 @@
+// rankd/plan/json.cpp: a builder of JSON values that says no while it builds.
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::size_t most_duplicates = 100;  // a document of nothing but duplicates must not cost a million complaints
+constexpr int number_overflow = 406;          // nlohmann's id of the exception
+
+auto complaint(std::string_view code, std::string pointer, std::string message) -> braid::diagnostic {
+  return {.code = std::string(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = {},
+          .node = {},
+          .source = {}};
+}
+
+/// "line 3, column 5: " of the byte at `offset`; columns count bytes.
+auto place_of(std::string_view text, std::size_t offset) -> std::string {
+  const std::string_view before = text.substr(0, offset);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = start == std::string_view::npos ? offset + 1 : offset - start;
+  return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
+}
+
+/// The part of nlohmann's message that says what is wrong, cut to what fits a line.
+auto reason_of(std::string_view what) -> std::string {
+  constexpr std::size_t longest = 200;
+  const std::size_t start = what.find("syntax error");
+  if (start != std::string_view::npos) what.remove_prefix(start);
+  what = what.substr(0, longest);
+  return std::string(what.substr(0, utf8_prefix(what)));
+}
+
+/// Receives the parser's events. A false answer stops the parser.
+class builder : public nlohmann::json_sax<json> {
+ public:
+  builder(std::string_view text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
+
+  auto take() -> json { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(std::int64_t value) override { return add(value); }
+  bool number_unsigned(std::uint64_t value) override { return add(value); }
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(json::binary_t& value) override { return add(json::binary(std::move(value))); }
+
+  bool number_float(double value, const std::string& literal) override {
+    if (literal.find_first_of(".eE") == std::string::npos)
+      problems_.add(complaint("number_out_of_range", pointer(),
+                              "the integer " + literal.substr(0, 40) + " does not fit into 64 bits"));
+    return add(value);
+  }
+
+  bool start_object(std::size_t /*unknown*/) override { return open(json::object()); }
+  bool start_array(std::size_t /*unknown*/) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(std::string& name) override {
+    frame& top = open_.back();
+    top.key = std::move(name);
+    if (!top.container->contains(top.key)) return true;
+    problems_.add(complaint("duplicate_field", pointer(), "the field " + quote_name(top.key) + " occurs twice"));
+    return problems_.size() < most_duplicates;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override {
+    if (error.id == number_overflow)
+      problems_.add(complaint("number_out_of_range", pointer(),
+                              "the number " + token.substr(0, 40) + " is past the range of floats"));
+    else
+      problems_.add(
+          complaint("json_syntax", "", place_of(text_, position == 0 ? 0 : position - 1) + reason_of(error.what())));
+    return false;
+  }
+
+ private:
+  struct frame {
+    json* container;
+    std::string key;  ///< of the field that is being read, in an object
+  };
+
+  auto place(json value) -> json* {
+    if (open_.empty()) return &(root_ = std::move(value));
+    frame& top = open_.back();
+    if (top.container->is_object()) return &((*top.container)[top.key] = std::move(value));
+    top.container->push_back(std::move(value));
+    return &top.container->back();
+  }
+
+  auto add(json value) -> bool {
+    place(std::move(value));
+    return true;
+  }
+
+  auto open(json empty) -> bool {
+    if (open_.size() == max_json_depth) {
+      problems_.add(complaint("json_too_deep", "",
+                              "arrays and objects nest deeper than " + std::to_string(max_json_depth) + " levels"));
+      return false;
+    }
+    open_.push_back({place(std::move(empty)), {}});
+    return true;
+  }
+
+  auto close() -> bool {
+    open_.pop_back();
+    return true;
+  }
+
+  /// Where the value stands that is read next.
+  [[nodiscard]] auto pointer() const -> std::string {
+    std::string out;
+    for (const frame& level : open_) {
+      const bool innermost = &level == &open_.back();
+      if (level.container->is_object())
+        out = braid::json_pointer(out, level.key);
+      else
+        out = braid::json_pointer(out, level.container->size() - (innermost ? 0 : 1));
+    }
+    return out;
+  }
+
+  std::string_view text_;
+  braid::diagnostics& problems_;
+  json root_;
+  std::vector<frame> open_;
+};
+
+/// What makes the text unfit to be looked at.
+void check_bytes(std::string_view text, braid::diagnostics& problems) {
+  if (text.size() > largest_document) {
+    problems.add(
+        complaint("file_too_large", "", "the document has more than " + std::to_string(largest_document) + " bytes"));
+    return;
+  }
+  const std::size_t valid = utf8_prefix(text);
+  if (valid != text.size())
+    problems.add(complaint("invalid_utf8", "", place_of(text, valid) + "the bytes from here on are not UTF-8"));
+  // The parser takes a zero byte for the end, so what follows would be ignored.
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string_view::npos) problems.add(complaint("json_syntax", "", place_of(text, zero) + "a zero byte"));
+}
+
+}  // namespace
+
+auto parse_json(std::string_view text, std::string_view source_name) -> braid::checked<json> {
+  braid::diagnostics problems;
+  check_bytes(text, problems);
+  builder out(text, problems);
+  if (problems.empty()) json::sax_parse(text, &out);
+  if (problems.empty()) return out.take();
+  problems.set_source(source_name);
+  return std::unexpected(std::move(problems));
+}
+
+auto read_json_file(const std::filesystem::path& file) -> braid::checked<json> {
+  const auto text = read_text_file(file);
+  if (!text) return std::unexpected(text.error());
+  return parse_json(*text, file.string());
+}
+
+}  // namespace rankd

@@ -1,0 +1,27 @@
+// rankd/plan/json.hpp: reading JSON that may be anything: too deep, not UTF-8, ambiguous, past the range of numbers.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd {
+
+inline constexpr std::size_t max_json_depth = 1000;  ///< arrays and objects around a value
+
+/// The document, with integers kept exact: int64, or uint64 above it. No field occurs twice.
+/// Errors: file_too_large, invalid_utf8, json_syntax (with line and column), json_too_deep, number_out_of_range (past
+/// double, or an integer past 64 bits), duplicate_field; `source` is `source_name`.
+/// Cost: linear; neither reading nor destroying recurses on the depth.
+auto parse_json(std::string_view text, std::string_view source_name) -> braid::checked<nlohmann::json>;
+
+/// The same of a file, whose name becomes the source.
+/// Blocks: on the disk.
+/// Errors: unreadable_file too.
+auto read_json_file(const std::filesystem::path& file) -> braid::checked<nlohmann::json>;
+
+}  // namespace rankd

@@ -1,0 +1,255 @@
+// rankd/plan/load.cpp: the top level of an artifact.
+#include <rankd/plan/load.hpp>
+#include <rankd/expr/parse.hpp>
+#include <rankd/plan/detail/artifact.hpp>
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace detail {
+namespace {
+
+constexpr int_range file_position_range{.min = 1, .max = std::numeric_limits<std::int32_t>::max()};
+
+}  // namespace
+
+auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
+    -> source_span {
+  object_reader in(value, std::move(pointer), problems);
+  const auto position = [&in](std::string_view field) {
+    return static_cast<std::uint32_t>(in.integer(field, presence::required, file_position_range).value_or(0));
+  };
+  source_span out;
+  const auto file = in.integer("file", presence::required);
+  if (file && (*file < 0 || static_cast<std::uint64_t>(*file) >= files))
+    in.complain("file", "out_of_range", "`file` is no position in `source_files`");
+  out.file = static_cast<std::uint32_t>(file.value_or(0));
+  out.line = position("line");
+  out.column = position("column");
+  out.end_line = position("end_line");
+  out.end_column = position("end_column");
+  in.refuse_unknown_fields();
+  return out;
+}
+
+auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problems) -> std::vector<plan_extension> {
+  std::vector<plan_extension> out;
+  const nlohmann::json* value = in.object("extensions", presence::optional);
+  if (value == nullptr) return out;
+  const auto& required = into.out.capabilities_required;
+  for (const auto& [capability, payload] : value->items()) {
+    if (std::ranges::find(required, capability) == required.end())
+      problems.add({.code = "capability_not_required",
+                    .pointer = braid::json_pointer(in.pointer_of("extensions"), capability),
+                    .message = quote_name(capability) + " is not among `capabilities_required`",
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+    out.push_back({capability, canonical_json(payload)});
+  }
+  return out;
+}
+
+}  // namespace detail
+
+namespace {
+
+using detail::draft;
+using json = nlohmann::json;
+
+void complain(draft& into, std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
+  into.problems.add({.code = std::string(code),
+                     .pointer = std::move(pointer),
+                     .message = std::move(message),
+                     .hint = std::move(hint),
+                     .node = {},
+                     .source = {}});
+}
+
+/// The strings of an array; what is no string is complained about and reads as empty.
+auto read_strings(const json& list, std::string_view parent, draft& into) -> std::vector<std::string> {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto text = scalar_from_json(list[i], value_type::string);
+    if (!text) complain(into, braid::json_pointer(parent, i), text.error().code, "each item " + text.error().message);
+    out.push_back(text ? std::get<std::string>(*text) : std::string());
+  }
+  return out;
+}
+
+/// False when the document is of another version, whose fields would be complained about for nothing.
+auto check_version(object_reader& in) -> bool {
+  const auto version = in.integer("schema_version", presence::required);
+  if (!version || *version == 1) return true;
+  in.complain("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+  return false;
+}
+
+void read_plan_name(object_reader& in, std::optional<std::string> stem, draft& into) {
+  const std::string* name = in.text("plan_name", presence::required);
+  if (name == nullptr) return;
+  into.out.plan_name = *name;
+  if (!is_plan_word(*name))
+    in.complain("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
+  else if (stem && *stem != *name)
+    in.complain("plan_name", "name_mismatch",
+                "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
+}
+
+void check_capability(const std::string& id, const std::string& pointer, draft& into) {
+  if (!is_capability_id(id)) {
+    complain(into, pointer, "bad_capability_id", quote_name(id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
+    return;
+  }
+  const registries& declared = into.rules.declared;
+  const capability_entry* entry = declared.find_capability(id);
+  if (entry != nullptr && entry->status != lifecycle::blocked) return;
+  std::vector<std::string_view> known;
+  for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
+  complain(into, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is not supported",
+           entry == nullptr ? braid::did_you_mean(id, known) : std::string());
+}
+
+void read_capabilities(object_reader& in, draft& into) {
+  const json* list = in.array("capabilities_required", presence::optional);
+  if (list == nullptr) return;
+  const std::string parent = in.pointer_of("capabilities_required");
+  auto ids = read_strings(*list, parent, into);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!(*list)[i].is_string()) continue;
+    const std::string pointer = braid::json_pointer(parent, i);
+    check_capability(ids[i], pointer, into);
+    if (i == 0 || ids[i - 1] < ids[i]) continue;
+    if (ids[i - 1] == ids[i])
+      complain(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
+    else
+      complain(into, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
+  }
+  into.out.capabilities_required = std::move(ids);
+}
+
+void check_digest(object_reader& in, const registry_digest& ours, draft& into) {
+  const std::string* theirs = in.text(ours.name, presence::optional);
+  if (theirs == nullptr) return;
+  into.out.registry_digests.push_back({ours.name, *theirs});
+  const bool well_formed = theirs->size() == 64 && theirs->find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!well_formed)
+    in.complain(ours.name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+  else if (*theirs != ours.sha256)
+    in.complain(ours.name, "registry_changed", "the plan was built against another registry of " + ours.name,
+                "build the plan again");
+}
+
+void read_digests(object_reader& top, draft& into) {
+  const json* value = top.object("registry_digests", presence::optional);
+  if (value == nullptr) return;
+  object_reader in(*value, top.pointer_of("registry_digests"), into.problems);
+  for (const registry_digest& ours : into.rules.declared.digests()) check_digest(in, ours, into);
+  in.refuse_unknown_fields();
+}
+
+/// Reads one table of trees with the function of the layer `expr` that knows them.
+template <typename Tree, typename Parse>
+void read_table(object_reader& top, std::string_view field, Parse parse, detail::name_table& known,
+                std::vector<named_tree<Tree>>& table, draft& into) {
+  const json* value = top.object(field, presence::optional);
+  if (value == nullptr) return;
+  for (const auto& item : value->items()) {
+    const std::string pointer = braid::json_pointer(top.pointer_of(field), item.key());
+    if (!is_plan_word(item.key()))
+      complain(into, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
+    auto tree = parse(item.value(), pointer);
+    if (!tree) into.problems.append(std::move(tree.error()));
+    known.add(item.key(), static_cast<std::uint32_t>(table.size()));
+    table.push_back({item.key(), tree ? std::move(*tree) : Tree(), std::nullopt});
+  }
+}
+
+/// `source_spans` says where the trees of both tables were written; nodes carry their own.
+void read_spans(object_reader& top, draft& into) {
+  const json* value = top.object("source_spans", presence::optional);
+  if (value == nullptr) return;
+  for (const auto& item : value->items()) {
+    const std::string pointer = braid::json_pointer(top.pointer_of("source_spans"), item.key());
+    const auto span = detail::read_span(item.value(), pointer, into.out.source_files.size(), into.problems);
+    const auto expr = into.known.exprs.find(item.key());
+    const auto pred = into.known.preds.find(item.key());
+    if (expr) into.out.expr_table[*expr].span = span;
+    if (pred) into.out.pred_table[*pred].span = span;
+    if (!expr && !pred)
+      complain(into, pointer, "unknown_expr", "no expression or predicate is called " + quote_name(item.key()));
+  }
+}
+
+void read_origin(object_reader& in, draft& into) {
+  if (const std::string* tool = in.text("built_by", presence::optional)) into.out.built_by = *tool;
+  if (const json* files = in.array("source_files", presence::optional))
+    into.out.source_files = read_strings(*files, in.pointer_of("source_files"), into);
+}
+
+void check_graph(std::size_t problems_before, draft& into) {
+  const bool edges_complete = into.problems.size() == problems_before;
+  into.out.order = detail::order_nodes(into.out.nodes, into.problems);
+  // Where a name is misspelt or a circle stands, these would complain about its consequences.
+  if (!edges_complete || into.problems.size() != problems_before) return;
+  detail::check_depth(into.out, into.problems);
+  detail::check_reach(into.out, into.problems);
+}
+
+void read_graph(object_reader& in, draft& into) {
+  const std::size_t before = into.problems.size();
+  const json* nodes = in.array("nodes", presence::required);
+  const json* outputs = in.array("outputs", presence::required);
+  if (nodes == nullptr) return;
+  detail::read_nodes(*nodes, into);
+  if (into.out.nodes.size() != nodes->size()) return;  // too many: names and edges may lead to what was not read
+  if (outputs != nullptr) detail::read_outputs(*outputs, into);
+  check_graph(before, into);
+}
+
+void read_artifact(const json& document, std::optional<std::string> stem, draft& into) {
+  object_reader in(document, "", into.problems);
+  if (!document.is_object() || !check_version(in)) return;
+  read_plan_name(in, std::move(stem), into);
+  read_capabilities(in, into);
+  into.out.extensions = detail::read_extensions(in, into, into.problems);
+  read_digests(in, into);
+  read_origin(in, into);
+  read_table(in, "expr_table", parse_expr, into.known.exprs, into.out.expr_table, into);
+  read_table(in, "pred_table", parse_pred, into.known.preds, into.out.pred_table, into);
+  read_spans(in, into);
+  read_graph(in, into);
+  in.refuse_unknown_fields();
+}
+
+auto read_text(std::string_view text, std::string_view source_name, std::optional<std::string> stem,
+               const plan_rules& rules) -> braid::checked<plan> {
+  const auto document = parse_json(text, source_name);
+  if (!document) return std::unexpected(document.error());
+  draft into{.rules = rules, .out = {}, .known = {}, .problems = {}};
+  into.out.digest = sha256_hex(text);
+  read_artifact(*document, std::move(stem), into);
+  if (into.problems.empty()) return std::move(into.out);
+  into.problems.set_source(source_name);
+  return std::unexpected(std::move(into.problems));
+}
+
+}  // namespace
+
+auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan> {
+  const auto text = read_text_file(file);
+  if (!text) return std::unexpected(text.error());
+  return read_text(*text, file.string(), file.stem().string(), rules);
+}
+
+auto parse_plan(std::string_view text, std::string_view source_name, const plan_rules& rules) -> braid::checked<plan> {
+  return read_text(text, source_name, std::nullopt, rules);
+}
+
+}  // namespace rankd

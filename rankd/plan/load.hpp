@@ -1,0 +1,37 @@
+// rankd/plan/load.hpp: from the text of an artifact to a plan, or to everything that is wrong with it.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/plan/op_shape.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace rankd {
+
+inline constexpr std::size_t max_plan_nodes = 10'000;
+inline constexpr std::size_t max_plan_edges = 100'000;
+inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest way to an output
+
+/// What an artifact is held against.
+struct plan_rules {
+  const op_shapes& ops;
+  const registries& declared;  ///< for capabilities and digests
+};
+
+/// Reads an artifact. The file's stem must be the plan's name.
+/// Blocks: on the disk.
+/// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
+auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;
+
+/// Reads an artifact from memory.
+/// Errors: those of `parse_json`, `parse_expr` and `object_reader`; unsupported_schema, bad_name, bad_endpoint_id,
+/// bad_capability_id, unsupported_capability, capability_not_required, not_sorted, duplicate_value, registry_changed,
+/// unknown_op, wrong_input_count, unknown_node, duplicate_node, unknown_expr, unknown_pred, no_outputs, cycle,
+/// reaches_no_output, too_many_nodes, too_many_edges, plan_too_deep.
+auto parse_plan(std::string_view text, std::string_view source_name, const plan_rules& rules) -> braid::checked<plan>;
+
+}  // namespace rankd

@@ -1,0 +1,283 @@
+// rankd/plan/nodes.cpp: reading nodes, their inputs and their params, by the shapes of the operators.
+#include <rankd/plan/detail/artifact.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+namespace {
+
+using json = nlohmann::json;
+
+/// What the reader of one node needs.
+struct node_context {
+  draft& into;
+  braid::diagnostics& problems;  ///< of this node
+};
+
+/// The number of a name, or a complaint about the field that holds it.
+auto resolve(object_reader& in, std::string_view field, const std::string& name, name_table& known,
+             std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
+  const auto number = known.find(name);
+  if (!number) in.complain(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
+  return number;
+}
+
+auto read_number(object_reader& in, const param_shape& shape) -> scalar {
+  auto value = in.typed(shape.name, shape.need, value_type::floating);
+  if (!value) return {};
+  const double number = std::get<double>(*value);
+  if (number >= shape.floats.min && number <= shape.floats.max) return *value;
+  in.complain(shape.name, "out_of_range",
+              quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
+                  std::to_string(shape.floats.max));
+  return {};
+}
+
+auto read_name_param(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
+  const std::string* name = in.text(shape.name, shape.need);
+  if (name == nullptr) return {};
+  std::optional<std::uint32_t> number;
+  if (shape.kind == param_kind::node_ref)
+    number = resolve(in, shape.name, *name, known.nodes, "unknown_node", "node");
+  else if (shape.kind == param_kind::expr_id)
+    number = resolve(in, shape.name, *name, known.exprs, "unknown_expr", "expression");
+  else
+    number = resolve(in, shape.name, *name, known.preds, "unknown_pred", "predicate");
+  return number ? scalar(std::int64_t{*number}) : scalar();
+}
+
+auto read_endpoint(object_reader& in, const param_shape& shape) -> scalar {
+  const std::string* id = in.text(shape.name, shape.need);
+  if (id == nullptr) return {};
+  if (is_endpoint_id(*id)) return *id;
+  in.complain(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+  return {};
+}
+
+auto read_choice(object_reader& in, const param_shape& shape) -> scalar {
+  const auto chosen = in.choice(shape.name, shape.need, shape.choices);
+  return chosen ? scalar(std::string(shape.choices[*chosen])) : scalar();
+}
+
+/// The value of a param; null where it is absent or wrong.
+auto read_scalar(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
+  switch (shape.kind) {
+    case param_kind::int64: {
+      const auto number = in.integer(shape.name, shape.need, shape.range);
+      return number ? scalar(*number) : scalar();
+    }
+    case param_kind::key_id: {
+      const auto number = in.id(shape.name, shape.need);
+      return number ? scalar(std::int64_t{*number}) : scalar();
+    }
+    case param_kind::float64: return read_number(in, shape);
+    case param_kind::boolean: return in.typed(shape.name, shape.need, value_type::boolean).value_or(scalar());
+    case param_kind::string: return in.typed(shape.name, shape.need, value_type::string).value_or(scalar());
+    case param_kind::enumeration: return read_choice(in, shape);
+    case param_kind::endpoint_ref: return read_endpoint(in, shape);
+    case param_kind::expr_id:
+    case param_kind::pred_id:
+    case param_kind::node_ref: return read_name_param(in, shape, known);
+    case param_kind::key_ids: break;
+  }
+  return {};
+}
+
+auto read_key_list(object_reader& in, const param_shape& shape, braid::diagnostics& problems)
+    -> std::optional<std::vector<std::uint32_t>> {
+  const json* list = in.array(shape.name, shape.need);
+  if (list == nullptr) return std::nullopt;
+  const std::string parent = in.pointer_of(shape.name);
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto number = scalar_from_json((*list)[i], value_type::integer);
+    const std::int64_t key = number ? std::get<std::int64_t>(*number) : 0;
+    const auto complain = [&](std::string_view code, std::string message) {
+      problems.add({.code = std::string(code),
+                    .pointer = braid::json_pointer(parent, i),
+                    .message = std::move(message),
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+    };
+    if (!number)
+      complain(number.error().code, "the id of a key " + number.error().message);
+    else if (key < id_range.min || key > id_range.max)
+      complain("out_of_range", "no key has this id");
+    else if (std::ranges::find(out, key) != out.end())
+      complain("duplicate_value", "this key is listed twice");
+    else
+      out.push_back(static_cast<std::uint32_t>(key));
+  }
+  return out;
+}
+
+void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
+  object_reader reader(params, std::move(pointer), in.problems);
+  for (const param_shape& wanted : shape.params) {
+    plan_param param{.name = std::string(wanted.name),
+                     .kind = wanted.kind,
+                     .value = {},
+                     .key_ids = {},
+                     .pointer = reader.pointer_of(wanted.name)};
+    if (wanted.kind == param_kind::key_ids) {
+      auto list = read_key_list(reader, wanted, in.problems);
+      if (!list) continue;
+      param.key_ids = std::move(*list);
+    } else {
+      param.value = read_scalar(reader, wanted, in.into.known);
+      if (is_null(param.value)) continue;
+    }
+    if (wanted.kind == param_kind::node_ref) out.sources.push_back(param.index());
+    out.params.push_back(std::move(param));
+  }
+  if (const std::string* trace = reader.text("trace", presence::nullable)) out.trace = *trace;
+  reader.refuse_unknown_fields();
+}
+
+void read_inputs(const json& inputs, std::string_view parent, node_context in, plan_node& out) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto complain = [&](std::string_view code, std::string message, std::string hint) {
+      in.problems.add({.code = std::string(code),
+                       .pointer = braid::json_pointer(parent, i),
+                       .message = std::move(message),
+                       .hint = std::move(hint),
+                       .node = {},
+                       .source = {}});
+    };
+    if (!inputs[i].is_string()) {
+      complain("wrong_type", "an input is the id of a node, not " + std::string(kind_of(inputs[i])), {});
+      continue;
+    }
+    const auto& name = inputs[i].get_ref<const std::string&>();
+    name_table& nodes = in.into.known.nodes;
+    if (const auto number = nodes.find(name))
+      out.inputs.push_back(*number);
+    else
+      complain("unknown_node", "there is no node " + quote_name(name), nodes.hint(name));
+  }
+  out.sources = out.inputs;
+}
+
+auto find_shape(object_reader& in, const op_shapes& ops, plan_node& out) -> const op_shape* {
+  const std::string* op = in.text("op", presence::required);
+  if (op == nullptr) return nullptr;
+  out.op = *op;
+  const op_shape* shape = ops.find(*op);
+  if (shape == nullptr)
+    in.complain("op", "unknown_op", "there is no operator " + quote_name(*op), braid::did_you_mean(*op, ops.names()));
+  return shape;
+}
+
+void check_input_count(object_reader& in, const op_shape& shape, std::size_t given) {
+  if (given != shape.inputs)
+    in.complain(
+        "inputs", "wrong_input_count",
+        quote_name(shape.name) + " takes " + std::to_string(shape.inputs) + " inputs, not " + std::to_string(given));
+}
+
+void check_node_id(object_reader& in, node_index self, const name_table& nodes, plan_node& out) {
+  const std::string* id = in.text("node_id", presence::required);
+  if (id == nullptr) return;
+  out.node_id = *id;
+  if (!is_plan_word(*id)) in.complain("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
+  if (nodes.find(*id) != self)
+    in.complain("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
+}
+
+auto read_node(const json& value, node_index self, node_context context) -> plan_node {
+  plan_node out;
+  out.pointer = braid::json_pointer("/nodes", self);
+  object_reader in(value, out.pointer, context.problems);
+  check_node_id(in, self, context.into.known.nodes, out);
+  const op_shape* shape = find_shape(in, context.into.rules.ops, out);
+  if (const json* inputs = in.array("inputs", presence::required)) {
+    if (shape != nullptr) check_input_count(in, *shape, inputs->size());
+    read_inputs(*inputs, in.pointer_of("inputs"), context, out);
+  }
+  const json none = json::object();
+  const json* params = in.value("params", presence::nullable);
+  if (shape != nullptr) read_params(params == nullptr ? none : *params, in.pointer_of("params"), *shape, context, out);
+  out.extensions = read_extensions(in, context.into, context.problems);
+  if (const json* span = in.value("source_span", presence::optional))
+    out.span = read_span(*span, in.pointer_of("source_span"), context.into.out.source_files.size(), context.problems);
+  in.refuse_unknown_fields();
+  return out;
+}
+
+void complain_about_size(std::string_view code, std::string_view what, std::size_t most, draft& into) {
+  into.problems.add({.code = std::string(code),
+                     .pointer = "/nodes",
+                     .message = "a plan has at most " + std::to_string(most) + " " + std::string(what),
+                     .hint = {},
+                     .node = {},
+                     .source = {}});
+}
+
+}  // namespace
+
+auto name_table::find(std::string_view name) const -> std::optional<std::uint32_t> {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end()) return std::nullopt;
+  return found->second;
+}
+
+auto name_table::hint(std::string_view name) -> std::string {
+  if (hints_left_ == 0) return {};
+  --hints_left_;
+  std::vector<std::string_view> known;
+  for (const auto& entry : numbers_) known.emplace_back(entry.first);
+  return braid::did_you_mean(name, known);
+}
+
+void read_nodes(const json& nodes, draft& into) {
+  if (nodes.size() > max_plan_nodes) return complain_about_size("too_many_nodes", "nodes", max_plan_nodes, into);
+  for (node_index i = 0; i < nodes.size(); ++i) {
+    const auto id = nodes[i].is_object() ? nodes[i].find("node_id") : nodes[i].end();
+    if (id != nodes[i].end() && id->is_string()) into.known.nodes.add(id->get_ref<const std::string&>(), i);
+  }
+  std::size_t edges = 0;
+  for (node_index i = 0; i < nodes.size(); ++i) {
+    braid::diagnostics problems;
+    into.out.nodes.push_back(read_node(nodes[i], i, {into, problems}));
+    problems.set_node(into.out.nodes.back().node_id);
+    into.problems.append(std::move(problems));
+    edges += into.out.nodes.back().sources.size();
+    if (edges > max_plan_edges) return complain_about_size("too_many_edges", "edges", max_plan_edges, into);
+  }
+}
+
+void read_outputs(const json& outputs, draft& into) {
+  const auto complain = [&into](std::string pointer, std::string_view code, std::string message, std::string hint) {
+    into.problems.add({.code = std::string(code),
+                       .pointer = std::move(pointer),
+                       .message = std::move(message),
+                       .hint = std::move(hint),
+                       .node = {},
+                       .source = {}});
+  };
+  if (outputs.empty()) complain("/outputs", "no_outputs", "a plan has at least one output", {});
+  std::vector<bool> taken(into.out.nodes.size(), false);
+  for (std::size_t i = 0; i < outputs.size() && i < max_plan_nodes; ++i) {
+    const std::string pointer = braid::json_pointer("/outputs", i);
+    if (!outputs[i].is_string()) {
+      complain(pointer, "wrong_type", "an output is the id of a node, not " + std::string(kind_of(outputs[i])), {});
+      continue;
+    }
+    const auto& name = outputs[i].get_ref<const std::string&>();
+    const auto number = into.known.nodes.find(name);
+    if (!number) {
+      complain(pointer, "unknown_node", "there is no node " + quote_name(name), into.known.nodes.hint(name));
+    } else if (*number < taken.size() && taken[*number]) {
+      complain(pointer, "duplicate_value", quote_name(name) + " is listed twice", {});
+    } else {
+      if (*number < taken.size()) taken[*number] = true;
+      into.out.outputs.push_back(*number);
+    }
+  }
+}
+
+}  // namespace rankd::detail

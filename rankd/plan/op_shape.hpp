@@ -1,0 +1,74 @@
+// rankd/plan/op_shape.hpp: what a plan's loader must know of an operator: its inputs and params, not what it does.
+#pragma once
+
+#include <rankd/registry/object_reader.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+enum class param_kind : std::uint8_t {
+  int64,
+  float64,
+  boolean,
+  string,
+  enumeration,   ///< one of `choices`
+  expr_id,       ///< names a tree of expr_table
+  pred_id,       ///< names a tree of pred_table
+  node_ref,      ///< names a node, and is an edge from it
+  endpoint_ref,  ///< ep_NNNN
+  key_id,        ///< a number of the registry of keys
+  key_ids,       ///< an array of such, without repeats
+};
+
+/// Both ends included.
+struct float_range {
+  double min = -std::numeric_limits<double>::max();
+  double max = std::numeric_limits<double>::max();
+};
+
+struct param_shape {
+  std::string_view name;
+  param_kind kind = param_kind::int64;
+  presence need = presence::required;
+  int_range range = {};                            ///< of an int64
+  float_range floats = {};                         ///< of a float64
+  std::span<const std::string_view> choices = {};  ///< of an enumeration
+};
+
+/// Every operator also takes `trace`, a string or null, which no shape lists.
+/// Lifetime: names and params are views into tables that outlive the shape.
+struct op_shape {
+  std::string_view name;
+  std::uint32_t inputs = 0;
+  std::span<const param_shape> params;
+};
+
+/// The operators that plans may use.
+/// Lifetime: a view of a table that outlives it.
+class op_shapes {
+ public:
+  constexpr explicit op_shapes(std::span<const op_shape> all) noexcept : all_(all) {}
+
+  /// Null where there is no such operator.
+  [[nodiscard]] auto find(std::string_view name) const noexcept -> const op_shape* {
+    const auto at = std::ranges::find(all_, name, &op_shape::name);
+    return at == all_.end() ? nullptr : &*at;
+  }
+
+  [[nodiscard]] auto names() const -> std::vector<std::string_view> {
+    std::vector<std::string_view> out;
+    for (const op_shape& shape : all_) out.push_back(shape.name);
+    return out;
+  }
+
+ private:
+  std::span<const op_shape> all_;
+};
+
+}  // namespace rankd

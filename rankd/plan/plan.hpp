@@ -1,0 +1,95 @@
+// rankd/plan/plan.hpp: a plan as loaded: every name that can be resolved without operators and registries is a number.
+#pragma once
+
+#include <rankd/expr/tree.hpp>
+#include <rankd/plan/op_shape.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// A position in `plan::nodes`.
+using node_index = std::uint32_t;
+
+/// Where in the author's files something was written; lines and columns count from 1.
+struct source_span {
+  std::uint32_t file = 0;  ///< a position in `plan::source_files`
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::uint32_t end_line = 0;
+  std::uint32_t end_column = 0;
+};
+
+/// One param that the node gives, of the kind that the operator's shape says.
+struct plan_param {
+  std::string name;
+  param_kind kind = param_kind::int64;
+  /// int64, double, bool or string; a key_id as int64; an enumeration and an endpoint_ref as string; of an expr_id,
+  /// pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for key_ids only.
+  scalar value;
+  std::vector<std::uint32_t> key_ids;
+  std::string pointer;
+
+  /// The value of a key_id, expr_id, pred_id or node_ref.
+  [[nodiscard]] auto index() const -> std::uint32_t {
+    return static_cast<std::uint32_t>(std::get<std::int64_t>(value));
+  }
+};
+
+/// What an artifact says under a capability.
+struct plan_extension {
+  std::string capability;
+  std::string payload;  ///< canonical JSON
+};
+
+struct plan_node {
+  std::string node_id;
+  std::string op;
+  std::vector<node_index> inputs;   ///< as many as the operator takes
+  std::vector<node_index> sources;  ///< the inputs, then the node_refs: every edge into this node
+  std::vector<plan_param> params;   ///< those given, in the order of the operator's shape
+  std::optional<std::string> trace;
+  std::vector<plan_extension> extensions;
+  std::optional<source_span> span;
+  std::string pointer;
+
+  /// Null where the node does not give it.
+  [[nodiscard]] auto find_param(std::string_view name) const noexcept -> const plan_param* {
+    for (const plan_param& param : params)
+      if (param.name == name) return &param;
+    return nullptr;
+  }
+};
+
+/// A tree of expr_table or pred_table.
+template <typename Tree>
+struct named_tree {
+  std::string id;
+  Tree tree;
+  std::optional<source_span> span;
+};
+
+/// A plan whose shape is right. Keys, params and endpoints that it names are yet to be looked up.
+/// Threads: any, once loaded.
+struct plan {
+  std::string plan_name;
+  std::string digest;  ///< SHA-256 of the artifact's bytes
+  std::string built_by;
+  std::vector<plan_node> nodes;  ///< in the order of the artifact
+  std::vector<node_index> outputs;
+  std::vector<node_index> order;  ///< sources before their users; of several that could be next, the smallest
+  std::vector<named_tree<expr_tree>> expr_table;  ///< in the order of their ids
+  std::vector<named_tree<pred_tree>> pred_table;  ///< in the order of their ids
+  std::vector<std::string> capabilities_required;
+  std::vector<plan_extension> extensions;
+  std::vector<registry_digest> registry_digests;  ///< those that the artifact carries
+  std::vector<std::string> source_files;
+};
+
+}  // namespace rankd

@@ -1,0 +1,72 @@
+// rankd/registry/detail/section.hpp: one registry file while it is read, row by row.
+#pragma once
+
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+
+/// A file as read, and what is wrong with it so far.
+struct section {
+  std::filesystem::path file;
+  nlohmann::json document;  ///< an object; empty where the file is absent or cannot be read
+  braid::diagnostics problems;
+};
+
+/// A file that is not `required` may be absent.
+auto read_section(const std::filesystem::path& file, presence need) -> section;
+
+/// Calls `read(row)` for each table of the array `table`, then refuses the fields that nobody asked for.
+template <typename Read>
+void for_each_row(section& from, std::string_view table, Read&& read) {
+  object_reader top(from.document, "", from.problems);
+  if (const nlohmann::json* rows = top.array(table, presence::optional)) {
+    const std::string parent = top.pointer_of(table);
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      object_reader row((*rows)[i], braid::json_pointer(parent, i), from.problems);
+      read(row);
+      row.refuse_unknown_fields();
+    }
+  }
+  top.refuse_unknown_fields();
+}
+
+/// Remembers which row was the first to use a value, and complains about later ones.
+template <typename T>
+class used_once {
+ public:
+  explicit used_once(std::string_view code) : code_(code) {}
+
+  void claim(object_reader& row, std::string_view field, const T& value) {
+    const auto [place, fresh] = first_.emplace(value, row.pointer());
+    if (!fresh) row.complain(field, code_, "this value is already used by " + place->second);
+  }
+
+  [[nodiscard]] auto contains(const T& value) const -> bool { return first_.contains(value); }
+
+ private:
+  std::string_view code_;
+  std::map<T, std::string> first_;  ///< value → pointer of the row
+};
+
+/// Reads `name`, an identifier.
+auto read_name(object_reader& row) -> std::string;
+auto read_doc(object_reader& row) -> std::string;
+auto read_status(object_reader& row) -> lifecycle;
+
+/// The endpoints of one environment.
+auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry>;
+
+/// Complains in `other` about every endpoint whose id, name or kind is not that of `ours`.
+void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
+                       section& other);
+
+}  // namespace rankd::detail

@@ -1,0 +1,110 @@
+// rankd/registry/digest.cpp: hashing with OpenSSL; printing canonical JSON.
+#include <rankd/registry/digest.hpp>
+#include <braid/base/assert.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+#include <openssl/evp.h>
+
+namespace rankd {
+namespace {
+
+using json = nlohmann::json;
+
+/// The digits of the shortest text that reads back as `value`, and the power of ten of the point before them.
+struct decimal {
+  std::string digits;
+  int point = 0;
+};
+
+auto shortest_decimal(double value) -> decimal {
+  std::array<char, 40> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data()));
+  const std::size_t e = text.find('e');
+  decimal out;
+  for (const char c : text.substr(0, e))
+    if (c != '.') out.digits += c;
+  int exponent = 0;
+  const bool negative = text[e + 1] == '-';
+  std::from_chars(text.data() + e + 2, text.data() + text.size(), exponent);
+  out.point = (negative ? -exponent : exponent) + 1;
+  return out;
+}
+
+/// Source: ECMA-262, Number::toString.
+auto print_double(double value) -> std::string {
+  if (!std::isfinite(value)) return "null";
+  if (value == 0) return "0";
+  if (value < 0) return "-" + print_double(-value);
+  const auto [digits, point] = shortest_decimal(value);
+  const int count = static_cast<int>(digits.size());
+  if (count <= point && point <= 21) return digits + std::string(static_cast<std::size_t>(point - count), '0');
+  if (0 < point && point <= 21) return std::string(digits).insert(static_cast<std::size_t>(point), ".");
+  if (-6 < point && point <= 0) return "0." + std::string(static_cast<std::size_t>(-point), '0') + digits;
+  std::string out(1, digits[0]);
+  if (count > 1) out += "." + digits.substr(1);
+  return out + (point > 0 ? "e+" : "e-") + std::to_string(std::abs(point - 1));
+}
+
+void print(const json& value, std::string& out);
+
+void print_object(const json& value, std::string& out) {
+  char separator = '{';
+  for (const auto& [name, field] : value.items()) {
+    out += separator;
+    out += json(name).dump() + ":";
+    print(field, out);
+    separator = ',';
+  }
+  out += value.empty() ? "{}" : "}";
+}
+
+void print_array(const json& value, std::string& out) {
+  char separator = '[';
+  for (const json& item : value) {
+    out += separator;
+    print(item, out);
+    separator = ',';
+  }
+  out += value.empty() ? "[]" : "]";
+}
+
+void print(const json& value, std::string& out) {
+  if (value.is_object())
+    print_object(value, out);
+  else if (value.is_array())
+    print_array(value, out);
+  else if (value.is_number_float())
+    out += print_double(value.get<double>());
+  else
+    out += value.dump();
+}
+
+}  // namespace
+
+auto sha256_hex(std::string_view bytes) -> std::string {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const int status = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  BRAID_EXPECTS(status == 1 && size == 32, "OpenSSL offers SHA-256");
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string out;
+  for (unsigned int i = 0; i < size; ++i) {
+    out += hex[digest[i] >> 4U];
+    out += hex[digest[i] & 15U];
+  }
+  return out;
+}
+
+auto canonical_json(const json& value) -> std::string {
+  std::string out;
+  print(value, out);
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,19 @@
+// rankd/registry/digest.hpp: SHA-256, and the one spelling of a JSON value that is worth hashing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd {
+
+/// SHA-256 as 64 lower-case hexadecimal digits.
+auto sha256_hex(std::string_view bytes) -> std::string;
+
+/// The value without white space, keys sorted, numbers as ECMAScript prints them, so that C++ and TypeScript hash
+/// the same bytes. Integers are printed exactly, also past 2^53; inf and nan become null.
+/// Source: RFC 8785, except that keys are sorted by their UTF-8 bytes.
+auto canonical_json(const nlohmann::json& value) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,151 @@
+// rankd/registry/endpoints.cpp: reading endpoints.ENV.toml.
+#include <rankd/registry/detail/section.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace rankd {
+namespace {
+
+using kind_type = endpoint_entry::kind_type;
+
+constexpr std::array<std::string_view, 3> kind_names{"redis", "embedded", "http"};
+constexpr std::array<std::string_view, 2> resolver_names{"static", "embedded"};
+constexpr std::size_t static_choice = 0;
+constexpr std::size_t embedded_choice = 1;
+
+constexpr int_range port_range{.min = 1, .max = 65'535};
+constexpr int_range inflight_range{.min = 1, .max = 1'000'000};
+constexpr int_range timeout_range{.min = 1, .max = 3'600'000};
+constexpr int_range connections_range{.min = 1, .max = 1024};
+
+auto read_endpoint_id(object_reader& row) -> std::string {
+  const std::string* id = row.text("endpoint_id", presence::required);
+  if (id == nullptr) return {};
+  if (!is_endpoint_id(*id)) {
+    row.complain("endpoint_id", "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+    return {};
+  }
+  return *id;
+}
+
+auto is_host(std::string_view text) -> bool {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
+}
+
+auto read_static(object_reader& in) -> endpoint_entry::static_resolver {
+  endpoint_entry::static_resolver out;
+  if (const std::string* host = in.text("host", presence::required)) {
+    out.host = *host;
+    if (!is_host(*host)) in.complain("host", "bad_value", quote_name(*host) + " is no host name or address");
+  }
+  if (const auto port = in.integer("port", presence::required, port_range))
+    out.port = static_cast<std::uint16_t>(*port);
+  return out;
+}
+
+auto read_embedded(object_reader& in) -> endpoint_entry::embedded_resolver {
+  endpoint_entry::embedded_resolver out;
+  if (const std::string* path = in.text("path", presence::required)) {
+    out.path = *path;
+    if (path->empty()) in.complain("path", "bad_value", "the path of the store is empty");
+  }
+  return out;
+}
+
+/// The kind says which commands there are; production keeps its data where many processes can reach it.
+void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std::string_view environment) {
+  const bool embedded = resolver == embedded_choice;
+  const std::string what = "an endpoint of kind " + std::string(to_string(kind));
+  if (kind == kind_type::embedded && !embedded)
+    in.complain("type", "wrong_resolver", what + " needs the embedded resolver");
+  if (kind == kind_type::http && embedded) in.complain("type", "wrong_resolver", what + " needs the static resolver");
+  if (kind == kind_type::redis && embedded && environment == "prod")
+    in.complain("type", "wrong_resolver", what + " may be embedded in dev and test only");
+}
+
+void read_resolver(object_reader& row, std::optional<kind_type> kind, std::string_view environment, endpoint_entry& out,
+                   braid::diagnostics& problems) {
+  const nlohmann::json* value = row.object("resolver", presence::required);
+  if (value == nullptr) return;
+  object_reader in(*value, row.pointer_of("resolver"), problems);
+  const auto resolver = in.choice("type", presence::required, resolver_names);
+  if (!resolver) return;  // which other fields there are depends on it
+  if (kind) check_resolver(in, *kind, *resolver, environment);
+  if (*resolver == static_choice)
+    out.resolver = read_static(in);
+  else
+    out.resolver = read_embedded(in);
+  in.refuse_unknown_fields();
+}
+
+void read_policy(object_reader& row, endpoint_entry::policy_type& out, braid::diagnostics& problems) {
+  const nlohmann::json* value = row.object("policy", presence::optional);
+  if (value == nullptr) return;
+  object_reader in(*value, row.pointer_of("policy"), problems);
+  if (const auto n = in.integer("max_inflight", presence::optional, inflight_range))
+    out.max_inflight = static_cast<std::uint32_t>(*n);
+  if (const auto n = in.integer("connect_timeout_ms", presence::optional, timeout_range))
+    out.connect_timeout = std::chrono::milliseconds(*n);
+  if (const auto n = in.integer("request_timeout_ms", presence::optional, timeout_range))
+    out.request_timeout = std::chrono::milliseconds(*n);
+  if (const auto n = in.integer("connections", presence::optional, connections_range))
+    out.connections = static_cast<std::uint32_t>(*n);
+  in.refuse_unknown_fields();
+}
+
+}  // namespace
+
+auto to_string(kind_type kind) noexcept -> std::string_view { return kind_names[static_cast<std::size_t>(kind)]; }
+
+namespace detail {
+
+auto read_endpoints(section& from, std::string_view environment) -> std::vector<endpoint_entry> {
+  std::vector<endpoint_entry> out;
+  used_once<std::string> ids("duplicate_id");
+  used_once<std::string> names("duplicate_name");
+  for_each_row(from, "endpoint", [&](object_reader& row) {
+    endpoint_entry entry;
+    entry.endpoint_id = read_endpoint_id(row);
+    if (!entry.endpoint_id.empty()) ids.claim(row, "endpoint_id", entry.endpoint_id);
+    entry.name = read_name(row);
+    if (!entry.name.empty()) names.claim(row, "name", entry.name);
+    std::optional<kind_type> kind;
+    if (const auto chosen = row.choice("kind", presence::required, kind_names)) kind = static_cast<kind_type>(*chosen);
+    entry.kind = kind.value_or(kind_type::redis);
+    read_resolver(row, kind, environment, entry, from.problems);
+    read_policy(row, entry.policy, from.problems);
+    out.push_back(std::move(entry));
+  });
+  return out;
+}
+
+void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
+                       section& other) {
+  const auto complain = [&other](std::string pointer, std::string message) {
+    other.problems.add({.code = "environments_differ",
+                        .pointer = std::move(pointer),
+                        .message = std::move(message),
+                        .hint = "ids, names and kinds are the same in every environment",
+                        .node = {},
+                        .source = {}});
+  };
+  for (const endpoint_entry& mine : ours)
+    if (std::ranges::find(theirs, mine.endpoint_id, &endpoint_entry::endpoint_id) == theirs.end())
+      complain("/endpoint", "the endpoint " + quote_name(mine.endpoint_id) + " is missing here");
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    const std::string pointer = braid::json_pointer("/endpoint", i);
+    const std::string name = quote_name(theirs[i].endpoint_id);
+    const auto mine = std::ranges::find(ours, theirs[i].endpoint_id, &endpoint_entry::endpoint_id);
+    if (mine == ours.end())
+      complain(pointer, "the endpoint " + name + " is declared here only");
+    else if (mine->name != theirs[i].name)
+      complain(pointer + "/name", name + " has another name here");
+    else if (mine->kind != theirs[i].kind)
+      complain(pointer + "/kind", name + " has another kind here");
+  }
+}
+
+}  // namespace detail
+}  // namespace rankd

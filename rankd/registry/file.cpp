@@ -1,0 +1,44 @@
+// rankd/registry/file.cpp: reading a whole file.
+#include <rankd/registry/file.hpp>
+
+#include <fstream>
+#include <system_error>
+
+namespace rankd {
+namespace {
+
+auto refuse(const std::filesystem::path& file, std::string code, std::string message) {
+  return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                             .pointer = {},
+                                             .message = std::move(message),
+                                             .hint = {},
+                                             .node = {},
+                                             .source = file.string()}));
+}
+
+}  // namespace
+
+auto read_text_file(const std::filesystem::path& file, std::size_t largest) -> braid::checked<std::string> {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) return refuse(file, "unreadable_file", "there is no such file");
+  // A pipe or a device would block or never end.
+  if (!std::filesystem::is_regular_file(status)) return refuse(file, "unreadable_file", "this is not a regular file");
+
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return refuse(file, "unreadable_file", "the file cannot be opened");
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) return refuse(file, "unreadable_file", "the size of the file cannot be read: " + error.message());
+  if (size > largest)
+    return refuse(file, "file_too_large",
+                  "the file has " + std::to_string(size) + " bytes, more than the " + std::to_string(largest) +
+                      " that are allowed");
+
+  std::string text(size, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(size));
+  if (stream.gcount() != static_cast<std::streamsize>(size))
+    return refuse(file, "unreadable_file", "the file ended before all its bytes were read");
+  return text;
+}
+
+}  // namespace rankd

@@ -1,0 +1,311 @@
+// rankd/registry/load.cpp: reading keys, params, features and capabilities, and the folder as a whole.
+#include <rankd/registry/detail/section.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/project.hpp>
+#include <rankd/registry/toml.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace rankd {
+namespace detail {
+namespace {
+
+constexpr std::array<std::string_view, 3> status_names{"active", "deprecated", "blocked"};
+
+}  // namespace
+
+auto read_section(const std::filesystem::path& file, presence need) -> section {
+  section out{.file = file, .document = nlohmann::json::object(), .problems = {}};
+  std::error_code error;
+  if (need == presence::optional && !std::filesystem::exists(file, error)) return out;
+  auto document = read_toml_file(file);
+  if (document)
+    out.document = std::move(*document);
+  else
+    out.problems = std::move(document.error());
+  return out;
+}
+
+auto read_name(object_reader& row) -> std::string {
+  const std::string* name = row.text("name", presence::required);
+  if (name == nullptr) return {};
+  if (is_identifier(*name)) return *name;
+  row.complain("name", "bad_name", quote_name(*name) + " is not letters, digits and `_` with no digit in front");
+  return {};
+}
+
+auto read_doc(object_reader& row) -> std::string {
+  const std::string* doc = row.text("doc", presence::optional);
+  return doc == nullptr ? std::string() : *doc;
+}
+
+auto read_status(object_reader& row) -> lifecycle {
+  return static_cast<lifecycle>(row.choice("status", presence::optional, status_names).value_or(0));
+}
+
+}  // namespace detail
+
+auto to_string(lifecycle status) noexcept -> std::string_view {
+  return detail::status_names[static_cast<std::size_t>(status)];
+}
+
+namespace {
+
+using detail::section;
+using detail::used_once;
+
+/// In the order of value_type. A feature_bundle is a column, never a param or a single feature.
+constexpr std::array<std::string_view, 5> type_names{"int", "float", "string", "bool", "feature_bundle"};
+constexpr std::span<const std::string_view> plain_type_names(type_names.data(), 4);
+
+/// How keys and params differ in the file.
+template <typename Entry>
+struct row_shape {
+  std::string_view table;
+  std::string_view id_field;
+  std::uint32_t Entry::* id;
+  std::span<const std::string_view> types;
+};
+
+constexpr row_shape<key_entry> key_rows{"key", "key_id", &key_entry::key_id, type_names};
+constexpr row_shape<param_entry> param_rows{"param", "param_id", &param_entry::param_id, plain_type_names};
+
+struct replacement {
+  std::string pointer;
+  std::uint32_t by;
+  std::uint32_t self;
+};
+
+void check_replacements(const std::vector<replacement>& all, const used_once<std::uint32_t>& ids,
+                        braid::diagnostics& problems) {
+  for (const auto& [pointer, by, self] : all) {
+    const auto complain = [&](std::string_view message) {
+      problems.add({.code = "unknown_replacement",
+                    .pointer = pointer,
+                    .message = std::string(message),
+                    .hint = {},
+                    .node = {},
+                    .source = {}});
+    };
+    if (by == self)
+      complain("it cannot be replaced by itself");
+    else if (!ids.contains(by))
+      complain("nothing with the id " + std::to_string(by) + " is declared");
+  }
+}
+
+/// What keys and params share. The type is nothing where it was not given.
+template <typename Entry>
+auto read_fields(object_reader& row, const row_shape<Entry>& shape, Entry& out) -> std::optional<value_type> {
+  out.*shape.id = row.id(shape.id_field, presence::required).value_or(0);
+  out.name = detail::read_name(row);
+  std::optional<value_type> type;
+  if (const auto chosen = row.choice("type", presence::required, shape.types)) type = static_cast<value_type>(*chosen);
+  out.type = type.value_or(value_type::floating);
+  out.nullable = row.boolean("nullable", presence::required).value_or(true);
+  if (!type)
+    row.value("default", presence::optional);
+  else if (auto value = row.typed("default", presence::optional, *type))
+    out.default_value = std::move(*value);
+  out.doc = detail::read_doc(row);
+  out.status = detail::read_status(row);
+  out.allow_read = row.boolean("allow_read", presence::optional).value_or(true);
+  out.allow_write = row.boolean("allow_write", presence::optional).value_or(true);
+  out.replaced_by = row.id("replaced_by", presence::optional);
+  return type;
+}
+
+/// Reads all rows; `check(row, entry)` looks at what only that table demands.
+template <typename Entry, typename Check>
+auto read_values(section& from, const row_shape<Entry>& shape, Check check) -> std::vector<Entry> {
+  std::vector<Entry> out;
+  std::vector<replacement> replaced;
+  used_once<std::uint32_t> ids("duplicate_id");
+  used_once<std::string> names("duplicate_name");
+  detail::for_each_row(from, shape.table, [&](object_reader& row) {
+    Entry entry;
+    const bool typed = read_fields(row, shape, entry).has_value();
+    if (entry.*shape.id != 0) ids.claim(row, shape.id_field, entry.*shape.id);
+    if (!entry.name.empty()) names.claim(row, "name", entry.name);
+    if (entry.replaced_by) replaced.push_back({row.pointer_of("replaced_by"), *entry.replaced_by, entry.*shape.id});
+    if (typed) check(row, entry);
+    out.push_back(std::move(entry));
+  });
+  check_replacements(replaced, ids, from.problems);
+  std::ranges::sort(out, {}, shape.id);
+  return out;
+}
+
+void check_id_key(object_reader& row, const key_entry& key) {
+  const auto demand = [&row](bool holds, std::string_view field, std::string_view message) {
+    if (!holds) row.complain(field, "bad_id_key", "key 1 " + std::string(message));
+  };
+  demand(key.name == "id", "name", "is called `id`");
+  demand(key.type == value_type::integer, "type", "is an int");
+  demand(!key.nullable, "nullable", "is on every row, so not nullable");
+  demand(is_null(key.default_value), "default", "has no default: every row has its own");
+  demand(key.status == lifecycle::active, "status", "is always active");
+  demand(key.allow_read, "allow_read", "can always be read");
+  demand(!key.allow_write, "allow_write", "is never written");
+}
+
+void check_key(object_reader& row, const key_entry& key) {
+  if (key.key_id == registries::id_key) return check_id_key(row, key);
+  if (key.nullable || !is_null(key.default_value) || row.value("default", presence::optional) != nullptr) return;
+  row.complain("default", "missing_default", "a key that is not nullable needs a default");
+}
+
+auto read_keys(section& from) -> std::vector<key_entry> {
+  if (!from.problems.empty()) return {};  // the file could not be read
+  auto out = read_values(from, key_rows, check_key);
+  const bool has_id = std::ranges::find(out, registries::id_key, &key_entry::key_id) != out.end();
+  if (!has_id)
+    from.problems.add({.code = "missing_id_key",
+                       .pointer = "/key",
+                       .message = "key 1, the `id` of rows, is missing",
+                       .hint = {},
+                       .node = {},
+                       .source = {}});
+  return out;
+}
+
+auto read_params(section& from) -> std::vector<param_entry> {
+  return read_values(from, param_rows, [](object_reader&, const param_entry&) {});
+}
+
+auto read_features(section& from) -> std::vector<feature_entry> {
+  std::vector<feature_entry> out;
+  used_once<std::uint32_t> ids("duplicate_id");
+  used_once<std::pair<std::string, std::string>> names("duplicate_name");
+  detail::for_each_row(from, "feature", [&](object_reader& row) {
+    feature_entry entry;
+    entry.feature_id = row.id("feature_id", presence::required).value_or(0);
+    if (entry.feature_id != 0) ids.claim(row, "feature_id", entry.feature_id);
+    if (const std::string* stage = row.text("stage", presence::required)) entry.stage = *stage;
+    if (!entry.stage.empty() && !is_identifier(entry.stage))
+      row.complain("stage", "bad_name", quote_name(entry.stage) + " is not letters, digits and `_`");
+    entry.name = detail::read_name(row);
+    if (!entry.name.empty()) names.claim(row, "name", {entry.stage, entry.name});
+    if (const auto type = row.choice("type", presence::required, plain_type_names))
+      entry.type = static_cast<value_type>(*type);
+    entry.nullable = row.boolean("nullable", presence::required).value_or(false);
+    entry.doc = detail::read_doc(row);
+    entry.status = detail::read_status(row);
+    out.push_back(std::move(entry));
+  });
+  std::ranges::sort(out, {}, &feature_entry::feature_id);
+  return out;
+}
+
+auto read_capabilities(section& from) -> std::vector<capability_entry> {
+  std::vector<capability_entry> out;
+  used_once<std::string> ids("duplicate_id");
+  used_once<std::string> names("duplicate_name");
+  detail::for_each_row(from, "capability", [&](object_reader& row) {
+    capability_entry entry;
+    if (const std::string* id = row.text("id", presence::required)) {
+      entry.id = *id;
+      ids.claim(row, "id", *id);
+      if (!is_capability_id(*id))
+        row.complain("id", "bad_capability_id", quote_name(*id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
+    }
+    entry.name = detail::read_name(row);
+    if (!entry.name.empty()) names.claim(row, "name", entry.name);
+    entry.status = detail::read_status(row);
+    entry.doc = detail::read_doc(row);
+    if (const auto* schema = row.object("payload_schema", presence::optional))
+      entry.payload_schema = canonical_json(*schema);
+    out.push_back(std::move(entry));
+  });
+  std::ranges::sort(out, {}, &capability_entry::id);
+  return out;
+}
+
+/// What all environments share of the endpoints.
+auto endpoints_document(const std::vector<endpoint_entry>& sorted) -> nlohmann::json {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const endpoint_entry& entry : sorted)
+    rows.push_back({{"endpoint_id", entry.endpoint_id}, {"kind", to_string(entry.kind)}, {"name", entry.name}});
+  return {{"endpoint", std::move(rows)}};
+}
+
+auto endpoints_file(const std::filesystem::path& folder, std::string_view environment) -> std::filesystem::path {
+  return folder / ("endpoints." + std::string(environment) + ".toml");
+}
+
+/// In this order the sections are read; those of other environments follow.
+constexpr std::array<std::string_view, 5> section_names{"keys", "params", "features", "capabilities", "endpoints"};
+constexpr std::size_t endpoints_at = 4;
+
+/// Holds the files of the other environments to the same rules.
+void check_other_environments(const std::filesystem::path& folder, std::string_view environment,
+                              const std::vector<endpoint_entry>& endpoints, std::vector<section>& sections) {
+  for (const std::string_view name : environments) {
+    if (name == environment) continue;
+    section other = detail::read_section(endpoints_file(folder, name), presence::optional);
+    std::error_code error;
+    const auto theirs = detail::read_endpoints(other, name);
+    if (sections[endpoints_at].problems.empty() && other.problems.empty() && std::filesystem::exists(other.file, error))
+      detail::compare_endpoints(endpoints, theirs, other);
+    sections.push_back(std::move(other));
+  }
+}
+
+template <typename Entry>
+auto order_by_name(const std::vector<Entry>& entries) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> out(entries.size());
+  std::iota(out.begin(), out.end(), 0U);
+  std::ranges::sort(out, {}, [&](std::uint32_t i) -> std::string_view { return entries[i].name; });
+  return out;
+}
+
+auto unknown_environment(std::string_view environment) -> braid::diagnostic {
+  return {.code = "unknown_environment",
+          .pointer = {},
+          .message = quote_name(environment) + " is none of the environments dev, test and prod",
+          .hint = braid::did_you_mean(environment, {environments.begin(), environments.end()}),
+          .node = {},
+          .source = {}};
+}
+
+}  // namespace
+
+auto registries::load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries> {
+  if (std::ranges::find(environments, environment) == environments.end())
+    return std::unexpected(braid::diagnostics(unknown_environment(environment)));
+
+  std::vector<section> sections;
+  sections.push_back(detail::read_section(folder / "keys.toml", presence::required));
+  sections.push_back(detail::read_section(folder / "params.toml", presence::required));
+  sections.push_back(detail::read_section(folder / "features.toml", presence::optional));
+  sections.push_back(detail::read_section(folder / "capabilities.toml", presence::optional));
+  sections.push_back(detail::read_section(endpoints_file(folder, environment), presence::required));
+
+  registries out;
+  out.keys_ = read_keys(sections[0]);
+  out.params_ = read_params(sections[1]);
+  out.features_ = read_features(sections[2]);
+  out.capabilities_ = read_capabilities(sections[3]);
+  out.endpoints_ = detail::read_endpoints(sections[endpoints_at], environment);
+  check_other_environments(folder, environment, out.endpoints_, sections);
+
+  braid::diagnostics problems;
+  for (section& from : sections) {
+    from.problems.set_source(from.file.string());
+    problems.append(std::move(from.problems));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+
+  std::ranges::sort(out.endpoints_, {}, &endpoint_entry::endpoint_id);
+  out.keys_by_name_ = order_by_name(out.keys_);
+  out.params_by_name_ = order_by_name(out.params_);
+  sections[endpoints_at].document = endpoints_document(out.endpoints_);
+  for (std::size_t i = 0; i < section_names.size(); ++i)
+    out.digests_.push_back({std::string(section_names[i]), sha256_hex(canonical_json(sections[i].document))});
+  return out;
+}
+
+}  // namespace rankd

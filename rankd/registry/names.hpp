@@ -1,0 +1,31 @@
+// rankd/registry/names.hpp: how the names in registries and plans are spelled.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// True for `[A-Za-z_][A-Za-z0-9_]*`: keys, params, features, endpoints, so that TypeScript can name them too.
+auto is_identifier(std::string_view text) noexcept -> bool;
+
+/// True for `[A-Za-z0-9_]+`: plans, nodes, expressions.
+auto is_plan_word(std::string_view text) noexcept -> bool;
+
+/// True for `ep_NNNN`, four digits.
+auto is_endpoint_id(std::string_view text) noexcept -> bool;
+
+/// True for `cap.rfc.NNNN.slug.vK`: four digits, a slug in lower case, a version from 1 on.
+auto is_capability_id(std::string_view text) noexcept -> bool;
+
+/// True for bytes that are UTF-8 all through: no overlong forms, no surrogates, nothing past U+10FFFF.
+auto is_utf8(std::string_view text) noexcept -> bool;
+
+/// The length of the longest prefix of `text` that is UTF-8.
+auto utf8_prefix(std::string_view text) noexcept -> std::size_t;
+
+/// The name between backquotes for a message, cut where it is too long for one.
+auto quote_name(std::string_view name) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,203 @@
+// rankd/registry/object_reader.cpp: taking fields out of JSON objects.
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using json = nlohmann::json;
+
+/// A document made of nothing but unknown fields must not cost a complaint for each of a million.
+constexpr std::size_t most_unknown_fields = 100;
+
+auto problem(std::string_view code, std::string message) -> std::unexpected<braid::diagnostic> {
+  return std::unexpected(braid::diagnostic{
+      .code = std::string(code), .pointer = {}, .message = std::move(message), .hint = {}, .node = {}, .source = {}});
+}
+
+auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<braid::diagnostic> {
+  return problem("wrong_type", "must be " + std::string(wanted) + ", not " + std::string(kind_of(value)));
+}
+
+auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnostic> {
+  if (!value.is_number_integer()) return wrong_type("an integer", value);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+    return problem("out_of_range", "must be at most " + std::to_string(std::numeric_limits<std::int64_t>::max()));
+  return value.get<std::int64_t>();
+}
+
+auto double_from(const json& value) -> std::expected<scalar, braid::diagnostic> {
+  constexpr std::int64_t largest_exact = std::int64_t{1} << 53U;
+  if (!value.is_number()) return wrong_type("a number", value);
+  if (value.is_number_integer()) {
+    const auto whole = int64_from(value);
+    if (!whole || *whole > largest_exact || *whole < -largest_exact)
+      return problem("out_of_range", "an integer this large is not exact as a float");
+    return scalar(static_cast<double>(*whole));
+  }
+  if (!std::isfinite(value.get<double>())) return problem("non_finite_number", "must be finite");
+  return scalar(value.get<double>());
+}
+
+}  // namespace
+
+object_reader::object_reader(const json& value, std::string pointer, braid::diagnostics& problems)
+    : pointer_(std::move(pointer)), problems_(problems) {
+  if (value.is_object()) {
+    object_ = &value;
+    return;
+  }
+  problems_.add({.code = "wrong_type",
+                 .pointer = pointer_,
+                 .message = "an object is wanted here, not " + std::string(kind_of(value)),
+                 .hint = {},
+                 .node = {},
+                 .source = {}});
+}
+
+auto object_reader::pointer_of(std::string_view field) const -> std::string {
+  return braid::json_pointer(pointer_, field);
+}
+
+auto object_reader::value(std::string_view field, presence need) -> const json* {
+  asked_.push_back(field);
+  if (object_ == nullptr) return nullptr;
+  const auto found = object_->find(field);
+  if (found == object_->end()) {
+    if (need != presence::required) return nullptr;
+    problems_.add({.code = "missing_field",
+                   .pointer = pointer_,
+                   .message = "the field " + quote_name(field) + " is missing",
+                   .hint = {},
+                   .node = {},
+                   .source = {}});
+    return nullptr;
+  }
+  return found->is_null() && need == presence::nullable ? nullptr : &*found;
+}
+
+auto object_reader::object(std::string_view field, presence need) -> const json* {
+  const json* found = value(field, need);
+  if (found == nullptr || found->is_object()) return found;
+  complain(field, "wrong_type", quote_name(field) + " must be an object, not " + std::string(kind_of(*found)));
+  return nullptr;
+}
+
+auto object_reader::array(std::string_view field, presence need) -> const json* {
+  const json* found = value(field, need);
+  if (found == nullptr || found->is_array()) return found;
+  complain(field, "wrong_type", quote_name(field) + " must be an array, not " + std::string(kind_of(*found)));
+  return nullptr;
+}
+
+auto object_reader::text(std::string_view field, presence need) -> const std::string* {
+  const json* found = value(field, need);
+  if (found == nullptr || found->is_string()) return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
+  complain(field, "wrong_type", quote_name(field) + " must be a string, not " + std::string(kind_of(*found)));
+  return nullptr;
+}
+
+auto object_reader::boolean(std::string_view field, presence need) -> std::optional<bool> {
+  const auto found = typed(field, need, value_type::boolean);
+  if (!found) return std::nullopt;
+  return std::get<bool>(*found);
+}
+
+auto object_reader::integer(std::string_view field, presence need, int_range range) -> std::optional<std::int64_t> {
+  const json* found = value(field, need);
+  if (found == nullptr) return std::nullopt;
+  const auto number = int64_from(*found);
+  if (number && *number >= range.min && *number <= range.max) return *number;
+  if (!number && number.error().code == "wrong_type") {
+    complain(field, "wrong_type", quote_name(field) + " " + number.error().message);
+    return std::nullopt;
+  }
+  complain(field, "out_of_range",
+           quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max));
+  return std::nullopt;
+}
+
+auto object_reader::id(std::string_view field, presence need) -> std::optional<std::uint32_t> {
+  const auto number = integer(field, need, id_range);
+  if (!number) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+auto object_reader::typed(std::string_view field, presence need, value_type type) -> std::optional<scalar> {
+  const json* found = value(field, need);
+  if (found == nullptr) return std::nullopt;
+  auto read = scalar_from_json(*found, type);
+  if (read) return std::move(*read);
+  complain(field, read.error().code, quote_name(field) + " " + read.error().message);
+  return std::nullopt;
+}
+
+auto object_reader::choice(std::string_view field, presence need, std::span<const std::string_view> choices)
+    -> std::optional<std::size_t> {
+  const std::string* found = text(field, need);
+  if (found == nullptr) return std::nullopt;
+  const auto at = std::ranges::find(choices, *found);
+  if (at != choices.end()) return static_cast<std::size_t>(at - choices.begin());
+  std::string all;
+  for (const std::string_view name : choices) all += (all.empty() ? "" : ", ") + std::string(name);
+  complain(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + ", which is none of: " + all,
+           braid::did_you_mean(*found, {choices.begin(), choices.end()}));
+  return std::nullopt;
+}
+
+void object_reader::complain(std::string_view field, std::string_view code, std::string message, std::string hint) {
+  problems_.add({.code = std::string(code),
+                 .pointer = pointer_of(field),
+                 .message = std::move(message),
+                 .hint = std::move(hint),
+                 .node = {},
+                 .source = {}});
+}
+
+void object_reader::refuse_unknown_fields() {
+  if (object_ == nullptr) return;
+  std::size_t count = 0;
+  for (const auto& item : object_->items()) {
+    const std::string& name = item.key();
+    if (std::ranges::find(asked_, name) != asked_.end()) continue;
+    if (++count > most_unknown_fields) return;
+    complain(name, "unknown_field", "there is no field " + quote_name(name) + " here",
+             braid::did_you_mean(name, asked_));
+  }
+}
+
+auto scalar_from_json(const json& value, value_type type) -> std::expected<scalar, braid::diagnostic> {
+  switch (type) {
+    case value_type::integer: {
+      const auto number = int64_from(value);
+      if (!number) return std::unexpected(number.error());
+      return scalar(*number);
+    }
+    case value_type::floating: return double_from(value);
+    case value_type::string:
+      if (!value.is_string()) return wrong_type("a string", value);
+      return scalar(value.get<std::string>());
+    case value_type::boolean:
+      if (!value.is_boolean()) return wrong_type("true or false", value);
+      return scalar(value.get<bool>());
+    case value_type::feature_bundle: break;
+  }
+  return problem("wrong_type", "cannot be given: a feature_bundle has no spelling");
+}
+
+auto kind_of(const json& value) -> std::string_view {
+  if (value.is_null()) return "null";
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "an array";
+  if (value.is_string()) return "a string";
+  if (value.is_boolean()) return "a boolean";
+  if (value.is_number_integer()) return "an integer";
+  return "a fraction";
+}
+
+}  // namespace rankd

@@ -1,0 +1,59 @@
+// rankd/registry/project.cpp: finding and reading rankd.toml.
+#include <rankd/registry/project.hpp>
+#include <rankd/registry/object_reader.hpp>
+#include <rankd/registry/toml.hpp>
+
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+auto read_folder(object_reader& in, std::string_view field, presence need, const std::filesystem::path& root)
+    -> std::optional<std::filesystem::path> {
+  const std::string* text = in.text(field, need);
+  if (text == nullptr) return std::nullopt;
+  if (text->empty()) {
+    in.complain(field, "bad_value", "the name of a folder is empty");
+    return std::nullopt;
+  }
+  return (root / *text).lexically_normal();
+}
+
+}  // namespace
+
+auto project::find(const std::filesystem::path& start) -> std::optional<std::filesystem::path> {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(start, error).lexically_normal();
+  if (error) return std::nullopt;
+  while (!std::filesystem::is_regular_file(folder / project_file, error)) {
+    if (folder == folder.parent_path()) return std::nullopt;
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
+auto project::load(const std::filesystem::path& where) -> braid::checked<project> {
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::is_directory(where, error) ? where / project_file : where;
+  const auto document = read_toml_file(file);
+  if (!document) return std::unexpected(document.error());
+
+  braid::diagnostics problems;
+  object_reader in(*document, "", problems);
+  project out;
+  out.root = file.parent_path();
+  if (const std::string* name = in.text("name", presence::required)) out.name = *name;
+  if (const auto chosen = in.choice("environment", presence::required, environments))
+    out.environment = environments[*chosen];
+  out.registry = read_folder(in, "registry", presence::required, out.root).value_or("");
+  out.plans = read_folder(in, "plans", presence::required, out.root).value_or("");
+  out.data = read_folder(in, "data", presence::optional, out.root);
+  in.refuse_unknown_fields();
+  if (problems.empty()) return out;
+  problems.set_source(file.string());
+  return std::unexpected(std::move(problems));
+}
+
+}  // namespace rankd

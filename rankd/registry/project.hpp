@@ -1,0 +1,34 @@
+// rankd/registry/project.hpp: the project file rankd.toml, which marks the root of a project and says where things lie.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+inline constexpr std::array<std::string_view, 3> environments{"dev", "test", "prod"};
+inline constexpr std::string_view project_file = "rankd.toml";
+
+/// One project; its folders are already resolved against the root.
+struct project {
+  std::filesystem::path root;
+  std::string name;
+  std::string environment;                    ///< one of `environments`
+  std::filesystem::path registry;             ///< folder of the registries
+  std::filesystem::path plans;                ///< folder of the compiled artifacts
+  std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
+
+  /// The nearest folder that holds rankd.toml, from `start` upwards.
+  static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;
+
+  /// Reads rankd.toml, given as the file or as its folder.
+  /// Errors: every complaint about the file.
+  static auto load(const std::filesystem::path& where) -> braid::checked<project>;
+};
+
+}  // namespace rankd

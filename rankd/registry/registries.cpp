@@ -1,0 +1,62 @@
+// rankd/registry/registries.cpp: finding what is declared.
+#include <rankd/registry/registries.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace rankd {
+namespace {
+
+/// The entry whose `member` equals `value`, in a vector sorted by it.
+template <typename Entry, typename Member, typename Value>
+auto find_sorted(const std::vector<Entry>& entries, Member member, const Value& value) -> const Entry* {
+  const auto at = std::ranges::lower_bound(entries, value, std::ranges::less{}, member);
+  return at != entries.end() && std::invoke(member, *at) == value ? &*at : nullptr;
+}
+
+template <typename Entry>
+auto find_named(const std::vector<Entry>& entries, const std::vector<std::uint32_t>& by_name, std::string_view name)
+    -> const Entry* {
+  const auto name_of = [&](std::uint32_t i) -> std::string_view { return entries[i].name; };
+  const auto at = std::ranges::lower_bound(by_name, name, {}, name_of);
+  return at != by_name.end() && name_of(*at) == name ? &entries[*at] : nullptr;
+}
+
+template <typename Entry>
+auto names_of(const std::vector<Entry>& entries) -> std::vector<std::string_view> {
+  std::vector<std::string_view> out;
+  for (const Entry& entry : entries) out.emplace_back(entry.name);
+  return out;
+}
+
+}  // namespace
+
+auto registries::find_key(std::uint32_t key_id) const -> const key_entry* {
+  return find_sorted(keys_, &key_entry::key_id, key_id);
+}
+
+auto registries::find_key(std::string_view name) const -> const key_entry* {
+  return find_named(keys_, keys_by_name_, name);
+}
+
+auto registries::find_param(std::uint32_t param_id) const -> const param_entry* {
+  return find_sorted(params_, &param_entry::param_id, param_id);
+}
+
+auto registries::find_param(std::string_view name) const -> const param_entry* {
+  return find_named(params_, params_by_name_, name);
+}
+
+auto registries::find_endpoint(std::string_view endpoint_id) const -> const endpoint_entry* {
+  return find_sorted(endpoints_, &endpoint_entry::endpoint_id, endpoint_id);
+}
+
+auto registries::find_capability(std::string_view id) const -> const capability_entry* {
+  return find_sorted(capabilities_, &capability_entry::id, id);
+}
+
+auto registries::key_names() const -> std::vector<std::string_view> { return names_of(keys_); }
+
+auto registries::param_names() const -> std::vector<std::string_view> { return names_of(params_); }
+
+}  // namespace rankd

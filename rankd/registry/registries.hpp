@@ -1,0 +1,163 @@
+// rankd/registry/registries.hpp: what is declared: keys, params, features, capabilities, endpoints, read from TOML.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/registry/value.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rankd {
+
+enum class lifecycle : std::uint8_t { active, deprecated, blocked };
+
+auto to_string(lifecycle status) noexcept -> std::string_view;
+
+/// A column that plans may name. Key 1 is `id`, an int on every row.
+struct key_entry {
+  std::uint32_t key_id = 0;
+  std::string name;
+  value_type type = value_type::integer;
+  bool nullable = false;
+  scalar default_value;  ///< null where the key has none
+  std::string doc;
+  lifecycle status = lifecycle::active;
+  bool allow_read = true;
+  bool allow_write = true;
+  std::optional<std::uint32_t> replaced_by;
+};
+
+/// A value that requests may override.
+struct param_entry {
+  std::uint32_t param_id = 0;
+  std::string name;
+  value_type type = value_type::floating;
+  bool nullable = false;
+  scalar default_value;
+  std::string doc;
+  lifecycle status = lifecycle::active;
+  bool allow_read = true;
+  bool allow_write = true;
+  std::optional<std::uint32_t> replaced_by;
+};
+
+/// A server at a fixed address.
+struct static_resolver {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// The store inside this process.
+struct embedded_resolver {
+  std::string path;  ///< directory of the store, relative to the project's root
+};
+
+/// How hard an endpoint may be used.
+struct endpoint_policy {
+  std::uint32_t max_inflight = 64;
+  std::chrono::milliseconds connect_timeout{1000};
+  std::chrono::milliseconds request_timeout{1000};
+  std::uint32_t connections = 1;
+};
+
+/// Where data comes from. The kind says which commands an operator may use, the resolver says who answers them.
+struct endpoint_entry {
+  enum class kind_type : std::uint8_t { redis, embedded, http };
+  using static_resolver = rankd::static_resolver;
+  using embedded_resolver = rankd::embedded_resolver;
+  using policy_type = endpoint_policy;
+
+  std::string endpoint_id;  ///< ep_NNNN
+  std::string name;
+  kind_type kind = kind_type::redis;
+  std::variant<static_resolver, embedded_resolver> resolver;
+  policy_type policy;
+};
+
+auto to_string(endpoint_entry::kind_type kind) noexcept -> std::string_view;
+
+struct feature_entry {
+  std::uint32_t feature_id = 0;
+  std::string stage;
+  std::string name;
+  value_type type = value_type::floating;
+  bool nullable = false;
+  std::string doc;
+  lifecycle status = lifecycle::active;
+};
+
+struct capability_entry {
+  std::string id;  ///< cap.rfc.NNNN.slug.vK
+  std::string name;
+  lifecycle status = lifecycle::active;
+  std::string doc;
+  std::string payload_schema;  ///< JSON schema of the extension's payload as canonical JSON, or empty
+};
+
+/// What one registry says, in 64 hexadecimal digits: equal digests mean equal declarations, whatever their layout.
+struct registry_digest {
+  std::string name;  ///< keys, params, features, capabilities, endpoints
+  std::string sha256;
+};
+
+/// All registries of one project in one environment; immutable once loaded.
+/// Threads: any, once loaded.
+class registries {
+ public:
+  static constexpr std::uint32_t id_key = 1;
+
+  /// Reads keys.toml, params.toml, features.toml, capabilities.toml and endpoints.ENV.toml from `folder`.
+  /// features.toml and capabilities.toml may be absent. The endpoint files of the other environments, where present,
+  /// are held to the same rules and must declare the same ids, names and kinds.
+  /// Blocks: on the disk.
+  /// Errors: every complaint about every file, with `source` naming the file.
+  static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
+
+  /// In ascending order of their ids, as all the others.
+  [[nodiscard]] auto keys() const noexcept -> std::span<const key_entry> { return keys_; }
+  [[nodiscard]] auto params() const noexcept -> std::span<const param_entry> { return params_; }
+  [[nodiscard]] auto features() const noexcept -> std::span<const feature_entry> { return features_; }
+  [[nodiscard]] auto capabilities() const noexcept -> std::span<const capability_entry> { return capabilities_; }
+  [[nodiscard]] auto endpoints() const noexcept -> std::span<const endpoint_entry> { return endpoints_; }
+
+  /// One of each registry, in the order keys, params, features, capabilities, endpoints. That of the endpoints covers
+  /// ids, names and kinds, so that it is the same in every environment.
+  [[nodiscard]] auto digests() const noexcept -> std::span<const registry_digest> { return digests_; }
+
+  /// Null where nothing of that name or number is declared.
+  [[nodiscard]] auto find_key(std::uint32_t key_id) const -> const key_entry*;
+  [[nodiscard]] auto find_key(std::string_view name) const -> const key_entry*;
+  [[nodiscard]] auto find_param(std::uint32_t param_id) const -> const param_entry*;
+  [[nodiscard]] auto find_param(std::string_view name) const -> const param_entry*;
+  /// By `ep_NNNN`.
+  [[nodiscard]] auto find_endpoint(std::string_view endpoint_id) const -> const endpoint_entry*;
+  [[nodiscard]] auto find_capability(std::string_view id) const -> const capability_entry*;
+
+  /// Every name in use, to find the one that was meant.
+  [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;
+  [[nodiscard]] auto param_names() const -> std::vector<std::string_view>;
+
+  /// The position of an entry in `params()`: values of a request lie in an array in that order.
+  [[nodiscard]] auto index_of(const param_entry& entry) const noexcept -> std::uint32_t {
+    return static_cast<std::uint32_t>(&entry - params_.data());
+  }
+
+ private:
+  std::vector<key_entry> keys_;
+  std::vector<param_entry> params_;
+  std::vector<feature_entry> features_;
+  std::vector<capability_entry> capabilities_;
+  std::vector<endpoint_entry> endpoints_;
+  std::vector<registry_digest> digests_;
+  std::vector<std::uint32_t> keys_by_name_;    ///< positions in keys_, in the order of the names
+  std::vector<std::uint32_t> params_by_name_;  ///< the same of params_
+};
+
+}  // namespace rankd

@@ -1,0 +1,17 @@
+// rankd/registry/value.cpp: the spelling of value types.
+#include <rankd/registry/value.hpp>
+
+namespace rankd {
+
+auto to_string(value_type type) noexcept -> std::string_view {
+  switch (type) {
+    case value_type::integer: return "int";
+    case value_type::floating: return "float";
+    case value_type::string: return "string";
+    case value_type::boolean: return "bool";
+    case value_type::feature_bundle: break;
+  }
+  return "feature_bundle";
+}
+
+}  // namespace rankd

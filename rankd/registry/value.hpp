@@ -1,0 +1,21 @@
+// rankd/registry/value.hpp: the types of keys and params, and a single value of one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rankd {
+
+enum class value_type : std::uint8_t { integer, floating, string, boolean, feature_bundle };
+
+/// The name of a type as registries and messages spell it: int, float, string, bool, feature_bundle.
+auto to_string(value_type type) noexcept -> std::string_view;
+
+/// Null (monostate) or one value.
+using scalar = std::variant<std::monostate, std::int64_t, double, std::string, bool>;
+
+[[nodiscard]] inline auto is_null(const scalar& value) noexcept -> bool { return value.index() == 0; }
+
+}  // namespace rankd

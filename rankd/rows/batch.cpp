@@ -1,0 +1,38 @@
+// rankd/rows/batch.cpp: finding and adding columns.
+#include <braid/base/assert.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/rows/batch.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace rankd {
+
+batch::batch(std::span<const std::int64_t> ids, std::span<const keyed_column> columns) : ids_(ids), columns_(columns) {
+  BRAID_EXPECTS(ids.size() <= max_rows, "a batch has at most 2^32 - 1 rows");
+  BRAID_EXPECTS(std::ranges::adjacent_find(columns, std::greater_equal{}, &keyed_column::key_id) == columns.end(),
+                "the columns of a batch must be sorted by key, each key once");
+  for (const keyed_column& each : columns) {
+    BRAID_EXPECTS(each.key_id != registries::id_key, "the column of `id` is the batch's own");
+    BRAID_EXPECTS(each.values.size() == ids.size(), "every column of a batch must have its length");
+  }
+}
+
+auto batch::find(std::uint32_t key_id) const noexcept -> std::optional<column> {
+  if (key_id == registries::id_key) return column{.values = ids_, .validity = {}};
+  const auto found = std::ranges::lower_bound(columns_, key_id, {}, &keyed_column::key_id);
+  if (found == columns_.end() || found->key_id != key_id) return std::nullopt;
+  return found->values;
+}
+
+auto batch::with_column(std::uint32_t key_id, const column& values, braid::arena& memory) const -> batch {
+  const auto place = std::ranges::lower_bound(columns_, key_id, {}, &keyed_column::key_id);
+  const bool replaces = place != columns_.end() && place->key_id == key_id;
+  const std::span<keyed_column> all = memory.uninitialized<keyed_column>(columns_.size() + (replaces ? 0 : 1));
+  const auto next = std::uninitialized_copy(columns_.begin(), place, all.begin());
+  std::construct_at(&*next, keyed_column{key_id, values});
+  std::uninitialized_copy(replaces ? place + 1 : place, columns_.end(), next + 1);
+  return batch(ids_, all);
+}
+
+}  // namespace rankd

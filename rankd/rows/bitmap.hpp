@@ -1,0 +1,81 @@
+// rankd/rows/bitmap.hpp: one bit a row, in words of 64, seen from outside.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rankd {
+
+inline constexpr std::size_t word_bits = 64;
+
+/// How many words hold `bits` bits.
+[[nodiscard]] constexpr auto words_for(std::size_t bits) noexcept -> std::size_t {
+  return (bits + word_bits - 1) / word_bits;
+}
+
+/// A word with its lowest `bits` bits set; all of them from 64 on.
+[[nodiscard]] constexpr auto low_bits(std::size_t bits) noexcept -> std::uint64_t {
+  return bits >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
+
+[[nodiscard]] constexpr auto test_bit(const std::uint64_t* words, std::size_t index) noexcept -> bool {
+  return ((words[index / word_bits] >> (index % word_bits)) & 1U) != 0;
+}
+
+constexpr void set_bit(std::uint64_t* words, std::size_t index) noexcept {
+  words[index / word_bits] |= std::uint64_t{1} << (index % word_bits);
+}
+
+constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept {
+  words[index / word_bits] &= ~(std::uint64_t{1} << (index % word_bits));
+}
+
+/// Bits that somebody else owns, the lowest of each word first. Without words every bit is set: the common column
+/// without nulls needs no memory and no test. Bits behind the last row mean nothing.
+/// Threads: any, once made. Lifetime: refers to the words.
+class bitmap {
+ public:
+  constexpr bitmap() = default;
+  explicit constexpr bitmap(const std::uint64_t* words) noexcept : words_(words) {}
+
+  [[nodiscard]] constexpr auto all_set() const noexcept -> bool { return words_ == nullptr; }
+  /// Null where every bit is set.
+  [[nodiscard]] constexpr auto words() const noexcept -> const std::uint64_t* { return words_; }
+
+  [[nodiscard]] constexpr auto operator[](std::size_t index) const noexcept -> bool {
+    return words_ == nullptr || test_bit(words_, index);
+  }
+
+  /// How many of the first `bits` bits are set.
+  [[nodiscard]] constexpr auto count(std::size_t bits) const noexcept -> std::size_t {
+    if (words_ == nullptr) return bits;
+    std::size_t sum = 0;
+    for_each_word(bits,
+                  [&sum](std::size_t, std::uint64_t word) { sum += static_cast<std::size_t>(std::popcount(word)); });
+    return sum;
+  }
+
+  /// Calls `fn(index)` for each set bit among the first `bits`, in ascending order.
+  template <typename Fn>
+  constexpr void for_each_set(std::size_t bits, Fn&& fn) const {
+    for_each_word(bits, [&fn](std::size_t first, std::uint64_t word) {
+      for (; word != 0; word &= word - 1) fn(first + static_cast<std::size_t>(std::countr_zero(word)));
+    });
+  }
+
+ private:
+  /// Calls `fn(number of its first bit, word)` with what lies behind `bits` cleared.
+  template <typename Fn>
+  constexpr void for_each_word(std::size_t bits, Fn&& fn) const {
+    for (std::size_t first = 0; first < bits; first += word_bits) {
+      const std::uint64_t word = words_ == nullptr ? ~std::uint64_t{0} : words_[first / word_bits];
+      fn(first, word & low_bits(bits - first));
+    }
+  }
+
+  const std::uint64_t* words_ = nullptr;
+};
+
+}  // namespace rankd

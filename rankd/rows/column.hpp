@@ -1,0 +1,50 @@
+// rankd/rows/column.hpp: one value for each row, typed, with nulls beside.
+#pragma once
+
+#include <rankd/rows/bitmap.hpp>
+#include <rankd/rows/dictionary.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+namespace rankd {
+
+/// Strings as codes of a dictionary.
+struct string_values {
+  std::span<const std::uint32_t> codes;
+  const dictionary* words = nullptr;
+
+  [[nodiscard]] auto operator[](std::size_t row) const -> std::string_view { return (*words)[codes[row]]; }
+};
+
+/// The values of all rows of a batch. Copying one copies the view: the values are shared.
+/// Under a null lies a value of the type that means nothing (code 0 of a dictionary that may be empty).
+/// Threads: any, once made. Lifetime: refers to memory of an arena.
+struct column {
+  std::variant<std::span<const double>, std::span<const std::int64_t>, std::span<const bool>, string_values> values;
+  bitmap validity;  ///< a clear bit is a null
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t;
+  [[nodiscard]] auto is_null(std::size_t row) const noexcept -> bool { return !validity[row]; }
+
+  /// The values if they are of that type, or null.
+  [[nodiscard]] auto floats() const noexcept { return std::get_if<std::span<const double>>(&values); }
+  [[nodiscard]] auto integers() const noexcept { return std::get_if<std::span<const std::int64_t>>(&values); }
+  [[nodiscard]] auto booleans() const noexcept { return std::get_if<std::span<const bool>>(&values); }
+  [[nodiscard]] auto strings() const noexcept { return std::get_if<string_values>(&values); }
+};
+static_assert(std::is_trivially_copyable_v<column> && std::is_trivially_destructible_v<column>);
+
+inline auto column::size() const noexcept -> std::size_t {
+  if (const string_values* text = strings()) return text->codes.size();
+  if (const auto* flags = booleans()) return flags->size();
+  if (const auto* whole = integers()) return whole->size();
+  return floats()->size();
+}
+
+}  // namespace rankd

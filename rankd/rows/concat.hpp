@@ -1,0 +1,16 @@
+// rankd/rows/concat.hpp: the rows of two sets, one after the other.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <rankd/rows/row_set.hpp>
+
+namespace rankd {
+
+/// The active rows of `left` in order, then those of `right`, as one dense batch. It has the columns of both; where
+/// one side lacks a column, its rows are null. Dictionaries become one: the entries of `left`, then the new ones of
+/// `right`, both in their order.
+/// Requires that a key has the same type on both sides, and at most `batch::max_rows` rows together.
+/// Cost: one pass over each column. Lifetime: strings and whole dictionaries are shared with the operands.
+auto concat(const row_set& left, const row_set& right, braid::arena& memory) -> row_set;
+
+}  // namespace rankd

@@ -1,0 +1,63 @@
+// rankd/rows/dictionary.hpp: the distinct strings of a column, each known by a code.
+#pragma once
+
+#include <braid/base/arena.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// Distinct strings of any bytes; the code of one is its position. Columns share dictionaries by pointer.
+/// Threads: any, once made. Lifetime: refers to memory of the arena in which it was built.
+class dictionary {
+ public:
+  dictionary() = default;
+  /// Requires that no two of `entries` are equal.
+  explicit dictionary(std::span<const std::string_view> entries) noexcept : entries_(entries) {}
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return entries_.size(); }
+  [[nodiscard]] auto operator[](std::uint32_t code) const noexcept -> std::string_view { return entries_[code]; }
+  [[nodiscard]] auto entries() const noexcept -> std::span<const std::string_view> { return entries_; }
+
+ private:
+  std::span<const std::string_view> entries_;
+};
+
+/// Gives codes to strings in the order in which they first come.
+/// Cost: one hash and about one comparison a string.
+class dictionary_builder {
+ public:
+  explicit dictionary_builder(braid::arena& memory) : memory_(memory), entries_(&memory), slots_(&memory) {}
+
+  /// The code of a string; a new one is copied into the arena.
+  auto intern(std::string_view text) -> std::uint32_t;
+
+  /// The same for a string that outlives the dictionary: it is not copied.
+  auto intern_shared(std::string_view text) -> std::uint32_t;
+
+  /// What was interned so far, as a dictionary in the arena.
+  auto finish() -> const dictionary*;
+
+ private:
+  struct slot {
+    std::uint32_t code = free;
+    std::uint32_t hash = 0;
+
+    static constexpr std::uint32_t free = ~std::uint32_t{0};
+  };
+
+  auto find(std::string_view text, std::size_t hash) -> slot&;
+  auto insert(slot& place, std::string_view text, std::size_t hash) -> std::uint32_t;
+  void grow();
+
+  braid::arena& memory_;
+  std::pmr::vector<std::string_view> entries_;
+  std::pmr::vector<slot> slots_;  ///< open addressing, a power of two, at most three quarters full
+};
+
+}  // namespace rankd

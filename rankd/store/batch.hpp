@@ -1,0 +1,37 @@
+// rankd/store/batch.hpp: what operators ask of a store, many keys at once, and what it answers.
+#pragma once
+
+#include <rankd/store/record.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace rankd {
+
+/// The keys `prefix` + decimal id, one for each id, in order. `{"user:", {7, 9}}` names `user:7` and `user:9`.
+struct key_batch {
+  static constexpr std::size_t longest_prefix = 256;
+
+  std::string_view prefix;  ///< at most longest_prefix bytes
+  std::span<const std::int64_t> ids;
+};
+
+/// One field of each hash, in the order of the keys; nothing where the hash or the field is absent.
+using field_batch = std::span<const std::optional<std::string_view>>;
+
+/// All fields of each hash, in the order of the keys, each sorted by name; empty where the hash is absent.
+using hash_batch = std::span<const std::span<const hash_field>>;
+
+/// The ids of each list, in the order of the keys; empty where the list is absent.
+struct id_batch {
+  std::span<const std::span<const std::int64_t>> lists;
+  std::uint64_t malformed = 0;  ///< elements that are not decimal 64-bit integers and were left out
+};
+
+/// The id that an element of a list spells: decimal digits with an optional minus sign, within 64 bits, and nothing
+/// else.
+auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t>;
+
+}  // namespace rankd

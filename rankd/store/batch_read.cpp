@@ -1,0 +1,124 @@
+// rankd/store/batch_read.cpp: spelling keys without allocation, and copying what they hold.
+#include <rankd/store/batch_read.hpp>
+
+#include <rankd/store/error.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace rankd {
+namespace {
+
+constexpr std::size_t longest_id = std::numeric_limits<std::int64_t>::digits10 + 2;
+
+/// Spells one key after another behind the same prefix.
+class key_speller {
+ public:
+  explicit key_speller(std::string_view prefix) : prefix_(prefix.size()) {
+    BRAID_EXPECTS(prefix.size() <= key_batch::longest_prefix, "the prefix of a batch is a short constant");
+    std::copy(prefix.begin(), prefix.end(), text_.begin());
+  }
+
+  /// Lifetime: until the next call.
+  auto spell(std::int64_t id) noexcept -> std::string_view {
+    const char* const end = std::to_chars(text_.data() + prefix_, text_.data() + text_.size(), id).ptr;
+    return {text_.data(), static_cast<std::size_t>(end - text_.data())};
+  }
+
+ private:
+  std::array<char, key_batch::longest_prefix + longest_id> text_;
+  std::size_t prefix_;
+};
+
+/// The hash that a key holds, or nothing; a list is an error.
+auto find_hash(const embedded_store::snapshot& from, std::string_view key)
+    -> braid::result<std::optional<record_view>> {
+  auto record = from.find(key);
+  if (record && *record && (*record)->kind() != record_kind::hash) return braid::fail(store_errc::wrong_type);
+  return record;
+}
+
+auto copy_fields(const record_view& hash, braid::arena& arena) -> std::span<const hash_field> {
+  const auto out = arena.uninitialized<hash_field>(hash.count());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const hash_field field = hash.field_at(i);
+    out[i] = {arena.copied(field.name), arena.copied(field.value)};
+  }
+  return out;
+}
+
+struct id_answer {
+  std::span<const std::int64_t> ids;
+  std::uint64_t malformed = 0;
+};
+
+auto copy_list(const record_view& list, std::uint32_t first, braid::arena& arena) -> id_answer {
+  const auto out = arena.uninitialized<std::int64_t>(std::min<std::size_t>(first, list.count()));
+  if (list.kind() == record_kind::id_list) {
+    list.copy_ids(out);
+    return {out};
+  }
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (const auto id = parse_id(list.text_at(i))) out[used++] = *id;
+  }
+  return {out.first(used), out.size() - used};
+}
+
+}  // namespace
+
+auto parse_id(std::string_view text) noexcept -> std::optional<std::int64_t> {
+  std::int64_t id = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, id);
+  if (error != std::errc() || stopped != end) return std::nullopt;
+  return id;
+}
+
+auto read_fields(const embedded_store::snapshot& from, key_batch keys, std::string_view field, braid::arena& arena)
+    -> braid::result<field_batch> {
+  const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
+  key_speller speller(keys.prefix);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto hash = find_hash(from, speller.spell(keys.ids[i]));
+    if (!hash) return braid::fail(hash.error());
+    const auto value = *hash ? (*hash)->field(field) : std::nullopt;
+    if (value) out[i] = arena.copied(*value);
+  }
+  return out;
+}
+
+auto read_hashes(const embedded_store::snapshot& from, key_batch keys, braid::arena& arena)
+    -> braid::result<hash_batch> {
+  const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
+  key_speller speller(keys.prefix);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto hash = find_hash(from, speller.spell(keys.ids[i]));
+    if (!hash) return braid::fail(hash.error());
+    if (*hash) out[i] = copy_fields(**hash, arena);
+  }
+  return out;
+}
+
+auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_t first, braid::arena& arena)
+    -> braid::result<id_batch> {
+  const auto lists = arena.filled(keys.ids.size(), std::span<const std::int64_t>());
+  std::uint64_t malformed = 0;
+  key_speller speller(keys.prefix);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const auto record = from.find(speller.spell(keys.ids[i]));
+    if (!record) return braid::fail(record.error());
+    if (!*record) continue;
+    if ((*record)->kind() == record_kind::hash) return braid::fail(store_errc::wrong_type);
+    const id_answer answer = copy_list(**record, first, arena);
+    lists[i] = answer.ids;
+    malformed += answer.malformed;
+  }
+  return id_batch{lists, malformed};
+}
+
+}  // namespace rankd

@@ -1,0 +1,40 @@
+// rankd/store/detail/lmdb.hpp: the few things that reading and writing LMDB have in common.
+#pragma once
+
+#include <rankd/store/error.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+#include <lmdb.h>
+
+namespace rankd::lmdb {
+
+/// No lock file, no reader table: a data file is written by one process before anybody reads it, and never after.
+inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
+
+/// The longest key that LMDB takes.
+inline constexpr std::size_t longest_key = 511;
+
+/// What a failed call means: the system's own error, or a file that LMDB does not understand.
+inline auto error_of(int status) noexcept -> std::error_code {
+  if (status > 0) return {status, std::system_category()};
+  if (status == MDB_MAP_FULL) return store_errc::full;
+  return store_errc::corrupt;
+}
+
+inline auto value_of(std::string_view text) noexcept -> MDB_val {
+  return {text.size(), const_cast<char*>(text.data())};  // LMDB's struct serves reading and writing
+}
+
+inline auto text_of(const MDB_val& value) noexcept -> std::string_view {
+  return {static_cast<const char*>(value.mv_data), value.mv_size};
+}
+
+inline auto bytes_of(const MDB_val& value) noexcept -> std::span<const std::byte> {
+  return {static_cast<const std::byte*>(value.mv_data), value.mv_size};
+}
+
+}  // namespace rankd::lmdb

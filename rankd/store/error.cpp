@@ -1,0 +1,32 @@
+// rankd/store/error.cpp: the sentences behind the codes of a store.
+#include <rankd/store/error.hpp>
+
+#include <string>
+
+namespace rankd {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "rankd.store"; }
+
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    switch (static_cast<store_errc>(value)) {
+      case store_errc::wrong_type: return "the key holds another kind of value than the command wants";
+      case store_errc::corrupt: return "the store's file is damaged";
+      case store_errc::full: return "the map has no room for more";
+    }
+    return "unknown error of the store";
+  }
+};
+
+}  // namespace
+
+auto store_category() noexcept -> const std::error_category& {
+  static const category instance;
+  return instance;
+}
+
+auto make_error_code(store_errc code) noexcept -> std::error_code { return {static_cast<int>(code), store_category()}; }
+
+}  // namespace rankd

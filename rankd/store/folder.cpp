@@ -1,0 +1,173 @@
+// rankd/store/folder.cpp: reading and replacing the manifest, and the lock that writers hold.
+#include <rankd/store/folder.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view magic = "rankd-store ";
+constexpr std::string_view unfinished_name = "rankd-store.new";
+constexpr std::size_t longest_manifest = 256;
+
+/// A descriptor that is closed with its scope.
+class descriptor {
+ public:
+  descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  descriptor(const descriptor&) = delete;
+  auto operator=(const descriptor&) -> descriptor& = delete;
+  ~descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+
+  [[nodiscard]] auto number() const noexcept -> int { return number_; }
+  [[nodiscard]] auto release() noexcept -> int { return std::exchange(number_, -1); }
+
+ private:
+  int number_;
+};
+
+auto is_data_file(std::string_view name) -> bool { return name.starts_with("data-") && name.ends_with(".mdb"); }
+
+/// Whether a folder without a manifest holds nothing but what an interrupted first load leaves.
+auto only_leftovers(const fs::path& folder) -> bool {
+  std::error_code error;
+  for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
+       item.increment(error)) {
+    const std::string name = item->path().filename().string();
+    if (!is_data_file(name) && name != unfinished_name) return false;
+  }
+  return !error;
+}
+
+auto without_manifest(const fs::path& folder) -> braid::diagnostics {
+  std::error_code error;
+  if (!fs::exists(folder, error))
+    return store_complaint("store_missing", folder, "there is no store here",
+                           "load data first: rankd load DATA.ndjson --store PATH");
+  if (fs::is_directory(folder, error) && only_leftovers(folder))
+    return store_complaint("store_missing", folder, "the folder holds no finished load",
+                           "load data first: rankd load DATA.ndjson --store PATH");
+  return store_complaint("store_foreign", folder, "this is not a store of rankd",
+                         "name a folder that rankd load made, or one that does not exist yet");
+}
+
+/// Takes a decimal number and the character after it off the front of `text`.
+auto take_number(std::string_view& text, char terminator) -> std::optional<std::uint64_t> {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto used = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc() || used == text.size() || *end != terminator) return std::nullopt;
+  text.remove_prefix(used + 1);
+  return value;
+}
+
+auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::checked<store_manifest> {
+  const auto refuse = [&](std::string_view code, std::string_view message, std::string_view hint) {
+    return std::unexpected(store_complaint(code, folder, message, hint));
+  };
+  constexpr std::string_view damaged = "the manifest of the store is damaged";
+  constexpr std::string_view reload = "delete the folder and load the data again";
+  if (!text.starts_with(magic)) return refuse("store_corrupt", damaged, reload);
+  text.remove_prefix(magic.size());
+  const auto version = take_number(text, '\n');
+  if (!version || *version == 0) return refuse("store_corrupt", damaged, reload);
+  if (*version > store_manifest::format)
+    return refuse("store_newer", "the store has a format that this version does not know",
+                  "use the version of rankd that made it, or load the data again");
+  const auto generation = take_number(text, ' ');
+  const auto bytes = generation ? take_number(text, '\n') : std::nullopt;
+  if (!bytes || !text.empty()) return refuse("store_corrupt", damaged, reload);
+  return store_manifest{*generation, *bytes};
+}
+
+auto write_all(int number, std::string_view text) -> bool {
+  while (!text.empty()) {
+    const ::ssize_t written = ::write(number, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// A new name is durable once the folder itself is: the data file's before the manifest names it, then the manifest's.
+auto sync_folder(const fs::path& folder) -> bool {
+  const descriptor handle(folder, O_RDONLY | O_DIRECTORY);
+  return handle.number() >= 0 && ::fsync(handle.number()) == 0;
+}
+
+}  // namespace
+
+auto store_complaint(std::string_view code, const fs::path& folder, std::string_view message, std::string_view hint)
+    -> braid::diagnostics {
+  return braid::diagnostics({.code = std::string(code),
+                             .pointer = {},
+                             .message = std::string(message),
+                             .hint = std::string(hint),
+                             .node = {},
+                             .source = folder.string()});
+}
+
+auto data_file(const fs::path& folder, std::uint64_t generation) -> fs::path {
+  return folder / ("data-" + std::to_string(generation) + ".mdb");
+}
+
+auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
+  const descriptor handle(folder / store_manifest::file_name, O_RDONLY);
+  if (handle.number() < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::unexpected(without_manifest(folder));
+  char text[longest_manifest];
+  const ::ssize_t size = handle.number() < 0 ? -1 : ::read(handle.number(), text, sizeof text);
+  if (size < 0)
+    return std::unexpected(store_complaint("store_unreadable", folder,
+                                           "the manifest cannot be read: " + braid::last_system_error().message(), {}));
+  return parse_manifest(folder, {text, static_cast<std::size_t>(size)});
+}
+
+auto write_manifest(const fs::path& folder, store_manifest manifest) -> braid::result<void> {
+  const std::string text = std::string(magic) + std::to_string(store_manifest::format) + "\n" +
+                           std::to_string(manifest.generation) + " " + std::to_string(manifest.data_bytes) + "\n";
+  const fs::path fresh = folder / unfinished_name;
+  const descriptor handle(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  if (handle.number() < 0 || !write_all(handle.number(), text) || ::fsync(handle.number()) != 0 ||
+      !sync_folder(folder) || ::rename(fresh.c_str(), (folder / store_manifest::file_name).c_str()) != 0 ||
+      !sync_folder(folder))
+    return braid::fail(braid::last_system_error());
+  return {};
+}
+
+void remove_other_generations(const fs::path& folder, std::uint64_t keep) {
+  const std::string kept = data_file(folder, keep).filename().string();
+  std::error_code error;
+  for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
+       item.increment(error)) {
+    const std::string name = item->path().filename().string();
+    std::error_code ignored;  // a file that stays costs space, nothing else; the next load tries again
+    if (is_data_file(name) && name != kept) fs::remove(item->path(), ignored);
+  }
+}
+
+auto folder_lock::acquire(const fs::path& folder, lock_wait wait) -> braid::result<folder_lock> {
+  descriptor handle(folder, O_RDONLY | O_DIRECTORY);
+  if (handle.number() < 0) return braid::fail(braid::last_system_error());
+  const int how = wait == lock_wait::give_up ? LOCK_EX | LOCK_NB : LOCK_EX;
+  while (::flock(handle.number(), how) != 0) {
+    if (errno != EINTR) return braid::fail(braid::last_system_error());
+  }
+  return folder_lock(handle.release());
+}
+
+folder_lock::~folder_lock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace rankd

@@ -1,0 +1,63 @@
+// rankd/store/folder.hpp: the folder of an embedded store: what it must contain, and how it changes all at once.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace rankd {
+
+/// What a store's folder says of itself. Each load writes a data file of its own, `data-<generation>.mdb`, that never
+/// changes again; replacing the manifest is the one step that makes it the store.
+struct store_manifest {
+  static constexpr std::uint32_t format = 1;
+  static constexpr std::string_view file_name = "rankd-store";
+
+  std::uint64_t generation = 0;
+  std::uint64_t data_bytes = 0;  ///< size of the data file; a file of another size is never mapped
+
+  auto operator==(const store_manifest&) const -> bool = default;
+};
+
+/// Reads the manifest of `folder`.
+/// Errors: store_missing (nothing there, or a first load that never ended), store_foreign (not a store),
+/// store_newer (a later format), store_corrupt, store_unreadable.
+auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_manifest>;
+
+/// Replaces the manifest of `folder`: after a crash at any point the old one or the new one is there, and its data
+/// file is complete. Requires the lock.
+/// Blocks: until the disk has it.
+auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
+
+auto data_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
+
+/// Deletes the data files of other generations. Requires the lock. Readers that have one open keep it.
+void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
+
+/// One complaint about a store, with the folder as its source.
+auto store_complaint(std::string_view code, const std::filesystem::path& folder, std::string_view message,
+                     std::string_view hint) -> braid::diagnostics;
+
+enum class lock_wait : std::uint8_t { give_up, until_free };
+
+/// The right to write into a store's folder. One process holds it, and loses it when it dies.
+class folder_lock {
+ public:
+  /// Blocks: with until_free, until the other holder is done. Errors: EWOULDBLOCK with give_up.
+  static auto acquire(const std::filesystem::path& folder, lock_wait wait) -> braid::result<folder_lock>;
+
+  folder_lock(folder_lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  auto operator=(folder_lock&&) -> folder_lock& = delete;
+  ~folder_lock();
+
+ private:
+  explicit folder_lock(int descriptor) noexcept : descriptor_(descriptor) {}
+
+  int descriptor_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,273 @@
+// rankd/store/load.cpp: the steps of a load: read, merge, sync, switch, clean.
+#include <rankd/store/load.hpp>
+
+#include <rankd/store/data_writer.hpp>
+#include <rankd/store/embedded.hpp>
+#include <rankd/store/error.hpp>
+#include <rankd/store/line_reader.hpp>
+#include <rankd/store/record_parser.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
+constexpr std::size_t smallest_map = std::size_t{16} << 20U;
+
+auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostic {
+  return {.code = "data_unreadable",
+          .pointer = {},
+          .message = "the file cannot be read: " + error.message(),
+          .hint = {},
+          .node = {},
+          .source = file.string()};
+}
+
+/// One load, from the lock to the new manifest.
+class load_job {
+ public:
+  load_job(const fs::path& folder, std::span<const fs::path> files, const load_options& options,
+           std::optional<store_manifest> old)
+      : folder_(folder), files_(files), options_(options), old_(old) {}
+
+  auto run() -> braid::checked<load_report>;
+
+ private:
+  auto fail_on(std::error_code error) -> std::unexpected<braid::diagnostics>;
+  void measure();
+  auto attempt(std::size_t map_bytes) -> braid::result<void>;
+  auto read_file(data_writer& writer, std::uint32_t index) -> braid::result<void>;
+  auto read_line(data_writer& writer, const text_line& line, std::uint32_t index) -> braid::result<void>;
+  void twin(const parsed_record& record, record_origin first, record_origin second);
+  auto merge(data_writer& writer) -> braid::result<void>;
+  void report(load_stage stage, std::uint64_t bytes_done) const;
+  [[nodiscard]] auto full() const -> bool { return complaints_.size() >= most_load_complaints; }
+  [[nodiscard]] auto new_generation() const -> std::uint64_t { return old_ ? old_->generation + 1 : 1; }
+
+  const fs::path& folder_;
+  std::span<const fs::path> files_;
+  const load_options& options_;
+  std::optional<store_manifest> old_;
+  std::optional<embedded_store> old_store_;  ///< only in merge mode
+
+  record_parser parser_;
+  braid::diagnostics complaints_;
+  load_report report_;
+  std::uint64_t bytes_total_ = 0;
+  std::uint64_t bytes_before_ = 0;  ///< of the files that were read already
+  std::uint64_t data_bytes_ = 0;
+};
+
+auto load_job::run() -> braid::checked<load_report> {
+  measure();
+  if (!complaints_.empty()) return std::unexpected(complaints_);
+  if (old_ && options_.mode == load_mode::merge) {
+    auto opened = embedded_store::open(folder_);
+    if (!opened) return std::unexpected(opened.error());
+    old_store_ = std::move(*opened);
+  }
+  remove_other_generations(folder_, old_ ? old_->generation : 0);
+
+  std::size_t map_bytes = options_.first_map_bytes;
+  if (map_bytes == 0) map_bytes = smallest_map + 4 * bytes_total_ + (old_ ? 2 * old_->data_bytes : 0);
+  braid::result<void> done = attempt(map_bytes);
+  while (!done && done.error() == store_errc::full) done = attempt(map_bytes *= 2);
+  if (!done) return fail_on(done.error());
+  if (!complaints_.empty()) return fail_on({});
+
+  report(load_stage::switching, bytes_total_);
+  done = write_manifest(folder_, {new_generation(), data_bytes_});
+  if (!done) return fail_on(done.error());
+  report(load_stage::cleaning, bytes_total_);
+  remove_other_generations(folder_, new_generation());
+  report_.generation = new_generation();
+  return report_;
+}
+
+auto load_job::fail_on(std::error_code error) -> std::unexpected<braid::diagnostics> {
+  remove_other_generations(folder_, old_ ? old_->generation : 0);
+  if (error)
+    complaints_.append(store_complaint(error == store_errc::corrupt ? "store_corrupt" : "store_write_failed", folder_,
+                                       "the load failed: " + error.message(), "the store is as it was before"));
+  return std::unexpected(complaints_);
+}
+
+void load_job::measure() {
+  for (const fs::path& file : files_) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(file, error);
+    if (error)
+      complaints_.add(unreadable(file, error));
+    else
+      bytes_total_ += size;
+  }
+}
+
+auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
+  report_ = {};
+  complaints_ = {};
+  bytes_before_ = 0;
+  const fs::path file = data_file(folder_, new_generation());
+  std::error_code ignored;  // usually there is none; a file that cannot go makes `create` fail
+  fs::remove(file, ignored);
+  auto writer = data_writer::create(file, map_bytes);
+  if (!writer) return braid::fail(writer.error());
+
+  for (std::uint32_t index = 0; index < files_.size() && !full(); ++index) {
+    if (auto done = read_file(*writer, index); !done) return done;
+  }
+  if (!complaints_.empty()) return {};
+  if (auto done = merge(*writer); !done) return done;
+  report(load_stage::syncing, bytes_total_);
+  const auto size = writer->finish();
+  if (!size) return braid::fail(size.error());
+  data_bytes_ = *size;
+  return {};
+}
+
+auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::result<void> {
+  report(load_stage::reading, bytes_before_);
+  auto reader = line_reader::open(files_[index]);
+  if (!reader) {
+    complaints_.add(unreadable(files_[index], reader.error()));
+    return {};
+  }
+  std::uint64_t reported = 0;
+  while (!full()) {
+    const auto line = reader->next();
+    if (!line) complaints_.add(unreadable(files_[index], line.error()));
+    if (!line || !*line) break;
+    if (auto done = read_line(writer, **line, index); !done) return done;
+    if (reader->bytes_done() - reported < progress_step) continue;
+    reported = reader->bytes_done();
+    report(load_stage::reading, bytes_before_ + reported);
+  }
+  bytes_before_ += reader->bytes_done();
+  if (full())
+    complaints_.add({.code = "too_many_complaints",
+                     .pointer = {},
+                     .message = "the rest of the data was not read",
+                     .hint = {},
+                     .node = {},
+                     .source = files_[index].string()});
+  return {};
+}
+
+auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32_t index) -> braid::result<void> {
+  auto parsed = parser_.parse(line, index);
+  if (!parsed) {
+    parsed.error().set_source(files_[index].string());
+    complaints_.append(std::move(parsed.error()));
+    return {};
+  }
+  if (!*parsed) return {};
+  const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
+  if (!existing) return braid::fail(existing.error());
+  if (*existing) twin(**parsed, (*existing)->origin(), {index, line.number});
+  ++report_.records;
+  return {};
+}
+
+void load_job::twin(const parsed_record& record, record_origin first, record_origin second) {
+  std::string message =
+      "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(first.line);
+  if (first.file != second.file) message += " of " + files_[first.file].string();
+  braid::diagnostics complaint(
+      line_complaint(second.line, "duplicate_key", "", message, "a load takes each key once; join the two lines"));
+  complaint.set_source(files_[second.file].string());
+  complaints_.append(std::move(complaint));
+}
+
+auto load_job::merge(data_writer& writer) -> braid::result<void> {
+  report(load_stage::merging, bytes_total_);
+  if (!old_store_) return {};
+  const auto snapshot = old_store_->take_snapshot();
+  if (!snapshot) return braid::fail(snapshot.error());
+  auto cursor = snapshot->walk();
+  if (!cursor) return braid::fail(cursor.error());
+  for (;;) {
+    const auto entry = cursor->next();
+    if (!entry) return braid::fail(entry.error());
+    if (!*entry) return {};
+    const auto newer = writer.put((*entry)->key, (*entry)->record.bytes());
+    if (!newer) return braid::fail(newer.error());
+    if (!*newer) ++report_.kept;
+  }
+}
+
+void load_job::report(load_stage stage, std::uint64_t bytes_done) const {
+  if (options_.progress) options_.progress({stage, bytes_done, bytes_total_});
+}
+
+/// Makes the folder, if need be, and becomes its only writer.
+auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folder_lock> {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  auto lock = error ? braid::result<folder_lock>(braid::fail(error)) : folder_lock::acquire(folder, wait);
+  if (lock) return std::move(*lock);
+  if (lock.error() == std::errc::operation_would_block)
+    return std::unexpected(
+        store_complaint("store_busy", folder, "another load into this store is going on", "wait until it is done"));
+  return std::unexpected(
+      store_complaint("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
+}
+
+/// The manifest of a store; nothing where there is no store yet.
+auto find_manifest(const fs::path& folder) -> braid::checked<std::optional<store_manifest>> {
+  auto manifest = read_manifest(folder);
+  if (manifest) return *manifest;
+  if (manifest.error().front().code == "store_missing") return std::nullopt;
+  return std::unexpected(std::move(manifest.error()));
+}
+
+auto ndjson_files(const fs::path& data_folder) -> braid::checked<std::vector<fs::path>> {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (auto item = fs::directory_iterator(data_folder, error); !error && item != fs::directory_iterator();
+       item.increment(error)) {
+    if (item->path().extension() == ".ndjson") files.push_back(item->path());
+  }
+  if (error) return std::unexpected(braid::diagnostics(unreadable(data_folder, error)));
+  if (files.empty())
+    return std::unexpected(store_complaint("data_missing", data_folder, "the folder has no .ndjson file", {}));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+auto load_store(const fs::path& folder, std::span<const fs::path> files, const load_options& options)
+    -> braid::checked<load_report> {
+  if (auto found = find_manifest(folder); !found) return std::unexpected(std::move(found.error()));
+  const auto lock = lock_folder(folder, options.wait);
+  if (!lock) return std::unexpected(lock.error());
+  auto old = find_manifest(folder);
+  if (!old) return std::unexpected(std::move(old.error()));
+  return load_job(folder, files, options, *old).run();
+}
+
+auto load_if_missing(const fs::path& folder, const fs::path& data_folder, const load_options& options)
+    -> braid::checked<std::optional<load_report>> {
+  auto found = find_manifest(folder);
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (*found) return std::nullopt;
+  const auto files = ndjson_files(data_folder);
+  if (!files) return std::unexpected(files.error());
+
+  const auto lock = lock_folder(folder, lock_wait::until_free);
+  if (!lock) return std::unexpected(lock.error());
+  found = find_manifest(folder);
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (*found) return std::nullopt;  // another process was first
+  auto report = load_job(folder, *files, options, std::nullopt).run();
+  if (!report) return std::unexpected(std::move(report.error()));
+  return *report;
+}
+
+}  // namespace rankd

@@ -1,0 +1,63 @@
+// rankd/store/load.hpp: filling an embedded store from NDJSON files, all at once or not at all.
+#pragma once
+
+#include <rankd/store/folder.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace rankd {
+
+/// What becomes of keys that the store has and the files do not name.
+enum class load_mode : std::uint8_t {
+  merge,    ///< they stay; a key that the files name takes the value given there
+  replace,  ///< they go
+};
+
+/// The steps of a load, in order.
+enum class load_stage : std::uint8_t { reading, merging, syncing, switching, cleaning };
+
+struct load_progress {
+  load_stage stage = load_stage::reading;
+  std::uint64_t bytes_done = 0;  ///< of all files; goes back where the load has to start over with more room
+  std::uint64_t bytes_total = 0;
+};
+
+struct load_options {
+  load_mode mode = load_mode::merge;
+  lock_wait wait = lock_wait::give_up;                           ///< what to do while another load runs
+  std::size_t first_map_bytes = 0;                               ///< room to begin with; 0 for a guess from the files
+  std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
+};
+
+struct load_report {
+  std::uint64_t records = 0;     ///< made from the files
+  std::uint64_t kept = 0;        ///< taken over from the store as it was
+  std::uint64_t generation = 0;  ///< of the store as it is now
+};
+
+/// Complaints about data before a load stops reading.
+inline constexpr std::size_t most_load_complaints = 100;
+
+/// Makes a new store out of `files` (and what `folder` holds, in merge mode) and puts it in place of the old one by
+/// one rename. Whatever happens before that, kill -9 included, leaves the old store as it was. Stores that are open
+/// go on showing what they showed.
+/// Blocks: on the disk, until it has everything.
+/// Errors: complaints about lines (of record_parser, and duplicate_key), too_many_complaints, data_unreadable,
+/// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, store_write_failed.
+auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
+                const load_options& options) -> braid::checked<load_report>;
+
+/// The first use of a store: loads all `*.ndjson` of `data_folder`, in order of their names, where `folder` holds no
+/// store yet. Nothing where it does. Of several processes that start at once, one loads and the others wait for it.
+/// Errors: those of load_store, data_missing.
+auto load_if_missing(const std::filesystem::path& folder, const std::filesystem::path& data_folder,
+                     const load_options& options) -> braid::checked<std::optional<load_report>>;
+
+}  // namespace rankd

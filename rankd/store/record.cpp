@@ -1,0 +1,134 @@
+// rankd/store/record.cpp: the layout of a record: a header, a table of fixed width, then text.
+#include <rankd/store/record.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+namespace rankd {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "records are little-endian and read in place");
+
+struct header {
+  std::uint32_t kind;
+  std::uint32_t count;
+  std::uint32_t file;
+  std::uint32_t line;
+};
+static_assert(std::is_trivially_copyable_v<header> && sizeof(header) == 16);
+
+/// LMDB aligns values to two bytes only.
+template <typename T>
+auto load(const std::byte* place) noexcept -> T {
+  T value;
+  std::memcpy(&value, place, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void append(std::string& buffer, const T& value) {
+  char raw[sizeof(T)];
+  std::memcpy(raw, &value, sizeof(T));
+  buffer.append(raw, sizeof(T));
+}
+
+/// Bytes of the table that follows the header; 0 for a kind that does not exist.
+constexpr auto entry_width(std::uint32_t kind) noexcept -> std::uint64_t {
+  switch (static_cast<record_kind>(kind)) {
+    case record_kind::hash: return 2 * sizeof(std::uint32_t);
+    case record_kind::id_list: return sizeof(std::int64_t);
+    case record_kind::text_list: return sizeof(std::uint32_t);
+  }
+  return 0;
+}
+
+}  // namespace
+
+auto record_view::parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view> {
+  if (bytes.size() < sizeof(header)) return std::nullopt;
+  const auto head = load<header>(bytes.data());
+  const std::uint64_t width = head.kind > 0xff ? 0 : entry_width(head.kind);
+  const std::uint64_t table = head.count * width;  // below 2^36: no overflow
+  const std::uint64_t rest = bytes.size() - sizeof(header);
+  if (width == 0 || table > rest) return std::nullopt;
+
+  record_view view;
+  view.kind_ = static_cast<record_kind>(head.kind);
+  view.count_ = head.count;
+  view.origin_ = {head.file, head.line};
+  view.bytes_ = bytes;
+  view.table_ = bytes.data() + sizeof(header);
+  view.text_ = {reinterpret_cast<const char*>(view.table_ + table), rest - table};
+  return view;
+}
+
+auto record_view::piece(std::size_t index) const noexcept -> std::string_view {
+  const auto end_of = [this](std::size_t i) { return load<std::uint32_t>(table_ + i * sizeof(std::uint32_t)); };
+  const std::size_t begin = index == 0 ? 0 : end_of(index - 1);
+  const std::size_t end = end_of(index);
+  if (begin > end) return {};
+  return text_.substr(begin, end - begin);
+}
+
+auto record_view::field(std::string_view name) const noexcept -> std::optional<std::string_view> {
+  std::size_t low = 0;
+  std::size_t high = kind_ == record_kind::hash ? count_ : 0;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const hash_field candidate = field_at(middle);
+    if (candidate.name == name) return candidate.value;
+    if (candidate.name < name)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return std::nullopt;
+}
+
+auto record_view::id_at(std::size_t index) const noexcept -> std::int64_t {
+  return load<std::int64_t>(table_ + index * sizeof(std::int64_t));
+}
+
+void record_view::copy_ids(std::span<std::int64_t> place) const noexcept {
+  if (!place.empty()) std::memcpy(place.data(), table_, place.size_bytes());
+}
+
+void record_builder::start(record_kind kind, std::size_t count, record_origin origin) {
+  buffer_.clear();
+  append(buffer_,
+         header{static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(count), origin.file, origin.line});
+}
+
+auto record_builder::finished() const noexcept -> std::span<const std::byte> {
+  return std::as_bytes(std::span(buffer_.data(), buffer_.size()));
+}
+
+auto record_builder::hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte> {
+  start(record_kind::hash, fields.size(), origin);
+  std::uint32_t end = 0;
+  for (const hash_field& field : fields) {
+    append(buffer_, end += static_cast<std::uint32_t>(field.name.size()));
+    append(buffer_, end += static_cast<std::uint32_t>(field.value.size()));
+  }
+  for (const hash_field& field : fields) buffer_.append(field.name).append(field.value);
+  return finished();
+}
+
+auto record_builder::id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte> {
+  start(record_kind::id_list, ids.size(), origin);
+  const auto raw = std::as_bytes(ids);
+  buffer_.append(reinterpret_cast<const char*>(raw.data()), raw.size());
+  return finished();
+}
+
+auto record_builder::text_list(std::span<const std::string_view> texts, record_origin origin)
+    -> std::span<const std::byte> {
+  start(record_kind::text_list, texts.size(), origin);
+  std::uint32_t end = 0;
+  for (const std::string_view text : texts) append(buffer_, end += static_cast<std::uint32_t>(text.size()));
+  for (const std::string_view text : texts) buffer_.append(text);
+  return finished();
+}
+
+}  // namespace rankd

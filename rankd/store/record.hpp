@@ -1,0 +1,87 @@
+// rankd/store/record.hpp: how a hash or a list lies in the embedded store, written once and read in place.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// What a key holds. A list whose elements are all 64-bit integers is packed; any other keeps its elements as text.
+enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3 };
+
+/// The place in the data that a record was loaded from.
+struct record_origin {
+  std::uint32_t file = 0;  ///< position in the list of files of that load
+  std::uint32_t line = 0;  ///< counted from 1
+
+  auto operator==(const record_origin&) const -> bool = default;
+};
+
+struct hash_field {
+  std::string_view name;
+  std::string_view value;
+
+  auto operator==(const hash_field&) const -> bool = default;
+};
+
+/// A record read where it lies: nothing is copied, nothing outside of its bytes is ever touched, whatever they say.
+/// Lifetime: that of the bytes. Threads: any.
+class record_view {
+ public:
+  /// Empty where the bytes are no record.
+  static auto parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view>;
+
+  [[nodiscard]] auto kind() const noexcept -> record_kind { return kind_; }
+  /// Fields of a hash, elements of a list.
+  [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
+  [[nodiscard]] auto origin() const noexcept -> record_origin { return origin_; }
+  [[nodiscard]] auto bytes() const noexcept -> std::span<const std::byte> { return bytes_; }
+
+  /// The value of a field of a hash, or nothing. Cost: a binary search.
+  [[nodiscard]] auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
+  /// A field of a hash by position; they are sorted by name. Requires index < count().
+  [[nodiscard]] auto field_at(std::size_t index) const noexcept -> hash_field {
+    return {piece(2 * index), piece(2 * index + 1)};
+  }
+
+  /// An element of a text list. Requires index < count().
+  [[nodiscard]] auto text_at(std::size_t index) const noexcept -> std::string_view { return piece(index); }
+  /// An element of an id list. Requires index < count().
+  [[nodiscard]] auto id_at(std::size_t index) const noexcept -> std::int64_t;
+  /// The first elements of an id list, copied into `place`. Requires place.size() <= count().
+  void copy_ids(std::span<std::int64_t> place) const noexcept;
+
+ private:
+  record_view() = default;
+  [[nodiscard]] auto piece(std::size_t index) const noexcept -> std::string_view;
+
+  record_kind kind_ = record_kind::hash;
+  std::size_t count_ = 0;
+  record_origin origin_;
+  std::span<const std::byte> bytes_;
+  const std::byte* table_ = nullptr;  ///< ids, or where each piece of text ends
+  std::string_view text_;
+};
+
+/// Makes the bytes of records, in a buffer that it keeps.
+/// Threads: one. Lifetime: what a call returns is valid until the next one.
+class record_builder {
+ public:
+  /// Fields sorted by name, no name twice.
+  auto hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte>;
+  auto id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte>;
+  auto text_list(std::span<const std::string_view> texts, record_origin origin) -> std::span<const std::byte>;
+
+ private:
+  void start(record_kind kind, std::size_t count, record_origin origin);
+  [[nodiscard]] auto finished() const noexcept -> std::span<const std::byte>;
+
+  std::string buffer_;
+};
+
+}  // namespace rankd

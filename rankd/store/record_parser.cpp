@@ -1,0 +1,301 @@
+// rankd/store/record_parser.cpp: what a line may say, and every way in which it may be wrong.
+#include <rankd/store/record_parser.hpp>
+
+#include <rankd/store/detail/lmdb.hpp>
+
+#include <braid/base/arena.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <simdjson.h>
+
+namespace rankd {
+namespace {
+
+namespace dom = simdjson::dom;
+
+static_assert(line_reader::padding >= simdjson::SIMDJSON_PADDING);
+
+struct refusal {
+  std::string_view code;
+  std::string_view message;
+};
+
+auto refusal_of(simdjson::error_code error) -> refusal {
+  switch (error) {
+    case simdjson::UTF8_ERROR: return {"invalid_utf8", "the line is not valid UTF-8"};
+    case simdjson::NUMBER_ERROR: return {"bad_number", "a number is malformed or too large"};
+    case simdjson::DEPTH_ERROR: return {"too_deep", "the line is nested too deep"};
+    case simdjson::STRING_ERROR:
+    case simdjson::UNESCAPED_CHARS:
+      return {"bad_string", "a string holds a bad escape or an unescaped control character"};
+    case simdjson::UNCLOSED_STRING: return {"bad_string", "a string has no end"};
+    default: return {"bad_json", "the line is not one JSON value"};
+  }
+}
+
+auto name_of(dom::element_type type) -> std::string_view {
+  switch (type) {
+    case dom::element_type::ARRAY: return "an array";
+    case dom::element_type::OBJECT: return "an object";
+    case dom::element_type::STRING: return "a string";
+    case dom::element_type::BOOL: return "a bool";
+    case dom::element_type::NULL_VALUE: return "null";
+    case dom::element_type::INT64:
+    case dom::element_type::UINT64: return "an integer";
+    case dom::element_type::DOUBLE: return "a fraction";
+  }
+  return "something else";
+}
+
+auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+/// The members of a line, each at most once.
+struct members {
+  std::optional<dom::element> hash;
+  std::optional<dom::element> fields;
+  std::optional<dom::element> list;
+  std::optional<dom::element> values;
+
+  auto named(std::string_view name) -> std::optional<dom::element>* {
+    if (name == "hash") return &hash;
+    if (name == "fields") return &fields;
+    if (name == "list") return &list;
+    if (name == "values") return &values;
+    return nullptr;
+  }
+};
+
+}  // namespace
+
+/// The parser's buffers, and what is known of the line at hand.
+class record_parser::machine {
+ public:
+  auto run(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
+
+ private:
+  void complain(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
+    complaints_.add(line_complaint(origin_.line, code, pointer, message, hint));
+  }
+  [[nodiscard]] auto full() const -> bool { return complaints_.size() >= most_complaints; }
+
+  void wrong_type(std::string_view pointer, std::string_view wanted, dom::element found, std::string_view hint = {});
+  auto read_document(std::string_view text) -> std::optional<dom::object>;
+  auto read_members(dom::object object) -> members;
+  void check_pairing(const members& found);
+  auto read_key(dom::element element, std::string_view pointer) -> std::string_view;
+  auto read_hash(dom::element element) -> std::span<const std::byte>;
+  void find_twin_fields();
+  auto read_list(dom::element element) -> std::span<const std::byte>;
+  void read_element(dom::element element, std::size_t index);
+  void become_text();
+  auto digits(std::int64_t id) -> std::string_view;
+
+  dom::parser parser_;
+  record_builder builder_;
+  braid::arena scratch_;
+  braid::diagnostics complaints_;
+  record_origin origin_;
+  std::vector<hash_field> fields_;
+  std::vector<std::int64_t> ids_;
+  std::vector<std::string_view> texts_;
+  bool has_text_ = false;
+};
+
+void record_parser::machine::wrong_type(std::string_view pointer, std::string_view wanted, dom::element found,
+                                        std::string_view hint) {
+  complain("wrong_type", pointer, std::string(wanted) + " is expected here, not " + std::string(name_of(found.type())),
+           hint);
+}
+
+auto record_parser::machine::read_document(std::string_view text) -> std::optional<dom::object> {
+  dom::element root;
+  if (const auto error = parser_.parse(text.data(), text.size(), false).get(root); error != simdjson::SUCCESS) {
+    const auto [code, message] = refusal_of(error);
+    complain(code, "", message);
+    return std::nullopt;
+  }
+  if (!root.is_object()) {
+    wrong_type("", "an object", root, R"(write {"hash":KEY,"fields":{…}} or {"list":KEY,"values":[…]})");
+    return std::nullopt;
+  }
+  return root.get_object().value_unsafe();
+}
+
+auto record_parser::machine::read_members(dom::object object) -> members {
+  static const std::vector<std::string_view> known = {"hash", "fields", "list", "values"};
+  members found;
+  for (const dom::key_value_pair member : object) {
+    if (full()) break;
+    std::optional<dom::element>* const place = found.named(member.key);
+    const std::string quoted = "`" + std::string(member.key) + "`";
+    if (place == nullptr)
+      complain("unknown_member", braid::json_pointer("", member.key), "there is no member " + quoted,
+               braid::did_you_mean(member.key, known));
+    else if (place->has_value())
+      complain("duplicate_member", braid::json_pointer("", member.key), quoted + " is given twice");
+    else
+      *place = member.value;
+  }
+  return found;
+}
+
+void record_parser::machine::check_pairing(const members& found) {
+  if (found.hash && found.list) {
+    complain("ambiguous_record", "", "a line is a hash or a list, not both", "write two lines with two keys");
+    return;
+  }
+  if (!found.hash && !found.list) {
+    complain("missing_member", "", "neither `hash` nor `list` names the key");
+    return;
+  }
+  const std::string_view own = found.hash ? "fields" : "values";
+  const std::string_view other = found.hash ? "values" : "fields";
+  const std::string_view head = found.hash ? "`hash`" : "`list`";
+  if (!(found.hash ? found.fields : found.values))
+    complain("missing_member", "", std::string(head) + " needs `" + std::string(own) + "`");
+  if (found.hash ? found.values : found.fields)
+    complain("unknown_member", braid::json_pointer("", other),
+             std::string(head) + " has no `" + std::string(other) + "`", "write `" + std::string(own) + "`");
+}
+
+auto record_parser::machine::read_key(dom::element element, std::string_view pointer) -> std::string_view {
+  if (!element.is_string()) {
+    wrong_type(pointer, "a string", element);
+    return {};
+  }
+  const std::string_view key = element.get_string().value_unsafe();
+  if (key.empty()) complain("empty_key", pointer, "the key is empty");
+  if (key.size() > lmdb::longest_key)
+    complain(
+        "key_too_long", pointer,
+        "the key has " + std::to_string(key.size()) + " bytes, " + std::to_string(lmdb::longest_key) + " are allowed");
+  return key;
+}
+
+auto record_parser::machine::read_hash(dom::element element) -> std::span<const std::byte> {
+  fields_.clear();
+  if (!element.is_object()) {
+    wrong_type("/fields", "an object", element);
+    return {};
+  }
+  const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
+  for (const dom::key_value_pair field : object) {
+    if (full()) break;
+    if (field.value.is_string())
+      fields_.push_back({field.key, field.value.get_string().value_unsafe()});
+    else
+      wrong_type(braid::json_pointer("/fields", field.key), "a string", field.value,
+                 "write numbers as strings: \"1.5\"");
+  }
+  std::sort(fields_.begin(), fields_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  find_twin_fields();
+  return builder_.hash(fields_, origin_);
+}
+
+void record_parser::machine::find_twin_fields() {
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+  for (auto at = std::adjacent_find(fields_.begin(), fields_.end(), same); at != fields_.end() && !full();
+       at = std::adjacent_find(std::next(at), fields_.end(), same))
+    complain("duplicate_field", braid::json_pointer("/fields", at->name),
+             "the field `" + std::string(at->name) + "` is given twice");
+}
+
+auto record_parser::machine::read_list(dom::element element) -> std::span<const std::byte> {
+  ids_.clear();
+  texts_.clear();
+  has_text_ = false;
+  if (!element.is_array()) {
+    wrong_type("/values", "an array", element);
+    return {};
+  }
+  std::size_t index = 0;
+  const dom::array array = element.get_array().value_unsafe();
+  for (const dom::element item : array) {
+    if (full()) break;
+    read_element(item, index++);
+  }
+  return has_text_ ? builder_.text_list(texts_, origin_) : builder_.id_list(ids_, origin_);
+}
+
+void record_parser::machine::read_element(dom::element element, std::size_t index) {
+  if (element.is_string()) {
+    become_text();
+    texts_.push_back(element.get_string().value_unsafe());
+    return;
+  }
+  std::int64_t id = 0;
+  if (element.get_int64().get(id) == simdjson::SUCCESS) {
+    if (has_text_)
+      texts_.push_back(digits(id));
+    else
+      ids_.push_back(id);
+    return;
+  }
+  const std::string pointer = braid::json_pointer("/values", index);
+  if (element.type() == dom::element_type::UINT64)
+    complain("id_out_of_range", pointer, "the integer does not fit in 64 signed bits",
+             "ids are at most 9223372036854775807");
+  else
+    wrong_type(pointer, "an integer or a string", element);
+}
+
+void record_parser::machine::become_text() {
+  if (has_text_) return;
+  has_text_ = true;
+  for (const std::int64_t id : ids_) texts_.push_back(digits(id));
+}
+
+auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
+  std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> text{};
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), id).ptr;
+  return scratch_.copied(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
+}
+
+auto record_parser::machine::run(const text_line& line, std::uint32_t file)
+    -> braid::checked<std::optional<parsed_record>> {
+  complaints_ = {};
+  scratch_.reset();
+  origin_ = {file, line.number};
+  if (line.too_long) {
+    complain("line_too_long", "", "the line is longer than 16 MiB");
+    return std::unexpected(complaints_);
+  }
+  if (is_blank(line.text)) return std::nullopt;
+
+  const auto document = read_document(line.text);
+  const members found = document ? read_members(*document) : members{};
+  if (document) check_pairing(found);
+  std::string_view key;
+  if (found.hash) key = read_key(*found.hash, "/hash");
+  if (found.list) key = read_key(*found.list, "/list");
+  std::span<const std::byte> bytes;
+  if (found.fields) bytes = read_hash(*found.fields);
+  if (found.values) bytes = read_list(*found.values);
+  if (!complaints_.empty()) return std::unexpected(complaints_);
+  return parsed_record{key, bytes};
+}
+
+record_parser::record_parser() : machine_(std::make_unique<machine>()) {}
+record_parser::~record_parser() = default;
+
+auto record_parser::parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>> {
+  return machine_->run(line, file);
+}
+
+auto line_complaint(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
+                    std::string_view hint) -> braid::diagnostic {
+  return {.code = std::string(code),
+          .pointer = std::string(pointer),
+          .message = "line " + std::to_string(line) + ": " + std::string(message),
+          .hint = std::string(hint),
+          .node = {},
+          .source = {}};
+}
+
+}  // namespace rankd

@@ -1,0 +1,50 @@
+// rankd/store/record_parser.hpp: one line of NDJSON made into the bytes of one record.
+#pragma once
+
+#include <rankd/store/line_reader.hpp>
+#include <rankd/store/record.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace rankd {
+
+struct parsed_record {
+  std::string_view key;
+  std::span<const std::byte> bytes;
+};
+
+/// Understands `{"hash": key, "fields": {name: text, …}}` and `{"list": key, "values": [id or text, …]}`.
+/// A list of integers only is packed; one with any text keeps text, and an integer in it becomes its decimal digits.
+/// Threads: one. Lifetime: what a call returns is valid until the next one, and as long as the line.
+class record_parser {
+ public:
+  /// Complaints about one line before the rest of it is left unread.
+  static constexpr std::size_t most_complaints = 16;
+
+  record_parser();
+  record_parser(record_parser&&) = delete;
+  auto operator=(record_parser&&) -> record_parser& = delete;
+  ~record_parser();
+
+  /// Nothing for a blank line.
+  /// Errors: each begins with `line N`, and its pointer leads into that line.
+  auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
+
+ private:
+  class machine;
+
+  std::unique_ptr<machine> machine_;
+};
+
+/// One complaint about a line of data.
+auto line_complaint(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
+                    std::string_view hint) -> braid::diagnostic;
+
+}  // namespace rankd

@@ -1,0 +1,61 @@
+// tests/base/error_test.cpp: every error code has a sentence of its own and travels as a std::error_code.
+#include <braid/base/error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+#include <ostream>
+#include <set>
+#include <string>
+#include <system_error>
+
+using braid::errc;
+
+namespace {
+
+constexpr errc all_codes[] = {errc::stopped, errc::deadline_exceeded, errc::closed,          errc::dropped,
+                              errc::cycle,   errc::would_deadlock,    errc::invalid_argument};
+
+auto refuse() -> braid::result<int> { return braid::fail(errc::closed); }
+
+}  // namespace
+
+TEST_CASE("every code has a sentence, and no two have the same") {
+  std::set<std::string> sentences;
+  for (const errc code : all_codes) {
+    const std::error_code error = code;
+    CHECK(error.message() != "unknown error of braid");
+    sentences.insert(error.message());
+  }
+  CHECK(sentences.size() == std::size(all_codes));
+}
+
+TEST_CASE("zero and numbers without a code are unknown") {
+  CHECK(braid::braid_category().message(0) == "unknown error of braid");
+  CHECK(braid::braid_category().message(8) == "unknown error of braid");
+}
+
+TEST_CASE("no code reads as success") {
+  for (const errc code : all_codes) CHECK(static_cast<bool>(std::error_code(code)));
+}
+
+TEST_CASE("a code compares with errors of its own category only") {
+  const std::error_code error = errc::cycle;
+  CHECK(error == errc::cycle);
+  CHECK(error != errc::stopped);
+  CHECK(error != std::error_code(static_cast<int>(errc::cycle), std::generic_category()));
+  CHECK(std::string(error.category().name()) == "braid");
+}
+
+TEST_CASE("a failing function returns its code") {
+  const auto answer = refuse();
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.error() == errc::closed);
+}
+
+TEST_CASE("the last error of the system keeps the system's code") {
+  errno = ENOENT;
+  const auto error = braid::last_system_error();
+  CHECK(error == std::errc::no_such_file_or_directory);
+  CHECK(error.category() == std::system_category());
+}

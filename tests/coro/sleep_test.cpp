@@ -1,0 +1,193 @@
+// tests/coro/sleep_test.cpp: sleeping tasks, on a clock that the test turns.
+#include <braid/coro/sleep.hpp>
+
+#include <braid/base/random.hpp>
+
+#include <tests/support/deaths.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::turned_loop;
+
+namespace {
+
+constexpr duration tick{duration::rep{1} << timer_wheel::tick_bits};
+
+}  // namespace
+
+TEST_CASE("a sleep is never shorter than asked for, and at most one tick longer") {
+  turned_loop here;
+  const auto begin = here.now();
+  std::vector<duration> spans;
+  for (const int step : {0, 1, 2, 63, 64, 65, 4096})
+    for (const int more : {-1, 0, 1}) spans.push_back(tick * step + duration(more));
+
+  std::size_t woken = 0;
+  auto sleeper = [&](duration span) -> task<void> {
+    co_await sleep_for(span);
+    CHECK(here.now() - begin >= span);
+    CHECK(here.now() - begin <= std::max(span, duration::zero()) + 2 * tick);
+    ++woken;
+  };
+  for (const duration span : spans) here.io().spawn(sleeper(span));
+  for (int i = 0; i < 4200; ++i) {
+    here.turn(1);
+    here.advance(tick);
+  }
+  CHECK(woken == spans.size());
+}
+
+TEST_CASE("a sleeper does not wake while the clock stands still") {
+  turned_loop here;
+  bool woken = false;
+  auto sleeper = [&]() -> task<void> {
+    co_await sleep_for(1ms);
+    woken = true;
+  };
+  here.io().spawn(sleeper());
+  here.turn(100);
+  CHECK_FALSE(woken);
+  here.advance(1ms - 1ns);
+  CHECK_FALSE(woken);
+  here.advance(1ns + tick);
+  CHECK(woken);
+}
+
+TEST_CASE("sleepers wake in the order of their times, whatever the order in which they began") {
+  turned_loop here;
+  random_source random(1);
+  std::vector<int> woken;
+  auto sleeper = [&](int number) -> task<void> {
+    co_await sleep_until(here.now() + number * 1ms);
+    woken.push_back(number);
+  };
+  std::vector<int> numbers;
+  for (int i = 1; i <= 200; ++i) numbers.push_back(i);
+  for (std::size_t i = numbers.size(); i > 1; --i) std::swap(numbers[i - 1], numbers[random.below(i)]);
+  for (const int number : numbers) here.io().spawn(sleeper(number));
+  here.advance(1s);
+  CHECK(woken.size() == 200);
+  CHECK(std::is_sorted(woken.begin(), woken.end()));
+}
+
+TEST_CASE("a sleep is counted from where it is awaited") {
+  turned_loop here;
+  bool woken = false;
+  auto sleeper = [&]() -> task<void> {
+    auto later = sleep_for(10ms);
+    co_await sleep_for(5ms);
+    co_await later;
+    woken = true;
+  };
+  here.io().spawn(sleeper());
+  here.advance(6ms);
+  here.advance(5ms);
+  CHECK_FALSE(woken);
+  here.advance(6ms);
+  CHECK(woken);
+}
+
+TEST_CASE("spans and times beyond the end of time never wake") {
+  turned_loop here;
+  bool woken = false;
+  auto forever = [&](auto pause) -> task<void> {
+    co_await pause();
+    woken = true;
+  };
+  here.io().spawn(forever([] { return sleep_until(time_point::max()); }));
+  here.io().spawn(forever([] { return sleep_for(duration::max()); }));
+  here.io().spawn(forever([] { return sleep_for(std::chrono::hours::max()); }));
+  here.io().spawn(forever([] { return sleep_for(std::chrono::years(1'000'000)); }));
+  here.io().spawn(forever([] { return sleep_for(std::chrono::duration<double>(1e300)); }));
+  here.advance(std::chrono::years(80));
+  CHECK_FALSE(woken);
+  CHECK(here.io().root().tasks() == 5);
+}
+
+TEST_CASE("spans that are not positive and times that have passed let others go first, and wake without the clock") {
+  turned_loop here;
+  std::vector<int> order;
+  auto sleeper = [&](auto pause) -> task<void> {
+    co_await pause();
+    order.push_back(2);
+  };
+  here.io().spawn(sleeper([] { return sleep_for(0ns); }));
+  here.io().spawn(sleeper([] { return sleep_for(-1h); }));
+  here.io().spawn(sleeper([] { return sleep_for(duration::min()); }));
+  here.io().spawn(sleeper([] { return sleep_until(time_point::min()); }));
+  order.push_back(1);
+  here.turn();
+  CHECK(order == std::vector{1, 2, 2, 2, 2});
+}
+
+TEST_CASE("fractions of a nanosecond are rounded up") {
+  turned_loop here;
+  using picoseconds = std::chrono::duration<long, std::pico>;
+  static_assert(detail::after(time_point{}, picoseconds(1)) == time_point(1ns));
+  static_assert(detail::after(time_point{}, std::chrono::duration<double, std::nano>(1.5)) == time_point(2ns));
+  static_assert(detail::after(time_point(5ns), picoseconds(-1)) == time_point(5ns));
+}
+
+TEST_CASE("a stop ends a sleep at once, and its timer with it") {
+  turned_loop here;
+  deaths seen;
+  bool woken = false;
+  auto sleeper = [&]() -> task<void> {
+    const mortal local(seen);
+    co_await sleep_for(1h);
+    woken = true;
+  };
+  here.io().spawn(sleeper());
+  here.io().root().request_stop();
+  CHECK(seen.count == 0);  // not in the middle of whoever asks for the stop
+  here.turn();
+  CHECK(seen.count == 1);
+  here.advance(2h);
+  CHECK_FALSE(woken);
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a stop that comes with the timer already due wins only if it comes first") {
+  turned_loop here;
+  bool first_woken = false;
+  bool second_woken = false;
+  auto first = [&]() -> task<void> {
+    co_await sleep_for(1ms);
+    first_woken = true;
+    here.io().root().request_stop();
+  };
+  auto second = [&]() -> task<void> {
+    co_await sleep_for(1ms);
+    second_woken = true;
+  };
+  here.io().spawn(first());
+  here.io().spawn(second());
+  here.advance(1s);
+  CHECK(first_woken);
+  CHECK_FALSE(second_woken);
+  CHECK(here.io().root().tasks() == 0);
+}
+
+TEST_CASE("in a stopped scope a sleep does not begin") {
+  turned_loop here;
+  bool before = false;
+  bool after = false;
+  auto sleeper = [&]() -> task<void> {
+    here.io().root().request_stop();
+    before = true;
+    co_await sleep_for(0ns);
+    after = true;
+  };
+  here.io().spawn(sleeper());
+  CHECK(before);
+  CHECK(here.io().root().tasks() == 0);
+  CHECK_FALSE(after);
+}

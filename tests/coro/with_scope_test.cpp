@@ -1,0 +1,380 @@
+// tests/coro/with_scope_test.cpp: tasks in a scope of their own, which is left joined, with and without a deadline.
+#include <braid/coro/with_scope.hpp>
+
+#include <braid/coro/event.hpp>
+#include <braid/coro/sleep.hpp>
+
+#include <tests/support/deaths.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::turned_loop;
+
+namespace {
+
+auto sleeping(duration span, deaths& seen) -> task<void> {
+  const mortal local(seen);
+  co_await sleep_for(span);
+}
+
+auto value_after(duration span, int value) -> task<int> {
+  co_await sleep_for(span);
+  co_return value;
+}
+
+auto failing(duration span, const char* sentence) -> task<void> {
+  co_await sleep_for(span);
+  throw std::runtime_error(sentence);
+}
+
+auto sentence_of(const outcome<int>& ended) -> std::string {
+  if (!ended.has_exception()) return "no exception";
+  try {
+    std::rethrow_exception(ended.exception());
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("with_scope gives the value of its body after everything spawned has ended") {
+  turned_loop here;
+  deaths seen;
+  int at_the_end = -1;
+  auto body = [&](scope& children) -> task<int> {
+    scope& mine = co_await this_scope();
+    CHECK(&mine == &children);
+    for (int i = 1; i <= 3; ++i) children.spawn(sleeping(i * 1ms, seen));
+    co_return 7;
+  };
+  auto all = [&]() -> task<int> {
+    const int value = co_await with_scope(body);
+    at_the_end = seen.count;
+    co_return value;
+  };
+  outcome<int> ended = here.run_through(all(), 100us);
+  CHECK(ended.take() == 7);
+  CHECK(at_the_end == 3);
+}
+
+TEST_CASE("a body that fails stops what it spawned, and its exception comes through when that has ended") {
+  turned_loop here;
+  deaths seen;
+  auto body = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1h, seen));
+    co_await sleep_for(1ms);
+    throw std::runtime_error("body");
+  };
+  const outcome<int> ended = here.run_through(with_scope(body), 100us);
+  CHECK(sentence_of(ended) == "body");
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a body that throws without being a coroutine stops what it spawned as well") {
+  turned_loop here;
+  deaths seen;
+  auto body = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1h, seen));
+    throw std::runtime_error("plain");
+  };
+  const outcome<int> ended = here.run(with_scope(body));
+  CHECK(sentence_of(ended) == "plain");
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a spawned task that fails stops the body and the others, and is rethrown") {
+  turned_loop here;
+  deaths seen;
+  bool body_went_on = false;
+  auto body = [&](scope& children) -> task<int> {
+    const mortal local(seen);
+    children.spawn(sleeping(1h, seen));
+    children.spawn(failing(1ms, "child"));
+    co_await sleep_for(1h);
+    body_went_on = true;
+    co_return 1;
+  };
+  const outcome<int> ended = here.run_through(with_scope(body), 100us);
+  CHECK(sentence_of(ended) == "child");
+  CHECK(seen.count == 2);
+  CHECK_FALSE(body_went_on);
+}
+
+TEST_CASE("a body that stops itself stops what it spawned and whoever awaits it") {
+  turned_loop here;
+  deaths seen;
+  auto body = [&](scope& children) -> task<int> {
+    children.spawn(sleeping(1h, seen));
+    co_await stop_here();
+    co_return 1;
+  };
+  const outcome<int> ended = here.run(with_scope(body));
+  CHECK(ended.is_stopped());
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a stop from outside ends body and children before with_scope ends") {
+  turned_loop here;
+  deaths seen;
+  int at_the_end = 0;
+  auto body = [&](scope& children) -> task<void> {
+    const mortal local(seen);
+    children.spawn(sleeping(1h, seen));
+    co_await sleep_for(1h);
+  };
+  auto all = [&]() -> task<void> {
+    struct on_exit {
+      int& to;
+      deaths& from;
+      ~on_exit() { to = from.count; }
+    } const last{at_the_end, seen};
+    co_await with_scope(body);
+  };
+  here.io().spawn(all());
+  here.io().root().request_stop();
+  here.turn();
+  CHECK(seen.count == 2);
+  CHECK(at_the_end == 2);
+}
+
+TEST_CASE("a stop does not cut the join short: a child that takes long to end is waited for") {
+  turned_loop here;
+  event may_end;
+  bool left = false;
+  auto stubborn = [&]() -> task<void> {
+    auto never = []() -> task<void> { co_await sleep_for(1h); };
+    static_cast<void>(co_await as_outcome(never()));
+    while (!may_end.is_set()) {
+      // Its scope is stopped, so it waits in the only way left: in a task whose ending it looks at.
+      auto pause = []() -> task<void> { co_await sleep_for(0ns); };
+      static_cast<void>(co_await as_outcome(pause()));
+      may_end.set();
+    }
+  };
+  auto body = [&](scope& children) -> task<void> {
+    children.spawn(stubborn());
+    co_return;
+  };
+  auto all = [&]() -> task<void> {
+    struct on_exit {
+      bool& to;
+      ~on_exit() { to = true; }
+    } const last{left};
+    co_await with_scope(body);
+  };
+  here.io().spawn(all());
+  here.io().root().request_stop();
+  here.turn();
+  CHECK(may_end.is_set());
+  CHECK(left);
+}
+
+TEST_CASE("a stop from another thread that races with the end of the tasks leaves the scope joined") {
+  turned_loop here;
+  for (int round = 0; round < 100; ++round) {
+    auto body = [&](scope& children) -> task<int> {
+      std::thread other([&] { children.request_stop(); });
+      other.join();  // its job is in the queue of the loop, and nothing else is left to wait for
+      co_return 3;
+    };
+    outcome<int> ended = here.run(with_scope(body));
+    CHECK(ended.take() == 3);
+  }
+}
+
+TEST_CASE("scopes nest, and each is left joined") {
+  turned_loop here;
+  deaths seen;
+  struct tree {
+    static auto grow(int depth, deaths& seen) -> task<int> {
+      const mortal local(seen);
+      if (depth == 0) co_return 1;
+      int leaves = 0;
+      auto child = [&]() -> task<void> { leaves += co_await grow(depth - 1, seen); };
+      auto body = [&](scope& children) -> task<void> {
+        children.spawn(child());
+        children.spawn(child());
+        co_await sleep_for(1us);
+      };
+      co_await with_scope(body);
+      co_return leaves;
+    }
+  };
+  outcome<int> ended = here.run_through(tree::grow(6, seen), 20us);
+  CHECK(ended.take() == 64);
+  CHECK(seen.count == 127);
+}
+
+TEST_CASE("with_deadline gives the value of work that ends in time, and takes its timer along") {
+  turned_loop here;
+  deaths seen;
+  auto all = [&]() -> task<int> {
+    const result<int> value = co_await with_timeout(2ms, value_after(1ms, 5));
+    CHECK(value.has_value());
+    const result<void> nothing = co_await with_deadline(here.now() + 2ms, sleeping(1ms, seen));
+    CHECK(nothing.has_value());
+    auto give_pointer = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(1); };
+    result<std::unique_ptr<int>> pointer = co_await with_timeout(1ms, give_pointer());
+    CHECK(**pointer == 1);
+    co_await sleep_for(10ms);
+    co_return *value;
+  };
+  outcome<int> ended = here.run_through(all(), 50us);
+  CHECK(ended.take() == 5);
+}
+
+TEST_CASE("work that is not done by the deadline is stopped, and its locals are gone when with_deadline ends") {
+  turned_loop here;
+  deaths seen;
+  int at_the_end = 0;
+  time_point ended_at;
+  auto all = [&]() -> task<std::error_code> {
+    const result<void> late = co_await with_timeout(1ms, sleeping(1h, seen));
+    at_the_end = seen.count;
+    ended_at = here.now();
+    co_return late ? std::error_code() : late.error();
+  };
+  const auto begin = here.now();
+  outcome<std::error_code> ended = here.run_through(all(), 50us);
+  CHECK(ended.take() == errc::deadline_exceeded);
+  CHECK(at_the_end == 1);
+  CHECK(ended_at - begin >= 1ms);
+  CHECK(ended_at - begin < 1500us);
+}
+
+TEST_CASE("a value that is given in spite of the deadline wins") {
+  turned_loop here;
+  auto stubborn = [&]() -> task<int> {
+    auto never = []() -> task<void> { co_await sleep_for(1h); };
+    const outcome<void> ended = co_await as_outcome(never());
+    co_return ended.is_stopped() ? 8 : 0;
+  };
+  auto all = [&]() -> task<int> {
+    const result<int> value = co_await with_timeout(1ms, stubborn());
+    co_return value.value_or(-1);
+  };
+  outcome<int> ended = here.run_through(all(), 100us);
+  CHECK(ended.take() == 8);
+}
+
+TEST_CASE("what the work throws comes through a deadline") {
+  turned_loop here;
+  auto all = [&]() -> task<int> {
+    const result<void> value = co_await with_timeout(1h, failing(1ms, "thrown"));
+    co_return value ? 1 : 2;
+  };
+  const outcome<int> ended = here.run_through(all(), 100us);
+  CHECK(sentence_of(ended) == "thrown");
+}
+
+TEST_CASE("a stop of the parent is not mistaken for the own deadline, and goes on upwards") {
+  turned_loop here;
+  deaths seen;
+  bool went_on = false;
+  auto all = [&]() -> task<void> {
+    static_cast<void>(co_await with_timeout(1h, sleeping(2h, seen)));
+    went_on = true;
+  };
+  here.io().spawn(all());
+  here.io().root().request_stop();
+  here.turn();
+  CHECK(seen.count == 1);
+  CHECK_FALSE(went_on);
+  CHECK(here.io().root().tasks() == 0);
+}
+
+TEST_CASE("of two nested deadlines the earlier one fires, and is reported by the one it belongs to") {
+  turned_loop here;
+  deaths seen;
+  auto nested = [&](duration outer, duration inner) -> task<std::string> {
+    auto inside = [&]() -> task<std::string> {
+      const result<void> ended = co_await with_timeout(inner, sleeping(1h, seen));
+      co_return ended ? "done" : "inner";
+    };
+    const result<std::string> ended = co_await with_timeout(outer, inside());
+    co_return ended.value_or("outer");
+  };
+  CHECK(here.run_through(nested(2ms, 1ms), 100us).take() == "inner");
+  CHECK(here.run_through(nested(1ms, 2ms), 100us).take() == "outer");
+  CHECK(here.run_through(nested(1ms, 1ms), 100us).take() == "outer");
+}
+
+TEST_CASE("work that stops itself is not reported as late") {
+  turned_loop here;
+  bool went_on = false;
+  auto gives_up = []() -> task<int> {
+    co_await stop_here();
+    co_return 1;
+  };
+  auto all = [&]() -> task<void> {
+    static_cast<void>(co_await with_timeout(1h, gives_up()));
+    went_on = true;
+  };
+  const outcome<void> ended = here.run(all());
+  CHECK(ended.is_stopped());
+  CHECK_FALSE(went_on);
+}
+
+TEST_CASE("with a deadline that has passed, work still gives what it has without waiting") {
+  turned_loop here;
+  deaths seen;
+  auto ready = []() -> task<int> { co_return 4; };
+  auto all = [&]() -> task<int> {
+    const result<int> value = co_await with_deadline(here.now() - 1s, ready());
+    const result<void> late = co_await with_deadline(here.now() - 1s, sleeping(1ns, seen));
+    CHECK_FALSE(late.has_value());
+    co_return value.value_or(-1);
+  };
+  outcome<int> ended = here.run_through(all(), 1us);
+  CHECK(ended.take() == 4);
+}
+
+TEST_CASE("timeouts beyond the end of time never fire") {
+  turned_loop here;
+  auto all = [&]() -> task<int> {
+    const result<int> value = co_await with_timeout(std::chrono::hours::max(), value_after(std::chrono::years(50), 1));
+    const result<int> other = co_await with_timeout(duration::max(), value_after(1ms, 2));
+    co_return value.value_or(-1) + other.value_or(-1);
+  };
+  outcome<int> ended = here.run_through(all(), std::chrono::years(1));
+  CHECK(ended.take() == 3);
+}
+
+TEST_CASE("tasks that the work spawned into its deadline's scope are joined with it") {
+  turned_loop here;
+  deaths seen;
+  auto work = [&]() -> task<int> {
+    scope& limited = co_await this_scope();
+    limited.spawn(sleeping(1h, seen));
+    co_return 6;
+  };
+  int at_the_end = 0;
+  auto all = [&]() -> task<int> {
+    const result<int> value = co_await with_timeout(1ms, work());
+    at_the_end = seen.count;
+    co_return value.value_or(-1);
+  };
+  outcome<int> ended = here.run_through(all(), 100us);
+  CHECK(ended.take() == 6);
+  CHECK(at_the_end == 1);
+}
+
+TEST_CASE("with_scope over a body that gives a reference gives the reference") {
+  turned_loop here;
+  int object = 1;
+  auto body = [&](scope& /*children*/) -> task<int&> { co_return object; };
+  outcome<int&> ended = here.run(with_scope(body));
+  CHECK(&ended.take() == &object);
+}

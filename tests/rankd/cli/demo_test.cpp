@@ -1,0 +1,132 @@
+// tests/rankd/cli/demo_test.cpp: the demo project is whole, loads, and never overwrites anything.
+#include <rankd/cli/demo.hpp>
+
+#include <rankd/registry/project.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/embedded.hpp>
+#include <rankd/store/load.hpp>
+
+#include <tests/support/scratch_folder.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+using namespace rankd;
+using braid::testing::scratch_folder;
+namespace fs = std::filesystem;
+
+const demo_options small = {.size = {.seed = 5, .users = 200, .media = 1'000}};
+
+/// All files of a folder by their relative paths.
+auto files_of(const fs::path& folder) -> std::map<std::string, std::string> {
+  std::map<std::string, std::string> all;
+  for (const auto& item : fs::recursive_directory_iterator(folder)) {
+    if (!item.is_regular_file()) continue;
+    std::ifstream in(item.path(), std::ios::binary);
+    all[fs::relative(item.path(), folder).string()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return all;
+}
+
+auto code_of(const braid::checked<demo_report>& report) -> std::string {
+  return report ? "fine" : report.error().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("the same options give the same bytes, another seed gives other data") {
+  const scratch_folder folder;
+  const auto report = write_demo_project(folder.path() / "a", small);
+  REQUIRE(report.has_value());
+  REQUIRE(write_demo_project(folder.path() / "b/nested", small).has_value());
+  demo_options other = small;
+  other.size.seed = 6;
+  REQUIRE(write_demo_project(folder.path() / "c", other).has_value());
+  const auto files = files_of(folder.path() / "a");
+  CHECK((files == files_of(folder.path() / "b/nested")));
+  CHECK((files != files_of(folder.path() / "c")));
+  CHECK(report->files == files.size());
+  std::uint64_t bytes = 0;
+  for (const auto& [name, text] : files) bytes += text.size();
+  CHECK(report->bytes == bytes);
+}
+
+TEST_CASE("the project is one that rankd understands") {
+  const scratch_folder folder;
+  REQUIRE(write_demo_project(folder.path(), small).has_value());
+  const auto loaded = project::load(folder.path());
+  REQUIRE(loaded.has_value());
+  const auto declared = registries::load(loaded->registry, loaded->environment);
+  REQUIRE(declared.has_value());
+  CHECK(declared->find_endpoint("ep_0001") != nullptr);
+  for (const char* plan : {"home_feed", "reels_plan_a", "concat_plan"}) {
+    CAPTURE(plan);
+    CHECK(fs::exists(loaded->plans / (std::string(plan) + ".json")));
+  }
+  CHECK(fs::file_size(folder.path() / "README.md") > 500);
+}
+
+TEST_CASE("the registries and the benchmark's plans are the repository's own") {
+  const scratch_folder folder;
+  REQUIRE(write_demo_project(folder.path(), small).has_value());
+  const auto written = files_of(folder.path());
+  for (const auto& [name, text] : files_of("registry")) CHECK(written.at("registry/" + name) == text);
+  const auto compiled = files_of("plans/compiled");
+  for (const char* plan : {"reels_plan_a.json", "concat_plan.json"})
+    CHECK(written.at(std::string("plans/") + plan) == compiled.at(plan));
+}
+
+TEST_CASE("the data loads, and is what the network says") {
+  const scratch_folder folder;
+  REQUIRE(write_demo_project(folder.path(), small).has_value());
+  const auto report = load_if_missing(folder.path() / "store", folder.path() / "data", {});
+  REQUIRE((report.has_value() && report->has_value()));
+  CHECK((*report)->records == 4 * small.size.users);
+  const auto store = embedded_store::open(folder.path() / "store");
+  REQUIRE(store.has_value());
+  const auto snapshot = store->take_snapshot();
+  demo_network network(small.size);
+  for (std::uint32_t user = 1; user <= small.size.users; ++user) {
+    const auto record = snapshot->find("follow:" + std::to_string(user)).value().value();
+    const auto expected = network.follows(user);
+    std::vector<std::int64_t> found(record.count());
+    record.copy_ids(found);
+    CHECK((found == expected));
+    const auto hash = snapshot->find("user:" + std::to_string(user)).value().value();
+    CHECK(hash.field("title") == network.profile(user).title);
+    CHECK(hash.field("country").value_or("") == network.profile(user).country);
+  }
+}
+
+TEST_CASE("nothing is ever overwritten") {
+  const scratch_folder folder;
+  REQUIRE(write_demo_project(folder.path() / "demo", small).has_value());
+  const auto before = files_of(folder.path() / "demo");
+  CHECK(code_of(write_demo_project(folder.path() / "demo", small)) == "demo_exists");
+  CHECK((files_of(folder.path() / "demo") == before));
+
+  const fs::path other = folder.write("other/rankd.toml", "name = \"mine\"\n").parent_path();
+  CHECK(code_of(write_demo_project(other, small)) == "folder_not_empty");
+  CHECK(files_of(other).size() == 1);
+  CHECK(code_of(write_demo_project(other / "rankd.toml", small)) == "demo_write_failed");
+}
+
+TEST_CASE("progress counts every line") {
+  const scratch_folder folder;
+  demo_options options = small;
+  std::vector<demo_progress> seen;
+  options.progress = [&](const demo_progress& now) { seen.push_back(now); };
+  REQUIRE(write_demo_project(folder.path(), options).has_value());
+  REQUIRE(seen.size() >= 8);
+  CHECK(seen.front().lines_done == 0);
+  CHECK(seen.back().lines_done == seen.back().lines_total);
+  CHECK(seen.back().lines_total == 4 * small.size.users);
+  CHECK(seen.back().file == "data/media.ndjson");
+}

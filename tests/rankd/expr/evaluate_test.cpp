@@ -1,0 +1,343 @@
+// tests/rankd/expr/evaluate_test.cpp: programs against a naive interpreter, and the edges of their semantics.
+#include <rankd/expr/evaluate.hpp>
+#include <rankd/expr/parse.hpp>
+#include <rankd/rows/column_builder.hpp>
+#include <tests/rankd/expr/expr_world.hpp>
+#include <tests/rankd/expr/naive.hpp>
+#include <tests/rankd/rows/rows_model.hpp>
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using namespace rankd::testing;
+using nlohmann::json;
+
+namespace {
+
+auto expression(const json& tree) -> expr_program {
+  return compile_expr(parse_expr(tree, "").value(), world()).value();
+}
+
+auto predicate(const json& tree) -> pred_program {
+  return compile_pred(parse_pred(tree, "/p").value(), world()).value();
+}
+
+/// Values of params in the order of the registries.
+struct param_values {
+  std::vector<scalar> values = std::vector<scalar>(world().params().size());
+
+  auto set(std::uint32_t id, scalar value) -> param_values& {
+    values[world().index_of(*world().find_param(id))] = std::move(value);
+    return *this;
+  }
+};
+
+auto random_params(std::uint64_t seed) -> param_values {
+  braid::random_source random(seed);
+  param_values out;
+  out.set(2, std::string("[Uu]"));
+  if (random.below(2) == 0) out.set(1, 0.5);
+  if (random.below(2) == 0) out.set(3, 0x1p53);
+  if (random.below(2) == 0) out.set(4, two_to_53 + 1);
+  if (random.below(2) == 0) out.set(5, true);
+  return out;
+}
+
+/// The same double, or both no number at all.
+auto same(double a, double b) -> bool { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+/// True where `found` has the naive value on each active row, and null, with a zero below it, on all others.
+auto agrees(const json& tree, const row_set& rows, const param_values& params, const column& found) -> bool {
+  std::vector<naive_number> expected(rows.table().size());
+  rows.for_each_row([&](std::uint32_t row) {
+    expected[row] = naive_value(tree, {testing::row_of(rows.table(), row), world(), params.values});
+  });
+  const std::span<const double> values = *found.floats();
+  for (std::size_t row = 0; row < expected.size(); ++row) {
+    if (found.is_null(row) != !expected[row]) return false;
+    if (!same(values[row], expected[row] ? testing::as_double(expected[row]) : 0.0)) return false;
+  }
+  return values.size() == expected.size();
+}
+
+auto agrees(const json& tree, const row_set& rows, const param_values& params, bitmap found) -> bool {
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const model_row row = testing::row_of(rows.table(), rows.row(at));
+    if (found[at] != naive_truth(tree, {row, world(), params.values})) return false;
+  }
+  return true;
+}
+
+const json id = {{"op", "key_ref"}, {"key_id", 1}};
+
+auto key(std::uint32_t number) -> json { return {{"op", "key_ref"}, {"key_id", number}}; }
+auto param(std::uint32_t number) -> json { return {{"op", "param_ref"}, {"param_id", number}}; }
+auto literal(const json& value) -> json { return {{"op", "const_number"}, {"value", value}}; }
+const json null = {{"op", "const_null"}};
+auto op(const char* name, const json& a, const json& b) -> json { return {{"op", name}, {"a", a}, {"b", b}}; }
+auto cmp(const char* how, const json& a, const json& b) -> json {
+  return {{"op", "cmp"}, {"cmp", how}, {"a", a}, {"b", b}};
+}
+auto param_regex() -> json {
+  return {{"op", "regex"}, {"key_id", text_key}, {"pattern", {{"kind", "param"}, {"param_id", 2}}}, {"flags", ""}};
+}
+
+/// The positions at which a predicate holds on rows with these ids.
+auto holds_for(const json& tree, const std::vector<std::int64_t>& ids) -> std::vector<bool> {
+  braid::arena memory;
+  const row_set rows{batch(ids)};
+  const bitmap found = evaluate(predicate(tree), rows, param_values().values, memory).value();
+  std::vector<bool> out;
+  for (std::size_t i = 0; i < ids.size(); ++i) out.push_back(found[i]);
+  return out;
+}
+
+/// The value of an expression on a single row with this id; nothing for null.
+auto value_for(const json& tree, std::int64_t of, const param_values& params = {}) -> std::optional<double> {
+  braid::arena memory;
+  const std::vector<std::int64_t> ids{of};
+  const column found = evaluate(expression(tree), row_set(batch(ids)), params.values, memory).value();
+  return found.is_null(0) ? std::nullopt : std::optional((*found.floats())[0]);
+}
+
+using truths = std::vector<bool>;
+constexpr std::int64_t i64_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t i64_min = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace
+
+TEST_CASE("expressions agree with a naive interpreter") {
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    braid::arena memory;
+    random_rows random(seed, memory);
+    const json tree = random_trees(seed).value(seed % 6);
+    CAPTURE(tree.dump());
+    const row_set rows = random.set(seed % 20 == 0 ? edge_sizes[seed / 20 % edge_sizes.size()] : random.below(70));
+    const param_values params = random_params(seed);
+    const auto found = evaluate(expression(tree), rows, params.values, memory);
+    REQUIRE(found.has_value());
+    CHECK(agrees(tree, rows, params, *found));
+  }
+}
+
+TEST_CASE("predicates agree with a naive interpreter") {
+  for (std::uint64_t seed = 0; seed < 1200; ++seed) {
+    CAPTURE(seed);
+    braid::arena memory;
+    random_rows random(seed, memory);
+    const json tree = random_trees(seed).truth(seed % 5);
+    CAPTURE(tree.dump());
+    const row_set rows = random.set(seed % 40 == 0 ? edge_sizes[seed / 40 % edge_sizes.size()] : random.below(70));
+    const param_values params = random_params(seed);
+    const auto found = evaluate(predicate(tree), rows, params.values, memory);
+    REQUIRE(found.has_value());
+    CHECK(agrees(tree, rows, params, *found));
+  }
+}
+
+TEST_CASE("blocks and words have no seams, whatever the number of rows and their order") {
+  const json tree = op("add", op("mul", id, literal(0.5)), op("coalesce", key(float_key), key(int_key)));
+  const json test = cmp("<", key(float_key), key(full_float_key));
+  for (const std::size_t size : edge_sizes) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      CAPTURE(size);
+      braid::arena memory;
+      const row_set rows = random_rows(seed, memory).set(size);
+      CHECK(agrees(tree, rows, {}, evaluate(expression(tree), rows, param_values().values, memory).value()));
+      CHECK(agrees(test, rows, {}, evaluate(predicate(test), rows, param_values().values, memory).value()));
+    }
+  }
+}
+
+TEST_CASE("a column without nulls on all rows has no bitmap") {
+  braid::arena memory;
+  const std::vector<std::int64_t> ids(100, 3);
+  const row_set rows{batch(ids)};
+  const expr_program twice = expression(op("mul", id, literal(2)));
+  CHECK(evaluate(twice, rows, {}, memory)->validity.all_set());
+  CHECK(evaluate(twice, rows.take(99), {}, memory)->is_null(99));
+}
+
+TEST_CASE("comparisons of ids with integers are exact beyond 2^53") {
+  const std::vector<std::int64_t> ids{two_to_53 - 1, two_to_53, two_to_53 + 1, i64_max, i64_min};
+  CHECK(holds_for(cmp("==", id, literal(two_to_53 + 1)), ids) == truths{false, false, true, false, false});
+  CHECK(holds_for(cmp("<", id, literal(two_to_53 + 1)), ids) == truths{true, true, false, false, true});
+  CHECK(holds_for(cmp(">=", literal(two_to_53), id), ids) == truths{true, true, false, false, true});
+  CHECK(holds_for(cmp("!=", id, literal(i64_max)), ids) == truths{true, true, true, false, true});
+}
+
+TEST_CASE("comparisons of ids with doubles do not round the id") {
+  const std::vector<std::int64_t> ids{two_to_53, two_to_53 + 1, i64_max, i64_min, i64_min + 1};
+  CHECK(holds_for(cmp("==", id, literal(0x1p53)), ids) == truths{true, false, false, false, false});
+  CHECK(holds_for(cmp(">", id, literal(0x1p53)), ids) == truths{false, true, true, false, false});
+  CHECK(holds_for(cmp("<", id, literal(0x1p63)), ids) == truths{true, true, true, true, true});
+  CHECK(holds_for(cmp("==", literal(-0x1p63), id), ids) == truths{false, false, false, true, false});
+  CHECK(holds_for(cmp("<", literal(-0x1p63), id), ids) == truths{true, true, true, false, true});
+}
+
+TEST_CASE("a list matches exactly the numbers that it names") {
+  const std::vector<std::int64_t> ids{5, two_to_53, two_to_53 + 1, i64_max};
+  const json list = {5.0, 5.5, two_to_53 + 1, 0x1p63, 1e300};
+  CHECK(holds_for({{"op", "in"}, {"lhs", id}, {"list", list}}, ids) == truths{true, false, true, false});
+  CHECK(holds_for({{"op", "in"}, {"lhs", op("add", id, literal(0))}, {"list", {two_to_53 + 1, two_to_53}}}, ids) ==
+        truths{false, true, true, false});
+  CHECK(holds_for({{"op", "in"}, {"lhs", id}, {"list", json::array()}}, ids) == truths(4, false));
+}
+
+TEST_CASE("arithmetic is done in doubles, that of integers too") {
+  CHECK(value_for(op("add", id, literal(1)), i64_max) == 0x1p63);
+  CHECK(value_for(op("sub", id, literal(1)), two_to_53 + 1) == 0x1p53 - 1);
+  CHECK(value_for({{"op", "neg"}, {"x", id}}, i64_min) == 0x1p63);
+  CHECK(value_for(op("mul", literal(i64_max), literal(i64_max)), 0) == 0x1p126);
+}
+
+TEST_CASE("overflow gives what IEEE 754 says, and no comparison holds for what is no number") {
+  const json huge = op("mul", literal(1e308), literal(10));
+  const json no_number = op("sub", huge, huge);
+  CHECK(value_for(huge, 0) == std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(value_for(no_number, 0).value()));
+  CHECK(value_for(op("mul", id, huge), -1) == -std::numeric_limits<double>::infinity());
+  for (const char* how : {"==", "!=", "<", "<=", ">", ">="}) {
+    CHECK(holds_for(cmp(how, no_number, id), {1}) == truths{false});
+    CHECK(holds_for(cmp(how, no_number, no_number), {1}) == truths{false});
+  }
+  json many = json::array();
+  for (int i = 0; i < 40; ++i) many.push_back(i + 0.5);
+  CHECK(holds_for({{"op", "in"}, {"lhs", op("add", no_number, op("mul", id, literal(0)))}, {"list", many}}, {1}) ==
+        truths{false});
+}
+
+TEST_CASE("null swallows arithmetic and gives way in coalesce") {
+  CHECK_FALSE(value_for(op("add", id, null), 1).has_value());
+  CHECK_FALSE(value_for(op("mul", key(absent_key), literal(0)), 1).has_value());
+  CHECK(value_for(op("coalesce", null, id), 7) == 7.0);
+  CHECK(value_for(op("coalesce", key(absent_key), literal(2.5)), 7) == 2.5);
+  CHECK(value_for(op("coalesce", literal(3), key(absent_key)), 7) == 3.0);
+  CHECK_FALSE(value_for(op("coalesce", null, key(absent_key)), 7).has_value());
+  CHECK_FALSE(value_for(null, 7).has_value());
+}
+
+TEST_CASE("params are null until they have a value, and ints, bools and floats are numbers") {
+  CHECK_FALSE(value_for(param(3), 1).has_value());
+  CHECK(value_for(op("mul", id, param(3)), 4, param_values().set(3, 0.25)) == 1.0);
+  CHECK(value_for(op("add", param(4), param(5)), 1, param_values().set(4, std::int64_t{41}).set(5, true)) == 42.0);
+  CHECK_FALSE(value_for(param(2), 1, param_values().set(2, std::string("5"))).has_value());
+}
+
+TEST_CASE("a comparison with null is false either way round, and `not` makes it true") {
+  const json with_null = cmp("<", key(absent_key), literal(1));
+  CHECK(holds_for(with_null, {1}) == truths{false});
+  CHECK(holds_for({{"op", "not"}, {"x", with_null}}, {1}) == truths{true});
+  CHECK(holds_for(cmp("!=", key(absent_key), literal(1)), {1}) == truths{false});
+}
+
+TEST_CASE("equality with a literal null tests for null") {
+  CHECK(holds_for(cmp("==", key(absent_key), null), {1}) == truths{true});
+  CHECK(holds_for(cmp("!=", null, key(absent_key)), {1}) == truths{false});
+  CHECK(holds_for(cmp("!=", id, null), {1}) == truths{true});
+  CHECK(holds_for(cmp("==", null, null), {1}) == truths{true});
+  CHECK(holds_for(cmp("!=", null, null), {1}) == truths{false});
+  CHECK(holds_for(cmp("<=", null, null), {1}) == truths{false});
+}
+
+TEST_CASE("`country != null` keeps the rows that have a country") {
+  braid::arena memory;
+  const std::vector<std::int64_t> ids{1, 2, 3};
+  column_builder<std::string_view> country(memory, 3);
+  country.push("US");
+  country.push_null();
+  country.push("");
+  const row_set rows(batch(ids).with_column(text_key, country.finish(), memory));
+  const pred_program has_country = predicate(cmp("!=", key(text_key), null));
+  const row_set kept = rows.select(evaluate(has_country, rows, param_values().values, memory).value(), memory);
+  CHECK(kept.size() == 2);
+  CHECK(kept.id(1) == 3);
+  const pred_program in_sum = predicate({{"op", "is_null"}, {"x", op("add", key(text_key), literal(1))}});
+  CHECK(evaluate(in_sum, rows, param_values().values, memory)->count(3) == 3);
+}
+
+TEST_CASE("strings of any bytes are matched by lists and patterns") {
+  using namespace std::string_literals;
+  braid::arena memory;
+  const std::vector<std::int64_t> ids{1, 2, 3};
+  column_builder<std::string_view> text(memory, 3);
+  for (const std::string& each : {"a\0b"s, "\xff\xfe"s, "ab"s}) text.push(each);
+  const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
+  const auto kept = [&](const json& tree) {
+    return evaluate(predicate(tree), rows, param_values().values, memory)->words()[0] & 7U;
+  };
+  CHECK(kept({{"op", "in"}, {"lhs", key(text_key)}, {"list", {"a\0b"s}}}) == 0b001);
+  CHECK(kept({{"op", "regex"},
+              {"key_id", text_key},
+              {"pattern", {{"kind", "literal"}, {"value", "A.?B"}}},
+              {"flags", "i"}}) == 0b101);
+  CHECK(
+      kept(
+          {{"op", "regex"}, {"key_id", text_key}, {"pattern", {{"kind", "literal"}, {"value", "B"}}}, {"flags", ""}}) ==
+      0);
+}
+
+TEST_CASE("a pattern that is null or that RE2 refuses is an error, even without rows") {
+  braid::arena memory;
+  const pred_program code =
+      predicate({{"op", "or"}, {"a", {{"op", "const_bool"}, {"value", true}}}, {"b", param_regex()}});
+  const auto unset = evaluate(code, row_set(), param_values().values, memory);
+  REQUIRE_FALSE(unset.has_value());
+  CHECK(unset.error().code == "regex_pattern_null");
+  CHECK(unset.error().pointer == "/p/b/pattern");
+  const auto bad = evaluate(code, row_set(), param_values().set(2, std::string("(")).values, memory);
+  REQUIRE_FALSE(bad.has_value());
+  CHECK(bad.error().code == "bad_regex");
+  CHECK(evaluate(code, row_set(), param_values().set(2, std::string("x")).values, memory).has_value());
+}
+
+TEST_CASE("a predicate looks only at strings that occur on active rows, each once") {
+  braid::arena memory;
+  constexpr std::size_t size = 5000;
+  std::vector<std::int64_t> ids(size);
+  column_builder<std::string_view> text(memory, size);
+  for (std::size_t i = 0; i < size; ++i) text.push("word " + std::to_string(i));
+  const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
+  const pred_program code = predicate(param_regex());
+  const bitmap found = evaluate(code, rows, param_values().set(2, std::string("9$")).values, memory).value();
+  CHECK(found.count(size) == size / 10);
+}
+
+TEST_CASE("no rows give no results") {
+  braid::arena memory;
+  const auto nothing = evaluate(expression(op("add", id, literal(1))), row_set(), param_values().values, memory);
+  REQUIRE(nothing.has_value());
+  CHECK(nothing->size() == 0);
+  CHECK(evaluate(predicate(cmp("<", id, literal(1))), row_set(), param_values().values, memory)->count(0) == 0);
+}
+
+TEST_CASE("a chain as deep as is allowed runs, whichever side it grows to") {
+  json left = id;
+  json right = id;
+  for (int level = 1; level < 200; ++level) {
+    left = op("add", left, id);
+    right = op("add", id, right);
+  }
+  CHECK(value_for(left, 2) == 400.0);
+  CHECK(value_for(right, 2) == 400.0);
+}
+
+TEST_CASE("one program serves any number of row sets") {
+  braid::arena memory;
+  const json tree = op("mul", key(float_key), param(1));
+  const expr_program code = expression(tree);
+  random_rows random(11, memory);
+  for (const std::size_t size : {3, 600, 0, 65}) {
+    const row_set rows = random.set(size);
+    const param_values params = random_params(size);
+    CHECK(agrees(tree, rows, params, evaluate(code, rows, params.values, memory).value()));
+  }
+}

@@ -1,0 +1,246 @@
+// tests/rankd/expr/naive.hpp: expressions and predicates evaluated row by row, straight from their JSON.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+#include <rankd/registry/value.hpp>
+#include <tests/rankd/rows/rows_model.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::testing {
+
+/// Null, or an exact integer, or a double.
+using naive_number = std::optional<std::variant<std::int64_t, double>>;
+
+/// One row, and the values of params in the order of the registries.
+struct naive_row {
+  const model_row& row;
+  const registries& known;
+  std::span<const scalar> params;
+
+  [[nodiscard]] auto cell_of_key(std::uint32_t key) const -> cell {
+    if (key == registries::id_key) return row.id;
+    const auto found = row.fields.find(key);
+    return found == row.fields.end() ? cell() : found->second;
+  }
+  [[nodiscard]] auto param(std::uint32_t id) const -> const scalar& {
+    return params[known.index_of(*known.find_param(id))];
+  }
+};
+
+inline auto as_double(const naive_number& value) -> double {
+  return std::visit([](auto v) { return static_cast<double>(v); }, *value);
+}
+
+/// Long doubles hold every int64 and every double, so they compare both exactly.
+inline auto as_long(const naive_number& value) -> long double {
+  static_assert(std::numeric_limits<long double>::digits >= 64);
+  return std::visit([](auto v) { return static_cast<long double>(v); }, *value);
+}
+
+/// False when every value that the tree can give is an integer or null.
+inline auto may_be_fraction(const nlohmann::json& tree, const registries& known) -> bool {
+  const std::string op = tree["op"];
+  if (op == "const_number") return tree["value"].is_number_float();
+  if (op == "const_null") return false;
+  if (op == "key_ref") return known.find_key(tree["key_id"].get<std::uint32_t>())->type == value_type::floating;
+  if (op == "param_ref") return known.find_param(tree["param_id"].get<std::uint32_t>())->type == value_type::floating;
+  if (op == "coalesce") return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
+  return true;
+}
+
+template <typename Value>
+auto number_in_cell(const Value& value) -> naive_number {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* fraction = std::get_if<double>(&value)) return *fraction;
+  if (const auto* flag = std::get_if<bool>(&value)) return std::int64_t{*flag ? 1 : 0};
+  return {};
+}
+
+inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naive_number {
+  const std::string op = tree["op"];
+  if (op == "const_null") return {};
+  if (op == "const_number") {
+    if (tree["value"].is_number_float()) return tree["value"].get<double>();
+    return tree["value"].get<std::int64_t>();
+  }
+  if (op == "key_ref") return number_in_cell(at.cell_of_key(tree["key_id"]));
+  if (op == "param_ref") return number_in_cell(at.param(tree["param_id"]));
+  if (op == "neg") {
+    const naive_number x = naive_value(tree["x"], at);
+    return x ? naive_number(-as_double(x)) : naive_number();
+  }
+  const naive_number a = naive_value(tree["a"], at);
+  const naive_number b = naive_value(tree["b"], at);
+  if (op == "coalesce") {
+    const naive_number chosen = a ? a : b;
+    return chosen && may_be_fraction(tree, at.known) ? naive_number(as_double(chosen)) : chosen;
+  }
+  if (!a || !b) return {};
+  if (op == "add") return as_double(a) + as_double(b);
+  if (op == "sub") return as_double(a) - as_double(b);
+  return as_double(a) * as_double(b);
+}
+
+/// A key or param may be there without being a number.
+inline auto naive_null(const nlohmann::json& tree, const naive_row& at) -> bool {
+  if (tree["op"] == "key_ref") return at.cell_of_key(tree["key_id"]).index() == 0;
+  if (tree["op"] == "param_ref") return is_null(at.param(tree["param_id"]));
+  return !naive_value(tree, at).has_value();
+}
+
+inline auto naive_compare(const nlohmann::json& tree, const naive_row& at) -> bool {
+  const std::string how = tree["cmp"];
+  const bool null_on_left = tree["a"]["op"] == "const_null";
+  if (null_on_left || tree["b"]["op"] == "const_null") {
+    const bool null = naive_null(tree[null_on_left ? "b" : "a"], at);
+    return (how == "==" && null) || (how == "!=" && !null);
+  }
+  const naive_number a = naive_value(tree["a"], at);
+  const naive_number b = naive_value(tree["b"], at);
+  if (!a || !b) return false;
+  const long double left = as_long(a);
+  const long double right = as_long(b);
+  if (how == "==") return left == right;
+  if (how == "!=") return left < right || left > right;
+  if (how == "<") return left < right;
+  if (how == "<=") return left <= right;
+  return how == ">" ? left > right : left >= right;
+}
+
+inline auto naive_in(const nlohmann::json& tree, const naive_row& at) -> bool {
+  const nlohmann::json& list = tree["list"];
+  if (!list.empty() && list[0].is_string()) {
+    const cell value = at.cell_of_key(tree["lhs"]["key_id"]);
+    const auto* text = std::get_if<std::string>(&value);
+    return text != nullptr && std::ranges::find(list, nlohmann::json(*text)) != list.end();
+  }
+  const naive_number x = naive_value(tree["lhs"], at);
+  return x && std::ranges::any_of(list, [&x](const nlohmann::json& each) {
+           const naive_number item =
+               each.is_number_float() ? naive_number(each.get<double>()) : naive_number(each.get<std::int64_t>());
+           return as_long(x) == as_long(item);
+         });
+}
+
+/// Patterns of the tests mean the same to RE2 and to the standard library.
+inline auto naive_regex(const nlohmann::json& tree, const naive_row& at) -> bool {
+  const cell value = at.cell_of_key(tree["key_id"]);
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr) return false;
+  const nlohmann::json& pattern = tree["pattern"];
+  const std::string source = pattern["kind"] == "literal" ? pattern["value"].get<std::string>()
+                                                          : std::get<std::string>(at.param(pattern["param_id"]));
+  const auto letters = tree["flags"] == "i" ? std::regex::icase : std::regex::flag_type{};
+  return std::regex_search(*text, std::regex(source, std::regex::ECMAScript | letters));
+}
+
+inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool {
+  const std::string op = tree["op"];
+  if (op == "const_bool") return tree["value"];
+  if (op == "and") return naive_truth(tree["a"], at) && naive_truth(tree["b"], at);
+  if (op == "or") return naive_truth(tree["a"], at) || naive_truth(tree["b"], at);
+  if (op == "not") return !naive_truth(tree["x"], at);
+  if (op == "is_null") return naive_null(tree["x"], at);
+  if (op == "not_null") return !naive_null(tree["x"], at);
+  if (op == "cmp") return naive_compare(tree, at);
+  return op == "in" ? naive_in(tree, at) : naive_regex(tree, at);
+}
+
+/// Makes trees that depend on the seed only.
+class random_trees {
+ public:
+  explicit random_trees(std::uint64_t seed) : random_(seed) {}
+
+  auto value(std::size_t depth) -> nlohmann::json {
+    if (depth == 0 || below(5) == 0) return leaf();
+    switch (below(5)) {
+      case 0: return {{"op", "neg"}, {"x", value(depth - 1)}};
+      case 1: return pair("add", value(depth - 1), value(depth - 1));
+      case 2: return pair("sub", value(depth - 1), value(depth - 1));
+      case 3: return pair("mul", value(depth - 1), value(depth - 1));
+      default: return pair("coalesce", value(depth - 1), value(depth - 1));
+    }
+  }
+
+  auto truth(std::size_t depth) -> nlohmann::json {
+    if (depth == 0 || below(4) == 0) return test();
+    switch (below(3)) {
+      case 0: return {{"op", "not"}, {"x", truth(depth - 1)}};
+      case 1: return pair("and", truth(depth - 1), truth(depth - 1));
+      default: return pair("or", truth(depth - 1), truth(depth - 1));
+    }
+  }
+
+ private:
+  auto below(std::size_t bound) -> std::size_t { return random_.below(bound); }
+
+  template <typename Range>
+  auto pick(const Range& from) {
+    return from[below(from.size())];
+  }
+
+  static auto pair(const char* op, nlohmann::json a, nlohmann::json b) -> nlohmann::json {
+    return {{"op", op}, {"a", std::move(a)}, {"b", std::move(b)}};
+  }
+
+  auto literal() -> nlohmann::json {
+    return below(2) == 0 ? nlohmann::json(pick(hard_integers)) : nlohmann::json(pick(hard_floats));
+  }
+
+  auto leaf() -> nlohmann::json {
+    constexpr std::array<std::uint32_t, 9> keys{1,        1,        float_key,      full_float_key, int_key,
+                                                bool_key, text_key, other_text_key, absent_key};
+    switch (below(8)) {
+      case 0: return {{"op", "const_null"}};
+      case 1:
+      case 2: return {{"op", "const_number"}, {"value", literal()}};
+      case 3: return {{"op", "param_ref"}, {"param_id", 1 + below(5)}};
+      default: return {{"op", "key_ref"}, {"key_id", pick(keys)}};
+    }
+  }
+
+  auto test() -> nlohmann::json {
+    constexpr std::array<const char*, 6> comparisons{"==", "!=", "<", "<=", ">", ">="};
+    switch (below(8)) {
+      case 0: return {{"op", below(2) == 0 ? "is_null" : "not_null"}, {"x", value(below(2))}};
+      case 1: return {{"op", "in"}, {"lhs", value(below(2))}, {"list", numbers()}};
+      case 2: return {{"op", "in"}, {"lhs", {{"op", "key_ref"}, {"key_id", text()}}}, {"list", {"US", "", "zz"}}};
+      case 3: return regex();
+      case 4: return {{"op", "const_bool"}, {"value", below(2) == 0}};
+      default: {
+        nlohmann::json out = pair("cmp", value(below(3)), value(below(3)));
+        out["cmp"] = pick(comparisons);
+        return out;
+      }
+    }
+  }
+
+  auto text() -> std::uint32_t { return below(2) == 0 ? text_key : other_text_key; }
+
+  auto numbers() -> nlohmann::json {
+    nlohmann::json out = nlohmann::json::array();
+    for (std::size_t left = below(30); left > 0; --left) out.push_back(literal());
+    return out;
+  }
+
+  auto regex() -> nlohmann::json {
+    constexpr std::array<const char*, 5> patterns{"US", "^u", "", "A$", "[0-9]"};
+    nlohmann::json pattern = {{"kind", "param"}, {"param_id", 2}};
+    if (below(2) == 0) pattern = {{"kind", "literal"}, {"value", pick(patterns)}};
+    return {{"op", "regex"}, {"key_id", text()}, {"pattern", pattern}, {"flags", below(2) == 0 ? "" : "i"}};
+  }
+
+  braid::random_source random_;
+};
+
+}  // namespace rankd::testing

@@ -1,0 +1,233 @@
+// tests/rankd/expr/parse_test.cpp: what is a tree, and every complaint about what is none.
+#include <rankd/expr/parse.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using nlohmann::json;
+
+namespace {
+
+/// A tree that is wrong, and the complaints in their order: code and pointer below the root.
+struct bad_tree {
+  const char* text;
+  std::vector<std::pair<std::string, std::string>> expected;
+};
+
+using complaints = std::vector<std::pair<std::string, std::string>>;
+
+auto complaints_of(const braid::diagnostics& problems) -> complaints {
+  complaints out;
+  for (const braid::diagnostic& each : problems) out.emplace_back(each.code, each.pointer);
+  return out;
+}
+
+template <typename Tree>
+auto complaints_of(const braid::checked<Tree>& tree) -> complaints {
+  return tree ? complaints() : complaints_of(tree.error());
+}
+
+const std::vector<bad_tree> bad_expressions{
+    {R"(null)", {{"wrong_type", ""}}},
+    {R"(5)", {{"wrong_type", ""}}},
+    {R"([])", {{"wrong_type", ""}}},
+    {R"({})", {{"missing_field", ""}}},
+    {R"({"op": 1})", {{"wrong_type", "/op"}}},
+    {R"({"op": null})", {{"wrong_type", "/op"}}},
+    {R"({"op": "ad"})", {{"unknown_op", "/op"}}},
+    {R"({"op": ""})", {{"unknown_op", "/op"}}},
+    {R"({"op": "cmp"})", {{"unknown_op", "/op"}}},
+    {R"({"op": "const_bool", "value": true})", {{"unknown_op", "/op"}}},
+    {R"({"op": "const_null", "value": 1})", {{"unknown_field", "/value"}}},
+    {R"({"op": "const_null", "a/b": 1})", {{"unknown_field", "/a~1b"}}},
+    {R"({"op": "const_number"})", {{"missing_field", ""}}},
+    {R"({"op": "const_number", "value": "1"})", {{"wrong_type", "/value"}}},
+    {R"({"op": "const_number", "value": true})", {{"wrong_type", "/value"}}},
+    {R"({"op": "const_number", "value": null})", {{"wrong_type", "/value"}}},
+    {R"({"op": "const_number", "value": 9223372036854775808})", {{"out_of_range", "/value"}}},
+    {R"({"op": "const_number", "value": 18446744073709551615})", {{"out_of_range", "/value"}}},
+    {R"({"op": "key_ref"})", {{"missing_field", ""}}},
+    {R"({"op": "key_ref", "key_id": -1})", {{"out_of_range", "/key_id"}}},
+    {R"({"op": "key_ref", "key_id": 0})", {{"out_of_range", "/key_id"}}},
+    {R"({"op": "key_ref", "key_id": 4294967296})", {{"out_of_range", "/key_id"}}},
+    {R"({"op": "key_ref", "key_id": 18446744073709551615})", {{"out_of_range", "/key_id"}}},
+    {R"({"op": "key_ref", "key_id": 1.0})", {{"wrong_type", "/key_id"}}},
+    {R"({"op": "key_ref", "key_id": "1"})", {{"wrong_type", "/key_id"}}},
+    {R"({"op": "key_ref", "key": 1})", {{"missing_field", ""}, {"unknown_field", "/key"}}},
+    {R"({"op": "param_ref", "param_id": 4294967297})", {{"out_of_range", "/param_id"}}},
+    {R"({"op": "param_ref", "param_id": true})", {{"wrong_type", "/param_id"}}},
+    {R"({"op": "add", "a": {"op": "const_null"}})", {{"missing_field", ""}}},
+    {R"({"op": "add"})", {{"missing_field", ""}, {"missing_field", ""}}},
+    {R"({"op": "add", "a": 1, "b": 2})", {{"wrong_type", "/a"}, {"wrong_type", "/b"}}},
+    {R"({"op": "neg", "a": {"op": "const_null"}})", {{"missing_field", ""}, {"unknown_field", "/a"}}},
+    {R"({"op": "neg", "x": {"op": "neg", "x": {"op": "nul"}}})", {{"unknown_op", "/x/x/op"}}},
+    {R"({"op": "mul", "a": {"op": "x"}, "b": {"op": "const_number", "value": []}, "c": 0})",
+     {{"unknown_field", "/c"}, {"unknown_op", "/a/op"}, {"wrong_type", "/b/value"}}},
+};
+
+const std::vector<bad_tree> bad_predicates{
+    {R"({"op": "add"})", {{"unknown_op", "/op"}}},
+    {R"({"op": "const_bool", "value": 1})", {{"wrong_type", "/value"}}},
+    {R"({"op": "const_bool"})", {{"missing_field", ""}}},
+    {R"({"op": "and", "a": {"op": "const_bool", "value": true}})", {{"missing_field", ""}}},
+    {R"({"op": "or", "a": {"op": "const_null"}, "b": {"op": "not"}})",
+     {{"unknown_op", "/a/op"}, {"missing_field", "/b"}}},
+    {R"({"op": "not", "x": true})", {{"wrong_type", "/x"}}},
+    {R"({"op": "cmp", "a": {"op": "const_null"}, "b": {"op": "const_null"}})", {{"missing_field", ""}}},
+    {R"({"op": "cmp", "cmp": "=", "a": {"op": "const_null"}, "b": {"op": "const_null"}})", {{"bad_value", "/cmp"}}},
+    {R"({"op": "cmp", "cmp": 1, "a": {"op": "const_null"}, "b": {"op": "const_null"}})", {{"wrong_type", "/cmp"}}},
+    {R"({"op": "cmp", "cmp": "<", "a": {"op": "const_bool", "value": true}, "b": {"op": "const_null"}})",
+     {{"unknown_op", "/a/op"}}},
+    {R"({"op": "in", "lhs": {"op": "const_null"}})", {{"missing_field", ""}}},
+    {R"({"op": "in", "lhs": {"op": "const_null"}, "list": "US"})", {{"wrong_type", "/list"}}},
+    {R"({"op": "in", "lhs": {"op": "const_null"}, "list": [1, "US", 2.5, null]})",
+     {{"mixed_list", "/list/1"}, {"wrong_type", "/list/3"}}},
+    {R"({"op": "in", "lhs": {"op": "const_null"}, "list": ["US", 1, true]})",
+     {{"mixed_list", "/list/1"}, {"wrong_type", "/list/2"}}},
+    {R"({"op": "in", "lhs": {"op": "const_null"}, "list": [9223372036854775808]})", {{"out_of_range", "/list/0"}}},
+    {R"({"op": "is_null", "a": {"op": "const_null"}})", {{"missing_field", ""}, {"unknown_field", "/a"}}},
+    {R"({"op": "not_null"})", {{"missing_field", ""}}},
+    {R"({"op": "regex"})", {{"missing_field", ""}, {"missing_field", ""}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": "x", "flags": ""})", {{"wrong_type", "/pattern"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {}, "flags": ""})", {{"missing_field", "/pattern"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "lit"}})", {{"bad_value", "/pattern/kind"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": 1}})", {{"wrong_type", "/pattern/kind"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "literal"}})", {{"missing_field", "/pattern"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "literal", "value": 1}})",
+     {{"wrong_type", "/pattern/value"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "literal", "value": "x", "param_id": 1}})",
+     {{"unknown_field", "/pattern/param_id"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "param", "value": "x"}})",
+     {{"missing_field", "/pattern"}, {"unknown_field", "/pattern/value"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "param", "param_id": 4294967296}})",
+     {{"out_of_range", "/pattern/param_id"}}},
+    {R"({"op": "regex", "key_id": "title", "pattern": {"kind": "param", "param_id": 1}, "flags": "g"})",
+     {{"wrong_type", "/key_id"}, {"bad_value", "/flags"}}},
+    {R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "param", "param_id": 1}, "flags": 0})",
+     {{"wrong_type", "/flags"}}},
+};
+
+/// A chain of `op` with `levels` nodes in all, `leaf` at its end.
+auto chain(const char* op, std::size_t levels, json leaf) -> json {
+  json out = std::move(leaf);
+  for (std::size_t i = 1; i < levels; ++i) {
+    json outer = {{"op", op}};
+    outer["x"] = std::move(out);
+    out = std::move(outer);
+  }
+  return out;
+}
+
+auto number_of(const char* text) -> number {
+  const auto tree = parse_expr({{"op", "const_number"}, {"value", json::parse(text)}}, "");
+  REQUIRE(tree.has_value());
+  return std::get<number>(tree->root().payload);
+}
+
+}  // namespace
+
+TEST_CASE("each bad expression gives its complaints, in order, with their places") {
+  for (const bad_tree& bad : bad_expressions) {
+    CAPTURE(bad.text);
+    CHECK(complaints_of(parse_expr(json::parse(bad.text), "")) == bad.expected);
+  }
+}
+
+TEST_CASE("each bad predicate gives its complaints, in order, with their places") {
+  for (const bad_tree& bad : bad_predicates) {
+    CAPTURE(bad.text);
+    CHECK(complaints_of(parse_pred(json::parse(bad.text), "")) == bad.expected);
+  }
+}
+
+TEST_CASE("pointers begin where the tree stands in the document") {
+  const auto tree = parse_expr(json::parse(R"({"op": "neg", "x": {"op": "nix"}})"), "/expr_table/e1");
+  CHECK(complaints_of(tree) == complaints{{"unknown_op", "/expr_table/e1/x/op"}});
+}
+
+TEST_CASE("a misspelt op is told which one was meant, a misplaced one where it belongs") {
+  const auto misspelt = parse_expr(json::parse(R"({"op": "coalesc"})"), "");
+  CHECK(misspelt.error().front().hint == "did you mean `coalesce`?");
+  const auto misplaced = parse_pred(json::parse(R"({"op": "add"})"), "");
+  CHECK(misplaced.error().front().hint == "`add` is an op of expressions");
+}
+
+TEST_CASE("integers stay integers, and what has a point is a double") {
+  CHECK(number_of("5") == number(std::int64_t{5}));
+  CHECK(number_of("5.0") == number(5.0));
+  CHECK(number_of("9007199254740993") == number(std::int64_t{9007199254740993}));
+  CHECK(number_of("9223372036854775807") == number(std::numeric_limits<std::int64_t>::max()));
+  CHECK(number_of("-9223372036854775808") == number(std::numeric_limits<std::int64_t>::min()));
+  CHECK(number_of("9223372036854775808.0") == number(0x1p63));
+}
+
+TEST_CASE("a number that is not finite is refused") {
+  for (const double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK(complaints_of(parse_expr({{"op", "const_number"}, {"value", bad}}, "")) ==
+          complaints{{"non_finite_number", "/value"}});
+  }
+}
+
+TEST_CASE("two hundred levels are fine, one more is not") {
+  CHECK(parse_expr(chain("neg", 200, {{"op", "const_null"}}), "").has_value());
+  const auto deep = parse_expr(chain("neg", 201, {{"op", "const_null"}}), "");
+  REQUIRE_FALSE(deep.has_value());
+  CHECK(deep.error().size() == 1);
+  CHECK(deep.error().front().code == "expr_too_deep");
+  CHECK(deep.error().front().pointer.size() == 200 * 2);
+}
+
+TEST_CASE("predicates and the expressions below them count together") {
+  const json compared = {{"op", "is_null"}, {"x", chain("neg", 100, {{"op", "const_null"}})}};
+  CHECK(parse_pred(chain("not", 100, compared), "").has_value());
+  CHECK(complaints_of(parse_pred(chain("not", 101, compared), "")).front().first == "expr_too_deep");
+}
+
+TEST_CASE("a tree of three hundred thousand levels is refused and does not end the program") {
+  CHECK(complaints_of(parse_expr(chain("neg", 300'000, {{"op", "const_null"}}), "")).size() == 1);
+}
+
+TEST_CASE("depth is complained about once, however many branches are too deep") {
+  const json deep = chain("neg", 300, {{"op", "const_null"}});
+  const auto tree = parse_expr({{"op", "add"}, {"a", deep}, {"b", deep}}, "");
+  CHECK(complaints_of(tree).size() == 1);
+}
+
+TEST_CASE("a tree of nothing but mistakes ends with as many complaints as a person can use") {
+  json list = json::array();
+  for (int i = 0; i < 100'000; ++i) list.push_back(nullptr);
+  const json many = {{"op", "in"}, {"lhs", {{"op", "const_null"}}}, {"list", std::move(list)}};
+  CHECK(complaints_of(parse_pred(many, "")).size() == 1000);
+}
+
+TEST_CASE("flags may be absent, and lists may be empty") {
+  const auto regex =
+      parse_pred(json::parse(R"({"op": "regex", "key_id": 3001, "pattern": {"kind": "literal", "value": "x"}})"), "");
+  REQUIRE(regex.has_value());
+  CHECK(std::get<regex_test>(regex->root().payload).letters == letter_case::exact);
+  const auto none = parse_pred(json::parse(R"({"op": "in", "lhs": {"op": "const_null"}, "list": []})"), "");
+  REQUIRE(none.has_value());
+  CHECK(std::get<std::vector<number>>(std::get<literal_list>(none->root().payload)).empty());
+}
+
+TEST_CASE("payloads hold what the fields say") {
+  const auto regex = parse_pred(
+      json::parse(R"({"op": "regex", "key_id": 3002, "pattern": {"kind": "param", "param_id": 2}, "flags": "i"})"), "");
+  REQUIRE(regex.has_value());
+  const auto& test = std::get<regex_test>(regex->root().payload);
+  CHECK(test.key_id == 3002);
+  CHECK(std::get<param_number>(test.pattern).param_id == 2);
+  CHECK(test.letters == letter_case::ignored);
+  const auto in =
+      parse_pred(json::parse(R"({"op": "in", "lhs": {"op": "key_ref", "key_id": 1}, "list": ["a", "b"]})"), "");
+  REQUIRE(in.has_value());
+  CHECK(std::get<std::vector<std::string>>(std::get<literal_list>(in->root().payload)) ==
+        std::vector<std::string>{"a", "b"});
+}

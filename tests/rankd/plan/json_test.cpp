@@ -1,0 +1,123 @@
+// tests/rankd/plan/json_test.cpp: documents that are right, and the many ways in which bytes can be no document.
+#include <rankd/plan/json.hpp>
+#include <rankd/registry/file.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using nlohmann::json;
+using rankd::parse_json;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+auto complaints(std::string_view text) -> lines {
+  const auto read = parse_json(text, "x.json");
+  lines out;
+  if (read) return out;
+  for (const auto& item : read.error()) {
+    CHECK(item.source == "x.json");
+    out.push_back(item.code + " " + item.pointer);
+  }
+  return out;
+}
+
+auto message(std::string_view text) -> std::string {
+  const auto read = parse_json(text, "x.json");
+  return read ? "" : read.error().front().message;
+}
+
+auto nested(std::size_t depth) -> std::string { return std::string(depth, '[') + std::string(depth, ']'); }
+
+struct bad_document {
+  std::string text;
+  lines complaints;
+};
+
+const std::vector<bad_document> bad_documents{
+    {"", {"json_syntax "}},
+    {"{", {"json_syntax "}},
+    {"[1,]", {"json_syntax "}},
+    {"{\"a\":1} x", {"json_syntax "}},
+    {"// c\n1", {"json_syntax "}},
+    {"NaN", {"json_syntax "}},
+    {"[01]", {"json_syntax "}},
+    {"'a'", {"json_syntax "}},
+    {"\"a\nb\"", {"json_syntax "}},
+    {"\"\\ud800\"", {"json_syntax "}},
+    {std::string("[1]\0[2]", 7), {"json_syntax "}},
+    {"\"\xFF\"", {"invalid_utf8 "}},
+    {"\"\xED\xA0\x80\"", {"invalid_utf8 "}},
+    {"[1] \xC3", {"invalid_utf8 "}},
+    {"1e400", {"number_out_of_range "}},
+    {"{\"a\":[1,{\"b\":-1e400}]}", {"number_out_of_range /a/1/b"}},
+    {"[0,1e400]", {"number_out_of_range /1"}},
+    {"[18446744073709551616]", {"number_out_of_range /0"}},
+    {"[-9223372036854775809,18446744073709551616]", {"number_out_of_range /0", "number_out_of_range /1"}},
+    {"{\"a\":1,\"a\":2}", {"duplicate_field /a"}},
+    {"{\"x\":[{\"a~/\":1,\"b\":{},\"a~/\":2}],\"x\":3}", {"duplicate_field /x/0/a~0~1", "duplicate_field /x"}},
+    {"{\"a\":1,\"\\u0061\":2}", {"duplicate_field /a"}},
+    {nested(1001), {"json_too_deep "}},
+    {nested(300'000), {"json_too_deep "}},
+    {std::string(300'000, '['), {"json_too_deep "}},
+    {std::string(rankd::largest_document + 1, ' '), {"file_too_large "}},
+};
+
+}  // namespace
+
+TEST_CASE("a document keeps the kinds of its numbers exact") {
+  const auto read = parse_json("[9223372036854775807,-9223372036854775808,18446744073709551615,1.0,1e3,5e-324]", "x");
+  REQUIRE(read);
+  CHECK((*read)[0].get<std::int64_t>() == std::numeric_limits<std::int64_t>::max());
+  CHECK((*read)[1].get<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
+  CHECK((*read)[2].is_number_unsigned());
+  CHECK((*read)[2].get<std::uint64_t>() == std::numeric_limits<std::uint64_t>::max());
+  CHECK((*read)[3].is_number_float());
+  CHECK((*read)[4].is_number_float());
+  CHECK((*read)[5].get<double>() == 5e-324);
+}
+
+TEST_CASE("a document is read as the library reads it") {
+  const std::string text =
+      R"( {"a":[1,[2,{}],[]],"b":{"c":null,"d":[{"e":true},false]},"":"\u00e9\ud83d\ude00","f":{"a":{"a":-1.5}}} )";
+  const auto read = parse_json(text, "x");
+  REQUIRE(read);
+  CHECK(*read == json::parse(text));
+  CHECK(parse_json("3", "x") == json(3));
+  CHECK(parse_json("null", "x") == json());
+}
+
+TEST_CASE("a thousand levels are read") { CHECK(parse_json(nested(1000), "x").has_value()); }
+
+TEST_CASE("each fault is named by its code and place") {
+  for (const bad_document& bad : bad_documents)
+    CHECK_MESSAGE(complaints(bad.text) == bad.complaints, bad.text.substr(0, 60));
+}
+
+TEST_CASE("a syntax error names line and column and nothing of the library") {
+  CHECK(message("{\n  \"a\": 1,\n  b\n}").starts_with("line 3, column 3: syntax error while parsing object key"));
+  CHECK(message("[1, \xFF]") == "line 1, column 5: the bytes from here on are not UTF-8");
+  CHECK(message("").starts_with("line 1, column 1: "));
+  CHECK(message("\"" + std::string(1'000'000, 'a')).size() < 300);
+}
+
+TEST_CASE("a document of nothing but duplicates costs a bounded number of complaints") {
+  std::string text = "{\"a\":0";
+  for (int i = 0; i < 100'000; ++i) text += ",\"a\":0";
+  CHECK(complaints(text + "}").size() == 100);
+}
+
+TEST_CASE("a file is read, and its name is the source of complaints") {
+  const braid::testing::scratch_folder folder;
+  CHECK(rankd::read_json_file(folder.write("good.json", "[1]")) == json::parse("[1]"));
+  const auto file = folder.write("bad.json", "[");
+  const auto refused = rankd::read_json_file(file);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().source == file.string());
+  CHECK(rankd::read_json_file(folder.path() / "absent").error().front().code == "unreadable_file");
+}

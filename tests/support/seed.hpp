@@ -1,0 +1,40 @@
+// tests/support/seed.hpp: seeds that are printed, so that a failure can be repeated, and how long stress tests run.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <random>
+
+namespace braid::testing {
+
+/// The number in an environment variable; nothing where it is not set or not a number.
+inline auto number_from_environment(const char* name) -> std::optional<double> {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  double value = 0;
+  const char* end = text + std::strlen(text);
+  if (std::from_chars(text, end, value).ptr != end) return std::nullopt;
+  return value;
+}
+
+/// The seed of a stress test, printed: BRAID_SEED, or a new one.
+inline auto printed_seed() -> std::uint64_t {
+  std::uint64_t seed = std::random_device{}();
+  if (const char* text = std::getenv("BRAID_SEED"); text != nullptr) seed = std::strtoull(text, nullptr, 10);
+  std::printf("seed %llu (BRAID_SEED repeats it)\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+/// `count` times BRAID_STRESS, which is 1 where it is not set; at least one.
+inline auto scaled(std::size_t count) -> std::size_t {
+  const double factor = number_from_environment("BRAID_STRESS").value_or(1);
+  const double wanted = static_cast<double>(count) * factor;
+  return wanted < 1 ? 1 : static_cast<std::size_t>(wanted);
+}
+
+}  // namespace braid::testing

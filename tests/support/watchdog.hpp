@@ -1,0 +1,43 @@
+// tests/support/watchdog.hpp: makes a test that hangs fail.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace braid::testing {
+
+/// Ends the program with a sentence when it is still alive after `limit`. The limit is far beyond what the work takes
+/// on a busy machine: it tells a hang from slowness, and measures nothing.
+class watchdog {
+ public:
+  explicit watchdog(std::chrono::seconds limit) : thread_([this, limit] { watch(limit); }) {}
+  watchdog(const watchdog&) = delete;
+  auto operator=(const watchdog&) -> watchdog& = delete;
+  ~watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  void watch(std::chrono::seconds limit) {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+    std::fprintf(stderr, "watchdog: not done after %lld s: something hangs\n", static_cast<long long>(limit.count()));
+    std::abort();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace braid::testing

@@ -1,0 +1,153 @@
+// tests/task/job_memory_test.cpp: blocks are aligned, reused within their class, and travel between threads.
+#include <braid/task/job_memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/sanitizer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+using braid::allocate_job;
+using braid::free_job;
+
+namespace {
+
+auto take(std::size_t count, std::size_t size) -> std::vector<void*> {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) block = allocate_job(size);
+  return blocks;
+}
+
+void give(const std::vector<void*>& blocks, std::size_t size) {
+  for (void* block : blocks) free_job(block, size);
+}
+
+auto distinct(const std::vector<void*>& blocks) -> std::set<void*> { return {blocks.begin(), blocks.end()}; }
+
+/// The address sanitizer gets every block from operator new, so nothing can be seen to be reused.
+constexpr bool blocks_are_reused = !braid::testing::under_address_sanitizer;
+
+}  // namespace
+
+TEST_CASE("every size gets a block of at least so many bytes, aligned to sixteen") {
+  std::vector<std::size_t> sizes{0, 1, 63, 64, 65, 127, 128, 1023, 1024, 1025, 5000, 1U << 20U};
+  std::vector<unsigned char*> blocks;
+  for (const std::size_t size : sizes) {
+    blocks.push_back(static_cast<unsigned char*>(allocate_job(size)));
+    CHECK(reinterpret_cast<std::uintptr_t>(blocks.back()) % 16 == 0);
+    std::memset(blocks.back(), static_cast<int>(blocks.size()), size);
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto mark = static_cast<unsigned char>(i + 1);
+    CHECK(std::all_of(blocks[i], blocks[i] + sizes[i], [mark](unsigned char c) { return c == mark; }));
+    free_job(blocks[i], sizes[i]);
+  }
+}
+
+TEST_CASE("blocks in use are distinct") {
+  const auto blocks = take(1000, 100);
+  CHECK(distinct(blocks).size() == 1000);
+  give(blocks, 100);
+  const auto again = take(1000, 100);
+  CHECK(distinct(again).size() == 1000);
+  give(again, 100);
+}
+
+TEST_CASE("a freed block is the next one of its class, and of no other") {
+  if constexpr (blocks_are_reused) {
+    void* first = allocate_job(65);
+    free_job(first, 65);
+    void* other_class = allocate_job(64);
+    void* same_class = allocate_job(128);
+    CHECK(other_class != first);
+    CHECK(same_class == first);
+    free_job(other_class, 64);
+    free_job(same_class, 128);
+  }
+}
+
+TEST_CASE("blocks taken by one thread and freed by another come back to the first in batches") {
+  constexpr std::size_t size = 700;
+  std::set<void*> seen;
+  std::size_t reused = 0;
+  for (int round = 0; round < 20; ++round) {
+    const auto blocks = take(100, size);
+    for (void* block : blocks) reused += seen.insert(block).second ? 0 : 1;
+    std::thread([&] { give(blocks, size); }).join();
+  }
+  if constexpr (blocks_are_reused) {
+    CHECK(seen.size() <= 300);
+    CHECK(reused >= 1700);
+  } else {
+    CHECK(seen.size() + reused == 2000);
+  }
+}
+
+TEST_CASE("what a thread keeps in its lists is there for others after its end") {
+  constexpr std::size_t size = 900;
+  void* left_behind = nullptr;
+  std::thread([&] {
+    left_behind = allocate_job(size);
+    free_job(left_behind, size);
+  }).join();
+  void* found = allocate_job(size);
+  if constexpr (blocks_are_reused) CHECK(found == left_behind);
+  free_job(found, size);
+}
+
+TEST_CASE("threads that only free do not hoard") {
+  constexpr std::size_t size = 960;
+  const auto blocks = take(40'000, size);
+  std::thread([&] { give(blocks, size); }).join();
+  const auto after = take(40'000, size);
+  const auto before = distinct(blocks);
+  const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
+  if constexpr (blocks_are_reused) CHECK(reused >= 4'000);  // the depot keeps 128 batches of 32
+  give(after, size);
+  CHECK(distinct(after).size() == 40'000);
+}
+
+namespace {
+
+int late_frees = 0;
+
+/// Made before the thread has taken its first block, and so destroyed after the thread's lists are gone.
+struct late_user {
+  void* block = nullptr;
+  ~late_user() {
+    if (block == nullptr) return;
+    free_job(block, 64);
+    void* last = allocate_job(64);
+    std::memset(last, 0, 64);
+    free_job(last, 64);
+    ++late_frees;
+  }
+};
+
+thread_local late_user late;
+
+}  // namespace
+
+TEST_CASE("a thread that is being torn down may still take and free blocks") {
+  std::thread([] {
+    late.block = nullptr;  // brings it to life first
+    late.block = allocate_job(64);
+  }).join();
+  CHECK(late_frees == 1);
+}
+
+TEST_CASE("a size that no memory can hold is refused") {
+  if constexpr (!braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer) {
+    const volatile std::size_t most = std::numeric_limits<std::size_t>::max();
+    CHECK_THROWS_AS(static_cast<void>(allocate_job(most)), std::bad_alloc);
+    CHECK_THROWS_AS(static_cast<void>(allocate_job(most / 2 + 1)), std::bad_alloc);
+  }
+}

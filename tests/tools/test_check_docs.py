@@ -1,0 +1,164 @@
+# tests/tools/test_check_docs.py: every rule of tools/check_docs, broken and kept.
+import unittest
+
+from tree import ToolCase
+
+SOURCE = "examples/a.cpp"
+CODE = "int before;\n  // [part]\n  int x;\n\n    int y;\n  // [/part]\nint after;\n"
+
+
+def block(tag, text, marker=""):
+    return f"{marker}\n```{tag}\n{text}```\n"
+
+
+class CheckDocs(ToolCase):
+    tool = "check_docs"
+
+    # blocks
+
+    def test_a_block_equals_its_region(self):
+        marker = f"<!-- from: {SOURCE}#part -->"
+        self.accepts({SOURCE: CODE, "README.md": block("cpp", "int x;\n\n  int y;\n", marker)})
+        self.refuses({"README.md": block("cpp", "int x;\n", marker)}, f"README.md:2: differs from {SOURCE}")
+
+    def test_a_block_equals_a_whole_file_without_its_marks(self):
+        marker = f"<!-- from: {SOURCE} -->"
+        whole = CODE.replace("  // [part]\n", "").replace("  // [/part]\n", "")
+        self.accepts({SOURCE: CODE, "docs/a/b.md": block("cpp", whole, marker)})
+        self.refuses({"docs/a/b.md": block("cpp", CODE, marker)}, "docs/a/b.md:2: differs")
+
+    def test_cpp_from_nowhere_is_refused(self):
+        for tag in ("cpp", "c++", "CPP", "cpp,ignore", "cpp {skip}", "cxx", "cc", "hpp"):
+            with self.subTest(tag):
+                self.refuses({"README.md": block(tag, "int x;\n", "Not compiled:")}, "README.md:2: nothing compiles")
+        self.accepts({"README.md": block("", "int x;\n") + block("sh", "ls\n") + block("text", "a\n")})
+
+    def test_a_gap_between_marker_and_block_is_refused(self):
+        self.refuses({SOURCE: CODE, "README.md": f"<!-- from: {SOURCE}#part -->\n" + block("cpp", "int x;\n")},
+                     "README.md:1: no code block follows", "README.md:3: nothing compiles")
+        self.refuses({"README.md": f"```sh\nls\n```\n<!-- from: {SOURCE}#part -->"},
+                     "README.md:4: no code block follows")
+
+    def test_the_source_must_be_compiled(self):
+        self.refuses({"docs/a.cpp": "int x;\n", "README.md": block("cpp", "int x;\n", "<!-- from: docs/a.cpp -->")},
+                     "README.md:1: docs/a.cpp is not a C++ file that is compiled")
+        self.refuses({"examples/a.txt": "int x;\n",
+                      "README.md": block("cpp", "int x;\n", "<!-- from: examples/a.txt -->")},
+                     "README.md:1: examples/a.txt is not a C++ file")
+        self.refuses({"README.md": block("cpp", "int x;\n", "<!-- from: examples/none.cpp -->")},
+                     "README.md:1: examples/none.cpp does not exist")
+
+    def test_a_region_exists_once(self):
+        readme = block("cpp", "int x;\n", f"<!-- from: {SOURCE}#part -->")
+        for code in ("int x;\n", "// [part]\nint x;\n", "// [/part]\nint x;\n// [part]\n",
+                     "// [part]\nint x;\n// [/part]\n// [part]\nint x;\n// [/part]\n",
+                     "// [part]\n// [part]\nint x;\n// [/part]\n", "// [part]\nint x;\n// [/part]\n// [/part]\n"):
+            with self.subTest(code):
+                self.refuses({SOURCE: code, "README.md": readme}, f"README.md:1: {SOURCE} needs exactly one // [part]")
+
+    def test_output_equals_its_file(self):
+        marker = "<!-- output: examples/a.out -->"
+        self.accepts({"examples/a.out": "one\ntwo\n", "README.md": block("console", "one\ntwo\n", marker)})
+        self.refuses({"README.md": block("text", "one\n", marker)}, "README.md:2: differs from examples/a.out")
+        self.refuses({"README.md": block("cpp", "one\ntwo\n", marker)}, "README.md:1: tagged text or console")
+
+    def test_other_languages_may_be_cut_from_files_too(self):
+        files = {"plans/a.json": "{}\n", "README.md": block("json", "{}\n", "<!-- from: plans/a.json -->")}
+        self.accepts(files)
+        self.refuses({"plans/a.json": "[]\n"}, "README.md:2: differs")
+
+    def test_blocks_in_lists_and_quotes_are_seen(self):
+        for indent in ("   ", "> "):
+            with self.subTest(indent):
+                lines = (f"<!-- from: {SOURCE}#part -->", "```cpp", "int x;", "", "  int y;", "```")
+                page = "".join((indent + line).rstrip() + "\n" for line in lines)
+                self.accepts({SOURCE: CODE, "README.md": "# Title\n\n" + page})
+                self.refuses({"README.md": "# Title\n\n" + page.replace("int y", "int z")}, "README.md:4: differs")
+
+    def test_a_longer_fence_holds_a_shorter_one(self):
+        self.accepts({"README.md": "````text\n```cpp\n````\n"})
+
+    def test_an_open_block_is_refused(self):
+        self.refuses({"README.md": "```sh\nls\n"}, "README.md:1: not closed")
+
+    def test_fix_rewrites_blocks_and_nothing_else(self):
+        page = ("# A\n" + block("cpp", "old\n", f"<!-- from: {SOURCE}#part -->") + "between\n"
+                + block("text", "old\nolder\n", "<!-- output: examples/a.out -->") + block("cpp", "x\n") + "end\n")
+        self.write({SOURCE: CODE, "examples/a.out": "new\n", "README.md": page})
+        status, printed = self.run_tool("--fix")
+        self.assertEqual(status, 1)
+        self.assertIn("rewrote README.md", printed)
+        self.assertIn("nothing compiles", printed)
+        fixed = page.replace("```cpp\nold\n", "```cpp\nint x;\n\n  int y;\n").replace("old\nolder\n", "new\n")
+        self.assertEqual((self.root / "README.md").read_text(), fixed)
+        self.accepts({"README.md": fixed.replace(block("cpp", "x\n"), "")})
+
+    def test_what_stands_below_a_rewritten_block_is_read_rightly(self):
+        page = (block("cpp", "old\n", f"<!-- from: {SOURCE}#part -->") + block("sh", "cat `src/none.cpp`\n")
+                + "`examples/none.cpp`\n")
+        self.write({SOURCE: CODE, "src/a.cpp": "", "README.md": page})
+        _, printed = self.run_tool("--fix")
+        self.assertEqual(printed.splitlines()[0], "README.md:11: `examples/none.cpp` does not exist")
+        self.assertIn("1 complaint\n", printed)
+
+    def test_fix_leaves_good_pages_alone(self):
+        self.write({"README.md": "# A\n"})
+        before = (self.root / "README.md").stat().st_mtime_ns
+        self.assertEqual(self.run_tool("--fix"), (0, "check_docs: 1 file, 0 complaints\n"))
+        self.assertEqual((self.root / "README.md").stat().st_mtime_ns, before)
+
+    # links and paths
+
+    def test_links_lead_to_files_and_folders(self):
+        self.accepts({"docs/a.md": "[b](b.md) ![c](../data/c%20d.png) [d](../data) [e](b.md#part \"Title\") [f](#here)\n"
+                                   "[g](https://example.org/x) [h](mailto:a@b.c) [i](<b.md>) [`b`](b.md) [k](..) [l](/none)\n\n[j]: b.md\n",
+                      "docs/b.md": "", "data/c d.png": ""})
+
+    def test_links_that_lead_nowhere_are_refused(self):
+        for link in ("[a](none.md)", "![a](none.png)", "[a](none.md#part)", "[a](<none.md>)", "[a]: none.md",
+                     "[`a`](none.md)",
+                     "[a](README.md)"):
+            with self.subTest(link):
+                self.refuses({"README.md": "", "docs/a.md": f"\n{link}\n"}, "docs/a.md:2: leads nowhere")
+
+    def test_paths_in_inline_code_exist(self):
+        self.accepts({"src/base/a.cpp": "", "include/braid/base/a.hpp": "", "docs/b.md": "",
+                      "docs/a.md": "`src/base/a.cpp`, `src/base/`, `src/base/a.cpp:12`, `braid/base/a.hpp`, `docs/b.md#part`.\n"
+                                   "`cat src/base/a.cpp`, `./src/base/a.cpp`, `../docs/b.md`, `and/or`, `Release/Debug`,\n"
+                                   "`none.md`, `package.json`, `src`, `./`\n"})
+
+    def test_paths_that_do_not_exist_are_refused(self):
+        for word in ("src/b.cpp", "src/none/", "src/none", "braid/base/none.hpp", "cat src/none.cpp", "./src/none.cpp",
+                     "x/none.md", "x/none.toml", "x/none.json", "x/none.py", "src/none.cpp:12", "src/README.md",
+                     "src/ARCHITECTURE.md", "src/CONTRIBUTING.md", "src/CHANGELOG.md", "src/LICENSE"):
+            with self.subTest(word):
+                self.refuses({"src/a.cpp": "", "README.md": f"\nSee `{word}`.\n"}, "README.md:2: does not exist")
+
+    def test_placeholders_products_and_absolute_paths_are_passed_over(self):
+        self.accepts({"src/a.cpp": "", "README.md": "`src/<layer>/a.cpp` `src/*.cpp` `src/…/a.cpp` `src/NAME/a.cpp` "
+                                                    "`src/NAME_test.cpp` `build/dev/a.json` `/src/none.cpp` `a/endpoints.ENV.toml` "
+                                                    "`-DX=src/none` `https://example.org/a.md` `src/{a,b}.cpp`\n"})
+
+    def test_code_blocks_and_comments_are_no_prose(self):
+        self.accepts({"src/a.cpp": "",
+                      "README.md": block("sh", "cat `src/none.cpp` [a](none.md)\n") + "<!-- `src/none.cpp` -->\n"})
+
+    # words
+
+    def test_pages_speak_of_the_product(self):
+        for words in ("see issue 12", "Issue #3", "issue N", "in this session", "Sessions", "an AI assistant"):
+            with self.subTest(words):
+                self.refuses({"CHANGELOG.md": f"\nWell, {words}.\n"}, "CHANGELOG.md:2: pages speak of the product")
+        self.refuses({"CHANGELOG.md": block("text", "a session\n")}, "CHANGELOG.md:3: pages speak of the product")
+        self.accepts({"CHANGELOG.md": "Issues are welcome; an issue is read. Possession, AI, assistants.\n"})
+
+    def test_only_the_pages_of_the_project_are_read(self):
+        for path in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/a.md", "docs/a/b/c.md"):
+            with self.subTest(path):
+                self.refuses({path: "a session\n"}, f"{path}:1: pages")
+                (self.root / path).unlink()
+        self.accepts({"bench/README.md": "a session\n", "docs/a.txt": "a session\n"})
+
+
+if __name__ == "__main__":
+    unittest.main()
