@@ -40,6 +40,9 @@ class line_reader {
   /// Bytes of the file that lines were made of so far.
   [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return bytes_done_; }
 
+  /// Bytes of memory that it holds.
+  [[nodiscard]] auto reserved() const noexcept -> std::size_t { return buffer_.size(); }
+
  private:
   explicit line_reader(int descriptor) : descriptor_(descriptor) {}
 

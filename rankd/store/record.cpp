@@ -67,7 +67,7 @@ auto record_view::piece(std::size_t index) const noexcept -> std::string_view {
   const auto end_of = [this](std::size_t i) { return load<std::uint32_t>(table_ + i * sizeof(std::uint32_t)); };
   const std::size_t begin = index == 0 ? 0 : end_of(index - 1);
   const std::size_t end = end_of(index);
-  if (begin > end) return {};
+  if (begin > end || end > text_.size()) return {};
   return text_.substr(begin, end - begin);
 }
 

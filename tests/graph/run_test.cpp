@@ -357,19 +357,23 @@ TEST_CASE("a node whose task stops itself has failed without an exception") {
   CHECK(sentence_of(b.failure()) == "no exception");
 }
 
-TEST_CASE("executors that refuse or drop a node fail it") {
-  bench closed(1, {});
-  closed.place_all(node_place::worker);
-  closed.workers.close();
-  closed.start();
-  CHECK(sentence_of(closed.failure()) == make_error_code(errc::closed).message());
+TEST_CASE("an executor that refuses a node fails it") {
+  bench b(1, {});
+  b.place_all(node_place::worker);
+  b.workers.close();
+  b.start();
+  CHECK(b.failure().why == cause::node_failed);
+  CHECK(sentence_of(b.failure()) == make_error_code(errc::closed).message());
+}
 
-  bench dropped(1, {});
-  dropped.place_all(node_place::worker);
-  dropped.start();
-  dropped.workers.drop();
-  dropped.here.turn();
-  CHECK(sentence_of(dropped.failure()) == make_error_code(errc::dropped).message());
+TEST_CASE("an executor that drops a node fails it") {
+  bench b(1, {});
+  b.place_all(node_place::worker);
+  b.start();
+  b.workers.drop();
+  b.here.turn();
+  CHECK(b.failure().why == cause::node_failed);
+  CHECK(sentence_of(b.failure()) == make_error_code(errc::dropped).message());
 }
 
 TEST_CASE("a task that takes longer than its timeout is stopped, and reported by its number") {

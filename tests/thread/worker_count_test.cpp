@@ -5,6 +5,7 @@
 
 #include <tests/support/scratch_folder.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -131,19 +132,20 @@ TEST_CASE("mixed: version 2 lies below unified, and the smaller of both versions
 }
 
 TEST_CASE("files that make no sense, or are not there, are no quota") {
+  const tree limited("0::/app\n");
   for (const std::string_view content :
        {"", "\n", "150000", "100000 ", " 100000 100000", "abc def", "1.5 1", "0 100000", "100000 0", "-100000 100000",
         "99999999999999999999 100000", "100000 100000 100000", "max", "\xff\xfe"}) {
     CAPTURE(content);
-    const tree files("0::/app\n");
-    files.limit_v2("/app", content);
-    CHECK_FALSE(files.quota().has_value());
+    limited.limit_v2("/app", content);
+    CHECK_FALSE(limited.quota().has_value());
   }
+  const tree unlimited("");
   for (const std::string_view memberships : {"", "\n", "0", "0:", "::", ":::::", "garbage", "5:cpu", "0::no/slash",
                                              "0::/../../..", "5:cpu:/../up", "5:,,cpu,,:", "0::\n0::\n"}) {
     CAPTURE(memberships);
-    const tree files(memberships);
-    CHECK_FALSE(files.quota().has_value());
+    unlimited.write("proc/self/cgroup", memberships);
+    CHECK_FALSE(unlimited.quota().has_value());
   }
   const scratch_folder nothing;
   CHECK_FALSE(cgroup_cpu_quota(nothing.path()).has_value());

@@ -232,6 +232,14 @@ TEST_CASE("params are null until they have a value, and ints, bools and floats a
   CHECK_FALSE(value_for(param(2), 1, param_values().set(2, std::string("5"))).has_value());
 }
 
+TEST_CASE("a param that is null is so on every row of every block") {
+  braid::arena memory;
+  const std::vector<std::int64_t> ids(1300, 1);
+  const json sum = op("add", id, op("mul", param(3), literal(2)));
+  const column found = evaluate(expression(sum), row_set(batch(ids)), param_values().values, memory).value();
+  CHECK(found.validity.count(ids.size()) == 0);
+}
+
 TEST_CASE("a comparison with null is false either way round, and `not` makes it true") {
   const json with_null = cmp("<", key(absent_key), literal(1));
   CHECK(holds_for(with_null, {1}) == truths{false});

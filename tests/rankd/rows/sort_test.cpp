@@ -48,7 +48,7 @@ TEST_CASE("sort agrees with a stable sort of rows, nulls last in both directions
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     braid::arena memory;
     random_rows random(seed, memory);
-    const row_set rows = random.set(edge_sizes[random.below(7)]);
+    const row_set rows = random.set(edge_sizes[random.below(9)]);
     const std::vector<model_row> before = rows_of(rows);
     for (const std::uint32_t key : {std::uint32_t{1}, std::uint32_t{float_key}, std::uint32_t{int_key},
                                     std::uint32_t{bool_key}, std::uint32_t{text_key}, std::uint32_t{absent_key}}) {

@@ -30,6 +30,7 @@ auto lines_of(const std::string& text) -> std::vector<seen_line> {
   for (auto line = reader->next(); line && *line; line = reader->next())
     lines.push_back({std::string((*line)->text), (*line)->number, (*line)->too_long});
   CHECK(reader->bytes_done() == text.size());
+  CHECK(reader->reserved() < 3 * line_reader::longest);
   return lines;
 }
 

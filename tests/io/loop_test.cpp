@@ -1,0 +1,377 @@
+// tests/io/loop_test.cpp: the life of an event loop, its queue, its timers and its stop.
+#include <braid/io/loop.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/task/executor.hpp>
+
+#include <tests/support/child.hpp>
+#include <tests/support/deaths.hpp>
+#include <tests/support/eventually.hpp>
+#include <tests/support/sleeper.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::turned_loop;
+
+namespace {
+
+/// A loop on a thread of its own, from `running` on.
+class threaded_loop {
+ public:
+  explicit threaded_loop(loop_options options = {})
+      : io_(loop::create(std::move(options)).value()), thread_([this] { io_->run([this] { started_.unpark(); }); }) {
+    started_.park();
+  }
+  threaded_loop(const threaded_loop&) = delete;
+  auto operator=(const threaded_loop&) -> threaded_loop& = delete;
+  ~threaded_loop() { stop(); }
+
+  [[nodiscard]] auto io() noexcept -> loop& { return *io_; }
+  void stop() {
+    io_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  parker started_;
+  std::unique_ptr<loop> io_;
+  std::thread thread_;
+};
+
+struct counting_timer : timer {
+  explicit counting_timer(int& n) noexcept : timer(&count), times(&n) {}
+  static void count(timer& self) noexcept { ++*static_cast<counting_timer&>(self).times; }
+  int* times;
+};
+
+}  // namespace
+
+TEST_CASE("a loop goes through its states, and takes posts only while it runs") {
+  const auto io = loop::create().value();
+  CHECK(io->status() == loop::state::idle);
+  CHECK_FALSE(io->is_current());
+  CHECK(post(*io, [] {}).error() == errc::closed);
+
+  REQUIRE(io->turn());
+  CHECK(io->status() == loop::state::running);
+  CHECK(io->is_current());
+  CHECK(post(*io, [] {}).has_value());
+
+  io->stop();
+  CHECK(io->status() == loop::state::stopping);
+  CHECK(post(*io, [] {}).error() == errc::closed);
+
+  CHECK_FALSE(io->turn());
+  CHECK(io->status() == loop::state::stopped);
+  CHECK_FALSE(io->is_current());
+  CHECK(post(*io, [] {}).error() == errc::closed);
+  CHECK_FALSE(io->turn());
+}
+
+TEST_CASE("a refused function is destroyed without being called") {
+  const auto io = loop::create().value();
+  deaths seen;
+  auto held = std::make_shared<mortal>(seen);
+  CHECK_FALSE(post(*io, [held = std::move(held)] {}));
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("run calls back once posts are taken, and returns after stop") {
+  const auto io = loop::create().value();
+  bool taken = false;
+  bool ran = false;
+  io->run([&] {
+    CHECK(io->status() == loop::state::running);
+    CHECK(io->is_current());
+    taken = post(*io, [&] {
+              ran = true;
+              io->stop();
+            }).has_value();
+  });
+  CHECK(taken);
+  CHECK(ran);
+  CHECK(io->status() == loop::state::stopped);
+}
+
+TEST_CASE("posts run in the order in which one thread made them") {
+  threaded_loop there;
+  std::vector<int> order;
+  atomic<bool> done{false};
+  for (int i = 0; i < 1000; ++i) REQUIRE(post(there.io(), [&, i] { order.push_back(i); }));
+  REQUIRE(post(there.io(), [&] { done.store(true, release); }));  // edge test.done: publish
+  CHECK(testing::eventually([&] { return done.load(acquire); }));  // edge test.done: observe
+  REQUIRE(order.size() == 1000);
+  for (int i = 0; i < 1000; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
+}
+
+TEST_CASE("a post wakes a loop that sleeps") {
+  const auto io = loop::create().value();
+  atomic<int> ran{0};
+  {
+    const testing::sleeper running([&] { io->run(); });
+    for (int i = 1; i <= 3; ++i) {
+      CHECK(running.falls_asleep());
+      REQUIRE(post(*io, [&] { ran.fetch_add(1, relaxed); }));
+      CHECK(testing::eventually([&] { return ran.load(relaxed) == i; }));
+    }
+    CHECK(running.falls_asleep());
+    io->stop();  // and so does a stop
+  }
+  CHECK(io->status() == loop::state::stopped);
+}
+
+TEST_CASE("everything that was accepted runs before run returns, also what was posted in the last moment") {
+  for (int round = 0; round < 50; ++round) {
+    threaded_loop there;
+    atomic<int> ran{0};
+    int accepted = 0;
+    std::thread producer([&] {
+      while (post(there.io(), [&] { ran.fetch_add(1, relaxed); })) ++accepted;
+    });
+    there.io().stop();
+    producer.join();
+    there.stop();
+    CHECK(ran.load(relaxed) == accepted);
+  }
+}
+
+TEST_CASE("more jobs than one turn takes all run, and others get their turn in between") {
+  turned_loop here;
+  int ran = 0;
+  for (int i = 0; i < 1000; ++i) REQUIRE(post(here.io(), [&] { ++ran; }));
+  here.turn(1);
+  CHECK(ran > 0);
+  CHECK(ran < 1000);
+  here.turn(20);
+  CHECK(ran == 1000);
+}
+
+TEST_CASE("a job that posts itself for ever does not keep timers from firing") {
+  turned_loop here;
+  struct again {
+    loop& io;
+    void operator()() const { static_cast<void>(post(io, again{io})); }
+  };
+  REQUIRE(post(here.io(), again{here.io()}));
+  int fired = 0;
+  counting_timer pending(fired);
+  here.io().arm(pending, here.now() + 1ms);
+  here.advance(2ms);
+  CHECK(fired == 1);
+}
+
+TEST_CASE("stop before run makes run return at once") {
+  const auto io = loop::create().value();
+  io->stop();
+  CHECK(io->status() == loop::state::stopped);
+  io->run();
+  CHECK(io->status() == loop::state::stopped);
+  CHECK_FALSE(io->is_current());
+  CHECK_FALSE(io->turn());
+}
+
+TEST_CASE("stop may be repeated, from any thread, at any time") {
+  threaded_loop there;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { there.io().stop(); });
+  for (std::thread& each : threads) each.join();
+  there.stop();
+  CHECK(there.io().status() == loop::state::stopped);
+  there.io().stop();
+  CHECK(there.io().status() == loop::state::stopped);
+}
+
+TEST_CASE("a loop stopped while it starts stops") {
+  const auto io = loop::create().value();
+  io->run([&] { io->stop(); });
+  CHECK(io->status() == loop::state::stopped);
+}
+
+TEST_CASE("a stop from a task of its own stops the tasks, destroys what they hold, and ends run") {
+  deaths seen;
+  const auto io = loop::create().value();
+  auto sleeper = [&]() -> task<void> {
+    const mortal local(seen);
+    co_await sleep_for(1h);
+  };
+  auto stopper = [&]() -> task<void> {
+    co_await sleep_for(1us);
+    io->stop();
+  };
+  io->run([&] {
+    for (int i = 0; i < 10; ++i) io->spawn(sleeper());
+    io->spawn(stopper());
+  });
+  CHECK(seen.count == 10);
+  CHECK(io->root().tasks() == 0);
+}
+
+TEST_CASE("a stopping loop ends only after its tasks, however long they take, and starts none") {
+  turned_loop here;
+  bool started = false;
+  auto late = [&]() -> task<void> {
+    started = true;
+    co_return;
+  };
+  event may_end;
+  auto stubborn = [&]() -> task<void> {
+    auto never = []() -> task<void> { co_await sleep_for(1h); };
+    static_cast<void>(co_await as_outcome(never()));
+    scope apart(here.io());  // not below the root: nothing has stopped it
+    auto wait = [&]() -> task<void> { co_await may_end; };
+    apart.spawn(wait());
+    co_await apart.join();
+  };
+  here.io().spawn(stubborn());
+  here.io().stop();
+  for (int i = 0; i < 10; ++i) CHECK(here.io().turn());
+  here.io().spawn(late());
+  CHECK_FALSE(started);
+  may_end.set();
+  CHECK(testing::eventually([&] { return !here.io().turn(); }));
+}
+
+TEST_CASE("timers fire once, in their order and never early") {
+  turned_loop here;
+  int first = 0;
+  int second = 0;
+  counting_timer early(first);
+  counting_timer late(second);
+  here.io().arm(late, here.now() + 2ms);
+  here.io().arm(early, here.now() + 1ms);
+  here.advance(999us);
+  CHECK(first == 0);
+  here.advance(20us);
+  CHECK(first == 1);
+  CHECK(second == 0);
+  here.advance(1h);
+  CHECK(first == 1);
+  CHECK(second == 1);
+}
+
+TEST_CASE("a timer that is moved fires at its new time, and one that is taken back not at all") {
+  turned_loop here;
+  int moved = 0;
+  int taken = 0;
+  counting_timer mover(moved);
+  counting_timer taker(taken);
+  here.io().arm(mover, here.now() + 1ms);
+  here.io().arm(taker, here.now() + 1ms);
+  here.io().arm(mover, here.now() + 3ms);
+  here.io().disarm(taker);
+  here.io().disarm(taker);
+  here.advance(2ms);
+  CHECK(moved == 0);
+  here.advance(2ms);
+  CHECK(moved == 1);
+  CHECK(taken == 0);
+}
+
+TEST_CASE("a timer may take back another one that is due in the same turn") {
+  turned_loop here;
+  int fired = 0;
+  counting_timer victim(fired);
+  struct killing_timer : timer {
+    killing_timer(loop& l, timer& v) noexcept : timer(&kill), io(&l), victim(&v) {}
+    static void kill(timer& self) noexcept {
+      auto& mine = static_cast<killing_timer&>(self);
+      mine.io->disarm(*mine.victim);
+    }
+    loop* io;
+    timer* victim;
+  } killer(here.io(), victim);
+  here.io().arm(killer, here.now() + 1ms);
+  here.io().arm(victim, here.now() + 1ms);
+  here.advance(2ms);
+  CHECK(fired == 0);
+}
+
+TEST_CASE("a sleeping loop wakes for its timers") {
+  const auto io = loop::create().value();
+  const auto begin = steady_time().now();
+  auto body = [&]() -> task<void> {
+    co_await sleep_for(2ms);
+    co_await sleep_for(1us);
+    io->stop();
+  };
+  io->run([&] { io->spawn(body()); });
+  CHECK(steady_time().now() - begin >= 2ms);
+}
+
+TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
+  std::vector<std::string> errors;
+  const auto note = [&](std::exception_ptr error) {
+    try {
+      std::rethrow_exception(std::move(error));
+    } catch (const std::exception& thrown) {
+      errors.emplace_back(thrown.what());
+    }
+  };
+  turned_loop here(loop_options{.clock = nullptr, .on_error = note});
+  bool ran = false;
+  auto body = []() -> task<void> {
+    co_await sleep_for(0ns);
+    throw std::runtime_error("task");
+  };
+  REQUIRE(post(here.io(), [] { throw std::runtime_error("job"); }));
+  REQUIRE(post(here.io(), [&] { ran = true; }));
+  here.io().spawn(body());
+  here.turn();
+  CHECK(errors == std::vector<std::string>{"job", "task"});
+  CHECK(ran);
+  CHECK_FALSE(here.io().root().stop().requested());
+}
+
+TEST_CASE("an on_error that throws does not hurt the loop") {
+  const auto rethrow = [](std::exception_ptr error) { std::rethrow_exception(std::move(error)); };
+  turned_loop here(loop_options{.clock = nullptr, .on_error = rethrow});
+  bool ran = false;
+  REQUIRE(post(here.io(), [] { throw std::runtime_error("on purpose, for a test"); }));
+  REQUIRE(post(here.io(), [&] { ran = true; }));
+  here.turn();
+  CHECK(ran);
+}
+
+TEST_CASE("a loop that never ran can be destroyed") { CHECK(loop::create().has_value()); }
+
+TEST_CASE("destroying a loop that runs ends the program") {
+  const auto end = testing::run_in_child([] {
+    const auto io = loop::create().value();
+    io->turn();
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("has stopped before it is destroyed") != std::string::npos);
+}
+
+TEST_CASE("a loop runs once, and a thread runs one loop at a time") {
+  const auto twice = testing::run_in_child([] {
+    const auto io = loop::create().value();
+    io->turn();
+    io->run();
+  });
+  CHECK(twice.signal == SIGABRT);
+  const auto nested = testing::run_in_child([] {
+    const auto outer = loop::create().value();
+    const auto inner = loop::create().value();
+    outer->turn();
+    inner->turn();
+  });
+  CHECK(nested.signal == SIGABRT);
+  CHECK(nested.errors.find("one loop at a time") != std::string::npos);
+}

@@ -1,0 +1,192 @@
+// tests/runtime/runtime_test.cpp: loop and workers as one object: start, use and end.
+#include <braid/runtime/runtime.hpp>
+
+#include <braid/coro/offload.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/thread/name.hpp>
+
+#include <tests/support/deaths.hpp>
+
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+
+namespace {
+
+auto started(runtime_options options) -> std::unique_ptr<runtime> { return runtime::create(std::move(options)).value(); }
+
+auto name_on(executor& where) -> task<std::string> {
+  auto hop = offload(where, [] { return this_thread::name(); });
+  co_return co_await hop;
+}
+
+auto own_name() -> task<std::string> { co_return this_thread::name(); }
+
+}  // namespace
+
+TEST_CASE("a task runs on the loop, computes on a worker and comes back") {
+  const auto all = started({.workers = 2});
+  auto body = [&]() -> task<int> {
+    const std::thread::id home = std::this_thread::get_id();
+    auto compute = [] { return std::pair(std::this_thread::get_id(), 41); };
+    auto hop = offload(all->workers(), compute);
+    const auto [away, value] = co_await hop;
+    CHECK(away != home);
+    CHECK(std::this_thread::get_id() == home);
+    co_await sleep_for(1us);
+    co_return value + 1;
+  };
+  CHECK(all->run(body()) == 42);
+  CHECK(all->workers().size() == 2);
+}
+
+TEST_CASE("run passes errors on") {
+  const auto all = started({.workers = 1});
+  auto fails = []() -> task<int> {
+    throw std::runtime_error("thrown");
+    co_return 1;
+  };
+  CHECK_THROWS_WITH(all->run(fails()), "thrown");
+  auto nested = [&]() -> task<bool> {
+    try {
+      all->run(own_name());
+    } catch (const std::system_error& thrown) {
+      co_return thrown.code() == errc::would_deadlock;
+    }
+    co_return false;
+  };
+  CHECK(all->run(nested()));
+}
+
+TEST_CASE("a worker may wait for a task of the loop") {
+  const auto all = started({.workers = 1});
+  auto compute = [&] { return all->run(own_name()); };
+  auto body = [&]() -> task<std::string> {
+    auto hop = offload(all->workers(), compute);
+    co_return co_await hop;
+  };
+  CHECK(all->run(body()) == "braid-loop");
+}
+
+TEST_CASE("the threads carry the runtime's name, cut so that each can be told") {
+  const auto plain = started({.workers = 1, .name = "rank"});
+  CHECK(plain->run(own_name()) == "rank-loop");
+  CHECK(plain->run(name_on(plain->workers())) == "rank-0");
+  const auto lengthy = started({.workers = 1, .name = "a-name-that-is-too-long"});
+  CHECK(lengthy->run(own_name()) == "a-name-tha-loop");
+  CHECK(lengthy->run(name_on(lengthy->workers())) == "a-name-that-i-0");
+}
+
+TEST_CASE("errors of posted jobs and spawned tasks reach the one callback") {
+  std::mutex mutex;
+  std::vector<std::string> errors;
+  {
+    const auto all = started({.workers = 1, .name = "braid", .on_error = [&](std::exception_ptr error) {
+                                const std::lock_guard lock(mutex);
+                                try {
+                                  std::rethrow_exception(std::move(error));
+                                } catch (const std::exception& thrown) {
+                                  errors.emplace_back(thrown.what());
+                                }
+                              }});
+    REQUIRE(post(all->io(), [] { throw std::runtime_error("error"); }));
+    REQUIRE(post(all->workers(), [] { throw std::runtime_error("error"); }));
+    auto fails = []() -> task<void> {
+      throw std::runtime_error("error");
+      co_return;
+    };
+    REQUIRE(post(all->io(), [&] { all->io().spawn(fails()); }));
+    all->run(own_name());
+  }
+  CHECK(errors == std::vector<std::string>(3, "error"));
+}
+
+TEST_CASE("runtimes are made and destroyed again and again, several at a time") {
+  for (int round = 0; round < 20; ++round) {
+    const auto one = started({.workers = 1});
+    const auto two = started({.workers = 2});
+    CHECK(one->run(name_on(two->workers())).starts_with("braid-"));
+  }
+}
+
+TEST_CASE("a runtime that is destroyed stops its tasks on their home, and what they hold is gone") {
+  deaths seen;
+  std::thread::id home;
+  {
+    const auto all = started({.workers = 1});
+    auto sleeper = [&]() -> task<void> {
+      const mortal local(seen);
+      co_await sleep_for(1h);
+    };
+    auto body = [&]() -> task<void> {
+      home = std::this_thread::get_id();
+      for (int i = 0; i < 100; ++i) all->io().spawn(sleeper());
+      co_return;
+    };
+    all->run(body());
+    CHECK(seen.count == 0);
+  }
+  CHECK(seen.count == 100);
+  CHECK(seen.last_on == home);
+}
+
+TEST_CASE("a runtime that is destroyed waits for functions that are away, and runs what was accepted") {
+  for (int round = 0; round < 20; ++round) {
+    deaths seen;
+    int came_home = 0;
+    atomic<int> ran{0};
+    {
+      const auto all = started({.workers = 2});
+      auto traveller = [&]() -> task<void> {
+        const mortal local(seen);
+        auto hop = offload(all->workers(), [&] { ran.fetch_add(1, relaxed); });
+        co_await hop;
+        ++came_home;
+        co_await sleep_for(1h);
+      };
+      auto body = [&]() -> task<void> {
+        for (int i = 0; i < 50; ++i) all->io().spawn(traveller());
+        co_return;
+      };
+      all->run(body());
+      for (int i = 0; i < 10; ++i) REQUIRE(post(all->workers(), [&] { ran.fetch_add(1, relaxed); }));
+    }
+    CHECK(seen.count == 50);
+    CHECK(came_home == 50);
+    CHECK(ran.load(relaxed) == 60);
+  }
+}
+
+TEST_CASE("threads that wait for tasks while the runtime's loop stops get an answer") {
+  for (int round = 0; round < 20; ++round) {
+    const auto all = started({.workers = 1});
+    atomic<int> answered{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        auto sleeper = []() -> task<void> { co_await sleep_for(1h); };
+        try {
+          all->run(sleeper());
+        } catch (const std::system_error& thrown) {
+          if (thrown.code() == errc::stopped || thrown.code() == errc::closed) answered.fetch_add(1, relaxed);
+        }
+      });
+    }
+    all->io().stop();
+    for (std::thread& each : threads) each.join();
+    CHECK(answered.load(relaxed) == 3);
+  }
+}
