@@ -2,9 +2,13 @@
 
 add_library(braid_warnings INTERFACE)
 target_compile_options(braid_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(braid_warnings INTERFACE -Wshadow)
+else()
+  # g++ also means a parameter that is called as a member function, which is how constructors are written here.
+  target_compile_options(braid_warnings INTERFACE -Wshadow=local)
   # g++ 12 reports these for correct code once coroutines and std::expected are inlined.
   target_compile_options(braid_warnings INTERFACE
     -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict -Wno-dangling-pointer)

@@ -27,8 +27,8 @@ struct project_options {
 };
 
 struct rank_options : project_options {
-  std::string plan;               ///< empty: the request names it
-  std::filesystem::path request;  ///< empty: standard input
+  std::string plan;     ///< empty: the request names it
+  std::string request;  ///< a file, or the request itself, which begins with `{`; empty: standard input
   output_form form = output_form::programs;
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants

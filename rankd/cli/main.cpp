@@ -34,8 +34,8 @@ void add_rank(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run; default: the one that the request names")
       ->type_name("NAME");
-  command->add_option("--request", options->request, "File with the request; default: standard input")
-      ->type_name("FILE");
+  command->add_option("--request", options->request, "The request, or a file with it; default: standard input")
+      ->type_name("JSON|FILE");
   command->add_flag_callback("--table", [options] { options->form = output_form::people; },
                              "Print a table and the time of each node");
   command->add_option_function<std::int64_t>(

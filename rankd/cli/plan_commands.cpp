@@ -4,6 +4,7 @@
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/json_text.hpp>
+#include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/catalog.hpp>
 
@@ -99,12 +100,12 @@ auto op_json(const op_entry& entry) -> std::string {
 
 auto validate_command(const validate_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
-  if (!in) return report(in.error());
+  if (!in) return report(in.error(), options.form);
   std::vector<std::string> wanted = options.plans;
   braid::diagnostics index_problems;
   if (wanted.empty()) {
     const auto artifacts = list_artifacts(in->where.plans);
-    if (!artifacts) return report(artifacts.error());
+    if (!artifacts) return report(artifacts.error(), options.form);
     wanted = names_of(*artifacts);
     index_problems = verify_index(in->where.plans);
   }
@@ -123,9 +124,9 @@ auto validate_command(const validate_options& options) -> exit_status {
 
 auto plans_command(const list_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
-  if (!in) return report(in.error());
+  if (!in) return report(in.error(), options.form);
   const auto plans = load_plans(in->where.plans, {all_op_shapes(), in->declared});
-  if (!plans) return report(plans.error());
+  if (!plans) return report(plans.error(), options.form);
 
   if (options.form == output_form::programs) {
     std::string out = "{\"plans\":[";

@@ -4,8 +4,8 @@
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
-#include <rankd/engine/json_text.hpp>
 #include <rankd/engine/request.hpp>
+#include <rankd/registry/file.hpp>
 
 #include <braid/runtime/runtime.hpp>
 
@@ -13,31 +13,24 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace rankd {
 namespace {
 
-auto read_all(const std::filesystem::path& file) -> braid::checked<std::string> {
-  if (file.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream in(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (in) return text;
-  return std::unexpected(braid::diagnostics({.code = "unreadable_file", .pointer = {},
-                                             .message = "the request cannot be read", .hint = {}, .node = {},
-                                             .source = file.string()}));
-}
+constexpr std::string_view nothing = "-";  ///< what a table shows for a value that is absent
 
-/// What a command prints when there is no answer.
-auto refuse(const braid::diagnostics& problems, const std::string& request_id, output_form form) -> exit_status {
-  if (form == output_form::people) return report(problems);
-  print(to_json(problems, request_id) + "\n");
-  return exit_status::failed;
+/// The text that --request gives or names.
+auto text_of(const std::string& request) -> braid::checked<std::string> {
+  if (request.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  if (request.starts_with('{')) return request;
+  return read_text_file(request);
 }
 
 auto plan_to_run(const rank_options& options, const rank_request& request) -> braid::checked<std::string> {
@@ -53,6 +46,11 @@ auto plan_to_run(const rank_options& options, const rank_request& request) -> br
   return options.plan.empty() ? request.plan : options.plan;
 }
 
+auto no_runtime(const std::error_code& why) -> braid::diagnostics {
+  return braid::diagnostics({.code = "no_runtime", .pointer = {}, .message = "no threads can be had: " + why.message(),
+                             .hint = {}, .node = {}, .source = {}});
+}
+
 /// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
 auto look_up(store& from, const row_set& rows, std::string_view field, braid::arena& memory)
     -> braid::task<std::vector<std::string>> {
@@ -60,12 +58,19 @@ auto look_up(store& from, const row_set& rows, std::string_view field, braid::ar
   for (std::size_t at = 0; at < rows.size(); ++at) ids[at] = rows.id(at);
   auto reading = from.hget({"user:", ids}, field, memory);
   const auto found = co_await std::move(reading);
-  std::vector<std::string> texts(rows.size());
+  std::vector<std::string> texts(rows.size(), std::string(nothing));
   if (found)
-    for (std::size_t at = 0; at < texts.size(); ++at) texts[at] = std::string((*found)[at].value_or(""));
+    for (std::size_t at = 0; at < texts.size(); ++at) texts[at] = std::string((*found)[at].value_or(nothing));
   co_return texts;
 }
 
+auto printed(const char* format, double value) -> std::string {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, value);
+  return buffer.data();
+}
+
+/// The text or number that the answer has for a candidate.
 auto cell(const ranking& answer, std::string_view key_name, std::size_t position) -> std::optional<std::string> {
   const auto key = std::ranges::find(answer.fields, key_name, &key_entry::name);
   if (key == answer.fields.end()) return std::nullopt;
@@ -73,9 +78,8 @@ auto cell(const ranking& answer, std::string_view key_name, std::size_t position
   const std::uint32_t row = answer.rows.row(position);
   if (!values || values->is_null(row)) return std::nullopt;
   if (const auto* text = values->strings()) return std::string((*text)[row]);
-  std::string out;
-  if (const auto* floats = values->floats()) append_json_number(out, (*floats)[row]);
-  return out;
+  if (const auto* floats = values->floats()) return printed("%.6g", (*floats)[row]);
+  return std::nullopt;
 }
 
 void print_candidates(const ranking& answer, const std::vector<std::string>& countries,
@@ -85,15 +89,13 @@ void print_candidates(const ranking& answer, const std::vector<std::string>& cou
                     {"country", align::left}, {"title", align::left}});
   for (std::size_t at = 0; at < answer.rows.size(); ++at)
     table.add({std::to_string(at + 1), std::to_string(answer.rows.id(at)),
-               cell(answer, "final_score", at).value_or("-"), cell(answer, "country", at).value_or(countries[at]),
+               cell(answer, "final_score", at).value_or(std::string(nothing)), cell(answer, "country", at).value_or(countries[at]),
                cell(answer, "title", at).value_or(titles[at])});
   print(table.to_text());
 }
 
 auto microseconds(braid::duration span) -> std::string {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.1f", std::chrono::duration<double, std::micro>(span).count());
-  return buffer.data();
+  return printed("%.1f", std::chrono::duration<double, std::micro>(span).count());
 }
 
 void print_times(const ranking& answer) {
@@ -108,8 +110,8 @@ void print_times(const ranking& answer) {
 
 void print_for_people(const ranking& answer, const open_stores& stores, braid::runtime& on) {
   braid::arena memory;
-  std::vector<std::string> countries(answer.rows.size());
-  std::vector<std::string> titles(answer.rows.size());
+  std::vector<std::string> countries(answer.rows.size(), std::string(nothing));
+  std::vector<std::string> titles = countries;
   const auto from = std::ranges::find_if(stores.owned, [](const auto& each) { return each != nullptr; });
   if (from != stores.owned.end()) {
     countries = on.run(look_up(**from, answer.rows, "country", memory));
@@ -123,22 +125,20 @@ void print_for_people(const ranking& answer, const open_stores& stores, braid::r
 auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
   const std::string id = request.request_id;
   const auto name = plan_to_run(options, request);
-  if (!name) return refuse(name.error(), id, options.form);
+  if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
-  if (!plan) return refuse(plan.error(), id, options.form);
+  if (!plan) return report(plan.error(), options.form, id);
   const auto stores = open_all_stores(in);
-  if (!stores) return refuse(stores.error(), id, options.form);
+  if (!stores) return report(stores.error(), options.form, id);
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
   if (options.form == output_form::people) request.explain = explain_mode::on;
-  auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
-  if (!on) {
-    std::fprintf(stderr, "rankd: the runtime did not start: %s\n", on.error().message().c_str());
-    return exit_status::failed;
-  }
-  engine engine(**on, in.declared, stores->pointers(), how);
-  const ranking result = (*on)->run(engine.rank(*plan, std::move(request)));
+  std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
+  const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
+  if (!on) return report(no_runtime(on.error()), options.form, id);
+  ranker.emplace(**on, in.declared, stores->pointers(), how);
+  const ranking result = (*on)->run(ranker->rank(*plan, std::move(request)));
 
   if (options.form == output_form::programs) {
     print(to_json(result) + "\n");
@@ -155,11 +155,11 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
 
 auto rank_command(const rank_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
-  if (!in) return refuse(in.error(), "", options.form);
-  const auto text = read_all(options.request);
-  if (!text) return refuse(text.error(), "", options.form);
+  if (!in) return report(in.error(), options.form);
+  const auto text = text_of(options.request);
+  if (!text) return report(text.error(), options.form);
   auto request = parse_request(*text, in->declared);
-  if (!request) return refuse(request.error(), request_id_of(*text), options.form);
+  if (!request) return report(request.error(), options.form, request_id_of(*text));
   return answer(options, *in, std::move(*request));
 }
 

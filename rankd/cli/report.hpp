@@ -6,16 +6,16 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace rankd {
 
-/// Complaints on standard error, one a line. Gives exit_status::failed.
-auto report(const braid::diagnostics& problems) -> exit_status;
+/// Complaints for people on standard error, one a line; for programs as an error response on standard output, with
+/// the request's id if there is one. Gives exit_status::failed.
+auto report(const braid::diagnostics& problems, output_form form = output_form::people,
+            std::string_view request_id = {}) -> exit_status;
 
 /// Text on standard output.
 void print(const std::string& text);
-
-/// The complaints as a JSON array of {code, pointer, node, message, hint, source}.
-auto complaints_json(const braid::diagnostics& problems) -> std::string;
 
 }  // namespace rankd

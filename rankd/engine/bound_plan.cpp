@@ -10,16 +10,20 @@
 namespace rankd {
 namespace {
 
-/// The programs of a table; nothing where one of them was refused.
-template <typename Program, typename Tree, typename Compile>
-auto compile_table(const std::vector<named_tree<Tree>>& table, Compile compile, braid::diagnostics& problems)
-    -> std::vector<Program> {
+auto compile(const expr_tree& tree, const registries& declared) { return compile_expr(tree, declared); }
+auto compile(const pred_tree& tree, const registries& declared) { return compile_pred(tree, declared); }
+
+/// The programs of a table. A tree that is refused leaves a program without code in its place, so that the nodes can
+/// be looked at all the same; it is never run.
+template <typename Program, typename Tree>
+auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared,
+                   braid::diagnostics& problems) -> std::vector<Program> {
   std::vector<Program> programs;
   programs.reserve(table.size());
   for (const named_tree<Tree>& entry : table) {
-    auto program = compile(entry.tree);
-    if (program) programs.push_back(std::move(*program));
-    else problems.append(std::move(program.error()));
+    auto program = compile(entry.tree, declared);
+    if (!program) problems.append(std::move(program.error()));
+    programs.push_back(program ? std::move(*program) : Program(nullptr));
   }
   return programs;
 }
@@ -51,16 +55,8 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
 
 auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked<bound_plan> {
   braid::diagnostics problems;
-  const auto expr_compiler = [&declared](const expr_tree& tree) { return compile_expr(tree, declared); };
-  const auto pred_compiler = [&declared](const pred_tree& tree) { return compile_pred(tree, declared); };
-  std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, expr_compiler, problems);
-  std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, pred_compiler, problems);
-
-  // A table with gaps still lets the nodes be looked at: what a gap would hold is never run.
-  if (!loaded.expr_table.empty() && exprs.empty()) return std::unexpected(std::move(problems));
-  if (!loaded.pred_table.empty() && preds.empty()) return std::unexpected(std::move(problems));
-  while (exprs.size() < loaded.expr_table.size()) exprs.push_back(exprs.front());
-  while (preds.size() < loaded.pred_table.size()) preds.push_back(preds.front());
+  const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
+  const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, problems);
 
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());

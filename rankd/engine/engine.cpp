@@ -70,8 +70,10 @@ auto fields_of(const row_set& rows, const rank_request& request, const registrie
     -> std::vector<const key_entry*> {
   std::vector<const key_entry*> fields;
   for (const keyed_column& each : rows.table().columns()) {
+    const key_entry* key = declared.find_key(each.key_id);
+    if (key == nullptr || key->status == lifecycle::blocked || !key->allow_read) continue;
     const bool wanted = !request.output_keys || std::ranges::binary_search(*request.output_keys, each.key_id);
-    if (const key_entry* key = declared.find_key(each.key_id); wanted && key != nullptr) fields.push_back(key);
+    if (wanted) fields.push_back(key);
   }
   return fields;
 }
@@ -135,8 +137,7 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
   auto state = std::make_shared<request_state>(plan, std::move(request), stores_, braid::steady_time().now());
   auto run = std::make_shared<execution>(plan, *this, around.where().root(), std::min(own, around.deadline()), state);
 
-  run->graph.start();
-  if (run->inside.tasks() != 0) around.where().root().spawn(finish_late(run, *this));
+  around.where().root().spawn(run_to_the_end(run, *this));
 
   // Whoever waits may be stopped: then nobody wants the rest.
   struct stop_guard {
@@ -150,9 +151,10 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
   co_return answer_of(state, run->graph.failure(), *declared_);
 }
 
-/// Keeps a run alive until the last of its nodes has ended.
-auto engine::finish_late(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
+/// Owns a run until the last of its nodes has ended. Where the home stops already, nothing is started.
+auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void> {
   try {
+    run->graph.start();
     co_await run->graph.join();
   } catch (...) {
     // What a node threw is part of the answer already.

@@ -26,7 +26,8 @@ struct engine_options {
 
 /// One engine for each set of registries and stores.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
-/// Lifetime: the registries, the stores and the plans given to `rank` outlive the runtime's tasks.
+/// Lifetime: the engine, the registries, the stores and the plans given to `rank` outlive the runtime's tasks, of which
+/// some end after the answer: so destroy the runtime first.
 class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null where none is open.
@@ -44,7 +45,7 @@ class engine {
  private:
   struct execution;
 
-  static auto finish_late(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
+  static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
 
   braid::runtime* runtime_;
   const registries* declared_;

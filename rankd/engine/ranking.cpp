@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 namespace rankd {
 namespace {
@@ -121,21 +122,23 @@ void append_error(std::string& out, const rank_error& error, std::string_view re
     out += ',';
     append_field(out, "pointer", error.pointer);
   }
-  out += ',';
-  append_field(out, "request_id", request_id);
+  if (!request_id.empty()) {
+    out += ',';
+    append_field(out, "request_id", request_id);
+  }
   out += '}';
 }
 
 void append_complaint(std::string& out, const braid::diagnostic& item) {
-  out += '{';
-  append_field(out, "code", item.code);
-  out += ',';
-  append_field(out, "pointer", item.pointer);
-  out += ',';
-  append_field(out, "message", item.message);
-  if (!item.hint.empty()) {
-    out += ',';
-    append_field(out, "hint", item.hint);
+  const std::pair<std::string_view, std::string_view> fields[] = {
+      {"code", item.code},       {"pointer", item.pointer}, {"node", item.node},
+      {"message", item.message}, {"hint", item.hint},       {"source", item.source}};
+  char separator = '{';
+  for (const auto& [name, text] : fields) {
+    if (text.empty() && name != "pointer") continue;
+    out += separator;
+    append_field(out, name, text);
+    separator = ',';
   }
   out += '}';
 }
@@ -168,17 +171,17 @@ auto to_json(const braid::diagnostics& problems, std::string_view request_id) ->
   if (!first.hint.empty()) message += "; " + first.hint;
   std::string out = "{";
   append_error(out, {first.code, std::move(message), first.node, first.pointer}, request_id);
-  if (problems.size() > 1) {
-    out += ",\"complaints\":[";
-    std::string_view separator;
-    for (const braid::diagnostic& item : problems) {
-      out += separator;
-      append_complaint(out, item);
-      separator = ",";
-    }
-    out += ']';
-  }
+  if (problems.size() > 1) out += ",\"complaints\":" + complaints_json(problems);
   return out + "}";
+}
+
+auto complaints_json(const braid::diagnostics& problems) -> std::string {
+  std::string out = "[";
+  for (const braid::diagnostic& item : problems) {
+    if (out.size() > 1) out += ',';
+    append_complaint(out, item);
+  }
+  return out + "]";
 }
 
 }  // namespace rankd

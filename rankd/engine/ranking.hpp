@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rankd {
@@ -55,7 +56,12 @@ struct ranking {
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 
-/// The error response for a request that could not be read; more than one complaint is listed whole.
+/// The error response for what could not be read or bound; more than one complaint is listed whole. An empty id is
+/// left out. Requires at least one complaint.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;
+
+/// The complaints as a JSON array of {code, pointer, node, message, hint, source}; what is empty is left out, the
+/// pointer excepted.
+auto complaints_json(const braid::diagnostics& problems) -> std::string;
 
 }  // namespace rankd

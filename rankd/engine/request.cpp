@@ -3,10 +3,11 @@
 
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
+#include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
+#include <rankd/store/batch.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::int64_t longest_deadline_ms = 86'400'000;
 constexpr std::size_t id_digits = 16;
+
+/// A request made of nothing but wrong names must not cost a complaint for each of a million.
+constexpr std::size_t most_complaints = 100;
 
 /// Complaints about one place.
 struct complaints {
@@ -27,13 +31,6 @@ struct complaints {
   }
 };
 
-auto decimal_user_id(const std::string& text) -> std::int64_t {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size() && text.front() != '-';
-  return whole ? value : 0;
-}
-
 /// An integer from 1 to 2^63-1, or a string that spells one.
 auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
   const nlohmann::json* value = in.value("user_id", presence::required);
@@ -41,9 +38,9 @@ auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
   std::int64_t id = 0;
   if (value->is_number_unsigned()) {
     const auto number = value->get<std::uint64_t>();
-    if (number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) id = static_cast<std::int64_t>(number);
-  } else if (value->is_string() && !value->get_ref<const std::string&>().empty()) {
-    id = decimal_user_id(value->get_ref<const std::string&>());
+    if (std::in_range<std::int64_t>(number)) id = static_cast<std::int64_t>(number);
+  } else if (value->is_string()) {
+    id = parse_id(value->get_ref<const std::string&>()).value_or(0);
   }
   if (id < 1)
     problems.add("bad_user_id", in.pointer_of("user_id"),
@@ -51,18 +48,12 @@ auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
   return id;
 }
 
-auto known_params(const registries& declared) -> std::vector<std::string_view> {
-  std::vector<std::string_view> names;
-  for (const param_entry& param : declared.params()) names.emplace_back(param.name);
-  return names;
-}
-
 void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
                    const registries& declared, rank_request& into, complaints problems) {
   const param_entry* param = declared.find_param(name);
   if (param == nullptr)
-    return problems.add("unknown_param", pointer, "no param is called `" + name + "`",
-                        braid::did_you_mean(name, known_params(declared)));
+    return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
+                        braid::did_you_mean(name, declared.param_names()));
   if (param->status == lifecycle::blocked)
     return problems.add("blocked_param", pointer, "param `" + name + "` is blocked");
   if (!param->allow_write)
@@ -84,11 +75,9 @@ void read_output_key(const nlohmann::json& name, const std::string& pointer, con
     return problems.add("wrong_type", pointer, "an output key is a name, not " + std::string(kind_of(name)));
   const auto& text = name.get_ref<const std::string&>();
   const key_entry* key = declared.find_key(text);
-  if (key == nullptr) {
-    std::vector<std::string_view> names;
-    for (const key_entry& each : declared.keys()) names.emplace_back(each.name);
-    return problems.add("unknown_key", pointer, "no key is called `" + text + "`", braid::did_you_mean(text, names));
-  }
+  if (key == nullptr)
+    return problems.add("unknown_key", pointer, "no key is called " + quote_name(text),
+                        braid::did_you_mean(text, declared.key_names()));
   if (key->status == lifecycle::blocked) return problems.add("blocked_key", pointer, "key `" + text + "` is blocked");
   if (!key->allow_read) return problems.add("unreadable_key", pointer, "key `" + text + "` must not be read");
   if (std::ranges::find(into, key->key_id) != into.end())
@@ -100,8 +89,10 @@ void read_overrides(object_reader& in, const registries& declared, rank_request&
   const nlohmann::json* overrides = in.object("param_overrides", presence::optional);
   if (overrides == nullptr) return;
   const std::string pointer = in.pointer_of("param_overrides");
-  for (const auto& [name, value] : overrides->items())
+  for (const auto& [name, value] : overrides->items()) {
+    if (problems.out.size() >= most_complaints) return;
     read_override(name, value, braid::json_pointer(pointer, name), declared, into, problems);
+  }
 }
 
 void read_output_keys(object_reader& in, const registries& declared, rank_request& into, complaints problems) {
@@ -109,7 +100,7 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
   if (names == nullptr) return;
   std::vector<std::uint32_t> keys;
   const std::string pointer = in.pointer_of("output_keys");
-  for (std::size_t index = 0; index < names->size(); ++index)
+  for (std::size_t index = 0; index < names->size() && problems.out.size() < most_complaints; ++index)
     read_output_key((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
   std::ranges::sort(keys);
   into.output_keys = std::move(keys);

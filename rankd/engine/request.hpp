@@ -28,9 +28,11 @@ struct rank_request {
   explain_mode explain = explain_mode::off;
 };
 
-/// Reads a request from its JSON text.
+/// Reads a request from its JSON text. A user_id is an integer or a string of digits, which may begin with zeros; the
+/// empty plan counts as none.
 /// Errors: every complaint at once: those of `parse_json` and `object_reader`; bad_user_id, unknown_param,
-/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value.
+/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a
+/// person can use.
 auto parse_request(std::string_view text, const registries& declared) -> braid::checked<rank_request>;
 
 /// The request_id that stands in a text that was refused, for the answer: as given where it can be read, otherwise made

@@ -57,7 +57,9 @@ template <typename First, typename Second>
 struct either {
   template <typename A, typename B>
   auto operator()(A a, B b) const noexcept -> bool {
-    return First{}(a, b) | Second{}(a, b);
+    const bool first = First{}(a, b);
+    const bool second = Second{}(a, b);
+    return first | second;  // both, so that there is no branch
   }
 };
 

@@ -110,18 +110,22 @@ constexpr std::array sort_shape{
     param_shape{.name = "order", .kind = param_kind::enumeration, .need = presence::nullable, .choices = directions},
 };
 
+auto wrong_key_type(const key_entry& key, const plan_param& param, std::string_view wanted) -> braid::diagnostic {
+  return {.code = "wrong_key_type",
+          .pointer = param.pointer,
+          .message = "key " + std::to_string(key.key_id) + " (" + key.name + ") is of type " +
+                     std::string(to_string(key.type)) + "; " + std::string(wanted),
+          .hint = {},
+          .node = {},
+          .source = {}};
+}
+
 auto bind_vm(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
   const plan_param& out_key = *node.find_param("out_key");
   const key_entry* key = find_key(out_key, key_use::write, with, problems);
   if (key != nullptr && key->type != value_type::floating)
-    problems.add({.code = "wrong_key_type",
-                  .pointer = out_key.pointer,
-                  .message = "key " + std::to_string(key->key_id) + " (" + key->name + ") is of type " +
-                             std::string(to_string(key->type)) + "; an expression gives floats",
-                  .hint = {},
-                  .node = {},
-                  .source = {}});
+    problems.add(wrong_key_type(*key, out_key, "an expression gives floats"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(vm_params{.key_id = key->key_id,
                               .key_name = key->name,
@@ -139,7 +143,10 @@ auto bind_concat(const plan_node& /*node*/, const bind_context& /*with*/) -> bra
 
 auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
   braid::diagnostics problems;
-  const key_entry* key = find_key(*node.find_param("by"), key_use::read, with, problems);
+  const plan_param& by = *node.find_param("by");
+  const key_entry* key = find_key(by, key_use::read, with, problems);
+  if (key != nullptr && key->type == value_type::feature_bundle)
+    problems.add(wrong_key_type(*key, by, "such values have no order"));
   if (!problems.empty()) return std::unexpected(std::move(problems));
   const plan_param* order = node.find_param("order");
   const bool descending = order != nullptr && std::get<std::string>(order->value) == "desc";

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +28,7 @@ auto no_store() -> std::unexpected<op_error> {
 }
 
 /// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
-/// when many lists name the same users.
+/// when many rows or lists name the same users.
 auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
   const std::span<std::int64_t> sorted = memory.copied(ids);
   std::ranges::sort(sorted);
@@ -37,18 +36,23 @@ auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::s
   return sorted.first(sorted.size() - repeats.size());
 }
 
+/// Where an id stands among the distinct ones.
+auto place_of(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
+}
+
 /// The countries of `ids` as a column; null where the user or the field is absent.
 auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena& memory)
     -> braid::task<op_result<column>> {
+  column_builder<std::string_view> countries(memory, ids.size());
+  if (ids.empty()) co_return countries.finish();
   const std::span<const std::int64_t> asked = distinct(ids, memory);
   auto reading = from.hget({user_prefix, asked}, country_field, memory);
   const braid::result<field_batch> found = co_await std::move(reading);
   if (!found) co_return store_failed(found.error());
 
-  column_builder<std::string_view> countries(memory, ids.size());
   for (const std::int64_t id : ids) {
-    const auto at = static_cast<std::size_t>(std::ranges::lower_bound(asked, id) - asked.begin());
-    const std::optional<std::string_view>& country = (*found)[at];
+    const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
     if (country) countries.push(*country);
     else countries.push_null();
   }
@@ -102,14 +106,19 @@ struct list_params {
   [[nodiscard]] auto ids_of_lists(node_context& context, store& from) const
       -> braid::task<op_result<std::span<const std::int64_t>>> {
     const row_set& rows = context.inputs[0];
+    if (rows.empty()) co_return std::span<const std::int64_t>();
     const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());
     for (std::size_t at = 0; at < rows.size(); ++at) owners[at] = rows.id(at);
 
-    auto reading = from.lrange_ids({prefix, owners}, fanout, context.memory);
-    const braid::result<id_batch> lists = co_await std::move(reading);
-    if (!lists) co_return store_failed(lists.error());
-    context.malformed_ids += lists->malformed;
-    co_return joined(lists->lists, context.memory);
+    const std::span<const std::int64_t> asked = distinct(owners, context.memory);
+    auto reading = from.lrange_ids({prefix, asked}, fanout, context.memory);
+    const braid::result<id_batch> found = co_await std::move(reading);
+    if (!found) co_return store_failed(found.error());
+    context.malformed_ids += found->malformed;
+
+    const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
+    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found->lists[place_of(owners[at], asked)];
+    co_return joined(lists, context.memory);
   }
 
   static auto joined(std::span<const std::span<const std::int64_t>> lists, braid::arena& memory)

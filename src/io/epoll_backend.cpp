@@ -38,8 +38,10 @@ class epoll_backend final : public io_backend {
     const int count = poll(timeout);
     ready_ = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
     for (epoll_event& event : ready_) {
-      if (event.data.ptr == this) clear_wake();
-      else if (event.data.ptr != nullptr) deliver(*static_cast<io_watch*>(event.data.ptr));
+      if (event.data.ptr == this)
+        clear_wake();
+      else if (event.data.ptr != nullptr)
+        deliver(*static_cast<io_watch*>(event.data.ptr));
     }
     ready_ = {};
   }

@@ -56,8 +56,7 @@ void loop::leave() noexcept { current_loop = nullptr; }
 void loop::run(const std::function<void()>& running) {
   enter();
   if (running) running();
-  while (step(blocking::allowed)) {
-  }
+  while (step(blocking::allowed)) {}
   leave();
 }
 
@@ -75,7 +74,7 @@ auto loop::step(blocking wait) -> bool {
   fire_timers(start);
   ready_.push_chain(inbox_.take());
   run_ready(start);
-  if (status() == state::stopping && finished()) return false;
+  if (state_.load(acquire) == state::stopping && finished()) return false;  // edge loop.stopping: observe
   wait_for_work(wait);
   return true;
 }
@@ -127,7 +126,8 @@ auto loop::finished() noexcept -> bool {
 void loop::stop() noexcept {
   for (state seen = status(); seen != state::stopping && seen != state::stopped;) {
     const state next = seen == state::idle ? state::stopped : state::stopping;
-    if (!state_.compare_exchange_weak(seen, next, relaxed, relaxed)) continue;
+    // edge loop.stopping: publish
+    if (!state_.compare_exchange_weak(seen, next, release, relaxed)) continue;
     if (next == state::stopping) backend_->wake();
     return;
   }

@@ -13,7 +13,7 @@
 namespace braid {
 namespace {
 
-/// The word as the kernel wants it. The model build has a word of its own behind the atomic, and never gets here.
+/// The word as the kernel wants it. In the model build, too, the value is what an atomic begins with.
 auto address(const atomic<std::uint32_t>& word) noexcept -> const void* { return &word; }
 
 }  // namespace
@@ -22,7 +22,7 @@ auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected, std::
     -> futex_wait_status {
 #if defined(BRAID_MODEL)
   if (detail::model_active())
-    return detail::model_wait(word, expected) ? futex_wait_status::woken : futex_wait_status::timed_out;
+    return detail::model_wait(word, expected, deadline) ? futex_wait_status::woken : futex_wait_status::timed_out;
 #endif
   timespec until{};
   if (deadline) {

@@ -18,11 +18,13 @@ constexpr std::size_t depot_batches = 128;  // per class; what is beyond goes ba
 // one beyond the end too.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define BRAID_NO_JOB_CACHE 1
+#define BRAID_ADDRESS_SANITIZER 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__)
-#define BRAID_NO_JOB_CACHE 1
+#if defined(BRAID_ADDRESS_SANITIZER) || defined(__SANITIZE_ADDRESS__)
+constexpr bool uses_lists = false;
+#else
+constexpr bool uses_lists = true;
 #endif
 
 struct block {
@@ -117,40 +119,28 @@ auto usable_cache() noexcept -> thread_cache* {
 
 auto class_of(std::size_t size) noexcept -> std::size_t { return size == 0 ? 0 : (size - 1) / class_bytes; }
 
+auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index < classes; }
+
 }  // namespace
 
 auto allocate_job(std::size_t size) -> void* {
   const std::size_t index = class_of(size);
-#if !defined(BRAID_NO_JOB_CACHE)
-  if (index < classes) {
-    if (thread_cache* own = usable_cache(); own != nullptr) {
-      chain& list = own->lists[index];
-      if (list.first == nullptr) list = depots()[index].take();
-      if (list.first != nullptr) return list.pop();
-    }
-    return ::operator new((index + 1) * class_bytes);
+  if (!is_listed(index)) return ::operator new(size);
+  if (thread_cache* own = usable_cache(); own != nullptr) {
+    chain& list = own->lists[index];
+    if (list.first == nullptr) list = depots()[index].take();
+    if (list.first != nullptr) return list.pop();
   }
-#else
-  static_cast<void>(index);
-#endif
-  return ::operator new(size);
+  return ::operator new((index + 1) * class_bytes);
 }
 
 void free_job(void* memory, std::size_t size) noexcept {
   const std::size_t index = class_of(size);
-#if !defined(BRAID_NO_JOB_CACHE)
-  if (index < classes) {
-    if (thread_cache* own = usable_cache(); own != nullptr) {
-      chain& list = own->lists[index];
-      list.push(static_cast<block*>(memory));
-      if (list.count >= 2 * batch) depots()[index].give(list.split(batch));
-      return;
-    }
-  }
-#else
-  static_cast<void>(index);
-#endif
-  ::operator delete(memory);
+  thread_cache* own = is_listed(index) ? usable_cache() : nullptr;
+  if (own == nullptr) return ::operator delete(memory);
+  chain& list = own->lists[index];
+  list.push(static_cast<block*>(memory));
+  if (list.count >= 2 * batch) depots()[index].give(list.split(batch));
 }
 
 }  // namespace braid

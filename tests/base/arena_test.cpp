@@ -142,7 +142,8 @@ TEST_CASE("standard containers live in an arena") {
   arena memory(64);
   arena other;
   std::pmr::vector<std::pmr::string> words(&memory);
-  for (int i = 0; i < 200; ++i) words.emplace_back("a word that is too long for the string itself " + std::to_string(i));
+  for (int i = 0; i < 200; ++i)
+    words.emplace_back("a word that is too long for the string itself " + std::to_string(i));
   CHECK(words.front().ends_with(" 0"));
   CHECK(words.back().ends_with(" 199"));
   CHECK(words.back().get_allocator().resource() == &memory);

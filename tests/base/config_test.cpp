@@ -24,7 +24,7 @@ TEST_CASE("functions marked as interface can be found in the shared library, and
   const auto* clock = &braid::steady_time();
   void* found = ::dlsym(RTLD_DEFAULT, "_ZN5braid11steady_timeEv");
   REQUIRE(found != nullptr);
-  CHECK(reinterpret_cast<const braid::clock_source& (*)()>(found)() .now() >= clock->now() - std::chrono::hours(1));
+  CHECK(reinterpret_cast<const braid::clock_source& (*)()>(found)().now() >= clock->now() - std::chrono::hours(1));
   CHECK(&reinterpret_cast<const braid::clock_source& (*)()>(found)() == clock);
 }
 #endif

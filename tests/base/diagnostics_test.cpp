@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-using braid::did_you_mean;
 using braid::diagnostic;
 using braid::diagnostics;
+using braid::did_you_mean;
 using braid::json_pointer;
 
 namespace {

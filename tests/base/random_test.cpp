@@ -49,7 +49,8 @@ TEST_CASE("numbers below a bound are the upper part of number times bound") {
 
 TEST_CASE("a number below a bound is below it, for small and for huge bounds") {
   random_source numbers(7);
-  for (const std::uint64_t bound : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{1} << 63U, most})
+  for (const std::uint64_t bound :
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{1} << 63U, most})
     for (int i = 0; i < 1000; ++i) REQUIRE(numbers.below(bound) < bound);
 }
 

@@ -166,9 +166,7 @@ TEST_CASE("what a pool's shutdown drops comes home as well, and what it runs") {
   here.io().spawn(body(true));
   REQUIRE(testing::eventually([&] { return started.load(relaxed); }));
   for (int i = 0; i < 10; ++i) here.io().spawn(body(false));
-  std::thread closer([&] {
-    CHECK(workers->shutdown(shutdown_mode::drop_pending));
-  });
+  std::thread closer([&] { CHECK(workers->shutdown(shutdown_mode::drop_pending)); });
   CHECK(here.turn_until([&] { return dropped == 10; }));
   CHECK(done == 0);
   may_end.store(true, relaxed);

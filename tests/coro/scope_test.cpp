@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -170,8 +171,10 @@ TEST_CASE("a stop destroys the locals of every task once, and repeated stops cha
   joined end;
   auto nested = [&](int depth, const auto& self) -> task<void> {
     const mortal local(seen);
-    if (depth == 0) co_await sleep_for(1h);
-    else co_await self(depth - 1, self);
+    if (depth == 0)
+      co_await sleep_for(1h);
+    else
+      co_await self(depth - 1, self);
   };
   for (int i = 0; i < 10; ++i) children.spawn(nested(9, nested));
   here.io().spawn(join(children, end));
@@ -324,6 +327,33 @@ TEST_CASE("callbacks are told of a stop once; one that leaves before is not told
   CHECK(told == 1);
   CHECK(left == 0);
   CHECK_FALSE(stays.is_linked());
+}
+
+TEST_CASE("a callback may destroy itself, and the one that would be told next") {
+  turned_loop here;
+  struct mine : stop_callback {
+    explicit mine(std::vector<std::unique_ptr<mine>>& a, int& n) noexcept : stop_callback(&tell), all(&a), told(&n) {}
+    ~mine() {
+      if (is_linked()) unlink();
+    }
+    static void tell(stop_callback& self) noexcept {
+      auto& owner = *static_cast<mine&>(self).all;
+      ++*static_cast<mine&>(self).told;
+      owner.erase(owner.begin(), owner.begin() + 2);  // itself and its neighbour
+    }
+    std::vector<std::unique_ptr<mine>>* all;
+    int* told;
+  };
+  int told = 0;
+  std::vector<std::unique_ptr<mine>> all;
+  scope children(here.io().root());
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(std::make_unique<mine>(all, told));
+    children.link(*all.back());
+  }
+  children.request_stop();
+  CHECK(told == 3);
+  CHECK(all.empty());
 }
 
 TEST_CASE("a stop from another thread is seen by computations at once and ends the tasks at home") {

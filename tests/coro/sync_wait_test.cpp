@@ -89,9 +89,7 @@ TEST_CASE("many threads wait at once, each for its own task") {
 
 TEST_CASE("on the home's own thread it is refused instead of waiting for ever") {
   const auto started = runtime::create({.workers = 1}).value();
-  auto body = [&]() -> task<std::error_code> {
-    co_return code_thrown_by([&] { sync_wait(started->io(), give(1)); });
-  };
+  auto body = [&]() -> task<std::error_code> { co_return code_thrown_by([&] { sync_wait(started->io(), give(1)); }); };
   CHECK(sync_wait(started->io(), body()) == errc::would_deadlock);
 }
 

@@ -1,4 +1,5 @@
-// tests/graph/run_test.cpp: runs of graphs whose workers and clock the test turns by hand, so that every timing repeats.
+// tests/graph/run_test.cpp: runs of graphs whose workers and clock the test turns by hand, so that every timing
+// repeats.
 #include <braid/graph/run.hpp>
 
 #include <braid/base/random.hpp>
@@ -265,7 +266,8 @@ TEST_CASE("a failure stops the nodes behind it and lets those before it go on") 
 TEST_CASE("a failure that is found later but stands earlier takes over") {
   bench b(3, {});
   b.place_all(node_place::task);
-  for (node_index node = 0; node < 3; ++node) b.nodes.nodes[node].start = [node] { return fail_after((3 - node) * 1ms); };
+  for (node_index node = 0; node < 3; ++node)
+    b.nodes.nodes[node].start = [node] { return fail_after((3 - node) * 1ms); };
   b.start();
   for (int i = 0; i < 2; ++i) {
     b.here.advance(1100us);

@@ -26,7 +26,9 @@ using testing::mortal;
 
 namespace {
 
-auto started(runtime_options options) -> std::unique_ptr<runtime> { return runtime::create(std::move(options)).value(); }
+auto started(runtime_options options) -> std::unique_ptr<runtime> {
+  return runtime::create(std::move(options)).value();
+}
 
 auto name_on(executor& where) -> task<std::string> {
   auto hop = offload(where, [] { return this_thread::name(); });
@@ -125,20 +127,19 @@ TEST_CASE("runtimes are made and destroyed again and again, several at a time") 
 TEST_CASE("a runtime that is destroyed stops its tasks on their home, and what they hold is gone") {
   deaths seen;
   std::thread::id home;
-  {
-    const auto all = started({.workers = 1});
-    auto sleeper = [&]() -> task<void> {
-      const mortal local(seen);
-      co_await sleep_for(1h);
-    };
-    auto body = [&]() -> task<void> {
-      home = std::this_thread::get_id();
-      for (int i = 0; i < 100; ++i) all->io().spawn(sleeper());
-      co_return;
-    };
-    all->run(body());
-    CHECK(seen.count == 0);
-  }
+  auto all = started({.workers = 1});
+  auto sleeper = [&]() -> task<void> {
+    const mortal local(seen);
+    co_await sleep_for(1h);
+  };
+  auto body = [&]() -> task<void> {
+    home = std::this_thread::get_id();
+    for (int i = 0; i < 100; ++i) all->io().spawn(sleeper());
+    co_return;
+  };
+  all->run(body());
+  CHECK(seen.count == 0);
+  all.reset();
   CHECK(seen.count == 100);
   CHECK(seen.last_on == home);
 }
@@ -148,22 +149,22 @@ TEST_CASE("a runtime that is destroyed waits for functions that are away, and ru
     deaths seen;
     int came_home = 0;
     atomic<int> ran{0};
-    {
-      const auto all = started({.workers = 2});
-      auto traveller = [&]() -> task<void> {
-        const mortal local(seen);
-        auto hop = offload(all->workers(), [&] { ran.fetch_add(1, relaxed); });
-        co_await hop;
-        ++came_home;
-        co_await sleep_for(1h);
-      };
-      auto body = [&]() -> task<void> {
-        for (int i = 0; i < 50; ++i) all->io().spawn(traveller());
-        co_return;
-      };
-      all->run(body());
-      for (int i = 0; i < 10; ++i) REQUIRE(post(all->workers(), [&] { ran.fetch_add(1, relaxed); }));
-    }
+    auto all = started({.workers = 2});
+    pool& workers = all->workers();
+    auto traveller = [&]() -> task<void> {
+      const mortal local(seen);
+      auto hop = offload(workers, [&] { ran.fetch_add(1, relaxed); });
+      co_await hop;
+      ++came_home;
+      co_await sleep_for(1h);
+    };
+    auto body = [&]() -> task<void> {
+      for (int i = 0; i < 50; ++i) all->io().spawn(traveller());
+      co_return;
+    };
+    all->run(body());
+    for (int i = 0; i < 10; ++i) REQUIRE(post(workers, [&] { ran.fetch_add(1, relaxed); }));
+    all.reset();
     CHECK(seen.count == 50);
     CHECK(came_home == 50);
     CHECK(ran.load(relaxed) == 60);

@@ -66,7 +66,8 @@ class test_nodes {
 };
 
 /// Edges from the lower to the higher of random pairs of places in a random permutation: never a circle.
-inline auto random_acyclic_edges(random_source& random, std::size_t nodes, std::size_t count) -> std::vector<graph_edge> {
+inline auto random_acyclic_edges(random_source& random, std::size_t nodes, std::size_t count)
+    -> std::vector<graph_edge> {
   std::vector<node_index> place(nodes);
   std::iota(place.begin(), place.end(), 0U);
   std::shuffle(place.begin(), place.end(), random);
@@ -84,9 +85,8 @@ inline auto respects(const std::vector<node_index>& ended, const std::vector<gra
     -> bool {
   std::vector<std::size_t> at(nodes, ended.size());
   for (std::size_t i = 0; i < ended.size(); ++i) at[ended[i]] = i;
-  return std::ranges::all_of(edges, [&](graph_edge edge) {
-    return at[edge.to] == ended.size() || at[edge.from] < at[edge.to];
-  });
+  return std::ranges::all_of(
+      edges, [&](graph_edge edge) { return at[edge.to] == ended.size() || at[edge.from] < at[edge.to]; });
 }
 
 }  // namespace braid::testing

@@ -45,8 +45,10 @@ struct semaphore {
         return taken;
       }
       const auto deadline = braid::steady_time().now() + braid::duration(random.below(200'000));
-      if (random.below(4) == 0) static_cast<void>(events.wait_until(key, deadline));
-      else events.wait(key);
+      if (random.below(4) == 0)
+        static_cast<void>(events.wait_until(key, deadline));
+      else
+        events.wait(key);
     }
   }
 
@@ -95,14 +97,14 @@ auto pass_through(shape threads, std::size_t each, std::uint64_t seed) -> std::s
 TEST_CASE("everything that is released is acquired, by one or several sleepers") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const std::size_t each = scaled(60'000);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   for (const shape threads : {shape{1, 1}, shape{2, 1}, shape{1, 3}, shape{3, 3}})
     CHECK(pass_through(threads, each, seed) == threads.producers * each);
 }
 
 TEST_CASE("a sleeper that nobody but one notify wakes is woken, every time") {
   const std::size_t rounds = scaled(40'000);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   braid::event_count events;
   braid::atomic<std::size_t> asked{0};
   braid::atomic<std::size_t> answered{0};

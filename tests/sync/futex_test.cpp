@@ -73,8 +73,7 @@ TEST_CASE("a deadline that has passed times out, even one before the clock began
 TEST_CASE("a wait that times out does so at its deadline and not before") {
   const atomic<std::uint32_t> word{7};
   const auto deadline = braid::steady_time().now() + 3ms;
-  while (futex_wait(word, 7, deadline) != futex_wait_status::timed_out) {
-  }
+  while (futex_wait(word, 7, deadline) != futex_wait_status::timed_out) {}
   CHECK(braid::steady_time().now() >= deadline);
 }
 

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("two threads that wake each other in turn never both sleep") {
   const std::size_t rounds = scaled(60'000);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   parker ping;
   parker pong;
   std::size_t ball = 0;  // plain: the permits carry it to and fro
@@ -60,8 +60,10 @@ struct crowd {
     braid::random_source random(seed);
     std::size_t taken = 0;
     while ((taken += pending.exchange(0, relaxed)) < total) {
-      if (random.below(2) == 0) place.park();
-      else static_cast<void>(place.park_until(braid::steady_time().now() + braid::duration(random.below(100'000))));
+      if (random.below(2) == 0)
+        place.park();
+      else
+        static_cast<void>(place.park_until(braid::steady_time().now() + braid::duration(random.below(100'000))));
     }
     return taken;
   }
@@ -75,7 +77,7 @@ struct crowd {
 TEST_CASE("work announced by an unpark is found, whatever the parks before it ended with") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const std::size_t each = scaled(150'000);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   for (std::size_t producers = 1; producers <= 3; ++producers) {
     crowd all;
     std::vector<std::thread> threads;
@@ -83,4 +85,29 @@ TEST_CASE("work announced by an unpark is found, whatever the parks before it en
     CHECK(all.consume(seed + 100, producers * each) == producers * each);
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+TEST_CASE("a permit that comes just as the deadline passes is taken or kept") {
+  const std::uint64_t seed = braid::testing::printed_seed();
+  const std::size_t rounds = scaled(40'000);
+  const braid::testing::watchdog dog(200s);
+  parker request;
+  parker answer;
+  std::thread other([&] {
+    braid::random_source random(seed);
+    for (std::size_t i = 0; i < rounds; ++i) {
+      for (std::uint64_t pause = random.below(4'000); pause > 0; --pause) static_cast<void>(random());
+      request.unpark();
+      answer.park();
+    }
+  });
+  braid::random_source random(seed + 1);
+  std::size_t timeouts = 0;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    // One permit a round: were it lost, neither thread would ever move again.
+    while (!request.park_until(braid::steady_time().now() + braid::duration(random.below(8'000)))) ++timeouts;
+    answer.unpark();
+  }
+  other.join();
+  CHECK(timeouts > 0);  // else the deadlines were too far away to test anything
 }

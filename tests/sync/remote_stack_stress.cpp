@@ -88,7 +88,7 @@ struct mailbox {
 TEST_CASE("an owner that sleeps when there is nothing gets everything, and one wake for each sleep") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const std::size_t each = scaled(200'000);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   for (std::size_t producers = 1; producers <= 4; ++producers) {
     mailbox box(producers, each);
     std::vector<std::thread> threads;
@@ -105,7 +105,7 @@ TEST_CASE("an owner that sleeps when there is nothing gets everything, and one w
 TEST_CASE("closing between pushes splits them into those that arrive and those that are refused") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const std::size_t rounds = scaled(1'500);
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   braid::random_source random(seed);
   bool in_order = true;
   for (std::size_t round = 0; round < rounds; ++round) {

@@ -32,8 +32,8 @@ struct entry final : braid::job {
   static void act(braid::job& self, action what);
 
   ledger* book = nullptr;
-  std::size_t children = 0;           // entries behind this one that it posts when it runs
-  bool accepted = false;              // written by who posted it
+  std::size_t children = 0;  // entries behind this one that it posts when it runs
+  bool accepted = false;     // written by who posted it
   braid::atomic<int> runs{0};
   braid::atomic<int> drops{0};
 };
@@ -77,7 +77,8 @@ class ledger {
   }
 
   [[nodiscard]] auto dropped() const -> std::ptrdiff_t {
-    return std::count_if(entries_.begin(), entries_.end(), [](const entry& one) { return one.drops.load(relaxed) > 0; });
+    return std::count_if(entries_.begin(), entries_.end(),
+                         [](const entry& one) { return one.drops.load(relaxed) > 0; });
   }
 
   [[nodiscard]] auto refused() const -> std::ptrdiff_t {
@@ -98,6 +99,7 @@ void entry::act(braid::job& self, action what) {
   }
   one.runs.fetch_add(1, relaxed);
   one.book->ran(one);
+  for (int i = 0; i < 500; ++i) one.drops.load(relaxed);  // takes a while, so that jobs pile up
 }
 
 /// Producers that post their share of the ledger, with pauses by seed, and end.
@@ -127,7 +129,7 @@ constexpr std::size_t entries_a_root = 4;
 
 TEST_CASE("with 1, 2 and 8 workers everything that producers and jobs post has run once when the pool is idle") {
   const std::uint64_t seed = braid::testing::printed_seed();
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   for (const unsigned workers : {1U, 2U, 8U}) {
     constexpr std::size_t producers = 3;
     const std::size_t roots = scaled(15'000);
@@ -143,7 +145,7 @@ TEST_CASE("with 1, 2 and 8 workers everything that producers and jobs post has r
 }
 
 TEST_CASE("one job at a time: the worker that fell asleep is woken for each") {
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   for (const unsigned workers : {1U, 2U, 8U}) {
     const std::size_t rounds = scaled(20'000);
     pool where({.workers = workers});
@@ -157,9 +159,52 @@ TEST_CASE("one job at a time: the worker that fell asleep is woken for each") {
   }
 }
 
+namespace {
+
+/// Spends up to `most` steps, so that what follows meets other threads at every point of what they do.
+void dawdle(braid::random_source& random, std::uint64_t most) {
+  for (std::uint64_t step = random.below(most); step > 0; --step) static_cast<void>(random());
+}
+
+void wait_until_set(const braid::atomic<bool>& flag) {
+  for (int look = 1; !flag.load(relaxed); ++look)
+    if (look % 1'000 == 0) std::this_thread::yield();
+}
+
+}  // namespace
+
+TEST_CASE("a job that is posted just while the worker falls asleep is run") {
+  const std::uint64_t seed = braid::testing::printed_seed();
+  const braid::testing::watchdog dog(200s);
+  braid::random_source random(seed);
+  for (const unsigned workers : {1U, 2U}) {
+    pool where({.workers = workers});
+    for (std::size_t round = scaled(30'000); round > 0; --round) {
+      braid::atomic<bool> done{false};
+      REQUIRE(braid::post(where, [&done] { done.store(true, relaxed); }));
+      wait_until_set(done);
+      dawdle(random, 2'000);
+    }
+  }
+}
+
+TEST_CASE("a job that is posted while the worker that was woken for another one wakes up gets a worker of its own") {
+  const std::uint64_t seed = braid::testing::printed_seed();
+  const braid::testing::watchdog dog(200s);
+  braid::random_source random(seed);
+  pool where({.workers = 2});
+  for (std::size_t round = scaled(10'000); round > 0; --round) {
+    braid::atomic<bool> second_ran{false};
+    REQUIRE(braid::post(where, [&second_ran] { wait_until_set(second_ran); }));
+    dawdle(random, 20'000);
+    REQUIRE(braid::post(where, [&second_ran] { second_ran.store(true, relaxed); }));
+    REQUIRE(where.wait_idle());
+  }
+}
+
 TEST_CASE("threads that wait for idleness while others post all come back") {
   const std::uint64_t seed = braid::testing::printed_seed();
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   constexpr std::size_t producers = 2;
   const std::size_t roots = scaled(4'000);
   pool where({.workers = 2});
@@ -178,7 +223,7 @@ TEST_CASE("threads that wait for idleness while others post all come back") {
 
 TEST_CASE("a shutdown in the middle of the load runs or drops what was accepted, and refuses the rest") {
   const std::uint64_t seed = braid::testing::printed_seed();
-  const braid::testing::watchdog dog(100s);
+  const braid::testing::watchdog dog(200s);
   braid::random_source random(seed);
   std::ptrdiff_t dropped = 0;
   std::ptrdiff_t refused = 0;

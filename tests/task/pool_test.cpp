@@ -55,20 +55,23 @@ class token {
 class gate {
  public:
   explicit gate(pool& where) {
-    REQUIRE(post(where, [this] {
-      entered_.count_down();
-      opened_.wait();
-      passed_.store(true, relaxed);
+    REQUIRE(post(where, [shared = shared_] {
+      shared->entered.count_down();
+      shared->opened.wait();
+      shared->passed.store(true, relaxed);
     }));
-    entered_.wait();
+    shared_->entered.wait();
   }
-  void open() { opened_.count_down(); }
-  [[nodiscard]] auto passed() const -> bool { return passed_.load(relaxed); }
+  void open() { shared_->opened.count_down(); }
+  [[nodiscard]] auto passed() const -> bool { return shared_->passed.load(relaxed); }
 
  private:
-  std::latch entered_{1};
-  std::latch opened_{1};
-  braid::atomic<bool> passed_{false};
+  struct state {
+    std::latch entered{1};
+    std::latch opened{1};
+    braid::atomic<bool> passed{false};
+  };
+  std::shared_ptr<state> shared_ = std::make_shared<state>();  // the job may outlive the gate
 };
 
 /// Posts jobs that count themselves until the pool refuses; gives how many it took.
@@ -311,8 +314,7 @@ TEST_CASE_FIXTURE(watched, "a dropping shutdown destroys what has not started at
   gate busy(where);
   const token captured;
   braid::atomic<int> ran{0};
-  for (int i = 0; i < 10; ++i)
-    REQUIRE(post(where, [&ran, held = captured.held()] { ran.fetch_add(1, relaxed); }));
+  for (int i = 0; i < 10; ++i) REQUIRE(post(where, [&ran, held = captured.held()] { ran.fetch_add(1, relaxed); }));
   sleeper stopper([&] { static_cast<void>(where.shutdown(shutdown_mode::drop_pending)); });
   CHECK(eventually([&] { return captured.all_gone(); }));
   CHECK_FALSE(stopper.returned());
@@ -378,8 +380,8 @@ TEST_CASE_FIXTURE(watched, "a worker that would wait for itself is told so, and 
   pool where({.workers = 1});
   std::vector<std::error_code> answers;
   REQUIRE(post(where, [&] {
-    for (const auto& answer : {where.wait_idle(), where.shutdown(shutdown_mode::drain),
-                               where.shutdown(shutdown_mode::drop_pending)})
+    for (const auto& answer :
+         {where.wait_idle(), where.shutdown(shutdown_mode::drain), where.shutdown(shutdown_mode::drop_pending)})
       answers.push_back(answer ? std::error_code{} : answer.error());
   }));
   CHECK(where.wait_idle());

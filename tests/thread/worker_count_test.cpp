@@ -23,7 +23,9 @@ namespace {
 struct tree : scratch_folder {
   explicit tree(std::string_view memberships) { write("proc/self/cgroup", memberships); }
 
-  void limit_v2(const std::string& group, std::string_view max) const { write("sys/fs/cgroup" + group + "/cpu.max", max); }
+  void limit_v2(const std::string& group, std::string_view max) const {
+    write("sys/fs/cgroup" + group + "/cpu.max", max);
+  }
   void limit_v1(const std::string& group, std::string_view quota, std::string_view period) const {
     write("sys/fs/cgroup" + group + "/cpu.cfs_quota_us", quota);
     write("sys/fs/cgroup" + group + "/cpu.cfs_period_us", period);
@@ -47,8 +49,10 @@ class environment {
   static constexpr const char* variable = "BRAID_WORKERS";
 
   static void set(const char* value) {
-    if (value == nullptr) ::unsetenv(variable);
-    else ::setenv(variable, value, 1);
+    if (value == nullptr)
+      ::unsetenv(variable);
+    else
+      ::setenv(variable, value, 1);
   }
 
   std::optional<std::string> before_;

@@ -149,6 +149,7 @@ class CheckEdges(ToolCase):
                     self.refuses({path: use + "\n"}, f"{path}:1: is used directly")
                     (self.root / path).unlink()
         self.accepts({"include/braid/sync/atomic.hpp": "using std::atomic; template <class T> using a = std::atomic<T>;\n",
+                      "include/braid/sync/detail/model_atomic.hpp": "std::atomic<int> value_;\n",
                       "src/sync/a.cpp": "// unlike std::atomic\nbraid::atomic<int> x;\n"})
 
 

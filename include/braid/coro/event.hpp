@@ -48,9 +48,7 @@ class event {
    private:
     friend class event;
     friend class intrusive_list<waiter, waiter_hook>;
-    static void withdraw(leaf& self) noexcept {
-      static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
-    }
+    static void withdraw(leaf& self) noexcept { static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink(); }
 
     event* event_;
   };

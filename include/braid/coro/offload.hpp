@@ -58,9 +58,12 @@ class offload_awaiter {
  private:
   void run(job::action what) noexcept {
     try {
-      if (what == job::action::drop) fail_with(errc::dropped);
-      else if constexpr (std::is_void_v<value>) (std::invoke(fn_), outcome_.set_value());
-      else outcome_.set_value(std::invoke(fn_));
+      if (what == job::action::drop)
+        fail_with(errc::dropped);
+      else if constexpr (std::is_void_v<value>)
+        (std::invoke(fn_), outcome_.set_value());
+      else
+        outcome_.set_value(std::invoke(fn_));
     } catch (...) {
       outcome_.set_exception(std::current_exception());
     }

@@ -25,8 +25,10 @@ class [[nodiscard]] outcome {
 
   template <typename... Args>
   void set_value(Args&&... args) {
-    if constexpr (std::is_reference_v<T>) state_.template emplace<1>(&args...);
-    else state_.template emplace<1>(std::forward<Args>(args)...);
+    if constexpr (std::is_reference_v<T>)
+      state_.template emplace<1>(&args...);
+    else
+      state_.template emplace<1>(std::forward<Args>(args)...);
   }
   void set_exception(std::exception_ptr error) noexcept { state_.template emplace<2>(std::move(error)); }
 
@@ -41,8 +43,10 @@ class [[nodiscard]] outcome {
   auto take() -> T {
     if (has_exception()) std::rethrow_exception(std::get<2>(state_));
     if (is_stopped()) throw std::system_error(make_error_code(errc::stopped));
-    if constexpr (std::is_reference_v<T>) return static_cast<T>(*std::get<1>(state_));
-    else if constexpr (!std::is_void_v<T>) return std::move(std::get<1>(state_));
+    if constexpr (std::is_reference_v<T>)
+      return static_cast<T>(*std::get<1>(state_));
+    else if constexpr (!std::is_void_v<T>)
+      return std::move(std::get<1>(state_));
   }
 
  private:

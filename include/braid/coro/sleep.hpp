@@ -63,9 +63,7 @@ class sleep_awaiter final : leaf {
 }  // namespace detail
 
 /// Suspends the task until `when`; never shorter. A time in the past lets the other work of the loop go first.
-[[nodiscard]] inline auto sleep_until(time_point when) noexcept {
-  return detail::sleep_awaiter(detail::at_time{when});
-}
+[[nodiscard]] inline auto sleep_until(time_point when) noexcept { return detail::sleep_awaiter(detail::at_time{when}); }
 
 /// Suspends the task for at least `span`, counted from the moment it is awaited. A span that is not positive lets the
 /// other work of the loop go first; one of more than a century is for ever.

@@ -151,7 +151,7 @@ class graph_run {
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
   std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
   std::size_t late_ = 0;
-  std::optional<graph_failure> failure_;         // of the failed node that stands first in order(), so far
+  std::optional<graph_failure> failure_;  // of the failed node that stands first in order(), so far
   intrusive_list<running, running_hook> running_;
   event settled_;
   run_stop on_stop_;
@@ -187,8 +187,10 @@ void graph_run<Nodes>::start() {
 template <graph_nodes Nodes>
 void graph_run<Nodes>::become_ready(node_index node) {
   const node_place place = nodes_->place(node);
-  if (place == node_place::here) here_.push_back(node);
-  else to_start_.push_back({node, place});
+  if (place == node_place::here)
+    here_.push_back(node);
+  else
+    to_start_.push_back({node, place});
 }
 
 /// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
@@ -239,8 +241,8 @@ auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   running self(*this, ready.node, detail::after(now, timeout));
   outcome<node_status> ended;
   try {
-    task<node_status> work = ready.place == node_place::task ? nodes_->start(ready.node)
-                                                             : compute(ready.node, self.inside.stop());
+    task<node_status> work =
+        ready.place == node_place::task ? nodes_->start(ready.node) : compute(ready.node, self.inside.stop());
     ended = co_await detail::outcome_in(self.inside, std::move(work));
   } catch (...) {
     ended.set_exception(std::current_exception());

@@ -42,8 +42,8 @@ class BRAID_API graph_shape {
   graph_shape() = default;
   auto sort() -> result<void>;
 
-  std::vector<std::uint32_t> first_;      // of node i in targets_; one more than there are nodes
-  std::vector<node_index> targets_;       // successors of node 0, of node 1, …
+  std::vector<std::uint32_t> first_;  // of node i in targets_; one more than there are nodes
+  std::vector<node_index> targets_;   // successors of node 0, of node 1, …
   std::vector<std::uint32_t> predecessors_;
   std::vector<node_index> order_;
   std::vector<std::uint32_t> position_;

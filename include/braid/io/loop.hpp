@@ -46,7 +46,8 @@ class BRAID_API loop final : public home {
   /// clock themselves. False once the loop has stopped.
   auto turn() -> bool;
 
-  /// Asks the loop to stop; does not wait. Repeated calls change nothing. Threads: any, its own included.
+  /// Asks the loop to stop; does not wait. What was written before is visible to what the first call stops. Repeated
+  /// calls change nothing. Threads: any, its own included.
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
@@ -85,10 +86,10 @@ class BRAID_API loop final : public home {
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;
-  intrusive_list<timer> due_;            // timers of this turn that have not fired yet
-  intrusive_queue<job> ready_;           // jobs of the loop's own thread
-  remote_stack<job> inbox_;              // jobs from elsewhere; closed outside of starting … stopping
-  atomic<state> state_{state::idle};     // written by the loop's thread, and by stop
+  intrusive_list<timer> due_;         // timers of this turn that have not fired yet
+  intrusive_queue<job> ready_;        // jobs of the loop's own thread
+  remote_stack<job> inbox_;           // jobs from elsewhere; closed outside of starting … stopping
+  atomic<state> state_{state::idle};  // written by the loop's thread, and by stop
   scope root_;
 };
 

@@ -27,8 +27,9 @@ class job {
   /// Does the work. Errors: whatever the user's code throws; the caller is a worker loop, which reports it.
   void run() { act_(*this, action::run); }
 
-  /// Gives up the work, because who had accepted it shuts down. Waiters fail with errc::dropped.
-  void drop() { act_(*this, action::drop); }
+  /// Gives up the work, because who had accepted it shuts down. Waiters fail with errc::dropped. What throws here ends
+  /// the program: nobody is left to be told, and the jobs behind this one must be dropped too.
+  void drop() noexcept { act_(*this, action::drop); }
 
   job* next = nullptr;  ///< belongs to the queue that holds the job
 

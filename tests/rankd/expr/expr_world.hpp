@@ -8,12 +8,7 @@
 
 namespace rankd::testing {
 
-/// The keys of tests/rankd/rows/rows_model.hpp and some that plans may not use. Params: 1 float, 2 string, 3 float
-/// without default, 4 int, 5 bool, 6 blocked, 7 unreadable.
-inline auto world() -> const registries& {
-  static const registries loaded = [] {
-    const braid::testing::scratch_folder folder;
-    folder.write("keys.toml", R"(
+inline constexpr const char* keys_toml = R"(
 [[key]]
 key_id = 1
 name = "id"
@@ -73,8 +68,9 @@ key_id = 9000
 name = "absent"
 type = "float"
 nullable = true
-)");
-    folder.write("params.toml", R"(
+)";
+
+inline constexpr const char* params_toml = R"(
 [[param]]
 param_id = 1
 name = "weight"
@@ -113,12 +109,16 @@ name = "secret_param"
 type = "float"
 nullable = true
 allow_read = false
-)");
-    folder.write("endpoints.dev.toml", "");
-    folder.write("endpoints.test.toml", "");
-    folder.write("endpoints.prod.toml", "");
-    folder.write("features.toml", "");
-    folder.write("capabilities.toml", "");
+)";
+
+/// The keys of tests/rankd/rows/rows_model.hpp and some that plans may not use. Params: 1 float, 2 string, 3 float
+/// without default, 4 int, 5 bool, 6 blocked, 7 unreadable.
+inline auto world() -> const registries& {
+  static const registries loaded = [] {
+    const braid::testing::scratch_folder folder;
+    folder.write("keys.toml", keys_toml);
+    folder.write("params.toml", params_toml);
+    for (const char* empty : {"endpoints.dev.toml", "features.toml", "capabilities.toml"}) folder.write(empty, "");
     auto made = registries::load(folder.path(), "dev");
     if (!made) throw std::runtime_error(made.error().to_text());
     return std::move(*made);

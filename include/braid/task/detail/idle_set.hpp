@@ -19,12 +19,12 @@ class idle_set {
 
   void announce(std::size_t index) noexcept {
     count_.fetch_add(1, release);         // edge idle_set.done: publish
-    announced_[index].store(1, relaxed);  // last, so that who picks this worker never subtracts before it has added
+    announced_[index].store(1, release);  // edge idle_set.announced: publish
   }
 
   /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
   [[nodiscard]] auto try_retract(std::size_t index) noexcept -> bool {
-    if (announced_[index].exchange(0, relaxed) == 0) return false;
+    if (announced_[index].exchange(0, acquire) == 0) return false;  // edge idle_set.announced: observe
     count_.fetch_sub(1, relaxed);
     return true;
   }

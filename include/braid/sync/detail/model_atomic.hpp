@@ -1,0 +1,211 @@
+// braid/sync/detail/model_atomic.hpp: the atomic of the model build, which asks the explorer what every access does.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+
+namespace braid::detail {
+
+/// Where the explorer keeps the history of an atomic: number `index` of the run `run`, nowhere in any other run.
+struct model_place {
+  std::uint64_t run = 0;  // runs count from one
+  std::size_t index = 0;
+};
+
+/// What an access says of itself. A run that meets an atomic for the first time begins its history with `initial`.
+struct model_access {
+  model_place& place;
+  std::uint64_t initial;
+  std::memory_order order;
+  std::source_location where;
+};
+
+/// What a compare-exchange may do although the value is the expected one.
+enum class model_strength : std::uint8_t { weak, strong };
+
+struct model_compared {
+  std::uint64_t seen = 0;
+  bool equal = false;
+};
+
+/// Whether the caller is a thread of a run. If not, atomics and futexes are the real ones; if so, the functions below
+/// are what they do. Each of them but `model_replace` is a place where the explorer may let another thread go on.
+[[nodiscard]] auto model_active() noexcept -> bool;
+
+[[nodiscard]] auto model_load(const model_access& access) noexcept -> std::uint64_t;
+void model_store(const model_access& access, std::uint64_t value) noexcept;
+
+/// The first half of a read-modify-write: the newest value. `model_replace` is the second half; no other thread comes
+/// between the two.
+[[nodiscard]] auto model_fetch(const model_access& access) noexcept -> std::uint64_t;
+void model_replace(const model_access& access, std::uint64_t value) noexcept;
+
+/// As `model_fetch` when the newest value is the expected one, and must then be followed by `model_replace`; otherwise
+/// a load with the order `failure`.
+[[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
+                                 model_strength strength) noexcept -> model_compared;
+
+/// std::atomic of up to eight bytes, whose accesses by a thread of a run the explorer decides. An atomic from before a
+/// run begins every run with the value that it had, and runs leave that value alone.
+template <typename T>
+class model_atomic {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
+  using memory_order = std::memory_order;
+  using source = std::source_location;
+
+  static constexpr bool is_counter = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+ public:
+  using value_type = T;
+  static constexpr bool is_always_lock_free = std::atomic<T>::is_always_lock_free;
+
+  constexpr model_atomic() noexcept = default;
+  constexpr model_atomic(T initial) noexcept : value_(initial) {}  // NOLINT: as std::atomic
+  model_atomic(const model_atomic&) = delete;
+  auto operator=(const model_atomic&) -> model_atomic& = delete;
+  ~model_atomic() = default;
+
+  [[nodiscard]] auto is_lock_free() const noexcept -> bool { return value_.is_lock_free(); }
+
+  auto load(memory_order order = seq_cst, source where = source::current()) const noexcept -> T {
+    if (!model_active()) return value_.load(order);
+    return value_of(model_load(access(order, where)));
+  }
+
+  void store(T value, memory_order order = seq_cst, source where = source::current()) noexcept {
+    if (!model_active()) return value_.store(value, order);
+    model_store(access(order, where), bits_of(value));
+  }
+
+  auto exchange(T value, memory_order order = seq_cst, source where = source::current()) noexcept -> T {
+    if (!model_active()) return value_.exchange(value, order);
+    return update(access(order, where), [value](T) { return value; });
+  }
+
+  auto compare_exchange_weak(T& expected, T desired, memory_order success, memory_order failure,
+                             source where = source::current()) noexcept -> bool {
+    if (!model_active()) return value_.compare_exchange_weak(expected, desired, success, failure);
+    return compare_exchange(access(success, where), failure, expected, desired, model_strength::weak);
+  }
+
+  auto compare_exchange_weak(T& expected, T desired, memory_order order = seq_cst,
+                             source where = source::current()) noexcept -> bool {
+    return compare_exchange_weak(expected, desired, order, loading_part(order), where);
+  }
+
+  auto compare_exchange_strong(T& expected, T desired, memory_order success, memory_order failure,
+                               source where = source::current()) noexcept -> bool {
+    if (!model_active()) return value_.compare_exchange_strong(expected, desired, success, failure);
+    return compare_exchange(access(success, where), failure, expected, desired, model_strength::strong);
+  }
+
+  auto compare_exchange_strong(T& expected, T desired, memory_order order = seq_cst,
+                               source where = source::current()) noexcept -> bool {
+    return compare_exchange_strong(expected, desired, order, loading_part(order), where);
+  }
+
+  auto fetch_add(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires is_counter
+  {
+    if (!model_active()) return value_.fetch_add(operand, order);
+    return update(access(order, where), [operand](T old) { return static_cast<T>(bits_of(old) + bits_of(operand)); });
+  }
+
+  auto fetch_sub(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires is_counter
+  {
+    if (!model_active()) return value_.fetch_sub(operand, order);
+    return update(access(order, where), [operand](T old) { return static_cast<T>(bits_of(old) - bits_of(operand)); });
+  }
+
+  auto fetch_or(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires is_counter
+  {
+    if (!model_active()) return value_.fetch_or(operand, order);
+    return update(access(order, where), [operand](T old) { return static_cast<T>(old | operand); });
+  }
+
+  auto fetch_and(T operand, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires is_counter
+  {
+    if (!model_active()) return value_.fetch_and(operand, order);
+    return update(access(order, where), [operand](T old) { return static_cast<T>(old & operand); });
+  }
+
+  auto fetch_add(std::ptrdiff_t count, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires std::is_pointer_v<T>
+  {
+    if (!model_active()) return value_.fetch_add(count, order);
+    return update(access(order, where), [count](T old) { return old + count; });
+  }
+
+  auto fetch_sub(std::ptrdiff_t count, memory_order order = seq_cst, source where = source::current()) noexcept -> T
+    requires std::is_pointer_v<T>
+  {
+    if (!model_active()) return value_.fetch_sub(count, order);
+    return update(access(order, where), [count](T old) { return old - count; });
+  }
+
+  /// For the explorer: how the futex reaches the history of this atomic.
+  [[nodiscard]] auto access(memory_order order, source where) const noexcept -> model_access {
+    return {place_, bits_of(value_.load(std::memory_order_relaxed)), order, where};
+  }
+
+ private:
+  static constexpr memory_order seq_cst = std::memory_order_seq_cst;
+
+  static auto bits_of(T value) noexcept -> std::uint64_t {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return bits;
+  }
+
+  static auto value_of(std::uint64_t bits) noexcept -> T {
+    T value{};
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+
+  /// The order of the load that a failed compare-exchange is, where only one order is named.
+  static constexpr auto loading_part(memory_order order) noexcept -> std::memory_order {
+    if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
+    return order == std::memory_order_release ? std::memory_order_relaxed : order;
+  }
+
+  template <typename Change>
+  static auto update(const model_access& access, Change change) noexcept -> T {
+    const T old = value_of(model_fetch(access));
+    model_replace(access, bits_of(change(old)));
+    return old;
+  }
+
+  static auto compare_exchange(const model_access& access, memory_order failure, T& expected, T desired,
+                               model_strength strength) noexcept -> bool {
+    const model_compared compared = model_compare(access, failure, bits_of(expected), strength);
+    if (compared.equal)
+      model_replace(access, bits_of(desired));
+    else
+      expected = value_of(compared.seen);
+    return compared.equal;
+  }
+
+  std::atomic<T> value_{};  // first: its address is the one that the real futex takes
+  mutable model_place place_;
+};
+
+static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);
+
+/// The futex of a run. False when it gave up because of the deadline, which may be at any time. No other effect: what
+/// the waker wrote is visible only by what the waiter loads.
+[[nodiscard]] auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
+                              const std::optional<time_point>& deadline) noexcept -> bool;
+void model_wake(const model_atomic<std::uint32_t>& word, int count) noexcept;
+
+}  // namespace braid::detail

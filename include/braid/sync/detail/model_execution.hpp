@@ -1,0 +1,150 @@
+// braid/sync/detail/model_execution.hpp: one run of the explorer: its threads, which take turns, and what they did.
+#pragma once
+
+#include <braid/sync/detail/model_atomic.hpp>
+#include <braid/sync/detail/model_memory.hpp>
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ucontext.h>
+
+namespace braid::detail {
+
+/// A place in the source where an atomic is accessed with an order above relaxed.
+struct model_site {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::string_view file;  // of static storage
+
+  auto operator<=>(const model_site&) const = default;
+};
+
+/// "parker.hpp:52:34"
+[[nodiscard]] auto to_string(const model_site& site) -> std::string;
+
+/// What is to be decided. Those that cost are asked only while their budget lasts.
+enum class model_question : std::uint8_t {
+  preempt,   ///< 0: the running thread goes on; costs a preemption otherwise
+  surprise,  ///< 0: the newest value, no spurious failure, no early end of a wait; costs a surprise otherwise
+  next,      ///< which thread goes on, when the running one cannot
+  wake,      ///< which waiter a wake wakes
+};
+
+/// Where a run gets its decisions from.
+class model_decider {
+ public:
+  model_decider() = default;
+  model_decider(const model_decider&) = delete;
+  auto operator=(const model_decider&) -> model_decider& = delete;
+  virtual ~model_decider() = default;
+
+  /// A number below `count`, which is at least two.
+  virtual auto decide(model_question question, std::size_t count) -> std::size_t = 0;
+};
+
+/// What may happen in a run.
+struct model_bounds {
+  unsigned preemptions = 2;            ///< a thread that could go on is interrupted
+  unsigned surprises = 2;              ///< stale values, spurious failures and wakes, timeouts while others can go on
+  std::size_t steps = 2'000;           ///< a run with more of them counts as one that never ends
+  std::optional<model_site> weakened;  ///< accesses from here are relaxed, whatever they say
+};
+
+/// Some threads of a run, by number.
+struct model_threads {
+  std::array<std::size_t, model_thread_limit> ids{};
+  std::size_t count = 0;
+
+  void add(std::size_t id) noexcept { ids[count++] = id; }
+};
+
+struct model_fiber;
+enum class model_state : std::uint8_t;
+
+/// Threads that take turns on the calling thread, each on a stack of its own. Every access to an atomic is a step;
+/// before it, the decider may let another thread go on. Deadlock, too many steps, a race, a failed check and an
+/// exception that leaves a thread end the run: frames that have not returned by then are abandoned, with all they own.
+class model_execution {
+ public:
+  model_execution(const model_bounds& bounds, model_decider& decider, std::vector<model_site>& ordered);
+  model_execution(const model_execution&) = delete;
+  auto operator=(const model_execution&) -> model_execution& = delete;
+  ~model_execution();
+
+  /// Runs `body`, and the threads that it starts, to their end. What failed, or an empty text.
+  [[nodiscard]] auto run(std::function<void()> body) -> std::string;
+
+  /// What the threads did, a line for each of the last steps.
+  [[nodiscard]] auto trace() const -> std::string;
+
+  /// The run that the calling thread is in, or null.
+  static auto current() noexcept -> model_execution*;
+
+  // For the threads of the run.
+  void start(std::function<void()> body);
+  void join();
+  void yield();
+  [[noreturn]] void fail(std::string what);
+  void on_read(model_plain& plain);
+  void on_write(model_plain& plain);
+
+  // What model_atomic.hpp declares.
+  auto on_load(const model_access& access) -> std::uint64_t;
+  void on_store(const model_access& access, std::uint64_t value);
+  auto on_fetch(const model_access& access) -> std::uint64_t;
+  void on_replace(const model_access& access, std::uint64_t value);
+  auto on_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
+                  model_strength strength) -> model_compared;
+  auto on_wait(const model_access& word, std::uint32_t expected, const std::optional<time_point>& deadline) -> bool;
+  void on_wake(const model_access& word, int count);
+
+ private:
+  struct event {
+    std::size_t thread = 0;
+    const char* what = "";
+    std::size_t atomic = 0;
+    std::uint64_t value = 0;
+    std::size_t age = 0;
+    std::memory_order order = std::memory_order_relaxed;
+    std::source_location where;
+  };
+
+  static void enter() noexcept;
+  auto running() noexcept -> model_fiber&;
+  auto with_state(model_state state) const noexcept -> model_threads;
+  auto step(const model_access& access) -> std::size_t;
+  void count_step();
+  auto order_of(const model_access& access) -> std::memory_order;
+  auto decide(model_question question, std::size_t count) -> std::size_t;
+  auto decide_surprise(std::size_t count) -> std::size_t;
+  void note(const char* what, const model_access& access, std::uint64_t value, std::size_t age = 0);
+  auto line_of(const event& done) const -> std::string;
+  void leave_to_another();
+  void switch_to(std::size_t thread);
+  auto deadlock() const -> std::string;
+
+  const model_bounds& bounds_;
+  model_decider& decider_;
+  std::vector<model_site>& ordered_;
+  model_memory memory_;
+  unsigned preemptions_;
+  unsigned surprises_;
+  std::size_t steps_ = 0;
+  std::vector<std::unique_ptr<model_fiber>> fibers_;
+  ucontext_t explorer_{};  // who called `run`
+  std::size_t running_ = 0;
+  std::string failure_;
+  std::vector<event> events_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,89 @@
+// braid/sync/detail/model_explorer.hpp: runs a body of threads under many schedules, until one of them fails.
+#pragma once
+
+#include <braid/sync/detail/model_execution.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+struct model_options {
+  std::size_t seeds = 10'000;  ///< how many runs `model_explore` makes, each with a seed of its own
+  std::uint64_t first_seed = 1;
+  std::size_t most_runs = 2'000'000;  ///< where `model_explore_all` gives up
+  model_bounds bounds = {};
+};
+
+struct model_report {
+  std::size_t runs = 0;
+  bool complete = false;            ///< every schedule within the bounds was run
+  std::string failure;              ///< what went wrong, how to repeat it, what the threads did; empty if nothing did
+  std::string schedule;             ///< the decisions of the run that failed, for `model_replay`
+  std::uint64_t seed = 0;           ///< of the run that failed, where seeds were used
+  std::vector<model_site> ordered;  ///< the places whose order is above relaxed, as far as they were reached
+};
+
+/// What the body of a run does with it. Threads are numbered in the order of their start; the body is thread 0.
+class model_run {
+ public:
+  /// Starts a thread; what it captures by reference must live until `join`.
+  void thread(std::function<void()> body) { model_execution::current()->start(std::move(body)); }
+
+  /// Waits for all threads. Requires: called by the body, before it returns.
+  void join() { model_execution::current()->join(); }
+
+  /// The run fails with this sentence unless the condition holds. From any thread of the run.
+  void check(bool holds, std::string_view sentence) {
+    if (!holds) model_execution::current()->fail("check failed: " + std::string(sentence));
+  }
+
+  /// Lets others go first; for loops that spin, which otherwise never end under some schedules.
+  void yield() { model_execution::current()->yield(); }
+};
+
+using model_body = std::function<void(model_run&)>;
+
+/// Runs the body under random schedules, one for each seed, until one fails.
+[[nodiscard]] auto model_explore(const model_options& options, const model_body& body) -> model_report;
+
+/// Runs the body under every schedule within the bounds, until one fails.
+[[nodiscard]] auto model_explore_all(const model_options& options, const model_body& body) -> model_report;
+
+/// Runs the body once, under the schedule of a report.
+[[nodiscard]] auto model_replay(std::string_view schedule, const model_options& options, const model_body& body)
+    -> model_report;
+
+/// A plain object that threads of a run share: two accesses, one of them a write, that are not ordered by
+/// happens-before fail the run. Outside of a run it is just the object.
+template <typename T>
+class model_shared {
+ public:
+  model_shared() = default;
+  model_shared(T value) : value_(std::move(value)) {}  // NOLINT: stands for a T
+  model_shared(const model_shared&) = delete;
+  auto operator=(const model_shared&) -> model_shared& = delete;
+  ~model_shared() = default;
+
+  auto operator=(T value) -> model_shared& {
+    if (auto* run = model_execution::current(); run != nullptr) run->on_write(history_);
+    value_ = std::move(value);
+    return *this;
+  }
+
+  operator T() const {  // NOLINT: stands for a T
+    if (auto* run = model_execution::current(); run != nullptr) run->on_read(history_);
+    return value_;
+  }
+
+ private:
+  T value_{};
+  mutable model_plain history_;
+};
+
+}  // namespace braid::detail

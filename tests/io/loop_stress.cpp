@@ -1,0 +1,112 @@
+// tests/io/loop_stress.cpp: threads post to loops that start, sleep and stop meanwhile; what was accepted must run.
+#include <braid/base/random.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/sync_wait.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/task/executor.hpp>
+
+#include <tests/support/seed.hpp>
+#include <tests/support/watchdog.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+using namespace braid;
+
+namespace {
+
+auto give(int value) -> task<int> {
+  if (value % 3 == 0) co_await sleep_for(1us);
+  co_return value;
+}
+
+/// What producers and the loop counted in one life of a loop.
+struct ledger {
+  atomic<std::uint64_t> accepted{0};
+  atomic<std::uint64_t> refused{0};
+  atomic<std::uint64_t> ran{0};
+  atomic<std::uint64_t> wrong{0};
+};
+
+/// Posts, waits for tasks, and pauses so that the loop falls asleep, until the loop refuses.
+void produce(loop& io, ledger& counts, std::uint64_t seed, std::uint64_t posts) {
+  random_source random(seed);
+  for (std::uint64_t i = 0; i < posts; ++i) {
+    const auto choice = random.below(100);
+    if (choice == 0) {
+      try {
+        if (sync_wait(io, give(static_cast<int>(i))) != static_cast<int>(i)) counts.wrong.fetch_add(1, relaxed);
+      } catch (const std::system_error& thrown) {
+        if (thrown.code() != errc::closed && thrown.code() != errc::stopped) counts.wrong.fetch_add(1, relaxed);
+      }
+      continue;
+    }
+    if (choice == 1) std::this_thread::yield();
+    const auto posted = post(io, [&] { counts.ran.fetch_add(1, relaxed); });
+    (posted ? counts.accepted : counts.refused).fetch_add(1, relaxed);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("in every life of a loop, what was accepted ran before run returned, and the rest was refused") {
+  const testing::watchdog guard(std::chrono::seconds(120));
+  const std::uint64_t seed = testing::printed_seed();
+  random_source random(seed);
+  const std::size_t cycles = testing::scaled(1'500);
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+  for (std::size_t cycle = 0; cycle < cycles; ++cycle) {
+    const auto io = loop::create().value();
+    ledger counts;
+    std::thread runs([&] { io->run(); });  // producers may come before it does
+    std::vector<std::thread> producers;
+    for (int i = 0; i < 3; ++i) producers.emplace_back([&, begin = random()] { produce(*io, counts, begin, 400); });
+    std::thread stops([&, turns = random.below(400)] {
+      for (std::uint64_t i = 0; i < turns; ++i) std::this_thread::yield();
+      io->stop();
+    });
+    for (std::thread& each : producers) each.join();
+    stops.join();
+    runs.join();
+    REQUIRE(counts.ran.load(relaxed) == counts.accepted.load(relaxed));
+    REQUIRE(counts.wrong.load(relaxed) == 0);
+    accepted += counts.accepted.load(relaxed);
+    refused += counts.refused.load(relaxed);
+  }
+  std::printf("%llu accepted and run, %llu refused in %zu lives\n", static_cast<unsigned long long>(accepted),
+              static_cast<unsigned long long>(refused), cycles);
+  CHECK(accepted > 0);
+}
+
+TEST_CASE("no wake is lost between a loop that falls asleep and a post") {
+  const auto io = loop::create().value();
+  parker started;
+  std::thread runs([&] { io->run([&] { started.unpark(); }); });
+  started.park();
+  const std::size_t rounds = testing::scaled(100) * 100;
+  std::uint64_t ran = 0;
+  for (std::size_t i = 0; i < rounds; i += 100) {
+    const testing::watchdog guard(std::chrono::seconds(60));
+    for (int j = 0; j < 100; ++j) {
+      parker done;
+      REQUIRE(post(*io, [&] {
+        ++ran;
+        done.unpark();
+      }));
+      done.park();
+    }
+  }
+  io->stop();
+  runs.join();
+  CHECK(ran == rounds);
+}

@@ -1,0 +1,194 @@
+"""Evaluates expressions and predicates on one row, as the specification and decision 0003 say."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .patterns import BadPattern, compile_pattern
+from .registry import Registry
+
+Tree = dict[str, Any]
+Row = dict[int, Any]
+# None is null, an int is exact, a float is a double.
+Number = int | float | None
+
+EXACT, DOUBLE, NULL = "exact", "double", "null"
+_KINDS = {"int": EXACT, "bool": EXACT, "float": DOUBLE}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class PatternError(Exception):
+    """A pattern is null, or none."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What does not change from row to row."""
+
+    registry: Registry
+    params: dict[int, Any]
+
+
+def number_kind(tree: Tree, scope: Scope) -> str:
+    """Whether an expression is exact, double or always null: known without any row."""
+    match tree["op"]:
+        case "const_number":
+            return EXACT if isinstance(tree["value"], int) else DOUBLE
+        case "const_null":
+            return NULL
+        case "key_ref":
+            return _KINDS.get(scope.registry.keys[tree["key_id"]].type, NULL)
+        case "param_ref":
+            return _KINDS.get(scope.registry.params[tree["param_id"]].type, NULL)
+        case "coalesce":
+            return _coalesced_kind(number_kind(tree["a"], scope), number_kind(tree["b"], scope))
+        case _:
+            return DOUBLE
+
+
+def _coalesced_kind(left: str, right: str) -> str:
+    # What is always null has no say: coalesce(null, id) is the id, and ids stay int64.
+    if NULL in (left, right):
+        return right if left == NULL else left
+    return EXACT if left == right == EXACT else DOUBLE
+
+
+def evaluate(tree: Tree, row: Row, scope: Scope) -> Number:
+    """The value of an expression on a row."""
+    op = tree["op"]
+    if op == "const_number":
+        return tree["value"]
+    if op in ("key_ref", "param_ref"):
+        return _as_number(_raw(tree, row, scope))
+    if op == "coalesce":
+        return _coalesce(tree, row, scope)
+    if op == "neg":
+        value = evaluate(tree["x"], row, scope)
+        return None if value is None else -float(value)
+    if op in _ARITHMETIC:
+        left, right = evaluate(tree["a"], row, scope), evaluate(tree["b"], row, scope)
+        return None if left is None or right is None else _ARITHMETIC[op](float(left), float(right))
+    if op == "const_null":
+        return None
+    raise ValueError(f"no expression is called {op}")
+
+
+def _coalesce(tree: Tree, row: Row, scope: Scope) -> Number:
+    value = evaluate(tree["a"], row, scope)
+    if value is None:
+        value = evaluate(tree["b"], row, scope)
+    if value is not None and number_kind(tree, scope) == DOUBLE:
+        return float(value)
+    return value
+
+
+def _raw(tree: Tree, row: Row, scope: Scope) -> Any:
+    """The value of a key or param itself, strings included."""
+    return row.get(tree["key_id"]) if tree["op"] == "key_ref" else scope.params.get(tree["param_id"])
+
+
+def _as_number(value: Any) -> Number:
+    if isinstance(value, str):
+        return None
+    return int(value) if isinstance(value, bool) else value
+
+
+def holds(tree: Tree, row: Row, scope: Scope) -> bool:
+    """Whether a predicate holds on a row."""
+    match tree["op"]:
+        case "const_bool":
+            return tree["value"]
+        case "and":
+            return holds(tree["a"], row, scope) and holds(tree["b"], row, scope)
+        case "or":
+            return holds(tree["a"], row, scope) or holds(tree["b"], row, scope)
+        case "not":
+            return not holds(tree["x"], row, scope)
+        case "cmp":
+            return _compare(tree, row, scope)
+        case "in":
+            return _is_in(tree, row, scope)
+        case "is_null":
+            return _is_null(tree["x"], row, scope)
+        case "not_null":
+            return not _is_null(tree["x"], row, scope)
+        case "regex":
+            return _matches(tree, row, scope)
+    raise ValueError(f"no predicate is called {tree['op']}")
+
+
+def _is_null(tree: Tree, row: Row, scope: Scope) -> bool:
+    if tree["op"] in ("key_ref", "param_ref"):
+        return _raw(tree, row, scope) is None
+    return evaluate(tree, row, scope) is None
+
+
+def _compare(tree: Tree, row: Row, scope: Scope) -> bool:
+    left, right, sign = tree["a"], tree["b"], tree["cmp"]
+    if sign in ("==", "!=") and "const_null" in (left["op"], right["op"]):
+        tested = left if right["op"] == "const_null" else right
+        return _is_null(tested, row, scope) == (sign == "==")
+    a, b = evaluate(left, row, scope), evaluate(right, row, scope)
+    if a is None or b is None or a != a or b != b:
+        return False
+    # Python compares an int with a float as the real numbers that they are.
+    return _COMPARISONS[sign](a, b)
+
+
+def _is_in(tree: Tree, row: Row, scope: Scope) -> bool:
+    elements = tree["list"]
+    if elements and isinstance(elements[0], str):
+        return _raw(tree["lhs"], row, scope) in elements
+    value = evaluate(tree["lhs"], row, scope)
+    return value is not None and any(value == element for element in elements)
+
+
+def _matches(tree: Tree, row: Row, scope: Scope) -> bool:
+    text = row.get(tree["key_id"])
+    return text is not None and compile_pattern(_pattern(tree, scope), tree["flags"]).search(text) is not None
+
+
+def _pattern(tree: Tree, scope: Scope) -> Any:
+    pattern = tree["pattern"]
+    return pattern["value"] if pattern["kind"] == "literal" else scope.params.get(pattern["param_id"])
+
+
+def check_patterns(tree: Tree, scope: Scope) -> None:
+    """Raises PatternError for the first pattern, from the left, that is null or none."""
+    for regex in _regexes(tree):
+        pattern = _pattern(regex, scope)
+        if pattern is None:
+            raise PatternError("regex_pattern_null")
+        try:
+            compile_pattern(pattern, regex["flags"])
+        except BadPattern as error:
+            raise PatternError("bad_regex") from error
+
+
+def _regexes(tree: Tree) -> Iterator[Tree]:
+    if tree["op"] == "regex":
+        yield tree
+    elif tree["op"] == "not":
+        yield from _regexes(tree["x"])
+    elif tree["op"] in ("and", "or"):
+        yield from _regexes(tree["a"])
+        yield from _regexes(tree["b"])

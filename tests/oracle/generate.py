@@ -1,0 +1,450 @@
+"""Makes plans that are valid by construction, data and requests; the same seed makes the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import vocabulary as words
+from .interpreter import edges_into
+
+ENDPOINT = "ep_0001"
+LONGEST_LIST = len(words.IDS)
+MOST_ROWS = 1_500
+MANY_ROWS = 20_000
+
+Tree = dict[str, Any]
+Node = dict[str, Any]
+
+
+def make_data(seed: int) -> str:
+    """NDJSON that fills a store."""
+    rng = random.Random(f"data {seed}")
+    lines: list[dict[str, Any]] = []
+    for user in words.IDS:
+        if rng.random() < 0.85:
+            lines.append({"hash": f"user:{user}", "fields": _user_fields(rng)})
+        for kind in ("follow", "recommendation", "media"):
+            if user in words.POPULAR_IDS:
+                lines.append({"list": f"{kind}:{user}", "values": rng.sample(words.IDS, len(words.IDS))})
+            elif rng.random() < 0.75:
+                lines.append({"list": f"{kind}:{user}", "values": _list_values(rng)})
+    rng.shuffle(lines)
+    return "".join(json.dumps(line, ensure_ascii=rng.random() < 0.5) + "\n" for line in lines)
+
+
+def _user_fields(rng: random.Random) -> dict[str, str]:
+    fields = {"title": words.string(rng)}
+    if rng.random() < 0.8:
+        fields["country"] = words.string(rng)
+    return fields
+
+
+def _list_values(rng: random.Random) -> list[int | str]:
+    if rng.random() < 0.1:
+        return []
+    if rng.random() < 0.1:
+        return rng.sample(words.IDS, len(words.IDS))
+    return [_element(rng) for _ in range(rng.randint(1, 14))]
+
+
+def _element(rng: random.Random) -> int | str:
+    chance = rng.random()
+    if chance < 0.08:
+        return rng.choice(words.JUNK)
+    if chance < 0.12:
+        return rng.choice(words.ODDLY_WRITTEN)
+    number = rng.choice(words.LARGE_IDS if rng.random() < 0.3 else words.IDS)
+    return str(number) if rng.random() < 0.2 else number
+
+
+def make_expression(rng: random.Random, depth: int) -> Tree:
+    """An expression of at most `depth` levels below its root."""
+    if depth == 0 or rng.random() < 0.2:
+        return _leaf(rng)
+    op = rng.choice(["add", "sub", "mul", "coalesce", "coalesce", "neg"])
+    if op == "neg":
+        return {"op": op, "x": make_expression(rng, depth - 1)}
+    return {"op": op, "a": make_expression(rng, depth - 1), "b": make_expression(rng, depth - 1)}
+
+
+def _leaf(rng: random.Random) -> Tree:
+    chance = rng.random()
+    if chance < 0.4:
+        return _const(rng)
+    if chance < 0.62:
+        return _key(1)
+    if chance < 0.78:
+        return _key(rng.choice(words.FLOAT_KEYS))
+    if chance < 0.83:
+        return _key(rng.choice(words.STRING_KEYS + words.OTHER_KEYS))
+    if chance < 0.96:
+        return _param(rng.choice(words.PARAMS))
+    return {"op": "const_null"}
+
+
+def _const(rng: random.Random) -> Tree:
+    return {"op": "const_number", "value": words.number(rng)}
+
+
+def _key(number: int) -> Tree:
+    return {"op": "key_ref", "key_id": number}
+
+
+def _param(number: int) -> Tree:
+    return {"op": "param_ref", "param_id": number}
+
+
+_SIGNS = ["==", "!=", "<", "<=", ">", ">="]
+_HUGE: Tree = {"op": "const_number", "value": 1e308}
+_INFINITY: Tree = {"op": "mul", "a": _HUGE, "b": _HUGE}
+_NAN: Tree = {"op": "sub", "a": _INFINITY, "b": _INFINITY}
+
+
+def make_predicate(rng: random.Random, depth: int) -> Tree:
+    """A predicate of at most `depth` levels, expressions included."""
+    if depth > 0 and rng.random() < 0.5:
+        op = rng.choice(["and", "or", "not"])
+        if op == "not":
+            return {"op": op, "x": make_predicate(rng, depth - 1)}
+        return {"op": op, "a": make_predicate(rng, depth - 1), "b": make_predicate(rng, depth - 1)}
+    return rng.choices(list(_TESTS), weights=list(_TESTS.values()))[0](rng, min(depth, 3))
+
+
+def _fine_comparison(rng: random.Random, depth: int) -> Tree:
+    """Compares what differs, if at all, in kind or in the last bit."""
+    left, right = _fine_side(rng, 2), _fine_side(rng, 1)
+    return {"op": "cmp", "cmp": rng.choice(_SIGNS), "a": left, "b": right}
+
+
+def _fine_side(rng: random.Random, depth: int) -> Tree:
+    chance = rng.random()
+    if depth == 0 or chance < 0.5:
+        return rng.choice([_key(1), _key(1), _param(101), _param(105), _large_const(rng), _large_const(rng)])
+    if chance < 0.85:
+        often_null = [{"op": "const_null"}, _param(103), _key(3001), _key(9001), _key(9002)]
+        sides = [_fine_side(rng, depth - 1), rng.choice(often_null)]
+        rng.shuffle(sides)
+        return {"op": "coalesce", "a": sides[0], "b": sides[1]}
+    if chance < 0.9:
+        return {"op": "add", "a": _fine_side(rng, depth - 1), "b": {"op": "const_number", "value": rng.randint(-1, 1)}}
+    return rng.choice([_INFINITY, _NAN, {"op": "neg", "x": _fine_side(rng, depth - 1)}])
+
+
+def _large_const(rng: random.Random) -> Tree:
+    number = rng.choice(words.LARGE_IDS)
+    return {"op": "const_number", "value": float(number) if rng.random() < 0.4 else number}
+
+
+def _comparison(rng: random.Random, depth: int) -> Tree:
+    sign = rng.choice(_SIGNS)
+    left = make_expression(rng, depth if rng.random() < 0.5 else 0)
+    right = make_expression(rng, depth if rng.random() < 0.3 else 0)
+    if rng.random() < 0.15:
+        right = {"op": "const_null"}
+        left = left if rng.random() < 0.5 else _any_reference(rng)
+    if rng.random() < 0.3:
+        left, right = right, left
+    return {"op": "cmp", "cmp": sign, "a": left, "b": right}
+
+
+def _any_reference(rng: random.Random) -> Tree:
+    if rng.random() < 0.7:
+        return _key(rng.choice(words.SORT_KEYS))
+    return _param(rng.choice(words.PARAMS))
+
+
+def _in_numbers(rng: random.Random, depth: int) -> Tree:
+    chance = rng.random()
+    left = _key(1) if chance < 0.4 else _fine_side(rng, 2) if chance < 0.7 else make_expression(rng, depth)
+    length = rng.choice([1, 2, 4, 9, 40])
+    return {"op": "in", "lhs": left, "list": [words.number(rng) for _ in range(length)]}
+
+
+def _in_strings(rng: random.Random, depth: int) -> Tree:
+    elements = [words.string(rng) for _ in range(rng.choice([1, 2, 5, 20]))]
+    return {"op": "in", "lhs": _key(_string_key(rng)), "list": elements}
+
+
+def _null_test(rng: random.Random, depth: int) -> Tree:
+    tested = _any_reference(rng) if rng.random() < 0.6 else make_expression(rng, depth)
+    return {"op": rng.choice(["is_null", "not_null"]), "x": tested}
+
+
+def _regex(rng: random.Random, depth: int) -> Tree:
+    flags = rng.choice(["", "i"])
+    source: Tree = {"kind": "literal", "value": words.pattern(rng)}
+    if rng.random() < 0.2:
+        source = {"kind": "param", "param_id": rng.choice(words.PATTERN_PARAMS)}
+    return {"op": "regex", "key_id": _string_key(rng), "pattern": source, "flags": flags}
+
+
+def _string_key(rng: random.Random) -> int:
+    return 3001 if rng.random() < 0.9 else 3002
+
+
+def _const_bool(rng: random.Random, depth: int) -> Tree:
+    return {"op": "const_bool", "value": rng.random() < 0.5}
+
+
+# What a predicate tests in the end, and how often.
+_TESTS: dict[Callable[[random.Random, int], Tree], float] = {
+    _comparison: 8,
+    _fine_comparison: 8,
+    _in_numbers: 4,
+    _in_strings: 4,
+    _null_test: 4,
+    _regex: 6,
+    _const_bool: 1,
+}
+
+
+@dataclass
+class _Draft:
+    """A plan that grows node by node."""
+
+    rng: random.Random
+    most_rows: int
+    # How probable it is that a sleep fails, or that a vm does not care for null.
+    carelessness: float
+    nodes: list[Node] = field(default_factory=list)
+    # Per node a bound of its rows, and the keys that it may have.
+    bounds: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, set[int]] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    expressions: dict[str, Tree] = field(default_factory=dict)
+    predicates: dict[str, Tree] = field(default_factory=dict)
+
+    def add(self, op: str, inputs: list[str], bound: int, **params: Any) -> None:
+        name = f"{op.split('::')[1]}_{len(self.nodes)}"
+        if self.rng.random() < 0.1:
+            params["trace"] = self.rng.choice([None, "", "é\n", name])
+        node = {"node_id": name, "op": op, "inputs": inputs, "params": params}
+        self.nodes.append(node)
+        self.bounds[name] = bound
+        self.keys[name] = self._keys_of(node)
+        self.used.update(edges_into(node))
+
+    def _keys_of(self, node: Node) -> set[int]:
+        if node["op"] in ("core::viewer", "core::follow", "core::recommendation"):
+            return {1, 3001}
+        if node["op"] in ("core::media", "test::fixed_source"):
+            return {1}
+        written = {node["params"]["out_key"]} if node["op"] == "core::vm" else set()
+        return written.union(*(self.keys[source] for source in edges_into(node)))
+
+    def some_node(self) -> str:
+        """A node to build on: mostly one that nothing reads yet."""
+        names = list(self.bounds)
+        unread = [name for name in names if name not in self.used]
+        return self.rng.choice(unread if unread and self.rng.random() < 0.7 else names)
+
+
+def make_plan(seed: int, name: str) -> dict[str, Any]:
+    """A valid plan of 1 to 30 nodes."""
+    rng = random.Random(f"plan {seed}")
+    most_rows = MANY_ROWS if rng.random() < 0.03 else MOST_ROWS
+    draft = _Draft(rng, most_rows, 0.4 if rng.random() < 0.15 else 0.02)
+    target = rng.choice([1, 2, 3, 5, 8, 8, 12, 12, 20, 30])
+    _add_source(draft)
+    while len(draft.nodes) < target:
+        rng.choices(list(_GROWTH), weights=list(_GROWTH.values()))[0](draft)
+    return _finished(draft, name)
+
+
+def _finished(draft: _Draft, name: str) -> dict[str, Any]:
+    rng, names = draft.rng, list(draft.bounds)
+    # What nothing reads must be an output; others may be.
+    outputs = [name for name in names if name not in draft.used or rng.random() < 0.05]
+    rng.shuffle(outputs)
+    if rng.random() < 0.5:
+        rng.shuffle(draft.nodes)
+    plan: dict[str, Any] = {"schema_version": 1, "plan_name": name, "nodes": draft.nodes, "outputs": outputs}
+    if draft.expressions:
+        plan["expr_table"] = draft.expressions
+    if draft.predicates:
+        plan["pred_table"] = draft.predicates
+    return plan
+
+
+def _add_source(draft: _Draft) -> None:
+    if draft.rng.random() < 0.7:
+        draft.add("core::viewer", [], 1, endpoint=ENDPOINT)
+        return
+    many = draft.most_rows == MANY_ROWS
+    counts = [4_096, 9_999, 20_000] if many else [0, 1, 2, 7, 12, 63, 64, 65, 129, 300]
+    count = draft.rng.choice(counts)
+    if count == 1 and draft.rng.random() < 0.5:
+        draft.add("test::fixed_source", [], 1)
+    else:
+        # A row_count of 0 is not specified.
+        draft.add("test::fixed_source", [], max(count, 1), row_count=max(count, 1))
+
+
+def _add_list(draft: _Draft) -> None:
+    source = draft.some_node()
+    fanout = draft.rng.choice([1, 2, 3, 5, 10, 100, 10_000])
+    bound = draft.bounds[source] * min(fanout, LONGEST_LIST)
+    if bound <= draft.most_rows:
+        op = draft.rng.choice(["core::follow", "core::recommendation", "core::media"])
+        draft.add(op, [source], bound, endpoint=ENDPOINT, fanout=fanout)
+
+
+def _add_vm(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    key = rng.choice(words.FLOAT_KEYS)
+    tree = make_expression(rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.most_rows == MOST_ROWS else 4]))
+    if key not in words.NULLABLE_FLOAT_KEYS and rng.random() > draft.carelessness:
+        tree = {"op": "coalesce", "a": tree, "b": _const(rng)}
+    name = _named(rng, draft.expressions, "e", tree)
+    draft.add("core::vm", [source], draft.bounds[source], out_key=key, expr_id=name)
+
+
+def _add_filter(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    tree = make_predicate(rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.most_rows == MOST_ROWS else 3]))
+    if rng.random() < 0.4:
+        # Keeps most rows, so that something is left to look at.
+        tree = {"op": "or", "a": tree, "b": {"op": "cmp", "cmp": "!=", "a": _key(1), "b": _const(rng)}}
+    name = _named(rng, draft.predicates, "p", tree)
+    draft.add("core::filter", [source], draft.bounds[source], pred_id=name)
+
+
+def _named(rng: random.Random, table: dict[str, Tree], prefix: str, tree: Tree) -> str:
+    """The name of `tree`, newly in `table`, or now and then of one that is there already."""
+    if table and rng.random() < 0.1:
+        return rng.choice(list(table))
+    name = f"{prefix}_{len(table)}"
+    table[name] = tree
+    return name
+
+
+def _add_concat(draft: _Draft) -> None:
+    left, right = draft.some_node(), draft.some_node()
+    bound = draft.bounds[left] + draft.bounds[right]
+    if bound <= draft.most_rows:
+        draft.add("core::concat", [left], bound, rhs=right)
+
+
+def _add_sort(draft: _Draft) -> None:
+    source, rng = draft.some_node(), draft.rng
+    key = rng.choice(sorted(draft.keys[source]) if rng.random() < 0.8 else words.SORT_KEYS)
+    order = rng.choice([{}, {"order": "asc"}, {"order": "desc"}, {"order": "desc"}])
+    draft.add("core::sort", [source], draft.bounds[source], by=key, **order)
+
+
+def _add_take(draft: _Draft) -> None:
+    source = draft.some_node()
+    count = draft.rng.choice([1, 2, 5, 10, 64, 1000, 2**31, 2**63 - 1])
+    draft.add("core::take", [source], min(count, draft.bounds[source]), count=count)
+
+
+def _add_sleep(draft: _Draft) -> None:
+    source, rng = draft.some_node(), draft.rng
+    fails = rng.choice([{}, {"fail_after_sleep": False}])
+    if rng.random() < draft.carelessness:
+        fails = {"fail_after_sleep": True}
+    draft.add("test::sleep", [source], draft.bounds[source], duration_ms=rng.randint(0, 2), **fails)
+
+
+def _add_busy(draft: _Draft) -> None:
+    source = draft.some_node()
+    draft.add("test::busy_cpu", [source], draft.bounds[source], busy_wait_ms=draft.rng.randint(0, 1))
+
+
+_GROWTH: dict[Callable[[_Draft], None], float] = {
+    _add_source: 1,
+    _add_list: 5,
+    _add_vm: 5,
+    _add_filter: 5,
+    _add_concat: 3,
+    _add_sort: 3,
+    _add_take: 2,
+    _add_sleep: 0.7,
+    _add_busy: 0.3,
+}
+
+
+def make_request(seed: int, plan_name: str) -> dict[str, Any]:
+    """A request; one in thirty has a fault."""
+    rng = random.Random(f"request {seed}")
+    user = rng.choice(words.POPULAR_IDS if rng.random() < 0.5 else [number for number in words.IDS if number > 0])
+    request: dict[str, Any] = {"user_id": str(user) if rng.random() < 0.3 else user}
+    overrides = {name: make(rng) for name, (chance, make) in _OVERRIDES.items() if rng.random() < chance}
+    if overrides or rng.random() < 0.1:
+        request["param_overrides"] = overrides
+    if rng.random() < 0.3:
+        request["output_keys"] = rng.sample(_SHOWN, rng.randint(0, len(_SHOWN)))
+    if rng.random() < 0.3:
+        request["request_id"] = words.string(rng)
+    if rng.random() < 0.3:
+        request["plan"] = plan_name
+    if rng.random() < 0.7:
+        request["explain"] = rng.random() < 0.9
+    if rng.random() < 0.1:
+        request["deadline_ms"] = 600_000
+    if rng.random() < 1 / 30:
+        request |= rng.choice(_FAULTS)
+    return request
+
+
+def _float(rng: random.Random) -> int | float:
+    # Whether a float param takes integers that are not exact as doubles is not specified.
+    number = words.number(rng)
+    return number if abs(number) < 2**53 else float(number)
+
+
+def _float_or_null(rng: random.Random) -> int | float | None:
+    return None if rng.random() < 0.15 else _float(rng)
+
+
+def _int_or_null(rng: random.Random) -> int | None:
+    return None if rng.random() < 0.15 else rng.choice(words.IDS)
+
+
+def _pattern_or_worse(rng: random.Random) -> str | None:
+    chance = rng.random()
+    if chance < 0.03:
+        return None
+    return rng.choice(words.BAD_PATTERNS) if chance < 0.06 else words.pattern(rng)
+
+
+# Per param how often it is overridden, and by what.
+_OVERRIDES: dict[str, tuple[float, Callable[[random.Random], Any]]] = {
+    "media_age_penalty_weight": (0.5, _float),
+    "esr_cutoff": (0.5, _float),
+    "blocklist_regex": (0.9, _pattern_or_worse),
+    "p_int": (0.4, _int_or_null),
+    "p_bool": (0.4, lambda rng: rng.choice([True, False, None])),
+    "p_float": (0.4, _float_or_null),
+    "p_pattern": (0.4, _pattern_or_worse),
+    "p_required": (0.4, lambda rng: rng.choice(words.IDS)),
+}
+_SHOWN = ["id", "model_score_1", "model_score_2", "final_score", "country"]
+_SHOWN += ["title", "maybe_score", "some_int", "other_score"]
+_FAULTS: list[dict[str, Any]] = [
+    {"user_id": 0},
+    {"user_id": -1},
+    {"user_id": 2**63},
+    {"user_id": "x"},
+    {"user_id": ""},
+    {"user_id": 1.5},
+    {"user_id": None},
+    {"unknown": 1},
+    {"plan": "another_plan"},
+    {"request_id": 7},
+    {"output_keys": ["country", "no_such_key"]},
+    {"output_keys": ["country", "country"]},
+    {"param_overrides": {"no_such_param": 1}},
+    {"param_overrides": {"p_fixed": 1.0}},
+    {"param_overrides": {"esr_cutoff": None}},
+    {"param_overrides": {"p_required": None}},
+    {"param_overrides": {"esr_cutoff": "1"}},
+    {"param_overrides": {"p_int": 1.5}},
+    {"param_overrides": {"p_bool": 1}},
+    {"param_overrides": {"blocklist_regex": 1}},
+    {"param_overrides": {"esr_cutoff": True}},
+]

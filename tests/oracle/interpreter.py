@@ -1,0 +1,207 @@
+"""Runs a plan, row by row, and gives the response that the specification asks for."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
+from .registry import Key, Registry
+from .requests import Asked, RequestError, read_request
+from .store import Store
+
+ID = 1
+COUNTRY = 3001
+
+Node = dict[str, Any]
+Rows = list[Row]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row of the answer: its id and its non-null fields in the order of their keys."""
+
+    id: int
+    fields: list[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error: its code and, where one failed, the node."""
+
+    code: str
+    node: str | None = None
+
+
+@dataclass
+class Answer:
+    """What a plan gives."""
+
+    candidates: list[Candidate]
+    malformed_ids: int = 0
+    # Per node the rows that went in and came out.
+    row_counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class NodeFailed(Exception):
+    """A node of the plan fails."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def interpret(registry: Registry, store: Store, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
+    """The response to `request` by `plan`, which must be a valid one."""
+    try:
+        asked = read_request(request, plan["plan_name"], registry)
+    except RequestError as error:
+        return Failure(error.code)
+    return _Run(registry, store, plan, asked).answer()
+
+
+def edges_into(node: Node) -> list[str]:
+    """The ids of the nodes that `node` reads: its inputs, then its node_ref."""
+    rhs = (node.get("params") or {}).get("rhs")
+    return list(node["inputs"]) + ([] if rhs is None else [rhs])
+
+
+def order_of(nodes: list[Node]) -> list[Node]:
+    """Topological order; of the nodes that are ready, the one that stands first in the artifact."""
+    number = {node["node_id"]: index for index, node in enumerate(nodes)}
+    sources = [{number[name] for name in edges_into(node)} for node in nodes]
+    readers: list[list[int]] = [[] for _ in nodes]
+    for index, wanted in enumerate(sources):
+        for source in wanted:
+            readers[source].append(index)
+    waiting = [len(wanted) for wanted in sources]
+    ready = [index for index, count in enumerate(waiting) if count == 0]
+    order: list[Node] = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(nodes[index])
+        for reader in readers[index]:
+            waiting[reader] -= 1
+            if waiting[reader] == 0:
+                heapq.heappush(ready, reader)
+    return order
+
+
+class _Run:
+    """One run of a plan."""
+
+    def __init__(self, registry: Registry, store: Store, plan: dict[str, Any], asked: Asked) -> None:
+        self._registry = registry
+        self._store = store
+        self._plan = plan
+        self._asked = asked
+        self._scope = Scope(registry, asked.params)
+        self._malformed_ids = 0
+        self._rows: dict[str, Rows] = {}
+        self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
+            "core::viewer": self._viewer,
+            "core::follow": lambda node, params: self._linked(node, params, "follow"),
+            "core::recommendation": lambda node, params: self._linked(node, params, "recommendation"),
+            "core::media": self._media,
+            "core::vm": self._vm,
+            "core::filter": self._filter,
+            "core::concat": self._concat,
+            "core::sort": self._sort,
+            "core::take": self._take,
+            "test::fixed_source": self._fixed_source,
+            "test::sleep": self._sleep,
+            "test::busy_cpu": lambda node, params: self._input(node),
+        }
+
+    def answer(self) -> Answer | Failure:
+        counts: dict[str, tuple[int, int]] = {}
+        for node in order_of(self._plan["nodes"]):
+            name = node["node_id"]
+            try:
+                self._rows[name] = self._operators[node["op"]](node, node.get("params") or {})
+            except NodeFailed as error:
+                return Failure(error.code, name)
+            rows_in = sum(len(self._rows[source]) for source in edges_into(node))
+            counts[name] = (rows_in, len(self._rows[name]))
+        rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
+        return Answer([self._candidate(row) for row in rows], self._malformed_ids, counts)
+
+    def _candidate(self, row: Row) -> Candidate:
+        shown = (key for key in self._asked.shown if key.number != ID and row.get(key.number) is not None)
+        return Candidate(row[ID], [(key.name, row[key.number]) for key in shown])
+
+    def _input(self, node: Node) -> Rows:
+        return self._rows[node["inputs"][0]]
+
+    def _user(self, number: int) -> Row:
+        return {ID: number, COUNTRY: self._store.country(number)}
+
+    def _viewer(self, node: Node, params: dict[str, Any]) -> Rows:
+        return [self._user(self._asked.user)]
+
+    def _listed(self, node: Node, params: dict[str, Any], kind: str) -> list[int]:
+        found: list[int] = []
+        for row in self._input(node):
+            ids, malformed = self._store.ids(kind, row[ID], params["fanout"])
+            found += ids
+            self._malformed_ids += malformed
+        return found
+
+    def _linked(self, node: Node, params: dict[str, Any], kind: str) -> Rows:
+        return [self._user(number) for number in self._listed(node, params, kind)]
+
+    def _media(self, node: Node, params: dict[str, Any]) -> Rows:
+        return [{ID: number} for number in self._listed(node, params, "media")]
+
+    def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
+        key = self._registry.keys[params["out_key"]]
+        tree = self._plan["expr_table"][params["expr_id"]]
+        return [row | {key.number: self._vm_value(tree, row, key)} for row in self._input(node)]
+
+    def _vm_value(self, tree: dict[str, Any], row: Row, key: Key) -> float | None:
+        value = evaluate(tree, row, self._scope)
+        if value is None:
+            if not key.nullable:
+                raise NodeFailed("null_value")
+            return None
+        if not math.isfinite(value):
+            raise NodeFailed("non_finite_value")
+        return float(value)
+
+    def _filter(self, node: Node, params: dict[str, Any]) -> Rows:
+        tree = self._plan["pred_table"][params["pred_id"]]
+        try:
+            check_patterns(tree, self._scope)
+        except PatternError as error:
+            raise NodeFailed(error.code) from error
+        return [row for row in self._input(node) if holds(tree, row, self._scope)]
+
+    def _concat(self, node: Node, params: dict[str, Any]) -> Rows:
+        return self._input(node) + self._rows[params["rhs"]]
+
+    def _sort(self, node: Node, params: dict[str, Any]) -> Rows:
+        key = params["by"]
+        rows = self._input(node)
+        known = [row for row in rows if row.get(key) is not None]
+        unknown = [row for row in rows if row.get(key) is None]
+        # Python's sort keeps the order of equals in both directions.
+        known.sort(key=lambda row: _sortable(row[key]), reverse=params.get("order", "asc") == "desc")
+        return known + unknown
+
+    def _take(self, node: Node, params: dict[str, Any]) -> Rows:
+        return self._input(node)[: params["count"]]
+
+    def _fixed_source(self, node: Node, params: dict[str, Any]) -> Rows:
+        return [{ID: number} for number in range(1, params.get("row_count", 1) + 1)]
+
+    def _sleep(self, node: Node, params: dict[str, Any]) -> Rows:
+        if params.get("fail_after_sleep", False):
+            raise NodeFailed("test_failure")
+        return self._input(node)
+
+
+def _sortable(value: Any) -> Any:
+    return value.encode("utf-8") if isinstance(value, str) else value

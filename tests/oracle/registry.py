@@ -1,0 +1,66 @@
+"""Reads the keys and params of a registry folder."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Key:
+    """A column."""
+
+    number: int
+    name: str
+    type: str
+    nullable: bool
+
+
+@dataclass(frozen=True)
+class Param:
+    """A value that a request may override."""
+
+    number: int
+    name: str
+    type: str
+    nullable: bool
+    default: Any
+    writable: bool
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Keys and params by their numbers."""
+
+    keys: dict[int, Key]
+    params: dict[int, Param]
+
+    def key_named(self, name: str) -> Key | None:
+        return next((key for key in self.keys.values() if key.name == name), None)
+
+    def param_named(self, name: str) -> Param | None:
+        return next((param for param in self.params.values() if param.name == name), None)
+
+
+def load_registry(folder: Path) -> Registry:
+    """The registry in `folder`."""
+    keys = tomllib.loads((folder / "keys.toml").read_text(encoding="utf-8")).get("key", [])
+    params = tomllib.loads((folder / "params.toml").read_text(encoding="utf-8")).get("param", [])
+    return Registry(
+        keys={row["key_id"]: _key(row) for row in keys},
+        params={row["param_id"]: _param(row) for row in params},
+    )
+
+
+def _key(row: dict[str, Any]) -> Key:
+    return Key(row["key_id"], row["name"], row["type"], row["nullable"])
+
+
+def _param(row: dict[str, Any]) -> Param:
+    default = row.get("default")
+    if row["type"] == "float" and default is not None:
+        default = float(default)
+    writable = row.get("allow_write", True) and row.get("status", "active") != "blocked"
+    return Param(row["param_id"], row["name"], row["type"], row["nullable"], default, writable)

@@ -1,0 +1,86 @@
+"""Checks a request and gives what a plan needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .registry import Key, Param, Registry
+from .store import ID_MAX, parse_id
+
+_FIELDS = {"request_id", "user_id", "plan", "param_overrides", "output_keys", "deadline_ms", "explain"}
+
+
+class RequestError(Exception):
+    """The request is refused."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that is fine."""
+
+    user: int
+    params: dict[int, Any]
+    shown: list[Key]
+
+
+def read_request(request: dict[str, Any], plan_name: str, registry: Registry) -> Asked:
+    """Raises RequestError for the fault; which one, where there are several, is not specified."""
+    if not set(request) <= _FIELDS:
+        raise RequestError("unknown_field")
+    if "user_id" not in request:
+        raise RequestError("missing_field")
+    if request.get("plan", plan_name) != plan_name:
+        raise RequestError("plan_mismatch")
+    if not isinstance(request.get("request_id", ""), str):
+        raise RequestError("wrong_type")
+    return Asked(
+        user=_user(request["user_id"]),
+        params=_params(request.get("param_overrides", {}), registry),
+        shown=_shown(request.get("output_keys"), registry),
+    )
+
+
+def _user(value: Any) -> int:
+    number = parse_id(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= ID_MAX:
+        raise RequestError("bad_user_id")
+    return number
+
+
+def _params(overrides: dict[str, Any], registry: Registry) -> dict[int, Any]:
+    values = {number: param.default for number, param in registry.params.items()}
+    for name, value in overrides.items():
+        param = registry.param_named(name)
+        if param is None:
+            raise RequestError("unknown_param")
+        values[param.number] = _override(param, value)
+    return values
+
+
+def _override(param: Param, value: Any) -> Any:
+    if not param.writable:
+        raise RequestError("unwritable_param")
+    if value is None:
+        if not param.nullable:
+            raise RequestError("null_param")
+        return None
+    wanted = {"int": int, "float": (int, float), "bool": bool, "string": str}[param.type]
+    if not isinstance(value, wanted) or (isinstance(value, bool) and param.type != "bool"):
+        raise RequestError("wrong_type")
+    return float(value) if param.type == "float" else value
+
+
+def _shown(names: list[str] | None, registry: Registry) -> list[Key]:
+    keys = sorted(registry.keys.values(), key=lambda key: key.number)
+    if names is None:
+        return keys
+    if len(set(names)) < len(names):
+        raise RequestError("duplicate_value")
+    if any(registry.key_named(name) is None for name in names):
+        raise RequestError("unknown_key")
+    return [key for key in keys if key.name in names]

@@ -1,0 +1,56 @@
+"""A store as a dictionary, and what counts as an id in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ID_MIN = -(2**63)
+ID_MAX = 2**63 - 1
+_DIGITS = re.compile(r"-?[0-9]+")
+
+
+@dataclass
+class Store:
+    """Hashes and lists by key; elements of lists are texts."""
+
+    hashes: dict[str, dict[str, str]] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+
+    def country(self, user: int) -> str | None:
+        return self.hashes.get(f"user:{user}", {}).get("country")
+
+    def ids(self, kind: str, owner: int, limit: int) -> tuple[list[int], int]:
+        """The ids among the first `limit` elements of a list, and how many of those elements are none."""
+        elements = self.lists.get(f"{kind}:{owner}", [])[:limit]
+        ids = [number for number in map(parse_id, elements) if number is not None]
+        return ids, len(elements) - len(ids)
+
+
+def parse_id(text: str) -> int | None:
+    """A signed 64-bit number in decimal, or None."""
+    if _DIGITS.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if ID_MIN <= number <= ID_MAX else None
+
+
+def load_store(files: Iterable[Path]) -> Store:
+    """The store that NDJSON files fill."""
+    store = Store()
+    for file in files:
+        # Not splitlines(): it would cut at U+2028 too.
+        for line in file.read_text(encoding="utf-8").split("\n"):
+            if line.strip():
+                _add(store, json.loads(line))
+    return store
+
+
+def _add(store: Store, row: dict) -> None:
+    if "hash" in row:
+        store.hashes[row["hash"]] = dict(row["fields"])
+    else:
+        store.lists[row["list"]] = [str(value) for value in row["values"]]

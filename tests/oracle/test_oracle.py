@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Tests of the interpreter on cases that were computed by hand, and of the generator."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+
+from oracle import compare  # noqa: E402
+from oracle.expressions import Scope, evaluate, holds  # noqa: E402
+from oracle.generate import make_data, make_plan, make_request  # noqa: E402
+from oracle.interpreter import Answer, Failure, edges_into, interpret, order_of  # noqa: E402
+from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
+from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
+from oracle.store import Store, load_store, parse_id  # noqa: E402
+
+P53 = 2**53
+NULL = {"op": "const_null"}
+REGISTRY = load_registry(REPOSITORY / "registry")
+REFERENCE = load_store(sorted((REPOSITORY / "data" / "reference").glob("*.ndjson")))
+
+
+def const(value: int | float) -> dict[str, Any]:
+    return {"op": "const_number", "value": value}
+
+
+def key(number: int) -> dict[str, Any]:
+    return {"op": "key_ref", "key_id": number}
+
+
+def param(number: int) -> dict[str, Any]:
+    return {"op": "param_ref", "param_id": number}
+
+
+def two(op: str, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    return {"op": op, "a": a, "b": b}
+
+
+def cmp(sign: str, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    return two("cmp", a, b) | {"cmp": sign}
+
+
+def regex(pattern: str, flags: str = "") -> dict[str, Any]:
+    return {"op": "regex", "key_id": 3001, "pattern": {"kind": "literal", "value": pattern}, "flags": flags}
+
+
+def node(name: str, op: str, *inputs: str, **params: Any) -> dict[str, Any]:
+    return {"node_id": name, "op": op, "inputs": list(inputs), "params": params}
+
+
+VIEWER = node("viewer", "core::viewer", endpoint="ep_0001")
+THREE = node("three", "test::fixed_source", row_count=3)
+
+
+def linked(name: str, op: str, source: str, fanout: int) -> dict[str, Any]:
+    return node(name, op, source, endpoint="ep_0001", fanout=fanout)
+
+
+def plan_of(*nodes: dict[str, Any], outputs: list[str] | None = None, **tables: Any) -> dict[str, Any]:
+    last = outputs or [nodes[-1]["node_id"]]
+    return {"schema_version": 1, "plan_name": "p", "nodes": list(nodes), "outputs": last} | tables
+
+
+def reference_plan(name: str) -> dict[str, Any]:
+    return json.loads((REPOSITORY / "plans" / "compiled" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def run(plan: dict[str, Any], store: Store = REFERENCE, **request: Any) -> Answer | Failure:
+    return interpret(REGISTRY, store, plan, {"user_id": 1} | request)
+
+
+def ids(answer: Answer | Failure) -> list[int]:
+    assert isinstance(answer, Answer), answer
+    return [candidate.id for candidate in answer.candidates]
+
+
+class Expressions(unittest.TestCase):
+    def setUp(self) -> None:
+        keys = dict(REGISTRY.keys) | {9: Key(9, "count", "int", True)}
+        params = dict(REGISTRY.params) | {8: Param(8, "number", "int", True, None, True)}
+        self.scope = Scope(Registry(keys, params), {2: "text", 3: 0.5, 8: P53 + 1})
+        self.row = {1: P53 + 1, 2001: 1.5, 3001: "US"}
+
+    def value(self, tree: dict[str, Any]) -> Any:
+        return evaluate(tree, self.row, self.scope)
+
+    def test_arithmetic_is_done_in_doubles(self) -> None:
+        self.assertEqual(self.value(two("add", key(1), const(0))), float(P53))
+        self.assertEqual(str(self.value({"op": "neg", "x": const(0)})), "-0.0")
+
+    def test_a_null_operand_gives_null(self) -> None:
+        for tree in (two("add", const(1), NULL), two("mul", key(3001), const(2)), {"op": "neg", "x": key(3002)}):
+            self.assertIsNone(self.value(tree))
+
+    def test_coalesce_takes_the_other_side_of_null(self) -> None:
+        self.assertEqual(self.value(two("coalesce", param(1), const(0.25))), 0.25)
+        self.assertEqual(self.value(two("coalesce", key(3001), const(3))), 3)
+        self.assertIsNone(self.value(two("coalesce", NULL, NULL)))
+
+    def test_coalesce_of_exact_sides_is_exact_and_of_mixed_ones_double(self) -> None:
+        self.assertEqual(self.value(two("coalesce", key(9), key(1))), P53 + 1)
+        self.assertEqual(self.value(two("coalesce", NULL, param(8))), P53 + 1)
+        self.assertEqual(self.value(two("coalesce", key(1), const(0.5))), float(P53))
+
+
+class Predicates(unittest.TestCase):
+    setUp = Expressions.setUp
+
+    def holds(self, tree: dict[str, Any]) -> bool:
+        return holds(tree, self.row, self.scope)
+
+    def test_ids_compare_exactly(self) -> None:
+        self.assertTrue(self.holds(cmp("==", key(1), const(P53 + 1))))
+        self.assertFalse(self.holds(cmp("==", key(1), const(P53))))
+        self.assertFalse(self.holds(cmp("==", key(1), const(float(P53)))))
+        self.assertTrue(self.holds(cmp(">", key(1), const(float(P53)))))
+        self.assertTrue(self.holds(cmp("==", two("mul", key(1), const(1)), const(P53))))
+
+    def test_a_comparison_with_null_is_false_and_not_negates_it(self) -> None:
+        for sign in ("==", "!=", "<", "<=", ">", ">="):
+            tree = cmp(sign, key(1001), const(1))
+            self.assertFalse(self.holds(tree))
+            self.assertTrue(self.holds({"op": "not", "x": tree}))
+
+    def test_equality_with_literal_null_tests_for_null(self) -> None:
+        self.assertFalse(self.holds(cmp("==", key(3001), NULL)))
+        self.assertTrue(self.holds(cmp("!=", NULL, key(3001))))
+        self.assertTrue(self.holds(cmp("==", key(3002), NULL)))
+        self.assertTrue(self.holds(cmp("==", NULL, NULL)))
+        self.assertFalse(self.holds(cmp("<=", NULL, NULL)))
+
+    def test_null_tests_look_at_keys_and_params_themselves(self) -> None:
+        self.assertFalse(self.holds({"op": "is_null", "x": key(3001)}))
+        self.assertTrue(self.holds({"op": "not_null", "x": param(2)}))
+        self.assertTrue(self.holds({"op": "is_null", "x": two("add", key(3001), const(1))}))
+
+    def test_no_comparison_holds_for_nan(self) -> None:
+        infinity = two("mul", const(1e308), const(1e308))
+        nan = two("sub", infinity, infinity)
+        self.assertTrue(self.holds(cmp(">", infinity, const(2**63 - 1))))
+        for sign in ("==", "!=", "<", "<=", ">", ">="):
+            self.assertFalse(self.holds(cmp(sign, nan, nan)))
+        self.assertFalse(self.holds({"op": "is_null", "x": nan}))
+        self.assertFalse(self.holds({"op": "in", "lhs": nan, "list": [0, 1]}))
+
+    def test_in_is_exact_and_false_for_null(self) -> None:
+        self.assertTrue(self.holds({"op": "in", "lhs": key(1), "list": [5.5, P53 + 1]}))
+        self.assertFalse(self.holds({"op": "in", "lhs": key(1), "list": [P53, float(P53)]}))
+        self.assertFalse(self.holds({"op": "in", "lhs": key(1001), "list": [0]}))
+        self.assertTrue(self.holds({"op": "in", "lhs": key(3001), "list": ["CA", "US"]}))
+        self.assertFalse(self.holds({"op": "in", "lhs": key(3002), "list": ["", "US"]}))
+
+    def test_regexes_are_unanchored_and_false_for_null(self) -> None:
+        self.assertTrue(self.holds(regex("S")))
+        self.assertFalse(self.holds(regex("s")))
+        self.assertTrue(self.holds(regex("^us$", "i")))
+        self.assertFalse(self.holds(regex("") | {"key_id": 3002}))
+
+
+class Patterns(unittest.TestCase):
+    def test_the_end_is_the_end_of_the_text(self) -> None:
+        self.assertIsNone(compile_pattern("a$", "").search("a\n"))
+        self.assertIsNotNone(compile_pattern(r"\$[$]", "").search("$$"))
+
+    def test_what_re2_refuses_is_refused(self) -> None:
+        for pattern in ("(", "*a", "a**", "(?=a)", r"(a)\1", "[z-a]"):
+            with self.assertRaises(BadPattern):
+                compile_pattern(pattern, "")
+
+
+class Ids(unittest.TestCase):
+    def test_signed_decimals_of_64_bits_are_ids(self) -> None:
+        for text, number in (("007", 7), ("-5", -5), ("-0", 0), ("9223372036854775807", 2**63 - 1)):
+            self.assertEqual(parse_id(text), number)
+        for text in ("", "+1", " 1", "1 ", "1.0", "x", "-", "9223372036854775808", "١"):
+            self.assertIsNone(parse_id(text))
+
+
+class Order(unittest.TestCase):
+    def test_of_the_ready_nodes_the_first_in_the_artifact_is_next(self) -> None:
+        nodes = [
+            node("late", "core::take", "b", count=1),
+            node("a", "core::concat", "b", rhs="c"),
+            node("c", "test::fixed_source"),
+            node("b", "test::fixed_source"),
+        ]
+        self.assertEqual([each["node_id"] for each in order_of(nodes)], ["c", "b", "late", "a"])
+
+    def test_the_first_failure_in_that_order_is_reported(self) -> None:
+        fails = {"duration_ms": 0, "fail_after_sleep": True}
+        nodes = [node("z", "test::sleep", "t", **fails), THREE, node("t", "core::take", "three", count=1)]
+        nodes.append(node("a", "test::sleep", "three", **fails))
+        self.assertEqual(run(plan_of(*nodes, outputs=["z", "a"])), Failure("test_failure", "z"))
+
+
+class Operators(unittest.TestCase):
+    def test_reels_plan_a(self) -> None:
+        answer = run(reference_plan("reels_plan_a"))
+        # id * 0.2 >= 0.6 holds from 3 on: 3 * 0.2 is a little more than 0.6.
+        self.assertEqual(ids(answer), [3, 4, 5, 6, 7])
+        assert isinstance(answer, Answer)
+        self.assertEqual(answer.candidates[0].fields, [("final_score", 3 * 0.2), ("country", "DE")])
+
+    def test_reels_plan_a_with_another_weight(self) -> None:
+        answer = run(reference_plan("reels_plan_a"), param_overrides={"media_age_penalty_weight": 0.1})
+        self.assertEqual(ids(answer), [6, 7, 8, 9, 10])
+
+    def test_concat_plan(self) -> None:
+        answer = run(reference_plan("concat_plan"), output_keys=["country"])
+        self.assertEqual(ids(answer), [1, 2, 3, 4, 1001, 1002, 1003, 1004])
+        assert isinstance(answer, Answer)
+        countries = [dict(candidate.fields)["country"] for candidate in answer.candidates]
+        self.assertEqual(countries, ["US", "CA", "DE", "FR", "US", "MX", "US", "KR"])
+
+    def test_malformed_ids_are_counted_and_skipped(self) -> None:
+        answer = run(plan_of(VIEWER, linked("f", "core::follow", "viewer", 6)), user_id="14")
+        self.assertEqual(ids(answer), [2, 7, 4])
+        assert isinstance(answer, Answer)
+        self.assertEqual(answer.malformed_ids, 3)
+
+    def test_lists_follow_the_rows_and_media_have_only_ids(self) -> None:
+        answer = run(plan_of(VIEWER, linked("f", "core::follow", "viewer", 2), linked("m", "core::media", "f", 2)))
+        self.assertEqual(ids(answer), [50101, 50102, 50201])
+        assert isinstance(answer, Answer)
+        self.assertEqual([candidate.fields for candidate in answer.candidates], [[], [], []])
+        self.assertEqual(answer.row_counts, {"viewer": (0, 1), "f": (1, 2), "m": (2, 3)})
+
+    def test_a_user_without_record_has_no_country(self) -> None:
+        answer = run(plan_of(VIEWER), user_id=11)
+        assert isinstance(answer, Answer)
+        self.assertEqual((answer.candidates[0].id, answer.candidates[0].fields), (11, []))
+
+    def test_sort_is_stable_with_nulls_last_both_ways(self) -> None:
+        store = Store(lists={"follow:1": ["1", "2", "3", "4", "5"]})
+        for user, country in ((1, "b"), (2, "a"), (4, "b"), (5, "é")):
+            store.hashes[f"user:{user}"] = {"country": country}
+        follow = linked("f", "core::follow", "viewer", 9)
+        up = plan_of(VIEWER, follow, node("s", "core::sort", "f", by=3001))
+        down = plan_of(VIEWER, follow, node("s", "core::sort", "f", by=3001, order="desc"))
+        self.assertEqual(ids(run(up, store)), [2, 1, 4, 5, 3])
+        self.assertEqual(ids(run(down, store)), [5, 1, 4, 2, 3])
+
+    def test_vm_refuses_null_where_the_key_does_and_what_is_not_finite(self) -> None:
+        vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
+        self.assertEqual(run(plan_of(THREE, vm, expr_table={"e": NULL})), Failure("null_value", "vm"))
+        huge = two("mul", const(1e308), const(10))
+        self.assertEqual(run(plan_of(THREE, vm, expr_table={"e": huge})), Failure("non_finite_value", "vm"))
+
+    def test_vm_looks_only_at_active_rows(self) -> None:
+        none = node("none", "core::filter", "three", pred_id="p")
+        vm = node("vm", "core::vm", "none", out_key=2001, expr_id="e")
+        tables = {"expr_table": {"e": NULL}, "pred_table": {"p": {"op": "const_bool", "value": False}}}
+        self.assertEqual(ids(run(plan_of(THREE, none, vm, **tables))), [])
+
+    def test_a_pattern_that_is_null_fails_even_where_it_does_not_matter(self) -> None:
+        pattern = regex("") | {"pattern": {"kind": "param", "param_id": 2}}
+        tree = two("or", {"op": "const_bool", "value": True}, pattern)
+        plan = plan_of(THREE, node("f", "core::filter", "three", pred_id="p"), pred_table={"p": tree})
+        self.assertEqual(run(plan), Failure("regex_pattern_null", "f"))
+        self.assertEqual(run(plan, param_overrides={"blocklist_regex": "("}), Failure("bad_regex", "f"))
+        self.assertEqual(ids(run(plan, param_overrides={"blocklist_regex": "a"})), [1, 2, 3])
+
+    def test_concat_keeps_the_columns_of_both(self) -> None:
+        vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
+        plan = plan_of(THREE, vm, VIEWER, node("c", "core::concat", "vm", rhs="viewer"), expr_table={"e": key(1)})
+        answer = run(plan)
+        assert isinstance(answer, Answer)
+        fields = [candidate.fields for candidate in answer.candidates]
+        self.assertEqual(fields, [[("final_score", number)] for number in (1.0, 2.0, 3.0)] + [[("country", "US")]])
+
+    def test_several_outputs_follow_each_other(self) -> None:
+        self.assertEqual(ids(run(plan_of(THREE, VIEWER, outputs=["viewer", "three"]))), [1, 1, 2, 3])
+
+
+class Requests(unittest.TestCase):
+    def test_faults_have_codes(self) -> None:
+        faults: list[tuple[dict[str, Any], str]] = [
+            ({"user_id": 0}, "bad_user_id"),
+            ({"user_id": True}, "bad_user_id"),
+            ({"user_id": str(2**63)}, "bad_user_id"),
+            ({"unknown": 1}, "unknown_field"),
+            ({"request_id": 1}, "wrong_type"),
+            ({"output_keys": ["x"]}, "unknown_key"),
+            ({"param_overrides": {"x": 1}}, "unknown_param"),
+            ({"param_overrides": {"esr_cutoff": None}}, "null_param"),
+            ({"param_overrides": {"esr_cutoff": True}}, "wrong_type"),
+        ]
+        for request, code in faults:
+            self.assertEqual(run(plan_of(VIEWER), **request), Failure(code), request)
+
+
+class Generator(unittest.TestCase):
+    def test_the_same_seed_makes_the_same(self) -> None:
+        self.assertEqual(make_plan(5, "p"), make_plan(5, "p"))
+        self.assertEqual(make_request(5, "p"), make_request(5, "p"))
+        self.assertEqual(make_data(5), make_data(5))
+
+    def test_every_node_reaches_an_output_and_every_operator_is_used(self) -> None:
+        used: set[str] = set()
+        for seed in range(100):
+            plan = make_plan(seed, "p")
+            read = {source for each in plan["nodes"] for source in edges_into(each)}
+            self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
+            self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
+            used |= {each["op"] for each in plan["nodes"]}
+        self.assertEqual(len(used), 12)
+
+
+class Comparing(unittest.TestCase):
+    def different(self, fields: dict[str, Any], **more: Any) -> str | None:
+        case = compare.Case(1, plan_of(VIEWER), {"user_id": 1}, None)
+        vm = node("vm", "core::vm", "one", out_key=2001, expr_id="e")
+        expected = run(plan_of(node("one", "test::fixed_source"), vm, expr_table={"e": const(0.0)}))
+        response = {"plan": "p", "candidates": [{"id": 1, "fields": fields}]} | more
+        return compare.difference(expected, response, 0, case)
+
+    def test_doubles_are_compared_bit_by_bit(self) -> None:
+        self.assertIsNone(self.different({"final_score": 0}))
+        self.assertIsNotNone(self.different({"final_score": -0.0}))
+        self.assertIsNotNone(self.different({"final_score": 5e-324}))
+
+    def test_names_errors_and_counts_are_compared(self) -> None:
+        self.assertIsNotNone(self.different({}))
+        self.assertIsNotNone(self.different({"model_score_1": 0}))
+        self.assertIsNotNone(self.different({"final_score": 0}, malformed_ids=1))
+        self.assertIsNotNone(self.different({"final_score": 0}, error={"code": "x"}))
+
+    def test_a_project_is_read_as_it_is_written(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            project = compare.make_project(Path(folder) / "project", 3)
+            self.assertIn(9001, project.registry.keys)
+            self.assertTrue(project.store.lists)
+
+
+if __name__ == "__main__":
+    unittest.main()

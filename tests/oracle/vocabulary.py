@@ -1,0 +1,169 @@
+"""What generated plans, data and requests are made of: ids, numbers, strings, patterns, added keys and params."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+# Appended to the repository's registry: types and defaults that its base set lacks.
+EXTRA_KEYS = """
+[[key]]
+key_id = 9001
+name = "maybe_score"
+type = "float"
+nullable = true
+doc = "A float that may be null."
+
+[[key]]
+key_id = 9002
+name = "some_int"
+type = "int"
+nullable = true
+doc = "An int that no operator writes."
+
+[[key]]
+key_id = 9003
+name = "some_bool"
+type = "bool"
+nullable = true
+doc = "A bool that no operator writes."
+
+[[key]]
+key_id = 9004
+name = "other_score"
+type = "float"
+nullable = true
+doc = "Another float that may be null."
+"""
+
+EXTRA_PARAMS = """
+[[param]]
+param_id = 101
+name = "p_int"
+type = "int"
+nullable = true
+default = 9007199254740993
+doc = "An int beyond the exact doubles."
+
+[[param]]
+param_id = 102
+name = "p_bool"
+type = "bool"
+nullable = true
+default = true
+doc = "A bool."
+
+[[param]]
+param_id = 103
+name = "p_float"
+type = "float"
+nullable = true
+default = 0.5
+doc = "A float that may be null."
+
+[[param]]
+param_id = 104
+name = "p_pattern"
+type = "string"
+nullable = true
+default = "^[A-M]"
+doc = "A pattern with a default."
+
+[[param]]
+param_id = 105
+name = "p_required"
+type = "int"
+nullable = false
+doc = "An int without default that must not be null."
+
+[[param]]
+param_id = 106
+name = "p_fixed"
+type = "float"
+nullable = true
+default = 2.5
+doc = "A float that requests must not override."
+allow_write = false
+"""
+
+FLOAT_KEYS = [1001, 1002, 2001, 9001, 9004]
+NULLABLE_FLOAT_KEYS = [9001, 9004]
+STRING_KEYS = [3001, 3002]
+OTHER_KEYS = [4001, 4002, 9002, 9003]
+SORT_KEYS = [1, *FLOAT_KEYS, *STRING_KEYS, *OTHER_KEYS]
+PARAMS = [1, 2, 3, 101, 102, 103, 104, 105, 106]
+PATTERN_PARAMS = [2, 104]
+
+_P53 = 2**53
+SMALL_IDS = list(range(1, 13))
+LARGE_IDS = [_P53 + offset for offset in range(-3, 5)]
+ODD_IDS = [0, -1, -7, -_P53 - 1, -_P53, 2**62 + 1, 2**63 - 1, 2**63 - 2, -(2**63), -(2**63) + 1]
+IDS = SMALL_IDS + LARGE_IDS + ODD_IDS
+# Whose lists hold every id.
+POPULAR_IDS = [1, 12, _P53 + 1]
+JUNK = ["", "x17", "+6", " 7", "7 ", "8.0", "1e3", "--1", "-", "é", "0x1f"]
+JUNK += ["9223372036854775808", "-9223372036854775809"]
+ODDLY_WRITTEN = ["007", "-0", "00", "-0009"]
+
+DOUBLES = [0.0, -0.0, 0.1, 0.2, 0.5, 1.0, 1.5, -2.5, 3.0, 5.0, 1 / 3, 1e-300, 5e-324, 1e16, 1e154, 1e308, -1e308]
+DOUBLES += [float(_P53), float(_P53) + 2, float(2**63), -float(2**63), 1e19]
+
+STRINGS = ["US", "CA", "DE", "us", "Us", "", " "]
+STRINGS += ["a", "ab", "abc", "aab", "z", "Z", "zz", "0", "42", "a.b", "A-B_c", "null"]
+STRINGS += ["b\n", "a\nb", "\n", "US\n", "a\n", "\t", '"', "\\", "\\n", "/", "{}", "\u0001", "\u007f", "\u2028"]
+STRINGS += ["é", "É", "日本", "日", "😀", "a😀b", "\uffff", "\ue000", "\U00010000"]
+
+# Where engines for patterns like to differ: ends of texts and lines, case, the empty match.
+TELLING_PATTERNS = ["a$", "S$", "b$", "^us$", "^$", "$", "\\n$", "\n$", "😀$", "^.$", "^日.$", "^a", "a.b"]
+TELLING_PATTERNS += ["u", "A", "z{2}", "^[A-Z]+$", "^[^a-c]+$"]
+BAD_PATTERNS = ["(", "a)", "[a", "*a", "a**", "(?=a)", "(a)\\1", "[z-a]", "a{2,1}", "\\"]
+
+
+def number(rng: random.Random) -> int | float:
+    """A literal: exact or double, small, odd or near 2^53."""
+    match rng.randrange(8):
+        case 0 | 1:
+            return rng.randint(-3, 15)
+        case 2:
+            return rng.choice(LARGE_IDS)
+        case 3:
+            return rng.choice(IDS)
+        case 4:
+            return float(rng.choice(IDS))
+        case 5:
+            return rng.choice(DOUBLES)
+        case 6:
+            return rng.uniform(-10, 10)
+        case _:
+            return float(rng.randint(-3, 15))
+
+
+def string(rng: random.Random) -> str:
+    """A text; mostly one of a few, so that values meet."""
+    if rng.random() < 0.8:
+        return rng.choice(STRINGS)
+    return "".join(rng.choice(STRINGS) for _ in range(rng.randint(2, 4)))
+
+
+def pattern(rng: random.Random, depth: int = 3) -> str:
+    """A pattern on which Python and RE2 agree, with or without the flag `i`."""
+    if depth == 3 and rng.random() < 0.4:
+        return rng.choice(TELLING_PATTERNS)
+    if depth == 0 or rng.random() < 0.3:
+        return _atom(rng)
+    shapes: list[Callable[[], str]] = [
+        lambda: pattern(rng, depth - 1) + pattern(rng, depth - 1),
+        lambda: f"({pattern(rng, depth - 1)}|{pattern(rng, depth - 1)})",
+        lambda: f"({pattern(rng, depth - 1)}){rng.choice(['*', '+', '?', '{1,2}', '{2}', '*?', '+?'])}",
+        lambda: "^" + pattern(rng, depth - 1),
+        lambda: pattern(rng, depth - 1) + "$",
+        lambda: rng.choice(["", "^$", "^", "$", r"\bab", r"b\b"]),
+    ]
+    return rng.choice(shapes)()
+
+
+def _atom(rng: random.Random) -> str:
+    plain = ["a", "b", "c", "U", "S", "u", "z", "日", "😀", "0", " "]
+    special = [".", "[a-c]", "[^a-c]", "[A-Z]", "[日😀]", "\n", r"\n", r"\.", r"\\"]
+    special += [r"\d", r"\w", r"\s", r"\D", r"\W", r"\S"]
+    return rng.choice(plain if rng.random() < 0.6 else special)

@@ -1,0 +1,314 @@
+// tests/rankd/cli/commands_test.cpp: the program itself: what it prints where, and how it exits.
+#include <rankd/cli/commands.hpp>
+
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/support/process.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::process_end;
+using braid::testing::scratch_folder;
+using nlohmann::json;
+using rankd::testing::project_copy;
+
+namespace {
+
+namespace fs = std::filesystem;
+using words = std::vector<std::string>;
+
+auto rankd_in(const fs::path& folder, words arguments, std::string_view input = {}) -> process_end {
+  arguments.insert(arguments.begin(), RANKD_BINARY);
+  return braid::testing::run_process(std::move(arguments), {.folder = folder, .text = input});
+}
+
+auto rankd_here(words arguments) -> process_end { return rankd_in("/", std::move(arguments)); }
+
+auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
+
+/// The error of a response on standard output; requires that it failed and said nothing on standard error.
+auto error_of(const process_end& end) -> json {
+  CHECK(end.status == 1);
+  CHECK(end.err.empty());
+  CHECK(end.out.ends_with("}\n"));
+  return json::parse(end.out).at("error");
+}
+
+auto ids_of(const process_end& end) -> std::vector<std::int64_t> {
+  CHECK(end.status == 0);
+  CHECK(end.err.empty());
+  std::vector<std::int64_t> ids;
+  for (const json& each : json::parse(end.out).at("candidates")) ids.push_back(each.at("id").get<std::int64_t>());
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("a command line that makes no sense exits with 2 and says why on standard error") {
+  const std::vector<words> table{{},
+                                 {"frobnicate"},
+                                 {"rank", "--nonsense"},
+                                 {"rank", "--plan"},
+                                 {"rank", "--workers", "0"},
+                                 {"rank", "--workers", "many"},
+                                 {"rank", "--node-timeout-ms", "0"},
+                                 {"rank", "extra"},
+                                 {"init"},
+                                 {"init", "demo"},
+                                 {"init", "demo", "x", "--users", "0"},
+                                 {"plans", "--table"}};
+  for (const words& line : table) {
+    CAPTURE(line.size() > 1 ? line[1] : line.empty() ? "nothing" : line[0]);
+    const process_end end = rankd_here(line);
+    CHECK(end.status == 2);
+    CHECK(end.out.empty());
+    CHECK_FALSE(end.err.empty());
+  }
+}
+
+TEST_CASE("every subcommand has help, on standard output") {
+  for (const words& line : {words{}, {"rank"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
+    words with_help = line;
+    with_help.emplace_back("--help");
+    CAPTURE(line.empty() ? "rankd" : line.back());
+    const process_end end = rankd_here(with_help);
+    CHECK(end.status == 0);
+    CHECK(has(end.out, "Usage:"));
+    CHECK(end.err.empty());
+  }
+  const process_end version = rankd_here({"--version"});
+  CHECK(version.status == 0);
+  CHECK(version.out.starts_with("rankd "));
+}
+
+TEST_CASE("the first request fills the store, and the answer is the same however the request comes") {
+  const project_copy project;
+  const std::string request = R"({"user_id": 1, "output_keys": ["final_score"], "request_id": "r"})";
+  REQUIRE_FALSE(fs::exists(project.store()));
+  const process_end first = rankd_in(project.path(), {"rank", "--plan", "reels_plan_a"}, request);
+  CHECK(fs::exists(project.store()));
+  CHECK((ids_of(first) == std::vector<std::int64_t>{3, 4, 5, 6, 7}));
+  CHECK(has(first.out, R"("candidates":[{"id":3,"fields":{"final_score":0.6000000000000001}},{"id":4,)"));
+  CHECK(std::count(first.out.begin(), first.out.end(), '\n') == 1);
+
+  const fs::path file = project.write("request.json", request);
+  const std::vector<words> others{{"--request", request}, {"--request", file.string()}, {"--workers", "2"}};
+  for (const words& other : others) {
+    words line{"rank", "--plan", "reels_plan_a"};
+    line.insert(line.end(), other.begin(), other.end());
+    CHECK(rankd_in(project.path(), line, request).out == first.out);
+  }
+  const process_end elsewhere = rankd_in("/", {"rank", "--project", project.path(), "--request",
+                                               R"({"user_id":1,"plan":"concat_plan"})"});
+  CHECK((ids_of(elsewhere) == std::vector<std::int64_t>{1, 2, 3, 4, 1001, 1002, 1003, 1004}));
+}
+
+TEST_CASE("what goes wrong with a request is JSON on standard output") {
+  const project_copy project;
+  const auto rank = [&](const words& more) {
+    words line{"rank"};
+    line.insert(line.end(), more.begin(), more.end());
+    return rankd_in(project.path(), line, "");
+  };
+  const json unknown = error_of(rank({"--plan", "reels_plan_b", "--request", R"({"user_id":1,"request_id":"r"})"}));
+  CHECK(unknown.at("code") == "unknown_plan");
+  CHECK(unknown.at("request_id") == "r");
+  CHECK(has(unknown.at("message"), "did you mean `reels_plan_a`?"));
+
+  const std::vector<std::pair<words, std::string>> table{
+      {{"--plan", "concat_plan"}, "json_syntax"},
+      {{"--request", R"({"user_id":1})"}, "missing_field"},
+      {{"--plan", "concat_plan", "--request", R"({"user_id":1,"plan":"reels_plan_a"})"}, "plan_mismatch"},
+      {{"--plan", "concat_plan", "--request", R"({"user_id":1e400})"}, "number_out_of_range"},
+      {{"--plan", "concat_plan", "--request", R"({"user_id":0})"}, "bad_user_id"},
+      {{"--plan", "concat_plan", "--request", "missing.json"}, "unreadable_file"},
+      {{"--plan", "concat_plan", "--request", "registry"}, "unreadable_file"},
+      {{"--plan", "zzz", "--request", R"({"user_id":1})"}, "unknown_plan"},
+      {{"--plan", "missing.json", "--request", R"({"user_id":1})"}, "unreadable_file"}};
+  for (const auto& [arguments, code] : table) {
+    CAPTURE(code);
+    CHECK(error_of(rank(arguments)).at("code") == code);
+  }
+  const json both = json::parse(rank({"--request", R"({"user_id":0,"deadline_ms":0,"request_id":"q"})"}).out);
+  CHECK(both.at("complaints").size() == 2);
+  CHECK(both.at("error").at("request_id") == "q");
+}
+
+TEST_CASE("a node that fails, and one that takes too long, are named") {
+  const project_copy project;
+  constexpr std::string_view slow = R"({"schema_version":1,"plan_name":"slow","outputs":["z"],"nodes":[
+    {"node_id":"s","op":"test::fixed_source","inputs":[]},
+    {"node_id":"z","op":"test::busy_cpu","inputs":["s"],"params":{"busy_wait_ms":3600000}}]})";
+  const std::string plan = project.write("slow.json", slow);
+  const json late = error_of(rankd_in(project.path(), {"rank", "--plan", plan, "--request",
+                                                       R"({"user_id":1,"deadline_ms":1})"}));
+  CHECK(late.at("code") == "deadline_exceeded");
+  const words line{"rank", "--plan", plan, "--node-timeout-ms", "1", "--request", R"({"user_id":1})"};
+  const json timeout = error_of(rankd_in(project.path(), line));
+  CHECK(timeout.at("code") == "node_timeout");
+  CHECK(timeout.at("node") == "z");
+}
+
+TEST_CASE("outside of a project every command says so in the form that is asked for") {
+  const scratch_folder nowhere;
+  const words request{"--request", R"({"user_id":1})"};
+  for (const words& line : {words{"rank", request[0], request[1]}, {"plans", "--json"}, {"validate", "--json"}})
+    CHECK(error_of(rankd_in(nowhere.path(), line)).at("code") == "no_project");
+  for (const words& line : {words{"rank", "--table", request[0], request[1]}, {"plans"}, {"validate"}, {"load"}}) {
+    CAPTURE(line[0]);
+    const process_end end = rankd_in(nowhere.path(), line);
+    CHECK(end.status == 1);
+    CHECK(end.out.empty());
+    CHECK(has(end.err, "[no_project]; go into a project, name one with --project"));
+  }
+}
+
+TEST_CASE("a table shows short numbers, and a dash for what is absent") {
+  const project_copy project;
+  const auto table = [&](const std::string& plan, const std::string& request) {
+    return rankd_in(project.path(), {"rank", "--plan", plan, "--table", "--request", request});
+  };
+  const process_end scores = table(
+      "reels_plan_a", R"({"user_id":1,"param_overrides":{"media_age_penalty_weight":0.333333333333}})");
+  CHECK(scores.status == 0);
+  CHECK(scores.err.empty());
+  CHECK(scores.out.starts_with("rank  id     score  country  title\n"
+                               "----  --  --------  -------  --------------------\n"
+                               "   1   2  0.666667  CA       Ben paints boats\n"
+                               "   2   3         1  DE       Clara repairs clocks\n"));
+  CHECK(has(scores.out, "\nnode    operator"));
+  CHECK(has(scores.out, "\ntotal: "));
+
+  const process_end absent = table("concat_plan", R"({"user_id":3})");
+  CHECK(absent.out.starts_with("rank    id  score  country  title\n"
+                               "----  ----  -----  -------  --------------------------------\n"
+                               "   1     1      -  US       Ada bakes bread\n"
+                               "   2     2      -  CA       Ben paints boats\n"
+                               "   3    11      -  -        -\n"
+                               "   4    12      -  -        Uma keeps her country to herself\n"));
+
+  const process_end failed = table("reels_plan_a", R"({"user_id":0})");
+  CHECK(failed.status == 1);
+  CHECK(failed.out.empty());
+  CHECK(has(failed.err, "request#/user_id: "));
+}
+
+TEST_CASE("a demo is made, loaded, validated and asked") {
+  const scratch_folder folder;
+  const process_end made = rankd_in(folder.path(), {"init", "demo", "feed", "--users", "50", "--media", "100"});
+  CHECK(made.status == 0);
+  CHECK(made.out.starts_with("wrote "));
+  const fs::path demo = folder.path() / "feed";
+
+  const process_end loaded = rankd_in(demo, {"load"});
+  CHECK(loaded.status == 0);
+  CHECK(loaded.out.starts_with("loaded 200 records into "));
+  CHECK(has(rankd_in(demo, {"load", "data/users.ndjson"}).out, "loaded 50 records"));
+  CHECK_FALSE(has(rankd_in(demo, {"load", "--replace"}).out, "kept"));
+
+  const process_end valid = rankd_in(demo, {"validate"});
+  CHECK(valid.status == 0);
+  CHECK(valid.out == "ok    concat_plan (5 nodes)\nok    home_feed (9 nodes)\nok    reels_plan_a (6 nodes)\n");
+  const process_end inside = rankd_in(demo / "data", {"rank", "--plan", "home_feed", "--request", R"({"user_id": 1})"});
+  CHECK(ids_of(inside).size() == 20);
+
+  const process_end again = rankd_in(folder.path(), {"init", "demo", "feed"});
+  CHECK(again.status == 1);
+  CHECK(again.out.empty());
+  CHECK(has(again.err, "[demo_exists]"));
+}
+
+TEST_CASE("data that cannot be loaded is refused as a whole, with every line that is wrong") {
+  const project_copy project;
+  const fs::path bad = project.write("bad.ndjson", "{\"list\":\"follow:1\",\"values\":[1]}\nnonsense\n{\"list\":7}\n");
+  const fs::path empty = project.write("empty/README.md", "").parent_path();
+  const auto load = [&](const words& arguments) {
+    words line{"load"};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    process_end end = rankd_in(project.path(), line);
+    CHECK(end.status == 1);
+    CHECK(end.out.empty());
+    return end.err;
+  };
+  const std::string lines = load({bad, "--store", "fresh.lmdb"});
+  CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
+  CHECK(has(load({"missing.ndjson"}), "[data_unreadable]"));
+  CHECK(has(load({empty}), "[data_missing]"));
+  CHECK(has(load({bad, "--store", "redis://127.0.0.1:6379"}), "[store_unsupported]"));
+  CHECK(has(load({"data/reference", "--store", empty}), "[store_foreign]"));
+  CHECK_FALSE(fs::exists(project.store()));
+}
+
+TEST_CASE("a store is filled in any folder, named as a path or as lmdb:PATH") {
+  const project_copy project;
+  for (const std::string name : {"a.lmdb", "lmdb:deep/b.lmdb"}) {
+    const process_end end = rankd_in(project.path(), {"load", "--store", name, "data/reference", "data/reference/README.md"});
+    CHECK(end.status == 1);  // a file that is named is read, whatever it is called
+    CHECK(rankd_in(project.path(), {"load", "--store", name}).status == 0);
+  }
+  CHECK(fs::exists(project.path() / "a.lmdb"));
+  CHECK(fs::exists(project.path() / "deep/b.lmdb"));
+  CHECK_FALSE(fs::exists(project.store()));
+}
+
+TEST_CASE("validate tells every complaint about every plan that it is given") {
+  const project_copy project;
+  const std::string wrong = project.write("wrong.json", R"({"schema_version":1,"plan_name":"wrong","outputs":["v"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
+    {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
+    "expr_table":{"e":{"op":"const_number","value":1}}})");
+  const process_end shape = rankd_in(project.path(), {"validate", wrong, "concat_plan"});
+  CHECK(shape.status == 1);
+  CHECK(shape.out.starts_with("WRONG " + wrong + " (1 complaint)\n"));
+  CHECK(has(shape.out, "[reaches_no_output]"));
+  CHECK(has(shape.out, "ok    concat_plan (5 nodes)\n"));
+
+  const std::string unbound = project.write("unbound.json", R"({"schema_version":1,"plan_name":"unbound","outputs":["m"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
+    {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
+    "expr_table":{"e":{"op":"key_ref","key_id":4242}}})");
+  const process_end bound = rankd_in(project.path(), {"validate", "--json", unbound, "nobody"});
+  CHECK(bound.status == 1);
+  CHECK(bound.err.empty());
+  const json plans = json::parse(bound.out).at("plans");
+  CHECK(plans[0].at("valid") == false);
+  std::vector<std::string> codes;
+  for (const json& each : plans[0].at("complaints")) codes.push_back(each.at("code"));
+  CHECK((codes == std::vector<std::string>{"unknown_key", "wrong_endpoint_kind", "unwritable_key"}));
+  CHECK(plans[0].at("complaints")[2].at("node") == "m");
+  CHECK(plans[0].at("complaints")[2].at("source") == unbound);
+  CHECK(plans[1].at("complaints")[0].at("code") == "unknown_plan");
+
+  CHECK(rankd_in(project.path(), {"validate"}).status == 0);
+  project.write("plans/compiled/extra.json", "{}");
+  const process_end unindexed = rankd_in(project.path(), {"validate"});
+  CHECK(unindexed.status == 1);
+  CHECK(has(unindexed.out, "WRONG index.json"));
+}
+
+TEST_CASE("plans and operators are listed for people and for programs") {
+  const project_copy project;
+  const process_end plans = rankd_in(project.path(), {"plans"});
+  CHECK(plans.status == 0);
+  CHECK(plans.out.starts_with("plan          nodes  digest\n"));
+  CHECK(has(plans.out, "\nconcat_plan       5  "));
+  const json listed = json::parse(rankd_in(project.path(), {"plans", "--json"}).out).at("plans");
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[1].at("plan") == "reels_plan_a");
+  CHECK(listed[1].at("nodes") == 6);
+  CHECK(listed[1].at("digest").get<std::string>().size() == 64);
+
+  const process_end ops = rankd_here({"ops"});
+  CHECK(ops.status == 0);
+  CHECK(has(ops.out, "core::sort"));
+  CHECK(has(ops.out, "by: key_id, order?: choice"));
+  const json catalog = json::parse(rankd_here({"ops", "--json"}).out).at("ops");
+  CHECK(catalog.size() == 12);
+  CHECK(catalog[0].at("op") == "core::concat");
+  CHECK(catalog[0].at("params")[0].at("required") == true);
+}

@@ -1,0 +1,92 @@
+// tests/rankd/cli/workspace_test.cpp: projects are found and opened, plans loaded by name or file, stores filled once.
+#include <rankd/cli/workspace.hpp>
+
+#include <tests/rankd/cli/project_copy.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using rankd::testing::project_copy;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+template <typename T>
+auto code_of(const braid::checked<T>& made) -> std::string {
+  return made ? "fine" : made.error().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("a project is opened in the folder that is named, or looked for from the current one upwards") {
+  const project_copy copy;
+  const auto named = workspace::open(copy.path());
+  REQUIRE(named);
+  CHECK(named->where.name == "reference");
+  CHECK(named->declared.find_key("final_score") != nullptr);
+
+  const fs::path before = fs::current_path();
+  fs::current_path(copy.path() / "data/reference");
+  const auto found = workspace::open({});
+  fs::current_path("/");
+  const auto none = workspace::open({});
+  fs::current_path(before);
+  REQUIRE(found);
+  CHECK(fs::equivalent(found->where.root, copy.path()));
+  CHECK(code_of(none) == "no_project");
+  CHECK_FALSE(workspace::open(copy.path() / "registry"));
+}
+
+TEST_CASE("complaints about registries come through") {
+  const project_copy copy;
+  copy.write("registry/params.toml", "[[param]]\nparam_id = 0\n");
+  const auto opened = workspace::open(copy.path());
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().size() > 1);
+}
+
+TEST_CASE("a plan is loaded by its name or from its file") {
+  const project_copy copy;
+  const workspace in = workspace::open(copy.path()).value();
+  const auto by_name = in.load_plan_of("reels_plan_a");
+  const auto by_file = in.load_plan_of((copy.path() / "plans/compiled/reels_plan_a.json").string());
+  REQUIRE(by_name);
+  REQUIRE(by_file);
+  CHECK(by_name->digest == by_file->digest);
+
+  const auto near = in.load_plan_of("reels_plan_b");
+  CHECK(code_of(near) == "unknown_plan");
+  CHECK(near.error().front().hint == "did you mean `reels_plan_a`?");
+  CHECK(in.load_plan_of("zzz").error().front().hint == "rankd plans lists those that are there");
+  CHECK(code_of(in.load_plan_of("../../etc/passwd")) == "unknown_plan");
+  CHECK(code_of(in.load_plan_of("missing.json")) == "unreadable_file");
+}
+
+TEST_CASE("stores are filled at their first use only, one pointer for each endpoint") {
+  const project_copy copy;
+  const workspace in = workspace::open(copy.path()).value();
+  CHECK(in.embedded_folder().value() == copy.store());
+  const auto first = open_all_stores(in);
+  REQUIRE(first);
+  REQUIRE(first->pointers().size() == in.declared.endpoints().size());
+  CHECK(first->pointers()[0] != nullptr);
+  CHECK(first->pointers()[1] == nullptr);
+
+  copy.write("data/reference/broken.ndjson", "nonsense\n");
+  CHECK(open_all_stores(in));
+  fs::remove_all(copy.store());
+  CHECK_FALSE(open_all_stores(in));
+}
+
+TEST_CASE("an environment without an embedded store has no folder to fill") {
+  const project_copy copy;
+  copy.write("rankd.toml", "name = \"x\"\nenvironment = \"prod\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n");
+  const workspace in = workspace::open(copy.path()).value();
+  CHECK(code_of(in.embedded_folder()) == "no_embedded_store");
+  const auto stores = open_all_stores(in);
+  REQUIRE(stores);
+  CHECK(stores->pointers()[0] == nullptr);
+}

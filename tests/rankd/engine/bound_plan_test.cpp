@@ -1,0 +1,85 @@
+// tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all complaints of the tables and the nodes at once.
+#include <rankd/engine/bound_plan.hpp>
+
+#include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+auto bind_artifact(const std::string& artifact) -> braid::checked<bound_plan> {
+  return bind_plan(value_of(parse_plan(artifact, "t.json", {all_op_shapes(), op_world()})), op_world());
+}
+
+/// "code pointer node" of each complaint.
+auto complaints(const std::string& artifact) -> lines {
+  const auto bound = bind_artifact(artifact);
+  lines out;
+  if (bound) return out;
+  for (const auto& item : bound.error()) out.push_back(item.code + " " + item.pointer + " " + item.node);
+  return out;
+}
+
+auto vm(const std::string& id, int key, const std::string& expression) -> std::string {
+  return node(id, "core::vm", "s", R"({"out_key":)" + std::to_string(key) + R"(,"expr_id":")" + expression + "\"}");
+}
+
+}  // namespace
+
+TEST_CASE("a bound plan has the nodes in the order of the artifact, with sources and a graph") {
+  const auto bound = bind_artifact(artifact_of(
+      node("all", "core::concat", "a", R"({"rhs":"b"})") + "," + source("a", 1) + "," + source("b", 2), R"("all","b")"));
+  REQUIRE(bound);
+  CHECK(bound->name == "t");
+  CHECK(bound->digest.size() == 64);
+  REQUIRE(bound->nodes.size() == 3);
+  CHECK(bound->nodes[0].node_id == "all");
+  CHECK(bound->nodes[0].op_name == "core::concat");
+  CHECK((bound->nodes[0].sources == std::vector<node_index>{1, 2}));
+  CHECK((bound->nodes[0].change == row_change::concatenation));
+  CHECK((bound->nodes[1].change == row_change::dense_source));
+  CHECK((bound->outputs == std::vector<node_index>{0, 2}));
+  CHECK(bound->shape.size() == 3);
+  CHECK((std::vector<node_index>(bound->shape.order().begin(), bound->shape.order().end()) ==
+         std::vector<node_index>{1, 2, 0}));
+}
+
+TEST_CASE("a node may take the same rows twice") {
+  const auto bound = bind_artifact(artifact_of(source("a", 1) + "," + node("all", "core::concat", "a", R"({"rhs":"a"})"), R"("all")"));
+  REQUIRE(bound);
+  CHECK((bound->nodes[1].sources == std::vector<node_index>{0, 0}));
+}
+
+TEST_CASE("complaints of both tables and of every node come together, each where it belongs") {
+  const std::string tables =
+      R"("expr_table":{"bad":{"op":"add","a":{"op":"key_ref","key_id":4242},"b":{"op":"param_ref","param_id":6}},)"
+      R"("good":{"op":"key_ref","key_id":1}},)"
+      R"("pred_table":{"bad":{"op":"is_null","x":{"op":"key_ref","key_id":5002}}},)";
+  const std::string nodes = source("s", 1) + "," + vm("uses_bad", 4242, "bad") + "," + vm("uses_good", 5003, "good") +
+                            "," + node("f", "core::filter", "s", R"({"pred_id":"bad"})") + "," +
+                            node("v", "core::viewer", "", R"({"endpoint":"ep_0002"})");
+  CHECK((complaints(artifact_of(nodes, R"("uses_bad","uses_good","f","v")", tables)) ==
+         lines{"unknown_key /expr_table/bad/a/key_id ", "blocked_param /expr_table/bad/b/param_id ",
+               "unreadable_key /pred_table/bad/x/key_id ", "unknown_key /nodes/1/params/out_key uses_bad",
+               "unwritable_key /nodes/2/params/out_key uses_good",
+               "wrong_endpoint_kind /nodes/4/params/endpoint v"}));
+}
+
+TEST_CASE("nodes are looked at even where no tree of a table is right") {
+  const std::string tables = R"("expr_table":{"bad":{"op":"key_ref","key_id":5001}},)";
+  CHECK((complaints(artifact_of(source("s", 1) + "," + vm("m", 1, "bad"), R"("m")", tables)) ==
+         lines{"blocked_key /expr_table/bad/key_id ", "unwritable_key /nodes/1/params/out_key m"}));
+}
+
+TEST_CASE("the reference plans are bound by the registries of their project") {
+  engine_world world(1);
+  CHECK(world.reference_plan("reels_plan_a").nodes.size() == 6);
+  CHECK(world.reference_plan("concat_plan").nodes.size() == 5);
+}

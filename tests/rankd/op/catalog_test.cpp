@@ -1,0 +1,57 @@
+// tests/rankd/op/catalog_test.cpp: the list of operators is sorted, whole, and says of each what a plan must know.
+#include <rankd/op/catalog.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+
+TEST_CASE("the operators are sorted by name, each once") {
+  const auto name_of = [](const op_entry& entry) { return entry.shape.name; };
+  CHECK(std::ranges::adjacent_find(all_ops(), std::greater_equal{}, name_of) == all_ops().end());
+}
+
+TEST_CASE("the operators are those that plans know, with their number of inputs") {
+  std::map<std::string, std::uint32_t> found;
+  for (const op_entry& entry : all_ops()) found[std::string(entry.shape.name)] = entry.shape.inputs;
+  const std::map<std::string, std::uint32_t> expected{
+      {"core::concat", 1}, {"core::filter", 1},   {"core::follow", 1},         {"core::media", 1},
+      {"core::sort", 1},   {"core::take", 1},     {"core::recommendation", 1}, {"core::viewer", 0},
+      {"core::vm", 1},     {"test::busy_cpu", 1}, {"test::fixed_source", 0},   {"test::sleep", 1}};
+  CHECK((found == expected));
+}
+
+TEST_CASE("every entry is complete and its shape makes sense") {
+  for (const op_entry& entry : all_ops()) {
+    CAPTURE(entry.shape.name);
+    CHECK((entry.bind != nullptr));
+    CHECK(entry.doc.ends_with('.'));
+    std::set<std::string_view> names;
+    for (const param_shape& param : entry.shape.params) {
+      CAPTURE(param.name);
+      CHECK(names.insert(param.name).second);
+      CHECK(param.name != "trace");
+      CHECK(param.range.min <= param.range.max);
+      CHECK((param.kind == param_kind::enumeration) == !param.choices.empty());
+    }
+    // Only what has no input makes rows of its own out of nothing, and only concat takes two.
+    if (entry.shape.inputs == 0) CHECK(entry.change == row_change::dense_source);
+    CHECK((entry.change == row_change::concatenation) == (entry.shape.name == "core::concat"));
+  }
+}
+
+TEST_CASE("operators and their shapes are found by their whole name only") {
+  for (const op_entry& entry : all_ops()) {
+    CHECK(find_op(entry.shape.name) == &entry);
+    CHECK(all_op_shapes().find(entry.shape.name)->params.data() == entry.shape.params.data());
+  }
+  for (const char* name : {"", "core::", "take", "core::Take", "core::takes"}) {
+    CHECK(find_op(name) == nullptr);
+    CHECK(all_op_shapes().find(name) == nullptr);
+  }
+  CHECK(all_op_shapes().names().size() == all_ops().size());
+}

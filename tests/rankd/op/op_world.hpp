@@ -1,0 +1,305 @@
+// tests/rankd/op/op_world.hpp: registries, a store in memory, and operators bound and run without an engine.
+#pragma once
+
+#include <rankd/expr/compile.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/rows/column_builder.hpp>
+#include <rankd/store/store.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <braid/coro/sync_wait.hpp>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace rankd::testing {
+
+inline constexpr std::string_view world_keys = R"(
+[[key]]
+key_id = 1
+name = "id"
+type = "int"
+nullable = false
+allow_write = false
+[[key]]
+key_id = 1001
+name = "score"
+type = "float"
+nullable = true
+[[key]]
+key_id = 1501
+name = "count"
+type = "int"
+nullable = true
+[[key]]
+key_id = 2001
+name = "final_score"
+type = "float"
+nullable = false
+default = 0.0
+[[key]]
+key_id = 3001
+name = "country"
+type = "string"
+nullable = true
+[[key]]
+key_id = 4001
+name = "features"
+type = "feature_bundle"
+nullable = true
+[[key]]
+key_id = 5001
+name = "old"
+type = "float"
+nullable = true
+status = "blocked"
+[[key]]
+key_id = 5002
+name = "secret"
+type = "float"
+nullable = true
+allow_read = false
+[[key]]
+key_id = 5003
+name = "fixed"
+type = "float"
+nullable = true
+allow_write = false
+)";
+
+inline constexpr std::string_view world_params = R"(
+[[param]]
+param_id = 1
+name = "weight"
+type = "float"
+nullable = false
+default = 0.5
+[[param]]
+param_id = 2
+name = "pattern"
+type = "string"
+nullable = true
+[[param]]
+param_id = 4
+name = "limit"
+type = "int"
+nullable = true
+[[param]]
+param_id = 5
+name = "switch"
+type = "bool"
+nullable = true
+[[param]]
+param_id = 6
+name = "old_param"
+type = "float"
+nullable = true
+status = "blocked"
+[[param]]
+param_id = 7
+name = "fixed_param"
+type = "float"
+nullable = true
+allow_write = false
+)";
+
+inline constexpr std::string_view world_endpoints = R"(
+[[endpoint]]
+endpoint_id = "ep_0001"
+name = "first"
+kind = "redis"
+resolver = { type = "embedded", path = "first.lmdb" }
+policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
+[[endpoint]]
+endpoint_id = "ep_0002"
+name = "web"
+kind = "http"
+resolver = { type = "static", host = "127.0.0.1", port = 8081 }
+policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
+[[endpoint]]
+endpoint_id = "ep_0003"
+name = "second"
+kind = "embedded"
+resolver = { type = "embedded", path = "second.lmdb" }
+policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
+)";
+
+/// Registries of these texts.
+inline auto registries_of(std::string_view keys, std::string_view params, std::string_view endpoints) -> registries {
+  const braid::testing::scratch_folder folder;
+  folder.write("keys.toml", keys);
+  folder.write("params.toml", params);
+  folder.write("endpoints.dev.toml", endpoints);
+  auto made = registries::load(folder.path(), "dev");
+  if (!made) throw std::runtime_error(made.error().to_text());
+  return std::move(*made);
+}
+
+/// Keys and params of every kind, some of which plans or requests may not use; endpoints 1 and 3 are stores.
+inline auto op_world() -> const registries& {
+  static const registries loaded = registries_of(world_keys, world_params, world_endpoints);
+  return loaded;
+}
+
+/// Hashes and lists in maps, and a note of every batch that was asked for: "hget user:1 user:2", "lrange 3 follow:1".
+class memory_store : public store {
+ public:
+  std::map<std::string, std::map<std::string, std::string>> hashes;
+  std::map<std::string, std::vector<std::string>> lists;
+  std::vector<std::string> asked;
+  std::error_code refusal;  ///< what every batch fails with, if anything
+
+  auto hget(key_batch keys, std::string_view field, braid::arena& arena)
+      -> braid::task<braid::result<field_batch>> override {
+    asked.push_back("hget" + spelled(keys));
+    if (refusal) co_return std::unexpected(refusal);
+    const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      const auto hash = hashes.find(key_of(keys, at));
+      if (hash == hashes.end()) continue;
+      const auto value = hash->second.find(std::string(field));
+      if (value != hash->second.end()) out[at] = arena.copied(value->second);
+    }
+    co_return out;
+  }
+
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override {
+    asked.push_back("hgetall" + spelled(keys));
+    co_return arena.filled(keys.ids.size(), std::span<const hash_field>());
+  }
+
+  auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
+      -> braid::task<braid::result<id_batch>> override {
+    asked.push_back("lrange " + std::to_string(first) + spelled(keys));
+    if (refusal) co_return std::unexpected(refusal);
+    const auto out = arena.filled(keys.ids.size(), std::span<const std::int64_t>());
+    std::uint64_t malformed = 0;
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      const auto list = lists.find(key_of(keys, at));
+      if (list == lists.end()) continue;
+      std::vector<std::int64_t> ids;
+      for (std::size_t i = 0; i < std::min<std::size_t>(first, list->second.size()); ++i) {
+        if (const auto id = parse_id(list->second[i])) ids.push_back(*id);
+        else ++malformed;
+      }
+      out[at] = arena.copied(std::span<const std::int64_t>(ids));
+    }
+    co_return id_batch{out, malformed};
+  }
+
+ private:
+  static auto key_of(key_batch keys, std::size_t at) -> std::string {
+    return std::string(keys.prefix) + std::to_string(keys.ids[at]);
+  }
+  static auto spelled(key_batch keys) -> std::string {
+    std::string out;
+    for (std::size_t at = 0; at < keys.ids.size(); ++at) out += " " + key_of(keys, at);
+    return out;
+  }
+};
+
+using lines = std::vector<std::string>;
+
+/// "code pointer" of each complaint.
+inline auto list(const braid::diagnostics& problems) -> lines {
+  lines out;
+  for (const auto& item : problems) out.push_back(item.code + " " + item.pointer);
+  return out;
+}
+
+using op_ptr = std::unique_ptr<const bound_op>;
+
+/// A node called `it` of that operator, bound in a plan where it may refer to the nodes `left` and `right`, to the
+/// expression `e` and to the predicate `p`. Its only input, if the operator takes one, is `left`.
+inline auto bind_op(const std::string& op, const std::string& params, const std::string& e = R"({"op":"const_null"})",
+                    const std::string& p = R"({"op":"const_bool","value":true})") -> braid::checked<op_ptr> {
+  const op_entry* entry = find_op(op);
+  if (entry == nullptr) throw std::runtime_error("there is no operator " + op);
+  const std::string inputs = entry->shape.inputs == 0 ? "[]" : R"(["left"])";
+  const auto loaded = parse_plan(
+      R"({"schema_version":1,"plan_name":"t","outputs":["it","left","right"],"expr_table":{"e":)" + e +
+          R"(},"pred_table":{"p":)" + p +
+          R"(},"nodes":[{"node_id":"left","op":"test::fixed_source","inputs":[]},)"
+          R"({"node_id":"right","op":"test::fixed_source","inputs":[]},{"node_id":"it","op":")" +
+          op + R"(","inputs":)" + inputs + R"(,"params":)" + params + "}]}",
+      "t.json", {all_op_shapes(), op_world()});
+  if (!loaded) return std::unexpected(loaded.error());
+  const std::vector exprs{compile_expr(loaded->expr_table.front().tree, op_world()).value()};
+  const std::vector preds{compile_pred(loaded->pred_table.front().tree, op_world()).value()};
+  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds});
+}
+
+/// What is wrong with such a node; nothing where it can be bound.
+inline auto complaints(const std::string& op, const std::string& params) -> lines {
+  const auto bound = bind_op(op, params);
+  return bound ? lines() : list(bound.error());
+}
+
+/// Runs operators for one request of user 7. Results live as long as the bench.
+class op_bench {
+ public:
+  memory_store store;
+  std::vector<scalar> params;
+  braid::stop_flag stop;
+  std::uint64_t malformed_ids = 0;  ///< of the last run
+
+  op_bench() {
+    for (const param_entry& each : op_world().params()) params.push_back(each.default_value);
+  }
+
+  auto run(const bound_op& op, const std::vector<row_set>& inputs = {}) -> op_result<row_set> {
+    const std::array<rankd::store*, 3> stores{&store, nullptr, nullptr};
+    node_context context{
+        .memory = memory_, .inputs = inputs, .params = params, .stores = stores, .user_id = 7, .stop = &stop};
+    op_result<row_set> result;
+    if (op.work() == op_work::waits) result = braid::sync_wait(op.start(context));
+    else result = op.run(context);
+    malformed_ids = context.malformed_ids;
+    return result;
+  }
+
+  /// Binds and runs; requires that both work.
+  auto rows(const std::string& op, const std::string& params_json, const std::vector<row_set>& inputs = {})
+      -> row_set {
+    return run(*bind_op(op, params_json).value(), inputs).value();
+  }
+
+  /// All rows of a new batch, with these ids.
+  auto rows_of(std::initializer_list<std::int64_t> ids) -> row_set {
+    return row_set(batch(memory_.copied(std::span<const std::int64_t>(ids.begin(), ids.size()))));
+  }
+
+  /// The same rows with one more column: a value for each row of the batch.
+  template <typename T>
+  auto with(const row_set& rows, std::uint32_t key, const std::vector<std::optional<T>>& values) -> row_set {
+    column_builder<T> out(memory_, values.size());
+    for (const auto& value : values) {
+      if (value) out.push(*value);
+      else out.push_null();
+    }
+    return rows.with_column(key, out.finish(), memory_);
+  }
+
+  auto memory() -> braid::arena& { return memory_; }
+
+ private:
+  braid::arena memory_;
+};
+
+inline auto ids_of(const row_set& rows) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> ids;
+  for (std::size_t at = 0; at < rows.size(); ++at) ids.push_back(rows.id(at));
+  return ids;
+}
+
+}  // namespace rankd::testing

@@ -1,0 +1,100 @@
+// tests/support/model.hpp: what a model test is written with: explores the interleavings of a few threads.
+#pragma once
+
+#include <braid/sync/detail/model_explorer.hpp>
+#include <braid/sync/futex.hpp>
+
+#include <tests/support/seed.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::model {
+
+using run = detail::model_run;
+using report = detail::model_report;
+using site = detail::model_site;
+
+template <typename T>
+using shared = detail::model_shared<T>;
+
+/// The bounds of an exploration: see detail::model_bounds and detail::model_options.
+struct options {
+  std::size_t seeds = 10'000;  ///< times BRAID_STRESS
+  unsigned preemptions = 2;
+  unsigned surprises = 2;
+  std::size_t steps = 2'000;
+  std::size_t most_runs = 2'000'000;
+};
+
+namespace machinery {
+
+using explorer = auto (*)(const detail::model_options&, const detail::model_body&) -> detail::model_report;
+
+inline auto explore_with(explorer explore, const options& wanted, const site* weakened, const detail::model_body& body)
+    -> report {
+  detail::model_options all{.seeds = testing::scaled(wanted.seeds), .most_runs = wanted.most_runs};
+  all.bounds.preemptions = wanted.preemptions;
+  all.bounds.surprises = wanted.surprises;
+  all.bounds.steps = wanted.steps;
+  if (weakened != nullptr) all.bounds.weakened = *weakened;
+  if (const char* seed = std::getenv("BRAID_SEED"); seed != nullptr) all.first_seed = std::strtoull(seed, nullptr, 10);
+  if (const char* schedule = std::getenv("BRAID_SCHEDULE"); schedule != nullptr)
+    return detail::model_replay(schedule, all, body);
+  return explore(all, body);
+}
+
+}  // namespace machinery
+
+/// Runs `body` under random schedules. BRAID_SEED names the first seed; BRAID_SCHEDULE the only schedule to run.
+[[nodiscard]] inline auto explore(const options& wanted, const detail::model_body& body) -> report {
+  return machinery::explore_with(detail::model_explore, wanted, nullptr, body);
+}
+
+/// Runs `body` under every schedule within the bounds. BRAID_SCHEDULE names the only one to run.
+[[nodiscard]] inline auto explore_all(const options& wanted, const detail::model_body& body) -> report {
+  return machinery::explore_with(detail::model_explore_all, wanted, nullptr, body);
+}
+
+using body = void (*)(run&);
+
+/// Makes every order above relaxed that `header` names relaxed, one at a time, and explores all schedules of the
+/// bodies: the places where nothing failed. The bodies must pass without that.
+[[nodiscard]] inline auto orders_not_needed(std::string_view header, const options& bounds,
+                                            const std::vector<body>& bodies) -> std::string {
+  std::set<site> places;
+  for (const body each : bodies)
+    for (const site& place : explore_all(bounds, each).ordered)
+      if (place.file.ends_with(header)) places.insert(place);
+  std::string survivors;
+  for (const site& place : places) {
+    const auto passes = [&](body each) {
+      return machinery::explore_with(detail::model_explore_all, bounds, &place, each).failure.empty();
+    };
+    if (std::all_of(bodies.begin(), bodies.end(), passes)) survivors += to_string(place) + " ";
+  }
+  return survivors;
+}
+
+/// A lock whose waiting the explorer sees; a std::mutex would stop all threads of a run at once.
+class mutex {
+ public:
+  void lock() noexcept {
+    while (held_.exchange(1, acquire) != 0) futex_wait(held_, 1);
+  }
+
+  void unlock() noexcept {
+    held_.exchange(0, release);
+    futex_wake(held_, 1);
+  }
+
+ private:
+  atomic<std::uint32_t> held_{0};
+};
+
+}  // namespace braid::model
