@@ -19,6 +19,7 @@ function(braid_tests folder)
     set(target test_${prefix}_${stem})
     add_executable(${target} ${file})
     target_link_libraries(${target} PRIVATE ${TESTS_LINKS} braid_warnings braid_test_support)
+    target_precompile_headers(${target} REUSE_FROM braid_test_headers)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder}
                                                OUTPUT_NAME ${stem})
     add_test(NAME ${folder}/${stem} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

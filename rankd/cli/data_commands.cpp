@@ -18,8 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 
 auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code), .pointer = {}, .message = std::move(message),
-                                             .hint = std::move(hint), .node = {}, .source = {}}));
+  return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                             .pointer = {},
+                                             .message = std::move(message),
+                                             .hint = std::move(hint),
+                                             .node = {},
+                                             .source = {}}));
 }
 
 /// The folder that --store names.
@@ -66,7 +70,8 @@ auto resolve(const load_command_options& options) -> braid::checked<load_plan_of
     if (!in) return std::unexpected(in.error());
     if (store->empty()) store = in->embedded_folder();
     if (!store) return std::unexpected(store.error());
-    if (data.empty() && !in->where.data) return refused("data_missing", "the project names no data folder", "name files");
+    if (data.empty() && !in->where.data)
+      return refused("data_missing", "the project names no data folder", "name files");
     if (data.empty()) data.push_back(*in->where.data);
   }
   auto files = files_of(data);

@@ -36,12 +36,12 @@ void add_rank(CLI::App& app, action& chosen) {
       ->type_name("NAME");
   command->add_option("--request", options->request, "The request, or a file with it; default: standard input")
       ->type_name("JSON|FILE");
-  command->add_flag_callback("--table", [options] { options->form = output_form::people; },
-                             "Print a table and the time of each node");
-  command->add_option_function<std::int64_t>(
-             "--node-timeout-ms",
-             [options](std::int64_t ms) { options->node_timeout = std::chrono::milliseconds(ms); },
-             "Time that each node has")
+  command->add_flag_callback(
+      "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
+  command
+      ->add_option_function<std::int64_t>(
+          "--node-timeout-ms", [options](std::int64_t ms) { options->node_timeout = std::chrono::milliseconds(ms); },
+          "Time that each node has")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
   command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
       ->check(CLI::Range(1, 4096));
@@ -85,9 +85,11 @@ void add_init(CLI::App& app, action& chosen) {
   demo->add_option("folder", options->folder, "Where; must not exist or be empty")->required()->type_name("DIR");
   demo->add_option("--seed", options->size.seed, "Seed of the data")->capture_default_str();
   demo->add_option("--users", options->size.users, "How many users")
-      ->check(CLI::Range(1, 10'000'000))->capture_default_str();
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   demo->add_option("--media", options->size.media, "How many media")
-      ->check(CLI::Range(0, 100'000'000))->capture_default_str();
+      ->check(CLI::Range(0, 100'000'000))
+      ->capture_default_str();
   demo->callback([options, &chosen] { chosen = [options] { return init_demo_command(*options); }; });
 }
 

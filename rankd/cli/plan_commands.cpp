@@ -26,7 +26,8 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
     if (at != 0) out += ',';
     out += "{\"plan\":";
     append_json_string(out, all[at].plan);
-    out += all[at].bound ? ",\"valid\":true" : ",\"valid\":false,\"complaints\":" + complaints_json(all[at].bound.error());
+    out +=
+        all[at].bound ? ",\"valid\":true" : ",\"valid\":false,\"complaints\":" + complaints_json(all[at].bound.error());
     out += '}';
   }
   return out + "]}\n";
@@ -117,8 +118,10 @@ auto validate_command(const validate_options& options) -> exit_status {
     fine = fine && all.back().bound.has_value();
   }
   if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
-  if (options.form == output_form::programs) print(verdicts_json(all));
-  else print_verdicts(all);
+  if (options.form == output_form::programs)
+    print(verdicts_json(all));
+  else
+    print_verdicts(all);
   return fine ? exit_status::fine : exit_status::failed;
 }
 

@@ -35,20 +35,28 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
 
 auto plan_to_run(const rank_options& options, const rank_request& request) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(braid::diagnostics({.code = std::move(code), .pointer = "/plan",
-                                               .message = std::move(message), .hint = {}, .node = {},
+    return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                               .pointer = "/plan",
+                                               .message = std::move(message),
+                                               .hint = {},
+                                               .node = {},
                                                .source = "request"}));
   };
   if (options.plan.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");
   if (!options.plan.empty() && !request.plan.empty() && options.plan != request.plan)
-    return refused("plan_mismatch", "the request names plan `" + request.plan + "`, --plan names `" + options.plan + "`");
+    return refused("plan_mismatch",
+                   "the request names plan `" + request.plan + "`, --plan names `" + options.plan + "`");
   return options.plan.empty() ? request.plan : options.plan;
 }
 
 auto no_runtime(const std::error_code& why) -> braid::diagnostics {
-  return braid::diagnostics({.code = "no_runtime", .pointer = {}, .message = "no threads can be had: " + why.message(),
-                             .hint = {}, .node = {}, .source = {}});
+  return braid::diagnostics({.code = "no_runtime",
+                             .pointer = {},
+                             .message = "no threads can be had: " + why.message(),
+                             .hint = {},
+                             .node = {},
+                             .source = {}});
 }
 
 /// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
@@ -85,12 +93,15 @@ auto cell(const ranking& answer, std::string_view key_name, std::size_t position
 void print_candidates(const ranking& answer, const std::vector<std::string>& countries,
                       const std::vector<std::string>& titles) {
   using align = text_table::align;
-  text_table table({{"rank", align::right}, {"id", align::right}, {"score", align::right},
-                    {"country", align::left}, {"title", align::left}});
+  text_table table({{"rank", align::right},
+                    {"id", align::right},
+                    {"score", align::right},
+                    {"country", align::left},
+                    {"title", align::left}});
   for (std::size_t at = 0; at < answer.rows.size(); ++at)
     table.add({std::to_string(at + 1), std::to_string(answer.rows.id(at)),
-               cell(answer, "final_score", at).value_or(std::string(nothing)), cell(answer, "country", at).value_or(countries[at]),
-               cell(answer, "title", at).value_or(titles[at])});
+               cell(answer, "final_score", at).value_or(std::string(nothing)),
+               cell(answer, "country", at).value_or(countries[at]), cell(answer, "title", at).value_or(titles[at])});
   print(table.to_text());
 }
 
@@ -100,11 +111,15 @@ auto microseconds(braid::duration span) -> std::string {
 
 void print_times(const ranking& answer) {
   using align = text_table::align;
-  text_table table({{"node", align::left}, {"operator", align::left}, {"wait us", align::right},
-                    {"run us", align::right}, {"rows in", align::right}, {"rows out", align::right}});
+  text_table table({{"node", align::left},
+                    {"operator", align::left},
+                    {"wait us", align::right},
+                    {"run us", align::right},
+                    {"rows in", align::right},
+                    {"rows out", align::right}});
   for (const node_times& node : answer.nodes)
-    table.add({node.node_id, node.op, microseconds(node.started - node.ready),
-               microseconds(node.ended - node.started), std::to_string(node.rows_in), std::to_string(node.rows_out)});
+    table.add({node.node_id, node.op, microseconds(node.started - node.ready), microseconds(node.ended - node.started),
+               std::to_string(node.rows_in), std::to_string(node.rows_out)});
   print("\n" + table.to_text() + "total: " + microseconds(answer.total) + " us\n");
 }
 

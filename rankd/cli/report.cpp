@@ -8,8 +8,10 @@
 namespace rankd {
 
 auto report(const braid::diagnostics& problems, output_form form, std::string_view request_id) -> exit_status {
-  if (form == output_form::programs) print(to_json(problems, request_id) + "\n");
-  else std::fputs(problems.to_text().c_str(), stderr);
+  if (form == output_form::programs)
+    print(to_json(problems, request_id) + "\n");
+  else
+    std::fputs(problems.to_text().c_str(), stderr);
   return exit_status::failed;
 }
 

@@ -16,8 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 auto complaint(std::string code, std::string message, std::string hint) -> braid::diagnostics {
-  return braid::diagnostics({.code = std::move(code), .pointer = {}, .message = std::move(message),
-                             .hint = std::move(hint), .node = {}, .source = {}});
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = {},
+                             .message = std::move(message),
+                             .hint = std::move(hint),
+                             .node = {},
+                             .source = {}});
 }
 
 auto project_folder(const fs::path& given) -> braid::checked<fs::path> {

@@ -16,8 +16,8 @@ auto compile(const pred_tree& tree, const registries& declared) { return compile
 /// The programs of a table. A tree that is refused leaves a program without code in its place, so that the nodes can
 /// be looked at all the same; it is never run.
 template <typename Program, typename Tree>
-auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared,
-                   braid::diagnostics& problems) -> std::vector<Program> {
+auto compile_table(const std::vector<named_tree<Tree>>& table, const registries& declared, braid::diagnostics& problems)
+    -> std::vector<Program> {
   std::vector<Program> programs;
   programs.reserve(table.size());
   for (const named_tree<Tree>& entry : table) {

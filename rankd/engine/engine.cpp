@@ -50,8 +50,7 @@ auto error_of(const braid::graph_failure& failure, const request_state& state) -
   const std::string& node = state.plan->nodes[failure.node].node_id;
   if (failure.why == cause::node_timeout)
     return {"node_timeout", "node `" + node + "` did not end in the time that nodes have", node, {}};
-  if (failure.error)
-    return {"internal_error", "node `" + node + "` threw: " + message_of(failure.error), node, {}};
+  if (failure.error) return {"internal_error", "node `" + node + "` threw: " + message_of(failure.error), node, {}};
   const auto& said = state.nodes[failure.node].error;
   if (!said) return {"stopped", "node `" + node + "` was stopped", node, {}};
   return {said->code, "node `" + node + "`: " + said->message, node, {}};

@@ -46,8 +46,10 @@ void append_ascii(std::string& out, char c) {
     default: break;
   }
   const auto byte = static_cast<unsigned char>(c);
-  if (byte < 0x20 || byte == 0x7F) append_escape(out, byte);
-  else out += c;
+  if (byte < 0x20 || byte == 0x7F)
+    append_escape(out, byte);
+  else
+    out += c;
 }
 
 template <typename T>
@@ -64,9 +66,12 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
-    if (length == 1) append_ascii(out, text.front());
-    else if (length == 0) append_escape(out, static_cast<unsigned char>(text.front()));
-    else out.append(text.substr(0, length));
+    if (length == 1)
+      append_ascii(out, text.front());
+    else if (length == 0)
+      append_escape(out, static_cast<unsigned char>(text.front()));
+    else
+      out.append(text.substr(0, length));
     text.remove_prefix(length == 0 ? 1 : length);
   }
   out += '"';

@@ -30,10 +30,14 @@ void append_microseconds(std::string& out, std::string_view name, braid::duratio
 
 /// One value of a column. Requires that it is not null.
 void append_value(std::string& out, const column& values, std::size_t row) {
-  if (const auto* text = values.strings()) append_json_string(out, (*text)[row]);
-  else if (const auto* whole = values.integers()) append_json_number(out, (*whole)[row]);
-  else if (const auto* flags = values.booleans()) out += (*flags)[row] ? "true" : "false";
-  else append_json_number(out, (*values.floats())[row]);
+  if (const auto* text = values.strings())
+    append_json_string(out, (*text)[row]);
+  else if (const auto* whole = values.integers())
+    append_json_number(out, (*whole)[row]);
+  else if (const auto* flags = values.booleans())
+    out += (*flags)[row] ? "true" : "false";
+  else
+    append_json_number(out, (*values.floats())[row]);
 }
 
 struct shown_column {
@@ -130,9 +134,9 @@ void append_error(std::string& out, const rank_error& error, std::string_view re
 }
 
 void append_complaint(std::string& out, const braid::diagnostic& item) {
-  const std::pair<std::string_view, std::string_view> fields[] = {
-      {"code", item.code},       {"pointer", item.pointer}, {"node", item.node},
-      {"message", item.message}, {"hint", item.hint},       {"source", item.source}};
+  const std::pair<std::string_view, std::string_view> fields[] = {{"code", item.code}, {"pointer", item.pointer},
+                                                                  {"node", item.node}, {"message", item.message},
+                                                                  {"hint", item.hint}, {"source", item.source}};
   char separator = '{';
   for (const auto& [name, text] : fields) {
     if (text.empty() && name != "pointer") continue;

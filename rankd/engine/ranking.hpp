@@ -45,10 +45,10 @@ struct ranking {
   std::string engine_request_id;
   std::string plan;
   std::optional<rank_error> error;
-  row_set rows;                             ///< the candidates in order, if there is no error
-  std::vector<const key_entry*> fields;     ///< what to show of each, ascending by key id, without `id`
-  std::uint64_t malformed_ids = 0;          ///< ids in the store that were none and were skipped
-  std::vector<node_times> nodes;            ///< in the order in which they can run; with explain only
+  row_set rows;                          ///< the candidates in order, if there is no error
+  std::vector<const key_entry*> fields;  ///< what to show of each, ascending by key id, without `id`
+  std::uint64_t malformed_ids = 0;       ///< ids in the store that were none and were skipped
+  std::vector<node_times> nodes;         ///< in the order in which they can run; with explain only
   braid::duration total{};
   std::shared_ptr<const request_state> memory;  ///< what the rows lie in
 };

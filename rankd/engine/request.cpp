@@ -26,8 +26,12 @@ struct complaints {
   braid::diagnostics& out;
 
   void add(std::string code, std::string pointer, std::string message, std::string hint = {}) {
-    out.add({.code = std::move(code), .pointer = std::move(pointer), .message = std::move(message),
-             .hint = std::move(hint), .node = {}, .source = {}});
+    out.add({.code = std::move(code),
+             .pointer = std::move(pointer),
+             .message = std::move(message),
+             .hint = std::move(hint),
+             .node = {},
+             .source = {}});
   }
 };
 
@@ -65,8 +69,10 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
     return;
   }
   auto read = scalar_from_json(value, param->type);
-  if (read) place = std::move(*read);
-  else problems.add(read.error().code, pointer, read.error().message);
+  if (read)
+    place = std::move(*read);
+  else
+    problems.add(read.error().code, pointer, read.error().message);
 }
 
 void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,

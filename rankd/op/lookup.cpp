@@ -9,8 +9,12 @@ namespace {
 
 auto refused(std::string code, const plan_param& param, std::string message, std::string hint = {})
     -> braid::diagnostic {
-  return {.code = std::move(code), .pointer = param.pointer, .message = std::move(message), .hint = std::move(hint),
-          .node = {}, .source = {}};
+  return {.code = std::move(code),
+          .pointer = param.pointer,
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .node = {},
+          .source = {}};
 }
 
 auto named(const key_entry& key) -> std::string { return std::to_string(key.key_id) + " (" + key.name + ")"; }
@@ -60,8 +64,8 @@ auto find_redis_endpoint(const plan_param& param, const bind_context& with, brai
   if (found == nullptr) {
     std::vector<std::string_view> known;
     for (const endpoint_entry& endpoint : endpoints) known.push_back(endpoint.endpoint_id);
-    problems.add(refused("unknown_endpoint", param, "no endpoint has the id `" + id + "`",
-                         braid::did_you_mean(id, known)));
+    problems.add(
+        refused("unknown_endpoint", param, "no endpoint has the id `" + id + "`", braid::did_you_mean(id, known)));
     return 0;
   }
   if (found->kind == endpoint_entry::kind_type::http) {

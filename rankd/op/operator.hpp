@@ -33,13 +33,13 @@ using op_result = std::expected<T, op_error>;
 /// What a node has to work with while it runs for one request.
 /// Lifetime: outlives the run of the node; the memory lives as long as the request.
 struct node_context {
-  braid::arena& memory;                  ///< the node's own: nobody else allocates from it meanwhile
-  std::span<const row_set> inputs;       ///< of the node's `sources`, in order
-  std::span<const scalar> params;        ///< one for each of registries::params
-  std::span<store* const> stores;        ///< one for each of registries::endpoints; null where none is open
+  braid::arena& memory;             ///< the node's own: nobody else allocates from it meanwhile
+  std::span<const row_set> inputs;  ///< of the node's `sources`, in order
+  std::span<const scalar> params;   ///< one for each of registries::params
+  std::span<store* const> stores;   ///< one for each of registries::endpoints; null where none is open
   std::int64_t user_id = 0;
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
-  std::uint64_t malformed_ids = 0;       ///< counted up by operators that skip ids which are none
+  std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
 };
 
 /// Where an operator's time goes.
@@ -72,12 +72,12 @@ class bound_op {
 /// What the rows that an operator gives have to do with those that it takes; held against every result in checked
 /// builds.
 enum class row_change : std::uint8_t {
-  dense_source,   ///< rows of its own, all active, as they lie
-  preserves_view, ///< the same rows in the same order
-  stable_filter,  ///< some of the rows, in the same order
-  prefix,         ///< the first of the rows
-  permutation,    ///< the same rows in another order
-  concatenation,  ///< all rows of the first source, then all of the second
+  dense_source,    ///< rows of its own, all active, as they lie
+  preserves_view,  ///< the same rows in the same order
+  stable_filter,   ///< some of the rows, in the same order
+  prefix,          ///< the first of the rows
+  permutation,     ///< the same rows in another order
+  concatenation,   ///< all rows of the first source, then all of the second
 };
 
 /// What a node is bound with. Complaints carry the pointers of the artifact.

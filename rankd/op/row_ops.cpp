@@ -41,8 +41,8 @@ struct vm_params {
   [[nodiscard]] auto refused(const row_set& rows, const defect& wrong) const -> std::unexpected<op_error> {
     const std::string row = std::to_string(wrong.row) + " (id " + std::to_string(rows.table().ids()[wrong.row]) + ")";
     if (wrong.kind == defect_kind::non_finite)
-      return std::unexpected(op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row +
-                                                              " is not a finite number"});
+      return std::unexpected(
+          op_error{"non_finite_value", "the value for `" + key_name + "` of row " + row + " is not a finite number"});
     return std::unexpected(
         op_error{"null_value", "the value for `" + key_name + "` of row " + row + " is null, which the key refuses"});
   }

@@ -53,8 +53,10 @@ auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena
 
   for (const std::int64_t id : ids) {
     const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
-    if (country) countries.push(*country);
-    else countries.push_null();
+    if (country)
+      countries.push(*country);
+    else
+      countries.push_null();
   }
   co_return countries.finish();
 }

@@ -68,7 +68,8 @@ constexpr std::array busy_cpu_shape{
 
 auto bind_fixed_source(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
   const plan_param* rows = node.find_param("row_count");
-  return make_bound(fixed_source_params{rows == nullptr ? 1 : static_cast<std::size_t>(std::get<std::int64_t>(rows->value))});
+  return make_bound(
+      fixed_source_params{rows == nullptr ? 1 : static_cast<std::size_t>(std::get<std::int64_t>(rows->value))});
 }
 
 auto milliseconds_of(const plan_param& param) -> std::chrono::milliseconds {

@@ -31,15 +31,19 @@ auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnos
   return value.get<std::int64_t>();
 }
 
+/// The float that equals an integer, where there is one.
+template <typename Integer>
+auto equal_float(Integer whole) -> std::expected<scalar, braid::diagnostic> {
+  const auto near = static_cast<double>(whole);
+  const double end = std::ldexp(1.0, std::numeric_limits<Integer>::digits);  // one past the largest
+  if (near < end && static_cast<Integer>(near) == whole) return scalar(near);
+  return problem("out_of_range", "no float equals this integer");
+}
+
 auto double_from(const json& value) -> std::expected<scalar, braid::diagnostic> {
-  constexpr std::int64_t largest_exact = std::int64_t{1} << 53U;
   if (!value.is_number()) return wrong_type("a number", value);
-  if (value.is_number_integer()) {
-    const auto whole = int64_from(value);
-    if (!whole || *whole > largest_exact || *whole < -largest_exact)
-      return problem("out_of_range", "an integer this large is not exact as a float");
-    return scalar(static_cast<double>(*whole));
-  }
+  if (value.is_number_unsigned()) return equal_float(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return equal_float(value.get<std::int64_t>());
   if (!std::isfinite(value.get<double>())) return problem("non_finite_number", "must be finite");
   return scalar(value.get<double>());
 }

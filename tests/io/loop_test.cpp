@@ -361,6 +361,18 @@ TEST_CASE("destroying a loop that runs ends the program") {
   CHECK(end.errors.find("has stopped before it is destroyed") != std::string::npos);
 }
 
+TEST_CASE("a resumption for a loop that has stopped ends the program, because it could not run any more") {
+  const auto end = testing::run_in_child([] {
+    const auto io = loop::create().value();
+    io->turn();
+    io->stop();
+    while (io->turn()) {}
+    io->post_resumption(make_job([] {}));
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("a task cannot outlive its loop") != std::string::npos);
+}
+
 TEST_CASE("a loop runs once, and a thread runs one loop at a time") {
   const auto twice = testing::run_in_child([] {
     const auto io = loop::create().value();

@@ -185,10 +185,10 @@ def expected_as_json(expected: Answer | Failure) -> dict[str, Any]:
     return {"candidates": rows, "malformed_ids": expected.malformed_ids}
 
 
-def report(case: Case, what: str, expected: Answer | Failure, response: dict[str, Any], folder: Path) -> None:
+def report(case: Case, what: str, expected: Answer | Failure, response: dict[str, Any]) -> None:
     """Prints everything that is needed to look at a difference."""
     print(f"seed {case.seed}: {what}; replay with --seed {case.seed} --count 1")
-    print(f"project: {folder}; workers: {case.workers}")
+    print(f"workers: {case.workers}; --keep keeps the project")
     for title, value in (
         ("plan", case.plan),
         ("request", case.request),
@@ -235,7 +235,7 @@ def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
         tally.differences += what is not None
         tally.add(expected)
         if what is not None:
-            report(case, what, expected, response, folder)
+            report(case, what, expected, response)
             if not args.go_on:
                 break
     return tally

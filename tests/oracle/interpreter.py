@@ -143,12 +143,12 @@ class _Run:
         return [self._user(self._asked.user)]
 
     def _listed(self, node: Node, params: dict[str, Any], kind: str) -> list[int]:
-        found: list[int] = []
-        for row in self._input(node):
-            ids, malformed = self._store.ids(kind, row[ID], params["fanout"])
-            found += ids
-            self._malformed_ids += malformed
-        return found
+        """Each list is asked for once, so what is malformed in it counts once, however many rows share it."""
+        answers = {
+            row[ID]: self._store.ids(kind, row[ID], params["fanout"]) for row in self._input(node)
+        }
+        self._malformed_ids += sum(malformed for _, malformed in answers.values())
+        return [number for row in self._input(node) for number in answers[row[ID]][0]]
 
     def _linked(self, node: Node, params: dict[str, Any], kind: str) -> Rows:
         return [self._user(number) for number in self._listed(node, params, kind)]

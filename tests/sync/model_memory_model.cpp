@@ -17,6 +17,7 @@ using braid::relaxed;
 using braid::release;
 using braid::seq_cst;
 using braid::testing::dekker;
+using braid::testing::edge_orders;
 using braid::testing::message;
 using braid::testing::must_fail;
 using braid::testing::must_pass;
@@ -179,4 +180,23 @@ TEST_CASE("a compare-exchange may fail by an old value, and a weak one without r
         r.join();
       },
       "it succeeds");
+}
+
+TEST_CASE("a write races with a read before it that nothing orders") {
+  const auto body = [](edge_orders orders) {
+    return [orders](model::run& r) {
+      model::shared<int> value{0};
+      atomic<bool> done{false};
+      r.thread([&] {
+        r.check(value == 0, "the read comes first");
+        done.store(true, orders.publish);
+      });
+      r.thread([&] {
+        if (done.load(orders.observe)) value = 1;
+      });
+      r.join();
+    };
+  };
+  must_pass(body({release, acquire}));
+  must_fail(body({relaxed, relaxed}), "data race: thread 2 writes");
 }

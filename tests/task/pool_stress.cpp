@@ -179,25 +179,36 @@ TEST_CASE("a job that is posted just while the worker falls asleep is run") {
   braid::random_source random(seed);
   for (const unsigned workers : {1U, 2U}) {
     pool where({.workers = workers});
-    for (std::size_t round = scaled(30'000); round > 0; --round) {
+    for (std::size_t round = scaled(40'000); round > 0; --round) {
       braid::atomic<bool> done{false};
-      REQUIRE(braid::post(where, [&done] { done.store(true, relaxed); }));
+      // The job goes on for a moment, so that the next post meets the worker at the end of the job and later.
+      REQUIRE(braid::post(where, [&done, tail = braid::random_source(seed + round)]() mutable {
+        done.store(true, relaxed);
+        dawdle(tail, 600);
+      }));
       wait_until_set(done);
-      dawdle(random, 2'000);
+      dawdle(random, 600);
     }
   }
 }
 
 TEST_CASE("a job that is posted while the worker that was woken for another one wakes up gets a worker of its own") {
-  const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(200s);
-  braid::random_source random(seed);
+  braid::random_source random(1);
+  std::uint64_t delay =
+      5'000;  // follows the time that a worker takes to wake up, so that the second post meets its end
   pool where({.workers = 2});
-  for (std::size_t round = scaled(10'000); round > 0; --round) {
+  for (std::size_t round = scaled(20'000); round > 0; --round) {
+    braid::atomic<bool> first_runs{false};
     braid::atomic<bool> second_ran{false};
-    REQUIRE(braid::post(where, [&second_ran] { wait_until_set(second_ran); }));
-    dawdle(random, 20'000);
+    REQUIRE(braid::post(where, [&first_runs, &second_ran] {
+      first_runs.store(true, relaxed);
+      wait_until_set(second_ran);
+    }));
+    for (std::uint64_t step = delay; step > 0; --step) static_cast<void>(random());
+    const bool late = first_runs.load(relaxed);
     REQUIRE(braid::post(where, [&second_ran] { second_ran.store(true, relaxed); }));
+    delay = late ? delay - delay / 64 : delay + delay / 64 + 1;
     REQUIRE(where.wait_idle());
   }
 }

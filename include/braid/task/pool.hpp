@@ -22,6 +22,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace braid {
@@ -112,11 +113,161 @@ class basic_pool final : public executor {
 /// The pool of programs that do not choose.
 using pool = basic_pool<shared_queue>;
 
-}  // namespace braid
+namespace detail {
 
-#include <braid/task/detail/pool_impl.hpp>
+/// Hands what a job threw to `on_error`; without one, and when that throws too, the message goes to stderr.
+BRAID_API void report_job_exception(const std::function<void(std::exception_ptr)>& on_error,
+                                    std::exception_ptr error) noexcept;
 
-namespace braid {
+inline auto with_worker_total(pool_options options) -> pool_options {
+  if (options.workers == 0) options.workers = default_worker_count().workers;
+  return options;
+}
+
+}  // namespace detail
+
+template <scheduling_policy Policy>
+basic_pool<Policy>::basic_pool(pool_options options)
+    : options_(detail::with_worker_total(std::move(options))), idle_(options_.workers) {
+  workers_.reserve(options_.workers);
+  for (std::size_t index = 0; index < options_.workers; ++index)
+    workers_.push_back(std::make_unique<worker>(*this, index));
+  start_threads();
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::start_threads() {
+  threads_.reserve(workers_.size());
+  try {
+    for (const auto& self : workers_) threads_.emplace_back([this, &self] { work(*self); });
+  } catch (...) {
+    stop_and_join();
+    throw;
+  }
+}
+
+template <scheduling_policy Policy>
+basic_pool<Policy>::~basic_pool() {
+  BRAID_EXPECTS(!is_current(), "a pool is not destroyed by one of its own workers");
+  static_cast<void>(shutdown(shutdown_mode::drain));
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::try_post(job& work) noexcept -> bool {
+  if (!policy_.place(work)) return false;
+  if (searching_.load(relaxed) == 0) wake_one();
+  return true;
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::is_current() const noexcept -> bool {
+  const worker* self = current_worker();
+  return self != nullptr && self->pool == this;
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::wait_idle() -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  while (true) {
+    const auto key = became_idle_.prepare();
+    if (policy_.empty() && idle_.all()) {
+      became_idle_.cancel();
+      return {};
+    }
+    became_idle_.wait(key);
+  }
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::shutdown(shutdown_mode mode) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  policy_.close();
+  if (mode == shutdown_mode::drop_pending) {
+    auto pending = policy_.take_all();
+    while (job* item = pending.pop()) item->drop();
+  }
+  stop_and_join();
+  return {};
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::stop_and_join() noexcept {
+  const std::lock_guard lock(join_mutex_);
+  phase_.store(phase::stopping, release);  // edge pool.stopping: publish
+  policy_.close();  // after the store: a worker whose last look missed it has announced itself, and is picked here
+  for (const auto& self : workers_)
+    if (idle_.try_retract(self->index)) wake(*self);
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::work(worker& self) noexcept {
+  const detail::worker_scope here(self);
+  static_cast<void>(this_thread::set_name(indexed_thread_name(options_.name, self.index)));
+  for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
+    job* item = next_job(self);
+    if (woken == wake_cause::picked) end_search(item);
+    woken = wake_cause::own;
+    if (item != nullptr)
+      run(self, *item);
+    else
+      woken = sleep(self);
+  }
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::next_job(worker& self) noexcept -> job* {
+  constexpr std::uint64_t jobs_between_ticks = 61;
+  if (self.jobs_run % jobs_between_ticks == 0)
+    if (job* fair = policy_.tick(self)) return fair;
+  return policy_.refill(self);
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::run(worker& self, job& item) noexcept {
+  ++self.jobs_run;
+  try {
+    item.run();
+  } catch (...) {
+    detail::report_job_exception(options_.on_error, std::current_exception());
+  }
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::wake_one() noexcept {
+  if (const auto index = idle_.pick()) wake(*workers_[*index]);
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::wake(worker& picked) noexcept {
+  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back in end_search
+  picked.sleep.unpark();
+}
+
+/// A worker that was picked counts as searching until it has looked once; posts wake nobody meanwhile. So if it found a
+/// job and more are there, it wakes the next worker before it starts.
+template <scheduling_policy Policy>
+void basic_pool<Policy>::end_search(const job* found) noexcept {
+  searching_.fetch_sub(1, relaxed);
+  if (found != nullptr && !policy_.empty()) wake_one();
+}
+
+/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so a worker
+/// that returns from `park` was picked, and no permit is left over.
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
+  idle_.announce(self.index);
+  const bool nothing_left = policy_.may_park(self);
+  if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
+
+  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge pool.stopping: observe
+  const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
+  if (idle_.all()) became_idle_.notify_all();
+  if (leaves) return wake_cause::stop;
+  self.sleep.park();
+  return wake_cause::picked;
+}
 
 extern template class BRAID_API basic_pool<shared_queue>;
 

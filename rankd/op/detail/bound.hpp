@@ -34,8 +34,10 @@ class bound final : public bound_op {
   }
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double override {
-    if constexpr (computing_params<Params>) return params_.cost_ns(rows);
-    else return 0;
+    if constexpr (computing_params<Params>)
+      return params_.cost_ns(rows);
+    else
+      return 0;
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> override {

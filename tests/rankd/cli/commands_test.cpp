@@ -1,6 +1,7 @@
 // tests/rankd/cli/commands_test.cpp: the program itself: what it prints where, and how it exits.
 #include <rankd/cli/commands.hpp>
 
+#include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/support/process.hpp>
 
@@ -72,7 +73,8 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 }
 
 TEST_CASE("every subcommand has help, on standard output") {
-  for (const words& line : {words{}, {"rank"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
+  for (const words& line :
+       {words{}, {"rank"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
     words with_help = line;
     with_help.emplace_back("--help");
     CAPTURE(line.empty() ? "rankd" : line.back());
@@ -103,8 +105,8 @@ TEST_CASE("the first request fills the store, and the answer is the same however
     line.insert(line.end(), other.begin(), other.end());
     CHECK(rankd_in(project.path(), line, request).out == first.out);
   }
-  const process_end elsewhere = rankd_in("/", {"rank", "--project", project.path(), "--request",
-                                               R"({"user_id":1,"plan":"concat_plan"})"});
+  const process_end elsewhere =
+      rankd_in("/", {"rank", "--project", project.path(), "--request", R"({"user_id":1,"plan":"concat_plan"})"});
   CHECK((ids_of(elsewhere) == std::vector<std::int64_t>{1, 2, 3, 4, 1001, 1002, 1003, 1004}));
 }
 
@@ -145,8 +147,8 @@ TEST_CASE("a node that fails, and one that takes too long, are named") {
     {"node_id":"s","op":"test::fixed_source","inputs":[]},
     {"node_id":"z","op":"test::busy_cpu","inputs":["s"],"params":{"busy_wait_ms":3600000}}]})";
   const std::string plan = project.write("slow.json", slow);
-  const json late = error_of(rankd_in(project.path(), {"rank", "--plan", plan, "--request",
-                                                       R"({"user_id":1,"deadline_ms":1})"}));
+  const json late =
+      error_of(rankd_in(project.path(), {"rank", "--plan", plan, "--request", R"({"user_id":1,"deadline_ms":1})"}));
   CHECK(late.at("code") == "deadline_exceeded");
   const words line{"rank", "--plan", plan, "--node-timeout-ms", "1", "--request", R"({"user_id":1})"};
   const json timeout = error_of(rankd_in(project.path(), line));
@@ -173,24 +175,26 @@ TEST_CASE("a table shows short numbers, and a dash for what is absent") {
   const auto table = [&](const std::string& plan, const std::string& request) {
     return rankd_in(project.path(), {"rank", "--plan", plan, "--table", "--request", request});
   };
-  const process_end scores = table(
-      "reels_plan_a", R"({"user_id":1,"param_overrides":{"media_age_penalty_weight":0.333333333333}})");
+  const process_end scores =
+      table("reels_plan_a", R"({"user_id":1,"param_overrides":{"media_age_penalty_weight":0.333333333333}})");
   CHECK(scores.status == 0);
   CHECK(scores.err.empty());
-  CHECK(scores.out.starts_with("rank  id     score  country  title\n"
-                               "----  --  --------  -------  --------------------\n"
-                               "   1   2  0.666667  CA       Ben paints boats\n"
-                               "   2   3         1  DE       Clara repairs clocks\n"));
+  CHECK(
+      scores.out.starts_with("rank  id     score  country  title\n"
+                             "----  --  --------  -------  ---------------------\n"
+                             "   1   2  0.666667  CA       Ben paints boats\n"
+                             "   2   3         1  DE       Clara repairs clocks\n"));
   CHECK(has(scores.out, "\nnode    operator"));
   CHECK(has(scores.out, "\ntotal: "));
 
   const process_end absent = table("concat_plan", R"({"user_id":3})");
-  CHECK(absent.out.starts_with("rank    id  score  country  title\n"
-                               "----  ----  -----  -------  --------------------------------\n"
-                               "   1     1      -  US       Ada bakes bread\n"
-                               "   2     2      -  CA       Ben paints boats\n"
-                               "   3    11      -  -        -\n"
-                               "   4    12      -  -        Uma keeps her country to herself\n"));
+  CHECK(
+      absent.out.starts_with("rank    id  score  country  title\n"
+                             "----  ----  -----  -------  --------------------------------\n"
+                             "   1     1      -  US       Ada bakes bread\n"
+                             "   2     2      -  CA       Ben paints boats\n"
+                             "   3    11      -  -        -\n"
+                             "   4    12      -  -        Uma keeps her country to herself\n"));
 
   const process_end failed = table("reels_plan_a", R"({"user_id":0})");
   CHECK(failed.status == 1);
@@ -225,7 +229,8 @@ TEST_CASE("a demo is made, loaded, validated and asked") {
 
 TEST_CASE("data that cannot be loaded is refused as a whole, with every line that is wrong") {
   const project_copy project;
-  const fs::path bad = project.write("bad.ndjson", "{\"list\":\"follow:1\",\"values\":[1]}\nnonsense\n{\"list\":7}\n");
+  const fs::path bad =
+      project.write("bad.ndjson", "{\"list\":\"follow:1\",\"values\":[1]}\nnonsense\n{\"list\":\"follow:2\"}\n");
   const fs::path empty = project.write("empty/README.md", "").parent_path();
   const auto load = [&](const words& arguments) {
     words line{"load"};
@@ -241,13 +246,14 @@ TEST_CASE("data that cannot be loaded is refused as a whole, with every line tha
   CHECK(has(load({empty}), "[data_missing]"));
   CHECK(has(load({bad, "--store", "redis://127.0.0.1:6379"}), "[store_unsupported]"));
   CHECK(has(load({"data/reference", "--store", empty}), "[store_foreign]"));
-  CHECK_FALSE(fs::exists(project.store()));
+  CHECK_FALSE(fs::exists(project.store() / store_manifest::file_name));
 }
 
 TEST_CASE("a store is filled in any folder, named as a path or as lmdb:PATH") {
   const project_copy project;
   for (const std::string name : {"a.lmdb", "lmdb:deep/b.lmdb"}) {
-    const process_end end = rankd_in(project.path(), {"load", "--store", name, "data/reference", "data/reference/README.md"});
+    const process_end end =
+        rankd_in(project.path(), {"load", "--store", name, "data/reference", "data/reference/README.md"});
     CHECK(end.status == 1);  // a file that is named is read, whatever it is called
     CHECK(rankd_in(project.path(), {"load", "--store", name}).status == 0);
   }
@@ -258,7 +264,8 @@ TEST_CASE("a store is filled in any folder, named as a path or as lmdb:PATH") {
 
 TEST_CASE("validate tells every complaint about every plan that it is given") {
   const project_copy project;
-  const std::string wrong = project.write("wrong.json", R"({"schema_version":1,"plan_name":"wrong","outputs":["v"],"nodes":[
+  const std::string wrong =
+      project.write("wrong.json", R"({"schema_version":1,"plan_name":"wrong","outputs":["v"],"nodes":[
     {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
     {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
     "expr_table":{"e":{"op":"const_number","value":1}}})");
@@ -268,7 +275,8 @@ TEST_CASE("validate tells every complaint about every plan that it is given") {
   CHECK(has(shape.out, "[reaches_no_output]"));
   CHECK(has(shape.out, "ok    concat_plan (5 nodes)\n"));
 
-  const std::string unbound = project.write("unbound.json", R"({"schema_version":1,"plan_name":"unbound","outputs":["m"],"nodes":[
+  const std::string unbound =
+      project.write("unbound.json", R"({"schema_version":1,"plan_name":"unbound","outputs":["m"],"nodes":[
     {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
     {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
     "expr_table":{"e":{"op":"key_ref","key_id":4242}}})");

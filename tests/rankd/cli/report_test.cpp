@@ -14,8 +14,8 @@ using namespace rankd;
 
 namespace {
 
-const braid::diagnostics problems(braid::diagnostic{.code = "bad_thing", .pointer = "/a", .message = "it is bad",
-                                                    .hint = "mend it", .node = "", .source = "f.json"});
+const braid::diagnostics problems(braid::diagnostic{
+    .code = "bad_thing", .pointer = "/a", .message = "it is bad", .hint = "mend it", .node = "", .source = "f.json"});
 
 /// What `fn` writes to descriptor 1 or 2.
 template <typename Fn>

@@ -83,7 +83,8 @@ TEST_CASE("stores are filled at their first use only, one pointer for each endpo
 
 TEST_CASE("an environment without an embedded store has no folder to fill") {
   const project_copy copy;
-  copy.write("rankd.toml", "name = \"x\"\nenvironment = \"prod\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n");
+  copy.write("rankd.toml",
+             "name = \"x\"\nenvironment = \"prod\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n");
   const workspace in = workspace::open(copy.path()).value();
   CHECK(code_of(in.embedded_folder()) == "no_embedded_store");
   const auto stores = open_all_stores(in);

@@ -1,4 +1,5 @@
-// tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all complaints of the tables and the nodes at once.
+// tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all complaints of the tables and the nodes at
+// once.
 #include <rankd/engine/bound_plan.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
@@ -34,8 +35,9 @@ auto vm(const std::string& id, int key, const std::string& expression) -> std::s
 }  // namespace
 
 TEST_CASE("a bound plan has the nodes in the order of the artifact, with sources and a graph") {
-  const auto bound = bind_artifact(artifact_of(
-      node("all", "core::concat", "a", R"({"rhs":"b"})") + "," + source("a", 1) + "," + source("b", 2), R"("all","b")"));
+  const auto bound = bind_artifact(
+      artifact_of(node("all", "core::concat", "a", R"({"rhs":"b"})") + "," + source("a", 1) + "," + source("b", 2),
+                  R"("all","b")"));
   REQUIRE(bound);
   CHECK(bound->name == "t");
   CHECK(bound->digest.size() == 64);
@@ -52,7 +54,8 @@ TEST_CASE("a bound plan has the nodes in the order of the artifact, with sources
 }
 
 TEST_CASE("a node may take the same rows twice") {
-  const auto bound = bind_artifact(artifact_of(source("a", 1) + "," + node("all", "core::concat", "a", R"({"rhs":"a"})"), R"("all")"));
+  const auto bound =
+      bind_artifact(artifact_of(source("a", 1) + "," + node("all", "core::concat", "a", R"({"rhs":"a"})"), R"("all")"));
   REQUIRE(bound);
   CHECK((bound->nodes[1].sources == std::vector<node_index>{0, 0}));
 }
@@ -68,8 +71,7 @@ TEST_CASE("complaints of both tables and of every node come together, each where
   CHECK((complaints(artifact_of(nodes, R"("uses_bad","uses_good","f","v")", tables)) ==
          lines{"unknown_key /expr_table/bad/a/key_id ", "blocked_param /expr_table/bad/b/param_id ",
                "unreadable_key /pred_table/bad/x/key_id ", "unknown_key /nodes/1/params/out_key uses_bad",
-               "unwritable_key /nodes/2/params/out_key uses_good",
-               "wrong_endpoint_kind /nodes/4/params/endpoint v"}));
+               "unwritable_key /nodes/2/params/out_key uses_good", "wrong_endpoint_kind /nodes/4/params/endpoint v"}));
 }
 
 TEST_CASE("nodes are looked at even where no tree of a table is right") {

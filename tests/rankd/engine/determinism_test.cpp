@@ -1,4 +1,5 @@
-// tests/rankd/engine/determinism_test.cpp: the bytes of an answer never depend on how many workers there are, or on time.
+// tests/rankd/engine/determinism_test.cpp: the bytes of an answer never depend on how many workers there are, or on
+// time.
 #include <rankd/engine/engine.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
@@ -30,12 +31,13 @@ class plan_maker {
     for (std::size_t i = 0; i < more; ++i) add_operator(pick());
     std::string outputs;
     for (const std::string& id : unused_) outputs += (outputs.empty() ? "\"" : ",\"") + id + "\"";
-    return artifact_of(nodes_, outputs,
-                       R"("expr_table":{"e":{"op":"mul","a":{"op":"key_ref","key_id":1},)"
-                       R"("b":{"op":"coalesce","a":{"op":"param_ref","param_id":1},"b":{"op":"const_number","value":0.1}}},)"
-                       R"("n":{"op":"key_ref","key_id":2001}},)"
-                       R"("pred_table":{"p":{"op":"cmp","cmp":"<","a":{"op":"key_ref","key_id":2001},)"
-                       R"("b":{"op":"const_number","value":2}},"c":{"op":"not_null","x":{"op":"key_ref","key_id":3001}}},)");
+    return artifact_of(
+        nodes_, outputs,
+        R"("expr_table":{"e":{"op":"mul","a":{"op":"key_ref","key_id":1},)"
+        R"("b":{"op":"coalesce","a":{"op":"param_ref","param_id":1},"b":{"op":"const_number","value":0.1}}},)"
+        R"("n":{"op":"key_ref","key_id":2001}},)"
+        R"("pred_table":{"p":{"op":"cmp","cmp":"<","a":{"op":"key_ref","key_id":2001},)"
+        R"("b":{"op":"const_number","value":2}},"c":{"op":"not_null","x":{"op":"key_ref","key_id":3001}}},)");
   }
 
  private:

@@ -133,9 +133,9 @@ TEST_CASE("explain says what each node did, in the order in which they can run")
 
 TEST_CASE("a failing node is named, with what its operator says") {
   engine_world world;
-  const bound_plan& plan = world.bind(
-      artifact_of(source("s", 3) + "," + node("bad", "core::vm", "s", R"({"out_key":2001,"expr_id":"e"})"),
-                  R"("bad")", R"("expr_table":{"e":{"op":"param_ref","param_id":3}},)"));
+  const bound_plan& plan =
+      world.bind(artifact_of(source("s", 3) + "," + node("bad", "core::vm", "s", R"({"out_key":2001,"expr_id":"e"})"),
+                             R"("bad")", R"("expr_table":{"e":{"op":"param_ref","param_id":3}},)"));
   const ranking answer = world.rank(plan, user_1);
   REQUIRE(answer.error);
   CHECK(answer.error->code == "null_value");
@@ -166,10 +166,10 @@ TEST_CASE("stores that refuse, are not open or throw are errors of the node that
 TEST_CASE("of several failing nodes the first in the plan's order is reported, whichever fails first") {
   engine_world world;
   for (const auto& [first_ms, second_ms] : {std::pair{8, 0}, std::pair{0, 8}, std::pair{0, 0}}) {
-    const bound_plan& plan = world.bind(artifact_of(source("s", 1) + "," +
-                                                        sleep("first", "s", first_ms, sleep_end::failing) + "," +
-                                                        sleep("second", "s", second_ms, sleep_end::failing),
-                                                    R"("first","second")"));
+    const bound_plan& plan =
+        world.bind(artifact_of(source("s", 1) + "," + sleep("first", "s", first_ms, sleep_end::failing) + "," +
+                                   sleep("second", "s", second_ms, sleep_end::failing),
+                               R"("first","second")"));
     for (int i = 0; i < 3; ++i) CHECK(error_of(world.rank(plan, user_1)) == "test_failure first");
   }
 }
@@ -177,14 +177,14 @@ TEST_CASE("of several failing nodes the first in the plan's order is reported, w
 TEST_CASE("a failure ends what stands behind it at once, and waits for what stands before it") {
   const watchdog dog(std::chrono::seconds(60));
   engine_world world;
-  const bound_plan& stops = world.bind(artifact_of(source("s", 1) + "," + sleep("first", "s", 1, sleep_end::failing) +
-                                                       "," + sleep("second", "s", an_hour_ms) + "," +
-                                                       busy("third", "s", an_hour_ms),
-                                                   R"("first","second","third")"));
+  const bound_plan& stops =
+      world.bind(artifact_of(source("s", 1) + "," + sleep("first", "s", 1, sleep_end::failing) + "," +
+                                 sleep("second", "s", an_hour_ms) + "," + busy("third", "s", an_hour_ms),
+                             R"("first","second","third")"));
   CHECK(error_of(world.rank(stops, user_1)) == "test_failure first");
-  const bound_plan& waits = world.bind(artifact_of(source("s", 1) + "," + sleep("first", "s", 4) + "," +
-                                                       sleep("second", "s", 0, sleep_end::failing),
-                                                   R"("first","second")"));
+  const bound_plan& waits = world.bind(
+      artifact_of(source("s", 1) + "," + sleep("first", "s", 4) + "," + sleep("second", "s", 0, sleep_end::failing),
+                  R"("first","second")"));
   CHECK(error_of(world.rank(waits, user_1)) == "test_failure second");
 }
 
@@ -214,8 +214,8 @@ TEST_CASE("a node that takes longer than nodes may is named") {
   const watchdog dog(std::chrono::seconds(60));
   engine_world world(2, {.node_timeout = std::chrono::milliseconds(5)});
   for (const std::string& slow : {sleep("slow", "s", an_hour_ms), busy("slow", "s", an_hour_ms)}) {
-    const bound_plan& plan = world.bind(
-        artifact_of(source("s", 1) + "," + sleep("quick", "s", 0) + "," + slow, R"("quick","slow")"));
+    const bound_plan& plan =
+        world.bind(artifact_of(source("s", 1) + "," + sleep("quick", "s", 0) + "," + slow, R"("quick","slow")"));
     CHECK(error_of(world.rank(plan, user_1)) == "node_timeout slow");
   }
   CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));
@@ -224,17 +224,18 @@ TEST_CASE("a node that takes longer than nodes may is named") {
 TEST_CASE("whoever asks may stop waiting: the nodes end and the engine goes on") {
   const watchdog dog(std::chrono::seconds(60));
   engine_world world;
-  const bound_plan& plan = world.bind(artifact_of(source("s", 1) + "," + sleep("z", "s", an_hour_ms) + "," +
-                                                      busy("b", "s", an_hour_ms),
-                                                  R"("z","b")"));
+  const bound_plan& plan = world.bind(
+      artifact_of(source("s", 1) + "," + sleep("z", "s", an_hour_ms) + "," + busy("b", "s", an_hour_ms), R"("z","b")"));
   // The caller's own scope ends: its deadline is the run's as well.
   const auto limited = [&]() -> braid::task<braid::result<ranking>> {
     auto work = world.ranker().rank(plan, value_of(parse_request(user_1, reference_project::get().declared)));
     return braid::with_timeout(std::chrono::milliseconds(5), std::move(work));
   };
   const braid::result<ranking> ended = world.on().run(limited());
-  if (ended) CHECK(error_of(*ended) == "deadline_exceeded ");
-  else CHECK(ended.error() == braid::errc::deadline_exceeded);
+  if (ended)
+    CHECK(error_of(*ended) == "deadline_exceeded ");
+  else
+    CHECK(ended.error() == braid::errc::deadline_exceeded);
   CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));
   CHECK((ids_of(world.rank(world.reference_plan("reels_plan_a"), user_1)) == ids{3, 4, 5, 6, 7}));
 }
@@ -243,10 +244,9 @@ TEST_CASE("a runtime that is closed stops the requests that it runs, before the 
   const watchdog dog(std::chrono::seconds(60));
   memory_store store;
   engine_world world(op_world(), {&store, nullptr, nullptr});
-  const bound_plan& plan = world.bind(artifact_of(
-      node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," + sleep("z", "v", an_hour_ms) + "," +
-          busy("b", "v", an_hour_ms),
-      R"("z","b")"));
+  const bound_plan& plan = world.bind(artifact_of(node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
+                                                      sleep("z", "v", an_hour_ms) + "," + busy("b", "v", an_hour_ms),
+                                                  R"("z","b")"));
   std::string how;
   std::thread asking([&] {
     try {

@@ -62,8 +62,8 @@ inline auto artifact_of(const std::string& nodes, const std::string& outputs, co
 
 inline auto node(const std::string& id, const std::string& op, const std::string& input,
                  const std::string& params = "{}") -> std::string {
-  return R"({"node_id":")" + id + R"(","op":")" + op + R"(","inputs":[)" +
-         (input.empty() ? "" : "\"" + input + "\"") + R"(],"params":)" + params + "}";
+  return R"({"node_id":")" + id + R"(","op":")" + op + R"(","inputs":[)" + (input.empty() ? "" : "\"" + input + "\"") +
+         R"(],"params":)" + params + "}";
 }
 
 inline auto source(const std::string& id, int rows) -> std::string {

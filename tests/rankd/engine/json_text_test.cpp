@@ -68,7 +68,8 @@ TEST_CASE("random bytes always become valid JSON, and UTF-8 comes back as it was
   braid::random_source random(11);
   for (int round = 0; round < 3000; ++round) {
     std::string text;
-    for (std::size_t i = random.below(12); i > 0; --i) text += std::bit_cast<char>(static_cast<std::uint8_t>(random.below(256)));
+    for (std::size_t i = random.below(12); i > 0; --i)
+      text += std::bit_cast<char>(static_cast<std::uint8_t>(random.below(256)));
     const nlohmann::json read = nlohmann::json::parse(as_json(text));
     CHECK(read.is_string());
     const std::string ascii(text.size(), 'x');

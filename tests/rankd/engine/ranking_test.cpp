@@ -51,7 +51,8 @@ TEST_CASE("columns that are not asked for or not there are left out; no candidat
   op_bench bench;
   ranking answer = sample(bench);
   answer.fields = {op_world().find_key(2001U), op_world().find_key(3001U)};
-  CHECK(to_json(answer).find(R"("candidates":[{"id":9007199254740993,"fields":{}},{"id":-5,"fields":{"country":"U\"S"}}])") !=
+  CHECK(to_json(answer).find(
+            R"("candidates":[{"id":9007199254740993,"fields":{}},{"id":-5,"fields":{"country":"U\"S"}}])") !=
         std::string::npos);
   answer.rows = {};
   CHECK(to_json(answer).ends_with(R"("candidates":[]})"));
@@ -69,11 +70,24 @@ TEST_CASE("explain gives the times of each node in microseconds") {
   using std::chrono::nanoseconds;
   ranking answer;
   answer.total = nanoseconds(12'500);
-  answer.nodes.push_back({.node_id = "a", .op = "core::viewer", .ready = microseconds(1), .started = microseconds(3),
-                          .ended = nanoseconds(7'250), .waits = true, .rows_in = 0, .rows_out = 1,
+  answer.nodes.push_back({.node_id = "a",
+                          .op = "core::viewer",
+                          .ready = microseconds(1),
+                          .started = microseconds(3),
+                          .ended = nanoseconds(7'250),
+                          .waits = true,
+                          .rows_in = 0,
+                          .rows_out = 1,
                           .keys_added = {"country", "title"}});
-  answer.nodes.push_back({.node_id = "b", .op = "core::take", .ready = microseconds(8), .started = microseconds(8),
-                          .ended = microseconds(9), .waits = false, .rows_in = 1, .rows_out = 1, .keys_added = {}});
+  answer.nodes.push_back({.node_id = "b",
+                          .op = "core::take",
+                          .ready = microseconds(8),
+                          .started = microseconds(8),
+                          .ended = microseconds(9),
+                          .waits = false,
+                          .rows_in = 1,
+                          .rows_out = 1,
+                          .keys_added = {}});
   CHECK(to_json(answer).ends_with(
       R"("explain":{"total_us":12.5,"nodes":[)"
       R"({"node":"a","op":"core::viewer","ready_us":1,"queue_us":2,"io_us":4.25,"rows_in":0,"rows_out":1,"keys_added":["country","title"]},)"
@@ -105,7 +119,7 @@ TEST_CASE("one complaint is the error, with its hint; more of them are listed wh
 
 TEST_CASE("complaints keep their pointer even where it is the whole document") {
   CHECK(complaints_json({}) == "[]");
-  CHECK(complaints_json(braid::diagnostics({.code = "c", .pointer = "", .message = "m", .hint = "", .node = "n",
-                                            .source = "f.json"})) ==
+  CHECK(complaints_json(braid::diagnostics(
+            {.code = "c", .pointer = "", .message = "m", .hint = "", .node = "n", .source = "f.json"})) ==
         R"([{"code":"c","pointer":"","node":"n","message":"m","source":"f.json"}])");
 }

@@ -188,9 +188,9 @@ TEST_CASE("output keys are names of keys that may be read, each once") {
 TEST_CASE("everything that is wrong is said at once, in the order of the fields' names in the interface") {
   CHECK((complaints(R"({"request_id":1,"user_id":0,"plan":2,"param_overrides":{"x":1,"weight":""},)"
                     R"("output_keys":["y"],"deadline_ms":0,"explain":3,"more":4})") ==
-         lines{"wrong_type /request_id", "bad_user_id /user_id", "wrong_type /plan", "wrong_type /param_overrides/weight",
-               "unknown_param /param_overrides/x", "unknown_key /output_keys/0", "out_of_range /deadline_ms",
-               "wrong_type /explain", "unknown_field /more"}));
+         lines{"wrong_type /request_id", "bad_user_id /user_id", "wrong_type /plan",
+               "wrong_type /param_overrides/weight", "unknown_param /param_overrides/x", "unknown_key /output_keys/0",
+               "out_of_range /deadline_ms", "wrong_type /explain", "unknown_field /more"}));
   const auto refused = parse_request(R"({"user_id":0})", op_world());
   CHECK(refused.error().front().source == "request");
 }
@@ -209,9 +209,9 @@ TEST_CASE("a request of nothing but wrong names gets as many complaints as a per
 }
 
 TEST_CASE("a full request is read, with every name resolved") {
-  const rank_request request = read(
-      R"({"request_id":"r 1","user_id":7,"plan":"feed","param_overrides":{"weight":2,"limit":-3,"switch":true,)"
-      R"("pattern":null},"output_keys":["country","id","score"],"deadline_ms":50,"explain":true})");
+  const rank_request request =
+      read(R"({"request_id":"r 1","user_id":7,"plan":"feed","param_overrides":{"weight":2,"limit":-3,"switch":true,)"
+           R"("pattern":null},"output_keys":["country","id","score"],"deadline_ms":50,"explain":true})");
   CHECK(request.request_id == "r 1");
   CHECK(request.plan == "feed");
   const std::vector<scalar> params{2.0, scalar{}, std::int64_t{-3}, true, scalar{}, scalar{}};

@@ -106,8 +106,8 @@ type = "int"
 nullable = false
 allow_write = false
 )";
-  const std::string number = std::string(id_only) +
-                             "[[key]]\nkey_id = 3001\nname = \"country\"\ntype = \"float\"\nnullable = true\n";
+  const std::string number =
+      std::string(id_only) + "[[key]]\nkey_id = 3001\nname = \"country\"\ntype = \"float\"\nnullable = true\n";
   const auto complaints_of = [](std::string_view keys, const std::string& op) {
     const registries declared = testing::registries_of(keys, "", testing::world_endpoints);
     plan_node node;

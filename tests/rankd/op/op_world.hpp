@@ -189,8 +189,10 @@ class memory_store : public store {
       if (list == lists.end()) continue;
       std::vector<std::int64_t> ids;
       for (std::size_t i = 0; i < std::min<std::size_t>(first, list->second.size()); ++i) {
-        if (const auto id = parse_id(list->second[i])) ids.push_back(*id);
-        else ++malformed;
+        if (const auto id = parse_id(list->second[i]))
+          ids.push_back(*id);
+        else
+          ++malformed;
       }
       out[at] = arena.copied(std::span<const std::int64_t>(ids));
     }
@@ -226,13 +228,13 @@ inline auto bind_op(const std::string& op, const std::string& params, const std:
   const op_entry* entry = find_op(op);
   if (entry == nullptr) throw std::runtime_error("there is no operator " + op);
   const std::string inputs = entry->shape.inputs == 0 ? "[]" : R"(["left"])";
-  const auto loaded = parse_plan(
-      R"({"schema_version":1,"plan_name":"t","outputs":["it","left","right"],"expr_table":{"e":)" + e +
-          R"(},"pred_table":{"p":)" + p +
-          R"(},"nodes":[{"node_id":"left","op":"test::fixed_source","inputs":[]},)"
-          R"({"node_id":"right","op":"test::fixed_source","inputs":[]},{"node_id":"it","op":")" +
-          op + R"(","inputs":)" + inputs + R"(,"params":)" + params + "}]}",
-      "t.json", {all_op_shapes(), op_world()});
+  const auto loaded =
+      parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["it","left","right"],"expr_table":{"e":)" + e +
+                     R"(},"pred_table":{"p":)" + p +
+                     R"(},"nodes":[{"node_id":"left","op":"test::fixed_source","inputs":[]},)"
+                     R"({"node_id":"right","op":"test::fixed_source","inputs":[]},{"node_id":"it","op":")" +
+                     op + R"(","inputs":)" + inputs + R"(,"params":)" + params + "}]}",
+                 "t.json", {all_op_shapes(), op_world()});
   if (!loaded) return std::unexpected(loaded.error());
   const std::vector exprs{compile_expr(loaded->expr_table.front().tree, op_world()).value()};
   const std::vector preds{compile_pred(loaded->pred_table.front().tree, op_world()).value()};
@@ -262,15 +264,16 @@ class op_bench {
     node_context context{
         .memory = memory_, .inputs = inputs, .params = params, .stores = stores, .user_id = 7, .stop = &stop};
     op_result<row_set> result;
-    if (op.work() == op_work::waits) result = braid::sync_wait(op.start(context));
-    else result = op.run(context);
+    if (op.work() == op_work::waits)
+      result = braid::sync_wait(op.start(context));
+    else
+      result = op.run(context);
     malformed_ids = context.malformed_ids;
     return result;
   }
 
   /// Binds and runs; requires that both work.
-  auto rows(const std::string& op, const std::string& params_json, const std::vector<row_set>& inputs = {})
-      -> row_set {
+  auto rows(const std::string& op, const std::string& params_json, const std::vector<row_set>& inputs = {}) -> row_set {
     return run(*bind_op(op, params_json).value(), inputs).value();
   }
 
@@ -284,8 +287,10 @@ class op_bench {
   auto with(const row_set& rows, std::uint32_t key, const std::vector<std::optional<T>>& values) -> row_set {
     column_builder<T> out(memory_, values.size());
     for (const auto& value : values) {
-      if (value) out.push(*value);
-      else out.push_null();
+      if (value)
+        out.push(*value);
+      else
+        out.push_null();
     }
     return rows.with_column(key, out.finish(), memory_);
   }

@@ -64,9 +64,10 @@ TEST_CASE("an operator says whether it computes or waits, and what computing cos
     CHECK(bound.value()->cost_ns(1'000'000) == 0);
   }
   CHECK(bind_op("test::sleep", R"({"duration_ms":1})").value()->work() == op_work::waits);
-  const std::vector<std::pair<std::string, std::string>> computing{
-      {"core::vm", R"({"out_key":1001,"expr_id":"e"})"}, {"core::filter", R"({"pred_id":"p"})"},
-      {"core::concat", R"({"rhs":"right"})"},            {"core::sort", R"({"by":1})"}};
+  const std::vector<std::pair<std::string, std::string>> computing{{"core::vm", R"({"out_key":1001,"expr_id":"e"})"},
+                                                                   {"core::filter", R"({"pred_id":"p"})"},
+                                                                   {"core::concat", R"({"rhs":"right"})"},
+                                                                   {"core::sort", R"({"by":1})"}};
   for (const auto& [op, params] : computing) {
     CAPTURE(op);
     const auto bound = bind_op(op, params);
@@ -93,8 +94,7 @@ TEST_CASE("follow gives the lists of the rows in their order, each id with its c
   const row_set rows = bench.rows("core::follow", from_list(3), {bench.rows_of({2, 1, 9, 3})});
   CHECK((ids_of(rows) == ids{1, 1, 2, 3}));
   CHECK((countries_of(rows) == lines{"US", "US", "CA", "null"}));
-  CHECK((bench.store.asked ==
-         lines{"lrange 3 follow:1 follow:2 follow:3 follow:9", "hget user:1 user:2 user:3"}));
+  CHECK((bench.store.asked == lines{"lrange 3 follow:1 follow:2 follow:3 follow:9", "hget user:1 user:2 user:3"}));
 }
 
 TEST_CASE("a fanout larger than the lists gives all of them, and malformed ids are counted and skipped") {
@@ -160,10 +160,9 @@ TEST_CASE("a store that refuses, and one that is not open, are errors of the nod
   social_bench bench;
   bench.store.refusal = store_errc::wrong_type;
   const row_set input = bench.rows_of({1});
-  const std::vector<std::pair<std::string, std::string>> ops{
-      {"core::viewer", R"({"endpoint":"EP"})"},
-      {"core::follow", R"({"endpoint":"EP","fanout":1})"},
-      {"core::media", R"({"endpoint":"EP","fanout":1})"}};
+  const std::vector<std::pair<std::string, std::string>> ops{{"core::viewer", R"({"endpoint":"EP"})"},
+                                                             {"core::follow", R"({"endpoint":"EP","fanout":1})"},
+                                                             {"core::media", R"({"endpoint":"EP","fanout":1})"}};
   for (const auto& [op, params] : ops) {
     const auto with_endpoint = [&params](const char* endpoint) {
       return std::string(params).replace(params.find("EP"), 2, endpoint);

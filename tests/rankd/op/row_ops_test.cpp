@@ -105,8 +105,8 @@ TEST_CASE("a value that is not finite is refused even by a nullable key") {
 
 TEST_CASE("filter keeps the rows for which the predicate holds, in the current order") {
   op_bench bench;
-  const row_set table = bench.with<std::string_view>(bench.rows_of({1, 2, 3, 4}), country,
-                                                     {"US", std::nullopt, "CA", "US"});
+  const row_set table =
+      bench.with<std::string_view>(bench.rows_of({1, 2, 3, 4}), country, {"US", std::nullopt, "CA", "US"});
   const std::vector<std::uint32_t> order{3, 2, 1, 0};
   const row_set rows(table.table(), order);
   const auto in_us = filter(R"({"op":"in","lhs":)" + key(country) + R"(,"list":["US"]})");
@@ -120,8 +120,8 @@ TEST_CASE("filter keeps the rows for which the predicate holds, in the current o
 
 TEST_CASE("a pattern that is null or wrong is an error that says where the plan asks for it") {
   op_bench bench;
-  const auto matching = filter(
-      R"({"op":"not","x":{"op":"regex","key_id":3001,"flags":"","pattern":{"kind":"param","param_id":2}}})");
+  const auto matching =
+      filter(R"({"op":"not","x":{"op":"regex","key_id":3001,"flags":"","pattern":{"kind":"param","param_id":2}}})");
   const row_set rows = bench.with<std::string_view>(bench.rows_of({1, 2}), country, {"US", "CA"});
   const std::string unset = error_of(bench.run(*matching, {rows}));
   CHECK(unset.starts_with("regex_pattern_null: "));

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+
+#include <limits>
 #include <nlohmann/json.hpp>
 
 using namespace rankd;
@@ -111,6 +113,10 @@ TEST_CASE("a scalar is read by its type and nothing is rounded") {
   CHECK(scalar_from_json(json(3), value_type::floating) == scalar(3.0));
   CHECK(scalar_from_json(json(std::int64_t{1} << 53), value_type::floating) == scalar(9007199254740992.0));
   CHECK(scalar_from_json(json((std::int64_t{1} << 53) + 1), value_type::floating).error().code == "out_of_range");
+  CHECK(scalar_from_json(json((std::int64_t{1} << 53) + 2), value_type::floating) == scalar(9007199254740994.0));
+  CHECK(scalar_from_json(json(std::uint64_t{1} << 63), value_type::floating) == scalar(0x1p63));
+  CHECK(scalar_from_json(json(std::numeric_limits<std::int64_t>::min()), value_type::floating) == scalar(-0x1p63));
+  CHECK(scalar_from_json(json(~std::uint64_t{0}), value_type::floating).error().code == "out_of_range");
   CHECK(scalar_from_json(json(1e308 * 10), value_type::floating).error().code == "non_finite_number");
   CHECK(scalar_from_json(json(1.0), value_type::integer).error().code == "wrong_type");
   CHECK(scalar_from_json(json("x"), value_type::string) == scalar(std::string("x")));
