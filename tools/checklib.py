@@ -5,6 +5,7 @@ import functools
 import os
 import posixpath
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -95,7 +96,7 @@ class Repository:
         self._texts, self._cpp = {}, {}
 
     def _listed(self):
-        if (self.root / ".git").exists():
+        if (self.root / ".git").exists() and shutil.which("git"):
             listing = subprocess.run(
                 ["git", "-C", str(self.root), "ls-files", "-co", "--exclude-standard", "-z"],
                 capture_output=True, check=False)
