@@ -29,6 +29,7 @@ auto refused(std::string code, std::string message, std::string hint = {}) -> st
 /// The folder that --store names.
 auto folder_of_url(std::string_view url) -> braid::checked<fs::path> {
   constexpr std::string_view scheme = "lmdb:";
+  if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (url.find("://") != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can fill",

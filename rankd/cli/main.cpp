@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <iostream>
@@ -55,6 +56,7 @@ void add_load(CLI::App& app, action& chosen) {
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
       ->type_name("DATA");
   command->add_option("--store", options->store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
+      ->check([](const std::string& url) { return url.empty() ? std::string("must not be empty") : std::string(); })
       ->type_name("URL");
   command->add_flag("--replace", options->replace, "Forget what the store had");
   command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
@@ -93,6 +95,14 @@ void add_init(CLI::App& app, action& chosen) {
   demo->callback([options, &chosen] { chosen = [options] { return init_demo_command(*options); }; });
 }
 
+/// Whether everything that was printed has arrived; a full disk or a closed output shows only here.
+auto output_is_out() -> bool {
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return true;
+  std::cerr << "rankd: standard output could not be written\n";
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,7 +127,8 @@ int main(int argc, char** argv) {
     return static_cast<int>(asked ? exit_status::fine : exit_status::wrong_usage);
   }
   try {
-    return static_cast<int>(chosen());
+    const exit_status status = chosen();
+    return static_cast<int>(output_is_out() ? status : exit_status::failed);
   } catch (const std::exception& unexpected) {
     std::cerr << "rankd: " << unexpected.what() << "\n";
     return static_cast<int>(exit_status::failed);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -29,8 +30,13 @@ constexpr std::string_view nothing = "-";  ///< what a table shows for a value t
 /// The text that --request gives or names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (request.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  if (request.starts_with('{')) return request;
+  if (request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
   return read_text_file(request);
+}
+
+/// A request comes from elsewhere: it must not choose files.
+auto is_plan_name(std::string_view text) -> bool {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
 auto plan_to_run(const rank_options& options, const rank_request& request) -> braid::checked<std::string> {
@@ -44,6 +50,8 @@ auto plan_to_run(const rank_options& options, const rank_request& request) -> br
   };
   if (options.plan.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");
+  if (!request.plan.empty() && !is_plan_name(request.plan))
+    return refused("unknown_plan", "a request names a plan of the project, by letters, digits and `_`");
   if (!options.plan.empty() && !request.plan.empty() && options.plan != request.plan)
     return refused("plan_mismatch",
                    "the request names plan `" + request.plan + "`, --plan names `" + options.plan + "`");

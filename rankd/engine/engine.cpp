@@ -147,7 +147,11 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
     const stop_guard guard{*run};
     co_await run->graph.settled();
   }
-  co_return answer_of(state, run->graph.failure(), *declared_);
+  std::optional<braid::graph_failure> failure = run->graph.failure();
+  // Nodes that ran on the loop may have kept its timers from firing.
+  if (!failure && around.where().now() >= run->inside.deadline())
+    failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
+  co_return answer_of(state, failure, *declared_);
 }
 
 /// Owns a run until the last of its nodes has ended. Where the home stops already, nothing is started.

@@ -171,7 +171,9 @@ auto to_json(const ranking& answer) -> std::string {
 
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {
   const braid::diagnostic& first = problems.front();
-  std::string message = first.message;
+  // A request is what the caller sent; any other source is worth naming.
+  std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
+  message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;
   std::string out = "{";
   append_error(out, {first.code, std::move(message), first.node, first.pointer}, request_id);

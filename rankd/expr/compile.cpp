@@ -349,6 +349,21 @@ auto compile(const syntax_tree& tree, const registries& known) -> braid::checked
 
 }  // namespace
 
+auto compiled_tree::cost() const noexcept -> cost_guess {
+  constexpr double least_ns = 100;
+  constexpr double step_ns = 20;          // of one instruction, for a block that is nearly empty
+  constexpr double pattern_ns = 100'000;  // to compile what comes with a request
+  constexpr double row_ns = 1;            // to write the result
+  constexpr double step_row_ns = 1.5;
+  constexpr double text_row_ns = 100;  // at worst each row has a string of its own
+  const auto patterns = std::ranges::count_if(
+      code_->texts, [](const detail::text_test& test) { return std::holds_alternative<detail::param_pattern>(test); });
+  const auto steps = static_cast<double>(code_->once.size() + code_->each.size());
+  return {.once_ns = least_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
+          .row_ns = row_ns + step_row_ns * static_cast<double>(code_->each.size()) +
+                    text_row_ns * static_cast<double>(code_->texts.size())};
+}
+
 auto compiled_tree::reads() const noexcept -> std::span<const std::uint32_t> { return code_->keys; }
 
 auto compile_expr(const expr_tree& tree, const registries& known) -> braid::checked<expr_program> {

@@ -20,10 +20,17 @@ struct program;
 /// Threads: any.
 class compiled_tree {
  public:
+  /// A guess of the time that `evaluate` takes, in nanoseconds: whatever the rows, and for each of them.
+  struct cost_guess {
+    double once_ns = 0;
+    double row_ns = 0;
+  };
+
   explicit compiled_tree(std::shared_ptr<const detail::program> code) noexcept : code_(std::move(code)) {}
 
   /// The keys that it reads, each once, in ascending order.
   [[nodiscard]] auto reads() const noexcept -> std::span<const std::uint32_t>;
+  [[nodiscard]] auto cost() const noexcept -> cost_guess;
   [[nodiscard]] auto code() const noexcept -> const detail::program& { return *code_; }
 
  private:

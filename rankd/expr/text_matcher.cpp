@@ -2,6 +2,9 @@
 #include <rankd/expr/detail/text_matcher.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <re2/re2.h>
@@ -24,7 +27,14 @@ auto text_matcher::any_of(std::vector<std::string> list) -> text_matcher {
 }
 
 auto text_matcher::regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string> {
+  // A pattern may come with a request: neither its length nor what repetitions make of it may cost seconds.
+  constexpr std::size_t longest_pattern = 4096;
+  constexpr std::int64_t most_memory = 256 * 1024;
+  if (pattern.size() > longest_pattern)
+    return std::unexpected("pattern longer than " + std::to_string(longest_pattern) + " bytes");
+
   re2::RE2::Options options;
+  options.set_max_mem(most_memory);
   options.set_log_errors(false);
   options.set_case_sensitive(letters == letter_case::exact);
   auto compiled = std::make_unique<re2::RE2>(piece(pattern), options);

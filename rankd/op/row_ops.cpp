@@ -19,15 +19,18 @@ auto cannot_evaluate(const evaluation_error& why) -> std::unexpected<op_error> {
   return std::unexpected(op_error{why.code, why.message + " (at " + why.pointer + ")"});
 }
 
+auto cost_of(const compiled_tree& program, std::size_t rows) noexcept -> double {
+  const compiled_tree::cost_guess guess = program.cost();
+  return guess.once_ns + guess.row_ns * static_cast<double>(rows);
+}
+
 struct vm_params {
   std::uint32_t key_id = 0;
   std::string key_name;
   null_rule nulls = null_rule::allowed;
   expr_program program;
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return 4.0 * static_cast<double>(rows) * static_cast<double>(1 + program.reads().size());
-  }
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
@@ -51,9 +54,7 @@ struct vm_params {
 struct filter_params {
   pred_program program;
 
-  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return 5.0 * static_cast<double>(rows) * static_cast<double>(1 + program.reads().size());
-  }
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return cost_of(program, rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];

@@ -24,7 +24,9 @@ auto store_failed(const std::error_code& why) -> std::unexpected<op_error> {
 }
 
 auto no_store() -> std::unexpected<op_error> {
-  return std::unexpected(op_error{"store_not_open", "the endpoint's store is not open"});
+  return std::unexpected(
+      op_error{"store_not_open",
+               "this build answers endpoints whose resolver is the embedded store, and the one named here is none"});
 }
 
 /// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small

@@ -141,6 +141,7 @@ void basic_pool<Policy>::start_threads() {
   try {
     for (const auto& self : workers_) threads_.emplace_back([this, &self] { work(*self); });
   } catch (...) {
+    policy_.close();
     stop_and_join();
     throw;
   }
@@ -190,11 +191,12 @@ auto basic_pool<Policy>::shutdown(shutdown_mode mode) -> result<void> {
   return {};
 }
 
+/// Requires that the queue is closed, so that a worker that sees the pool stopping sees a queue that only gets shorter.
 template <scheduling_policy Policy>
 void basic_pool<Policy>::stop_and_join() noexcept {
   const std::lock_guard lock(join_mutex_);
   phase_.store(phase::stopping, release);  // edge pool.stopping: publish
-  policy_.close();  // after the store: a worker whose last look missed it has announced itself, and is picked here
+  policy_.close();  // again: a worker whose `may_park` came before this has announced itself, and is picked below
   for (const auto& self : workers_)
     if (idle_.try_retract(self->index)) wake(*self);
   for (std::thread& thread : threads_) thread.join();
@@ -258,10 +260,12 @@ void basic_pool<Policy>::end_search(const job* found) noexcept {
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
   idle_.announce(self.index);
-  const bool nothing_left = policy_.may_park(self);
+  bool nothing_left = policy_.may_park(self);
+  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge pool.stopping: observe
+  if (stopping)
+    nothing_left = policy_.empty();  // the last job may have come after the look above; none comes after this
   if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
 
-  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge pool.stopping: observe
   const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
   if (idle_.all()) became_idle_.notify_all();
   if (leaves) return wake_cause::stop;

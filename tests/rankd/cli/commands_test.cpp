@@ -44,7 +44,8 @@ auto ids_of(const process_end& end) -> std::vector<std::int64_t> {
   CHECK(end.status == 0);
   CHECK(end.err.empty());
   std::vector<std::int64_t> ids;
-  for (const json& each : json::parse(end.out).at("candidates")) ids.push_back(each.at("id").get<std::int64_t>());
+  const json response = json::parse(end.out);  // named: g++ 12 ends temporaries of a range before its loop
+  for (const json& each : response.at("candidates")) ids.push_back(each.at("id").get<std::int64_t>());
   return ids;
 }
 
@@ -319,4 +320,32 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(catalog.size() == 12);
   CHECK(catalog[0].at("op") == "core::concat");
   CHECK(catalog[0].at("params")[0].at("required") == true);
+}
+
+TEST_CASE("output that does not arrive is a failure") {
+  for (const std::string arguments : {"ops", "ops --json"}) {
+    const std::string line = std::string(RANKD_BINARY) + " " + arguments + " >/dev/full 2>/dev/null";
+    const process_end end = braid::testing::run_process({"/bin/sh", "-c", line}, {.folder = "/", .text = ""});
+    CHECK(end.status == 1);
+  }
+}
+
+TEST_CASE("a request names a plan, never a file") {
+  const project_copy project;
+  for (const std::string plan : {"../compiled/reels_plan_a.json", "/etc/x.json", "reels_plan_a.json"}) {
+    CAPTURE(plan);
+    const json request{{"user_id", 1}, {"plan", plan}};
+    const json error = error_of(rankd_in(project.path(), {"rank"}, request.dump()));
+    CHECK(error.at("code") == "unknown_plan");
+    CHECK(error.at("pointer") == "/plan");
+  }
+}
+
+TEST_CASE("a store that is named by nothing is not the project's") {
+  const project_copy project;
+  CHECK(rankd_in(project.path(), {"load", "--store", ""}).status == 2);
+  const process_end end = rankd_in(project.path(), {"load", "--store", "lmdb:"});
+  CHECK(end.status == 1);
+  CHECK(has(end.err, "store_unsupported"));
+  CHECK(!fs::exists(project.store()));
 }

@@ -41,7 +41,7 @@ TEST_CASE("people get a line a complaint on standard error") {
 
 TEST_CASE("programs get an error response on standard output") {
   CHECK(written_to(1, [] { report(problems, output_form::programs, "r"); }) ==
-        R"({"error":{"code":"bad_thing","message":"it is bad; mend it","pointer":"/a","request_id":"r"}})"
+        R"({"error":{"code":"bad_thing","message":"f.json: it is bad; mend it","pointer":"/a","request_id":"r"}})"
         "\n");
   CHECK(report(problems, output_form::people) == exit_status::failed);
 }

@@ -108,3 +108,31 @@ TEST_CASE("a string key in arithmetic, and a list of numbers with one on the lef
   CHECK(compile(R"({"op": "in", "lhs": {"op": "key_ref", "key_id": 3001}, "list": [1]})").has_value());
   CHECK(compile(R"({"op": "is_null", "x": {"op": "neg", "x": {"op": "key_ref", "key_id": 4001}}})").has_value());
 }
+
+TEST_CASE("a pattern that would cost seconds is refused") {
+  std::string exploding;
+  for (int i = 0; i < 40; ++i) exploding += "a{0,1000}";
+  for (const std::string& pattern : {std::string(4097, 'a'), exploding}) {
+    const json tree{{"op", "regex"}, {"key_id", 3001}, {"pattern", {{"kind", "literal"}, {"value", pattern}}}};
+    const auto program = compile_pred(parse_pred(tree, "").value(), world());
+    REQUIRE(!program);
+    CHECK(program.error().front().code == "bad_regex");
+  }
+}
+
+TEST_CASE("a program is expected to cost more for more rows, more steps and patterns that come with a request") {
+  const auto small =
+      compile_expr(parse_expr(json::parse(R"({"op":"key_ref","key_id":1})"), "").value(), world()).value();
+  const auto large = compile_expr(parse_expr(json::parse(R"({"op":"mul","a":{"op":"key_ref","key_id":1},
+      "b":{"op":"add","a":{"op":"key_ref","key_id":1},"b":{"op":"const_number","value":2}}})"),
+                                             "")
+                                      .value(),
+                                  world())
+                         .value();
+  CHECK(small.cost().row_ns > 0);
+  CHECK(large.cost().row_ns > small.cost().row_ns);
+  CHECK(large.cost().once_ns > small.cost().once_ns);
+  const auto regex = compile(R"({"op":"regex","key_id":3001,"pattern":{"kind":"param","param_id":2}})");
+  REQUIRE(regex);
+  CHECK(regex->cost().once_ns > 20'000);
+}
