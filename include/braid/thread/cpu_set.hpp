@@ -1,0 +1,108 @@
+// braid/thread/cpu_set.hpp: a set of CPUs, as affinity masks, topology and quotas use it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid {
+
+/// Numbers of CPUs as the system counts them, with gaps where it has gaps. A value: copies share nothing.
+/// Threads: as any container.
+class BRAID_API cpu_set {
+ public:
+  class iterator;
+  using value_type = unsigned;
+
+  /// One more than the largest number that a set takes; no Linux kernel counts further.
+  static constexpr unsigned limit = 8192;
+
+  cpu_set() = default;
+  /// Requires each number below `limit`.
+  cpu_set(std::initializer_list<unsigned> cpus);
+
+  /// Reads `0-3,8`, the form of the system's own files; blanks around the text and an empty text are fine.
+  /// Errors: invalid_argument for anything else, a range that runs backwards, or a number of `limit` or more.
+  static auto parse(std::string_view text) -> result<cpu_set>;
+
+  /// The CPUs from `first` to `last`, both included. Requires first <= last < limit.
+  static auto range(unsigned first, unsigned last) -> cpu_set;
+
+  /// Requires cpu < limit.
+  void add(unsigned cpu);
+  void remove(unsigned cpu) noexcept;
+
+  [[nodiscard]] auto contains(unsigned cpu) const noexcept -> bool;
+  [[nodiscard]] auto contains_all(const cpu_set& other) const noexcept -> bool;
+  [[nodiscard]] auto size() const noexcept -> std::size_t;
+  [[nodiscard]] auto empty() const noexcept -> bool { return words_.empty(); }
+
+  /// The smallest number, or nothing in an empty set.
+  [[nodiscard]] auto first() const noexcept -> std::optional<unsigned>;
+
+  /// Members in ascending order.
+  [[nodiscard]] auto begin() const noexcept -> iterator;
+  [[nodiscard]] auto end() const noexcept -> iterator;
+
+  /// The form that `parse` reads: `0-3,8`; empty for an empty set.
+  [[nodiscard]] auto to_string() const -> std::string;
+
+  /// What is in both, in either, in this one only.
+  auto operator&=(const cpu_set& other) -> cpu_set&;
+  auto operator|=(const cpu_set& other) -> cpu_set&;
+  auto operator-=(const cpu_set& other) -> cpu_set&;
+  friend auto operator&(cpu_set left, const cpu_set& right) -> cpu_set { return left &= right; }
+  friend auto operator|(cpu_set left, const cpu_set& right) -> cpu_set { return left |= right; }
+  friend auto operator-(cpu_set left, const cpu_set& right) -> cpu_set { return left -= right; }
+
+  auto operator==(const cpu_set&) const -> bool = default;
+
+ private:
+  static constexpr unsigned word_bits = 64;
+
+  void trim() noexcept;
+  [[nodiscard]] auto next_from(unsigned cpu) const noexcept -> unsigned;
+
+  std::vector<std::uint64_t> words_;  // bit n of word w stands for CPU 64 w + n; the last word is never 0
+};
+
+/// Walks over the members in ascending order. Lifetime: until the set changes.
+class cpu_set::iterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = unsigned;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const unsigned*;
+  using reference = unsigned;
+
+  iterator() = default;
+
+  auto operator*() const noexcept -> unsigned { return cpu_; }
+  auto operator++() noexcept -> iterator& {
+    cpu_ = set_->next_from(cpu_ + 1);
+    return *this;
+  }
+  auto operator++(int) noexcept -> iterator {
+    iterator before = *this;
+    ++*this;
+    return before;
+  }
+  auto operator==(const iterator&) const -> bool = default;
+
+ private:
+  friend class cpu_set;
+  iterator(const cpu_set* set, unsigned cpu) noexcept : set_(set), cpu_(cpu) {}
+
+  const cpu_set* set_ = nullptr;
+  unsigned cpu_ = 0;
+};
+
+}  // namespace braid
