@@ -169,7 +169,7 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
   if (!*parsed) return {};
   const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
   if (!existing) return braid::fail(existing.error());
-  if (*existing) twin(**parsed, (*existing)->origin(), {index, line.number});
+  if (*existing) twin(**parsed, (*existing)->origin(), {index, static_cast<std::uint32_t>(line.number)});
   ++report_.records;
   return {};
 }
