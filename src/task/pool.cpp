@@ -1,5 +1,6 @@
 // src/task/pool.cpp: the pools that are compiled once, and the report of exceptions nobody asked for.
 #include <braid/task/pool.hpp>
+#include <braid/task/work_stealing.hpp>
 
 #include <braid/thread/this_thread.hpp>
 
@@ -55,5 +56,6 @@ void report_job_exception(const std::function<void(std::exception_ptr)>& on_erro
 }  // namespace detail
 
 template class basic_pool<shared_queue>;
+template class basic_pool<work_stealing>;
 
 }  // namespace braid

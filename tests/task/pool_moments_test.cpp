@@ -34,16 +34,17 @@ script* running = nullptr;  // the one of the test that runs; set before its poo
 /// A shared queue that stops where the script says, so that other threads can go on at just that point.
 class scripted_queue {
  public:
-  static constexpr bool local_first = false;
-  static constexpr bool steals = false;
+  static constexpr bool watches = false;
 
-  [[nodiscard]] auto place(braid::job& work) noexcept -> bool {
-    const bool accepted = queue_.place(work);
+  explicit scripted_queue(std::size_t /*workers*/) noexcept {}
+
+  [[nodiscard]] auto place(braid::job& work, const braid::worker* poster) noexcept -> braid::placement {
+    const braid::placement placed = queue_.place(work, poster);
     running->placed();
-    return accepted;
+    return placed;
   }
-  [[nodiscard]] auto refill(braid::worker& self) noexcept -> braid::job* {
-    braid::job* found = queue_.refill(self);
+  [[nodiscard]] auto refill(braid::worker& self, braid::search why) noexcept -> braid::job* {
+    braid::job* found = queue_.refill(self, why);
     running->refilled();
     return found;
   }

@@ -1,5 +1,6 @@
 // tests/task/pool_stress.cpp: under load, and under shutdowns in the middle of it, no job is lost and none is doubled.
 #include <braid/task/pool.hpp>
+#include <braid/task/work_stealing.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -16,13 +17,14 @@
 #include <thread>
 #include <vector>
 
-using braid::pool;
 using braid::relaxed;
 using braid::shutdown_mode;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
 namespace {
+
+using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
 
 class ledger;
 

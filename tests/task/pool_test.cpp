@@ -1,5 +1,6 @@
 // tests/task/pool_test.cpp: every accepted job runs once or is dropped, every call returns, and workers survive all.
 #include <braid/task/pool.hpp>
+#include <braid/task/work_stealing.hpp>
 
 #include <braid/thread/this_thread.hpp>
 
@@ -31,7 +32,6 @@
 
 using braid::cpu_set;
 using braid::errc;
-using braid::pool;
 using braid::post;
 using braid::relaxed;
 using braid::scheduling;
@@ -42,6 +42,8 @@ using braid::testing::sleeper;
 using namespace std::chrono_literals;
 
 namespace {
+
+using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
 
 /// Ends the program when a test of this file hangs.
 struct watched {
@@ -537,21 +539,22 @@ namespace {
 /// A scheduler that runs the newest job first, and every job within a tick counts as one.
 class newest_first {
  public:
-  static constexpr bool local_first = false;
-  static constexpr bool steals = false;
+  static constexpr bool watches = false;
 
-  [[nodiscard]] auto place(braid::job& work) noexcept -> bool {
+  explicit newest_first(std::size_t /*workers*/) noexcept {}
+
+  [[nodiscard]] auto place(braid::job& work, const braid::worker* /*poster*/) noexcept -> braid::placement {
     const std::lock_guard lock(mutex_);
-    if (closed_) return false;
+    if (closed_) return {};
     work.next = newest_;
     newest_ = &work;
-    return true;
+    return {.how = braid::placement::verdict::urgent};
   }
-  [[nodiscard]] auto refill(braid::worker& /*self*/) noexcept -> braid::job* {
+  [[nodiscard]] auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::job* {
     const std::lock_guard lock(mutex_);
     return newest_ == nullptr ? nullptr : std::exchange(newest_, newest_->next);
   }
-  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::job* { return refill(self); }
+  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::job* { return refill(self, braid::search::routine); }
   [[nodiscard]] auto may_park(const braid::worker& /*self*/) noexcept -> bool { return empty(); }
   [[nodiscard]] auto empty() noexcept -> bool {
     const std::lock_guard lock(mutex_);

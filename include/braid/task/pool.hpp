@@ -2,12 +2,14 @@
 #pragma once
 
 #include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/event_count.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/scheduling_policy.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/thread/cpu_set.hpp>
@@ -16,7 +18,6 @@
 #include <braid/thread/settings_report.hpp>
 #include <braid/thread/worker_count.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -33,23 +34,6 @@
 #include <vector>
 
 namespace braid {
-
-/// What a scheduler supplies to `basic_pool`: where work from elsewhere goes, where a worker looks when it has
-/// nothing, and the second look before it sleeps. Everything else is the same for all schedulers. A `place` or `close`
-/// and a `may_park` happen one after the other: either `may_park` knows of it, or whoever called `place` or `close`
-/// sees everything that the worker did before `may_park` (docs/design/pool.md).
-template <typename P>
-concept scheduling_policy = requires(P& policy, worker& self, job& work) {
-  { P::local_first } -> std::convertible_to<bool>;
-  { P::steals } -> std::convertible_to<bool>;
-  { policy.place(work) } noexcept -> std::same_as<bool>;
-  { policy.refill(self) } noexcept -> std::same_as<job*>;
-  { policy.tick(self) } noexcept -> std::same_as<job*>;
-  { policy.may_park(self) } noexcept -> std::same_as<bool>;
-  { policy.empty() } noexcept -> std::same_as<bool>;
-  { policy.close() } noexcept;
-  { policy.take_all() } noexcept -> std::same_as<intrusive_queue<job>>;
-};
 
 /// Which of their CPUs the workers of a pool use.
 enum class worker_placement : std::uint8_t {
@@ -105,21 +89,27 @@ class basic_pool final : public executor {
 
  private:
   enum class phase : std::uint8_t { running, stopping };
+  static constexpr duration watch_interval = 1ms;
   enum class wake_cause : std::uint8_t {
-    own,     // it did not sleep, because there is work
-    picked,  // a post or a shutdown picked it, and counted it as searching
-    stop,    // the pool stops and nothing is left to do
+    own,      // it did not sleep, because there is work
+    picked,   // a post or a shutdown picked it, and counted it as searching
+    watched,  // it slept for as long as a watch takes
+    stop,     // the pool stops and nothing is left to do
   };
 
   void start_threads();
   void await_settings();
   void work(worker& self) noexcept;
   void run(worker& self, job& item) noexcept;
-  auto next_job(worker& self) noexcept -> job*;
+  auto next_job(worker& self, search why) noexcept -> job*;
+  void wake_for(const placement& placed) noexcept;
   void wake_one() noexcept;
   void wake(worker& picked) noexcept;
-  void end_search(const job* found) noexcept;
+  static constexpr auto why_after(wake_cause woken) noexcept -> search;
+  void pass_on(const job* found) noexcept;
   auto sleep(worker& self) noexcept -> wake_cause;
+  auto rest(worker& self) noexcept -> wake_cause;
+  auto try_watch() noexcept -> bool;
   void stop_and_join() noexcept;
 
   pool_options options_;
@@ -130,6 +120,7 @@ class basic_pool final : public executor {
   detail::idle_set idle_;
   event_count became_idle_;
   atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
+  atomic<std::uint32_t> watching_{0};    // 1 while a worker sleeps with a deadline; written by that worker
   atomic<phase> phase_{phase::running};  // written by shutdown, once
   std::mutex join_mutex_;                // one thread joins, the others wait for it
   std::vector<std::thread> threads_;
@@ -158,6 +149,7 @@ inline auto with_worker_total(pool_options options) -> pool_options {
 template <scheduling_policy Policy>
 basic_pool<Policy>::basic_pool(pool_options options)
     : options_(detail::with_worker_total(std::move(options))),
+      policy_(options_.workers),
       reports_(options_.workers),
       configured_(options_.workers),
       idle_(options_.workers) {
@@ -200,9 +192,22 @@ basic_pool<Policy>::~basic_pool() {
 
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::try_post(job& work) noexcept -> bool {
-  if (!policy_.place(work)) return false;
-  if (searching_.load(relaxed) == 0) wake_one();
+  const worker* poster = current_worker();
+  if (poster != nullptr && poster->pool != this) poster = nullptr;
+  const placement placed = policy_.place(work, poster);
+  if (placed.how == placement::verdict::refused) return false;
+  wake_for(placed);
   return true;
+}
+
+/// The worker at whose seat the job lies does not sleep beside it. Another one is woken where the job is urgent, or
+/// where nobody would notice that a job holds that worker up.
+template <scheduling_policy Policy>
+void basic_pool<Policy>::wake_for(const placement& placed) noexcept {
+  if (placed.seat != placement::no_seat && idle_.try_pick(placed.seat)) return wake(*workers_[placed.seat]);
+  if (searching_.load(relaxed) != 0) return;
+  if (placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0) return;
+  wake_one();
 }
 
 template <scheduling_policy Policy>
@@ -254,8 +259,9 @@ void basic_pool<Policy>::work(worker& self) noexcept {
   reports_[self.index] = this_thread::apply(detail::worker_profile(options_, self.index));
   configured_.count_down();
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
-    job* item = next_job(self);
-    if (woken == wake_cause::picked) end_search(item);
+    job* item = next_job(self, why_after(woken));
+    if (woken == wake_cause::picked) searching_.fetch_sub(1, relaxed);
+    if (woken != wake_cause::own) pass_on(item);
     woken = wake_cause::own;
     if (item != nullptr)
       run(self, *item);
@@ -265,11 +271,20 @@ void basic_pool<Policy>::work(worker& self) noexcept {
 }
 
 template <scheduling_policy Policy>
-auto basic_pool<Policy>::next_job(worker& self) noexcept -> job* {
+constexpr auto basic_pool<Policy>::why_after(wake_cause woken) noexcept -> search {
+  switch (woken) {
+    case wake_cause::picked: return search::woken;
+    case wake_cause::watched: return search::watch;
+    default: return search::routine;
+  }
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::next_job(worker& self, search why) noexcept -> job* {
   constexpr std::uint64_t jobs_between_ticks = 61;
   if (self.jobs_run % jobs_between_ticks == 0)
     if (job* fair = policy_.tick(self)) return fair;
-  return policy_.refill(self);
+  return policy_.refill(self, why);
 }
 
 template <scheduling_policy Policy>
@@ -293,16 +308,15 @@ void basic_pool<Policy>::wake(worker& picked) noexcept {
   picked.sleep.unpark();
 }
 
-/// A worker that was picked counts as searching until it has looked once; posts wake nobody meanwhile. So if it found a
-/// job and more are there, it wakes the next worker before it starts.
+/// Posts may have relied on a worker that searched or watched and now runs a job. So if more jobs are there, it wakes
+/// the next worker before it starts.
 template <scheduling_policy Policy>
-void basic_pool<Policy>::end_search(const job* found) noexcept {
-  searching_.fetch_sub(1, relaxed);
+void basic_pool<Policy>::pass_on(const job* found) noexcept {
   if (found != nullptr && !policy_.empty()) wake_one();
 }
 
-/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so a worker
-/// that returns from `park` was picked, and no permit is left over.
+/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
+/// is left over.
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
   idle_.announce(self.index);
@@ -315,8 +329,31 @@ auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
   const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
   if (idle_.all()) became_idle_.notify_all();
   if (leaves) return wake_cause::stop;
-  self.sleep.park();
-  return wake_cause::picked;
+  return rest(self);
+}
+
+/// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it.
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::rest(worker& self) noexcept -> wake_cause {
+  if (!try_watch()) {
+    self.sleep.park();
+    return wake_cause::picked;
+  }
+  bool picked = self.sleep.park_until(steady_time().now() + watch_interval);
+  if (!picked && !idle_.try_retract(self.index)) {
+    self.sleep.park();  // the permit is on its way
+    picked = true;
+  }
+  watching_.store(0, relaxed);
+  return picked ? wake_cause::picked : wake_cause::watched;
+}
+
+template <scheduling_policy Policy>
+auto basic_pool<Policy>::try_watch() noexcept -> bool {
+  if constexpr (!Policy::watches) return false;
+  if (idle_.all()) return false;
+  std::uint32_t nobody = 0;
+  return watching_.compare_exchange_strong(nobody, 1, relaxed, relaxed);
 }
 
 extern template class BRAID_API basic_pool<shared_queue>;

@@ -3,8 +3,10 @@
 
 #include <braid/base/intrusive_queue.hpp>
 #include <braid/task/job.hpp>
+#include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
+#include <cstddef>
 #include <mutex>
 
 namespace braid {
@@ -13,19 +15,20 @@ namespace braid {
 /// Threads: any.
 class shared_queue {
  public:
-  static constexpr bool local_first = false;
-  static constexpr bool steals = false;
+  static constexpr bool watches = false;  // there is nothing that only one worker looks at
 
-  /// Queues a job. False when closed: then it still belongs to the caller.
-  [[nodiscard]] auto place(job& work) noexcept -> bool {
+  explicit shared_queue(std::size_t /*workers*/ = 0) noexcept {}
+
+  /// Queues a job.
+  [[nodiscard]] auto place(job& work, const worker* /*poster*/) noexcept -> placement {
     const std::lock_guard lock(mutex_);
-    if (closed_) return false;
+    if (closed_) return {};
     queue_.push(work);
-    return true;
+    return {.how = placement::verdict::urgent};
   }
 
   /// The next job for a worker, or null.
-  [[nodiscard]] auto refill(worker& /*self*/) noexcept -> job* {
+  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> job* {
     const std::lock_guard lock(mutex_);
     return queue_.pop();
   }

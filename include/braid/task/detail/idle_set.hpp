@@ -35,11 +35,16 @@ class idle_set {
     return announced_[index].exchange(0, relaxed) != 0;
   }
 
+  /// Whether this worker had announced itself; then the caller must wake it.
+  [[nodiscard]] auto try_pick(std::size_t index) noexcept -> bool {
+    return announced_[index].load(relaxed) != 0 && try_retract(index);
+  }
+
   /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
   [[nodiscard]] auto pick() noexcept -> std::optional<std::size_t> {
     if (count_.load(relaxed) == 0) return std::nullopt;
     for (std::size_t index = 0; index < announced_.size(); ++index)
-      if (announced_[index].load(relaxed) != 0 && try_retract(index)) return index;
+      if (try_pick(index)) return index;
     return std::nullopt;
   }
 
