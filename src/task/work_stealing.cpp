@@ -15,9 +15,10 @@ auto is_worth_a_wake(std::size_t jobs, const detail::job_pace& pace) noexcept ->
 
 }  // namespace
 
-work_stealing::work_stealing(std::size_t workers) {
+work_stealing::work_stealing(std::size_t workers, const clock_source& clock) {
   seats_.reserve(workers);
-  for (std::size_t index = 0; index < workers; ++index) seats_.push_back(std::make_unique<detail::seat>(workers));
+  for (std::size_t index = 0; index < workers; ++index)
+    seats_.push_back(std::make_unique<detail::seat>(workers, clock));
 }
 
 work_stealing::~work_stealing() = default;

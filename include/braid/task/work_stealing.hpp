@@ -1,6 +1,7 @@
 // braid/task/work_stealing.hpp: the scheduler with a queue for each worker, from which idle workers take.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
@@ -8,7 +9,6 @@
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduling_policy.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -24,7 +24,7 @@ class BRAID_API work_stealing {
  public:
   static constexpr bool watches = true;
 
-  explicit work_stealing(std::size_t workers);
+  explicit work_stealing(std::size_t workers, const clock_source& clock = steady_time());
   ~work_stealing();
 
   [[nodiscard]] auto place(job& work, const worker* poster) noexcept -> placement;

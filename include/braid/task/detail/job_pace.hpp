@@ -16,9 +16,11 @@ namespace braid::detail {
 /// Threads: `job_begins` and `paused` from the worker, `average` from any.
 class job_pace {
  public:
+  explicit job_pace(const clock_source& clock) noexcept : clock_(&clock) {}
+
   /// A job is about to run.
   void job_begins() noexcept {
-    if (--left_ == 0) measure(steady_time().now());
+    if (--left_ == 0) measure(clock_->now());
   }
 
   /// The worker has nothing to run: the time until its next job is nobody's.
@@ -48,6 +50,7 @@ class job_pace {
         std::clamp<std::int64_t>(batch_ns / std::max<std::int64_t>(average, 1), 1, most_in_batch));
   }
 
+  const clock_source* clock_;
   // Jobs of which nothing is known yet count as long, so that the first of them wake workers.
   atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
   std::uint32_t left_ = 1;                     // jobs until the next look at the clock

@@ -18,7 +18,7 @@ namespace braid::detail {
 /// Threads: any; `pace` as job_pace says, `seen` its worker only.
 class alignas(cache_line) seat {
  public:
-  explicit seat(std::size_t seats) : seen(seats) {}
+  seat(std::size_t seats, const clock_source& clock) : pace(clock), seen(seats) {}
 
   /// How many jobs lie here now; 0 when closed: then the job still belongs to the caller.
   [[nodiscard]] auto try_push(job& work) noexcept -> std::size_t {
