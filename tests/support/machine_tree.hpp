@@ -7,13 +7,15 @@
 
 #include <tests/support/scratch_folder.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 namespace braid::testing {
 
@@ -39,6 +41,15 @@ struct tree_machine {
   std::vector<tree_node> nodes;  ///< none: the folder of the nodes is missing
 };
 
+/// What is written of a set of CPUs: a list is what braid reads, the kernel also gives masks.
+enum class tree_files { lists, lists_and_masks };
+
+/// Memory where the system has a folder for it: a machine is hundreds of files.
+inline auto folder_in_memory() -> std::filesystem::path {
+  constexpr const char* memory = "/dev/shm";
+  return ::access(memory, W_OK | X_OK) == 0 ? std::filesystem::path(memory) : std::filesystem::temp_directory_path();
+}
+
 /// The form of the system's files with masks: groups of 32 bits, the highest first.
 inline auto mask_of(const cpu_set& cpus) -> std::string {
   std::string text;
@@ -56,8 +67,11 @@ inline auto mask_of(const cpu_set& cpus) -> std::string {
 /// The files of one machine below a scratch folder.
 class machine_tree : public scratch_folder {
  public:
-  machine_tree() = default;
-  explicit machine_tree(const tree_machine& machine) { write_machine(machine); }
+  machine_tree() : scratch_folder(folder_in_memory()) {}
+  explicit machine_tree(const tree_machine& machine, tree_files files = tree_files::lists)
+      : scratch_folder(folder_in_memory()), files_(files) {
+    write_machine(machine);
+  }
 
   /// What /proc/self/status says of the affinity mask.
   void allow(const cpu_set& cpus) const {
@@ -78,7 +92,7 @@ class machine_tree : public scratch_folder {
 
   void write_shared(const std::filesystem::path& list, const std::filesystem::path& mask, const cpu_set& set) const {
     write_line(list, set.to_string());
-    write_line(mask, mask_of(set));
+    if (files_ == tree_files::lists_and_masks) write_line(mask, mask_of(set));
   }
 
   static auto sharing(const tree_machine& machine, int tree_cpu::* what, int number) -> cpu_set {
@@ -129,6 +143,7 @@ class machine_tree : public scratch_folder {
     write_line(nodes_ / "online", ids.to_string());
   }
 
+  tree_files files_ = tree_files::lists;
   std::filesystem::path cpus_ = "sys/devices/system/cpu";
   std::filesystem::path nodes_ = "sys/devices/system/node";
 };

@@ -205,9 +205,9 @@ TEST_CASE("contradictions: a CPU claimed twice stays with the first, and a core 
 }
 
 TEST_CASE("distances that are missing, too few or no numbers become 10 and 20") {
+  const machine_tree files(braid::testing::two_sockets());
   for (const char* text : {"", "10", "10 21 30", "10 x", "10  21", "-10 21"}) {
     CAPTURE(text);
-    const machine_tree files(braid::testing::two_sockets());
     files.write("sys/devices/system/node/node0/distance", text);
     const topology machine = read(files);
     CHECK(machine.nodes[0].distances == std::vector<unsigned>{10, 20});
@@ -258,7 +258,7 @@ TEST_CASE("hwloc finds the same packages, nodes, cores and caches in the same fi
   }
   for (const tree_machine& shape :
        {braid::testing::two_sockets(), braid::testing::hybrid(), braid::testing::sparse_nodes()}) {
-    const machine_tree files(shape);
+    const machine_tree files(shape, braid::testing::tree_files::lists_and_masks);
     ::setenv("HWLOC_FSROOT", files.path().c_str(), 1);
     auto claims = braid::detail::draft_from_hwloc();
     ::unsetenv("HWLOC_FSROOT");

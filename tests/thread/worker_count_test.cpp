@@ -96,13 +96,13 @@ TEST_CASE("without a quota every allowed CPU gets a worker") {
   const workers_variable nobody_says(nullptr);
   const tree unlimited("");
   CHECK(default_worker_count(unlimited.path()).workers == 4);
-  CHECK(default_worker_count(unlimited.path()).reason == "4 CPUs are allowed, no cgroup limits their time");
+  CHECK(default_worker_count(unlimited.path()).reason == "4 CPUs are allowed, no cgroup limits the time");
   const scratch_folder nothing;
   const one_cpu restriction;
   const auto restricted = default_worker_count(nothing.path());
   CHECK(restricted.allowed_cpus == 1);
   CHECK(restricted.workers == 1);
-  CHECK(restricted.reason == "1 CPU is allowed, no cgroup limits their time");
+  CHECK(restricted.reason == "1 CPU is allowed, no cgroup limits the time");
 }
 
 TEST_CASE("the cpuset of the cgroup counts like the mask") {
