@@ -83,7 +83,7 @@ void spoil(const machine_tree& tree, const fs::path& file, random_source& random
   else if (choice == lies.size() + 1)
     fs::create_directory(file);
   else if (choice == lies.size() + 2)
-    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+    static_cast<void>(::mkfifo(file.c_str(), 0600));  // where that is refused the file is missing, which is as good
   else if (choice == lies.size() + 3)
     tree.write(file, std::string(200'000, '7'));
 }

@@ -45,14 +45,17 @@ class one_cpu {
     CPU_ZERO(&one);
     for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && CPU_COUNT(&one) == 0; --cpu)
       if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &one);
-    ::sched_setaffinity(0, sizeof(one), &one);
+    narrowed_ = ::sched_setaffinity(0, sizeof(one), &one) == 0;
   }
   one_cpu(const one_cpu&) = delete;
   auto operator=(const one_cpu&) -> one_cpu& = delete;
   ~one_cpu() { ::sched_setaffinity(0, sizeof(before_), &before_); }
 
+  [[nodiscard]] auto narrowed() const noexcept -> bool { return narrowed_; }
+
  private:
   cpu_set_t before_{};
+  bool narrowed_ = false;
 };
 
 /// A cgroup that grants the time of half a CPU; null where the machine allows none.
@@ -99,6 +102,10 @@ TEST_CASE("without a quota every allowed CPU gets a worker") {
   CHECK(default_worker_count(unlimited.path()).reason == "4 CPUs are allowed, no cgroup limits the time");
   const scratch_folder nothing;
   const one_cpu restriction;
+  if (!restriction.narrowed()) {
+    MESSAGE("left out: no thread may be bound here");
+    return;
+  }
   const auto restricted = default_worker_count(nothing.path());
   CHECK(restricted.allowed_cpus == 1);
   CHECK(restricted.workers == 1);
