@@ -40,3 +40,4 @@ add_compile_definitions(
   $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
 
 find_package(Threads REQUIRED)
+find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)
