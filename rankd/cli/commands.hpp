@@ -40,6 +40,12 @@ struct load_command_options : project_options {
   bool replace = false;                     ///< forget what the store had
 };
 
+struct dump_command_options : project_options {
+  std::string store;          ///< as in load_command_options
+  std::filesystem::path out;  ///< empty: standard output
+  std::string prefix;         ///< of the keys; empty: all
+};
+
 struct validate_options : project_options {
   std::vector<std::string> plans;  ///< files or names; empty: all of the project
   output_form form = output_form::people;
@@ -57,6 +63,7 @@ struct init_options {
 /// Each prints its result to standard output, and progress and readable errors to standard error.
 auto rank_command(const rank_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
+auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
 auto ops_command(const list_options& options) -> exit_status;

@@ -29,6 +29,14 @@ void add_form(CLI::App& command, output_form& form) {
   command.add_flag_callback("--json", [&form] { form = output_form::programs; }, "Print JSON");
 }
 
+auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
+
+void add_store(CLI::App& command, std::string& store) {
+  command.add_option("--store", store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
+      ->check(check_not_empty)
+      ->type_name("URL");
+}
+
 void add_rank(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
   auto options = std::make_shared<rankd::rank_options>();
@@ -55,11 +63,21 @@ void add_load(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
       ->type_name("DATA");
-  command->add_option("--store", options->store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
-      ->check([](const std::string& url) { return url.empty() ? std::string("must not be empty") : std::string(); })
-      ->type_name("URL");
+  add_store(*command, options->store);
   command->add_flag("--replace", options->replace, "Forget what the store had");
   command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
+}
+
+void add_dump(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("dump", "Write an embedded store as NDJSON");
+  auto options = std::make_shared<rankd::dump_command_options>();
+  add_project(*command, *options);
+  add_store(*command, options->store);
+  command->add_option("--out", options->out, "File to write; default: standard output")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--prefix", options->prefix, "Only keys that begin with it")->type_name("TEXT");
+  command->callback([options, &chosen] { chosen = [options] { return dump_command(*options); }; });
 }
 
 void add_validate(CLI::App& app, action& chosen) {
@@ -114,6 +132,7 @@ int main(int argc, char** argv) {
   action chosen;
   add_rank(app, chosen);
   add_load(app, chosen);
+  add_dump(app, chosen);
   add_validate(app, chosen);
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
   add_list(app, chosen, "ops", "List the operators that plans can use", &rankd::ops_command);

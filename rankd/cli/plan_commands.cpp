@@ -3,7 +3,7 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
-#include <rankd/engine/json_text.hpp>
+#include <rankd/registry/json_text.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -36,11 +36,10 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
 void print_verdicts(const std::vector<verdict>& all) {
   for (const verdict& each : all) {
     if (each.bound) {
-      print("ok    " + each.plan + " (" + std::to_string(each.bound->nodes.size()) + " nodes)\n");
+      print("ok    " + each.plan + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
       continue;
     }
-    const std::size_t count = each.bound.error().size();
-    print("WRONG " + each.plan + " (" + std::to_string(count) + (count == 1 ? " complaint)\n" : " complaints)\n"));
+    print("WRONG " + each.plan + " (" + counted(each.bound.error().size(), "complaint") + ")\n");
     print(each.bound.error().to_text());
   }
 }

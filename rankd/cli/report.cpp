@@ -15,6 +15,10 @@ auto report(const braid::diagnostics& problems, output_form form, std::string_vi
   return exit_status::failed;
 }
 
+auto counted(std::uint64_t count, std::string_view noun) -> std::string {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace rankd

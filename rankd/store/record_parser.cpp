@@ -187,6 +187,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
   for (const dom::key_value_pair field : object) {
     if (full()) break;
+    if (field.key.empty()) complain("empty_field", "/fields/", "a field has no name");
     if (field.value.is_string())
       fields_.push_back({field.key, field.value.get_string().value_unsafe()});
     else

@@ -87,6 +87,7 @@ auto bad_lines() -> std::vector<bad_line> {
        "/values/0"},
       {R"({"list":"a","values":[0,9223372036854775808]})", {"id_out_of_range"}, "/values/1"},
       {R"({"hash":"","fields":{}})", {"empty_key"}, "/hash"},
+      {R"({"hash":"a","fields":{"":"v","n":"v"}})", {"empty_field"}, "/fields/"},
       {R"({"list":"","values":[]})", {"empty_key"}, "/list"},
       {R"({"list":")" + std::string(512, 'k') + R"(","values":[]})", {"key_too_long"}, "/list"},
       {R"({"list":"","values":[1.5],"x":0})", {"unknown_member", "empty_key", "wrong_type"}, "/x"},
