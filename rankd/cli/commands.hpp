@@ -55,6 +55,14 @@ struct list_options : project_options {
   output_form form = output_form::people;
 };
 
+/// What `rankd registry` shows of a registry.
+enum class registry_view : std::uint8_t { entries, digests };
+
+struct registry_options : list_options {
+  std::string registry;  ///< keys, params, features, capabilities or endpoints; empty: all of them
+  registry_view show = registry_view::entries;
+};
+
 struct init_options {
   std::filesystem::path folder;
   demo_size size;
@@ -67,6 +75,7 @@ auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
 auto ops_command(const list_options& options) -> exit_status;
+auto registry_command(const registry_options& options) -> exit_status;
 auto init_demo_command(const init_options& options) -> exit_status;
 
 }  // namespace rankd

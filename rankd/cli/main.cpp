@@ -98,6 +98,18 @@ void add_list(CLI::App& app, action& chosen, const std::string& name, const std:
   command->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
 }
 
+void add_registry(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("registry", "Show what the project declares");
+  auto options = std::make_shared<rankd::registry_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("registry", options->registry, "Which one; default: all")
+      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints"}));
+  command->add_flag_callback(
+      "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
+  command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
+}
+
 void add_init(CLI::App& app, action& chosen) {
   auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
@@ -136,6 +148,7 @@ int main(int argc, char** argv) {
   add_validate(app, chosen);
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
   add_list(app, chosen, "ops", "List the operators that plans can use", &rankd::ops_command);
+  add_registry(app, chosen);
   add_init(app, chosen);
 
   try {

@@ -72,8 +72,16 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 }
 
 TEST_CASE("every subcommand has help, on standard output") {
-  for (const words& line :
-       {words{}, {"rank"}, {"load"}, {"dump"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
+  for (const words& line : {words{},
+                            {"rank"},
+                            {"load"},
+                            {"dump"},
+                            {"validate"},
+                            {"plans"},
+                            {"ops"},
+                            {"registry"},
+                            {"init"},
+                            {"init", "demo"}}) {
     words with_help = line;
     with_help.emplace_back("--help");
     CAPTURE(line.empty() ? "rankd" : line.back());
