@@ -1,6 +1,7 @@
 // rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/demo.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -77,7 +78,7 @@ auto load_command(const load_command_options& options) -> exit_status {
                         {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
   }
   if (!loaded) return report(loaded.error());
-  print("loaded " + counted(loaded->records, "record") + " into " + what->store.string() +
+  print("loaded " + counted(loaded->records, "record") + " into " + printable(what->store.string()) +
         (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) + "\n");
   return exit_status::fine;
 }
@@ -85,7 +86,7 @@ auto load_command(const load_command_options& options) -> exit_status {
 auto init_demo_command(const init_options& options) -> exit_status {
   braid::checked<demo_report> written;
   {
-    progress_bar bar("writing " + options.folder.string());
+    progress_bar bar("writing " + printable(options.folder.string()));
     written = write_demo_project(options.folder, {.size = options.size, .progress = bar.for_demo()});
   }
   if (!written) return report(written.error());

@@ -1,6 +1,7 @@
 // rankd/cli/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/output_file.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -40,7 +41,8 @@ auto dump_command(const dump_command_options& options) -> exit_status {
   }
   if (!records) return report(records.error());
   if (const auto done = out->finish(); !done) return report(unwritable(options, done.error()));
-  if (!options.out.empty()) print("dumped " + counted(*records, "record") + " into " + options.out.string() + "\n");
+  if (!options.out.empty())
+    print("dumped " + counted(*records, "record") + " into " + printable(options.out.string()) + "\n");
   return exit_status::fine;
 }
 

@@ -1,5 +1,6 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -162,7 +163,7 @@ int main(int argc, char** argv) {
     const exit_status status = chosen();
     return static_cast<int>(output_is_out() ? status : exit_status::failed);
   } catch (const std::exception& unexpected) {
-    std::cerr << "rankd: " << unexpected.what() << "\n";
+    std::cerr << "rankd: " << rankd::printable(unexpected.what()) << "\n";
     return static_cast<int>(exit_status::failed);
   }
 }

@@ -1,5 +1,6 @@
 // rankd/cli/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -36,11 +37,11 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
 void print_verdicts(const std::vector<verdict>& all) {
   for (const verdict& each : all) {
     if (each.bound) {
-      print("ok    " + each.plan + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
+      print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
       continue;
     }
-    print("WRONG " + each.plan + " (" + counted(each.bound.error().size(), "complaint") + ")\n");
-    print(each.bound.error().to_text());
+    print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "complaint") + ")\n");
+    print(printable(each.bound.error()));
   }
 }
 

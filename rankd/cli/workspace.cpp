@@ -1,6 +1,7 @@
 // rankd/cli/workspace.cpp: finding and opening what a command works on.
 #include <rankd/cli/workspace.hpp>
 
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -112,7 +113,7 @@ auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
     stores.owned.emplace_back();
     if (!is_embedded(endpoint)) continue;
     if (in.where.data) {
-      progress_bar bar("loading " + in.where.data->filename().string());
+      progress_bar bar("loading " + printable(in.where.data->filename().string()));
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
       if (!loaded) return std::unexpected(std::move(loaded.error()));
     }

@@ -203,6 +203,17 @@ TEST_CASE("a table shows short numbers, and a dash for what is absent") {
                              "   3    11      -  -        -\n"
                              "   4    12      -  -        Uma keeps her country to herself\n"));
 
+  const std::string media =
+      project.write("media.json", R"({"schema_version":1,"plan_name":"media","outputs":["m"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}},
+    {"node_id":"m","op":"core::media","inputs":["v"],"params":{"endpoint":"ep_0001","fanout":3}}]})");
+  project.write("build/one.ndjson", "{\"list\":\"media:1\",\"values\":[2]}\n");
+  REQUIRE(rankd_in(project.path(), {"load", "build/one.ndjson"}).status == 0);
+  CHECK(table(media, R"({"user_id":1})")
+            .out.starts_with("rank  id  score  country  title\n"
+                             "----  --  -----  -------  -----\n"
+                             "   1   2      -  -        -\n"));  // 2 is a user, too, but not here
+
   const process_end failed = table("reels_plan_a", R"({"user_id":0})");
   CHECK(failed.status == 1);
   CHECK(failed.out.empty());
@@ -326,6 +337,24 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(catalog.size() == 12);
   CHECK(catalog[0].at("op") == "core::concat");
   CHECK(catalog[0].at("params")[0].at("required") == true);
+}
+
+TEST_CASE("names and contents of files cannot steer the terminal of whoever reads about them") {
+  const project_copy project;
+  const std::string plan = project.write("a\x1b[2J\nok.json", R"({"schema_version":1,"plan_name":"x\u001b[2J"})");
+  const process_end wrong = rankd_in(project.path(), {"validate", plan});
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.out, "a\\x1b[2J\\nok.json (3 complaints)\n"));
+  CHECK(has(wrong.out, "`x\\x1b[2J`"));
+  CHECK(wrong.out.find('\x1b') == std::string::npos);
+  CHECK(std::count(wrong.out.begin(), wrong.out.end(), '\n') == 4);
+  const std::string data = project.write("d\x07.ndjson", "{\"list\":\"a\",\"val\\u001bues\":[]}\n");
+  const process_end load = rankd_in(project.path(), {"load", data, "--store", "db\r"});
+  CHECK(load.status == 1);
+  CHECK(has(load.err, "d\\x07.ndjson#/val\\x1bues: "));
+  CHECK(load.err.find_first_of("\x07\x1b\r") == std::string::npos);
+  project.write("fine.ndjson", "{\"list\":\"a\",\"values\":[]}\n");
+  CHECK(rankd_in(project.path(), {"load", "fine.ndjson", "--store", "db\r"}).out == "loaded 1 record into db\\r\n");
 }
 
 TEST_CASE("output that does not arrive is a failure") {

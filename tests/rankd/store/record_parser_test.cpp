@@ -116,6 +116,11 @@ TEST_CASE("a name that is nearly right gets a hint") {
   CHECK(errors_of(R"({"hash":"a","fields":{"n":1}})").front().hint == "write numbers as strings: \"1.5\"");
 }
 
+TEST_CASE("bytes that are not UTF-8 are located, columns counted in bytes from 1") {
+  CHECK(errors_of("{\"hash\":\"é\xff\",\"fields\":{}}").front().message ==
+        "line 17: the line is not valid UTF-8 from column 12 on");
+}
+
 TEST_CASE("complaints about one line end after the sixteenth") {
   std::string text = R"({"list":"a","values":[null)";
   for (int i = 0; i < 100; ++i) text += ",null";
