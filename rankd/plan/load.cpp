@@ -44,13 +44,16 @@ auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problem
   if (value == nullptr) return out;
   const auto& required = into.out.capabilities_required;
   for (const auto& [capability, payload] : value->items()) {
+    const std::string pointer = braid::json_pointer(in.pointer_of("extensions"), capability);
     if (std::ranges::find(required, capability) == required.end())
       problems.add({.code = "capability_not_required",
-                    .pointer = braid::json_pointer(in.pointer_of("extensions"), capability),
+                    .pointer = pointer,
                     .message = quote_name(capability) + " is not among `capabilities_required`",
                     .hint = {},
                     .node = {},
                     .source = {}});
+    const capability_entry* declared = into.rules.declared.find_capability(capability);
+    if (declared != nullptr && declared->payload) problems.append(declared->payload->check(payload, pointer));
     out.push_back({capability, canonical_json(payload)});
   }
   return out;
@@ -112,7 +115,8 @@ void check_capability(const std::string& id, const std::string& pointer, draft& 
   if (entry != nullptr && entry->status != lifecycle::blocked) return;
   std::vector<std::string_view> known;
   for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
-  complain(into, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is not supported",
+  complain(into, pointer, "unsupported_capability",
+           "the capability " + quote_name(id) + (entry == nullptr ? " is not supported" : " is blocked"),
            entry == nullptr ? braid::did_you_mean(id, known) : std::string());
 }
 

@@ -1,6 +1,7 @@
 // rankd/store/record_parser.cpp: what a line may say, and every way in which it may be wrong.
 #include <rankd/store/record_parser.hpp>
 
+#include <rankd/registry/names.hpp>
 #include <rankd/store/detail/lmdb.hpp>
 
 #include <braid/base/arena.hpp>
@@ -117,7 +118,10 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
   dom::element root;
   if (const auto error = parser_.parse(text.data(), text.size(), false).get(root); error != simdjson::SUCCESS) {
     const auto [code, message] = refusal_of(error);
-    complain(code, "", message);
+    const bool has_column = error == simdjson::UTF8_ERROR;  // the others could be found only by a second parser
+    complain(
+        code, "",
+        std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));
     return std::nullopt;
   }
   if (!root.is_object()) {
@@ -187,6 +191,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
   for (const dom::key_value_pair field : object) {
     if (full()) break;
+    if (field.key.empty()) complain("empty_field", "/fields/", "a field has no name");
     if (field.value.is_string())
       fields_.push_back({field.key, field.value.get_string().value_unsafe()});
     else

@@ -92,7 +92,7 @@ TEST_CASE("each predicate that the registries refuse gives its complaints, from 
 
 TEST_CASE("a blocked key names its successor") {
   const auto refused = compile(R"({"op": "is_null", "x": {"op": "key_ref", "key_id": 5001}})");
-  CHECK(refused.error().front().hint == "use key 1001 instead");
+  CHECK(refused.error().front().hint == "use key 1001 (score) instead");
 }
 
 TEST_CASE("a program knows the keys that it reads, each once and in order") {

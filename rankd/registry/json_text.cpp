@@ -1,5 +1,6 @@
-// rankd/engine/json_text.cpp: escaping, UTF-8, and numbers.
-#include <rankd/engine/json_text.hpp>
+// rankd/registry/json_text.cpp: escaping, UTF-8, and numbers.
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
 
 #include <braid/base/assert.hpp>
 
@@ -9,25 +10,6 @@
 
 namespace rankd {
 namespace {
-
-auto is_continuation(unsigned char byte) -> bool { return (byte & 0xC0U) == 0x80U; }
-
-/// The length of the well-formed UTF-8 sequence at the front (RFC 3629), or zero.
-auto sequence_length(std::string_view text) -> std::size_t {
-  const auto at = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if (!is_continuation(at(i))) return 0;
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-  const unsigned char second = at(1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
-  if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
-  return length;
-}
 
 void append_escape(std::string& out, unsigned char byte) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -65,7 +47,8 @@ void append_number(std::string& out, T value) {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
+    const bool ascii = static_cast<unsigned char>(text.front()) < 0x80;  // nearly all of what is written
+    const std::size_t length = ascii ? 1 : utf8_character(text);
     if (length == 1)
       append_ascii(out, text.front());
     else if (length == 0)

@@ -1,5 +1,5 @@
-// tests/rankd/engine/json_text_test.cpp: strings of any bytes and numbers of any size become valid JSON.
-#include <rankd/engine/json_text.hpp>
+// tests/rankd/registry/json_text_test.cpp: strings of any bytes and numbers of any size become valid JSON.
+#include <rankd/registry/json_text.hpp>
 
 #include <braid/base/random.hpp>
 

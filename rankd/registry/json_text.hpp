@@ -1,4 +1,4 @@
-// rankd/engine/json_text.hpp: JSON written by appending to a string.
+// rankd/registry/json_text.hpp: JSON written by appending to a string.
 #pragma once
 
 #include <cstdint>
