@@ -1,6 +1,7 @@
 // tests/thread/query_test.cpp: a chained query answers as a plain loop would, when it is asked and not before.
 #include <braid/thread/query.hpp>
 
+#include <braid/base/error.hpp>
 #include <braid/base/random.hpp>
 
 #include <doctest/doctest.h>
@@ -127,6 +128,40 @@ TEST_CASE("what a callable throws reaches whoever asks") {
   });
   CHECK(throwing.take(3).count() == 3);
   CHECK_THROWS_AS(static_cast<void>(throwing.count()), std::runtime_error);
+}
+
+namespace {
+
+/// What a lender says about a book; some books are not to be had.
+struct lender {
+  int days = 0;
+  auto lend(int more) const -> braid::result<int> { return days + more; }
+};
+
+struct loan {
+  int days = 0;
+  auto control() const -> braid::result<lender> {
+    if (days < 0) return braid::fail(braid::errc::closed);
+    return lender{days};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("apply gives an answer for each value") {
+  const auto answers = query_over(shelf()).skip(2).apply([](const book& b, int more) { return b.year + more; }, 5);
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0].value.title == "three");
+  CHECK(answers[0].answer == 2006);
+  CHECK(answers[1].answer == 2025);
+}
+
+TEST_CASE("apply goes through the control of a value, and a refusal is an answer") {
+  const auto answers = query_over(std::vector<loan>{{1}, {-1}, {3}}).apply(&lender::lend, 10);
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0].answer == 11);
+  CHECK(answers[1].answer.error() == braid::errc::closed);
+  CHECK(answers[2].answer == 13);
 }
 
 TEST_CASE("random chains agree with loops over a vector") {

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,6 +50,13 @@ auto equals(wanted<Member> value) -> field_equals<Member> {
 
 template <typename Stage>
 class query;
+
+/// A value of a query, and what `apply` got for it.
+template <typename T, typename Answer>
+struct applied {
+  T value;
+  Answer answer;
+};
 
 /// What can be asked of anything that has values: a query, or a registry. `Derived::stage()` says where they come from.
 /// Callables are invoked as constants, by std::invoke: a pointer to member will do. They are copied with the query.
@@ -110,6 +118,12 @@ class queryable {
   template <typename Fn>
   void for_each(Fn&& fn) const;
 
+  /// Invokes `change(value, args...)` for each value and gives the answers beside the values. For entries of threads
+  /// `change` may also take what `control()` gives, and answers with a result:
+  /// `apply(&thread_info::set_affinity, cpus)`. One refusal does not keep the others from being tried.
+  template <typename Fn, typename... Args>
+  auto apply(const Fn& change, const Args&... args) const;
+
  private:
   friend Derived;
   queryable() = default;
@@ -143,6 +157,18 @@ namespace detail {
 
 template <typename Stage>
 using value_of = typename std::remove_cvref_t<Stage>::value_type;
+
+/// `change` of the value, or of what it is controlled by.
+template <typename T, typename Fn, typename... Args>
+auto change_one(const T& value, const Fn& change, const Args&... args) {
+  if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {
+    return std::invoke(change, value, args...);
+  } else {
+    const auto control = value.control();
+    using answer = decltype(std::invoke(change, *control, args...));
+    return control ? std::invoke(change, *control, args...) : answer(std::unexpect, control.error());
+  }
+}
 
 }  // namespace detail
 
@@ -241,6 +267,19 @@ void queryable<Derived>::for_each(Fn&& fn) const {
     static_cast<void>(std::invoke(fn, value));
     return true;
   });
+}
+
+template <typename Derived>
+template <typename Fn, typename... Args>
+auto queryable<Derived>::apply(const Fn& change, const Args&... args) const {
+  using value_type = detail::value_of<decltype(stage())>;
+  using answer = decltype(detail::change_one(std::declval<const value_type&>(), change, args...));
+  std::vector<applied<value_type, answer>> all;
+  stage().each([&](const auto& value) -> bool {
+    all.push_back({value, detail::change_one(value, change, args...)});
+    return true;
+  });
+  return all;
 }
 
 }  // namespace braid
