@@ -1,6 +1,8 @@
 // src/thread/name.cpp: thread names through pthread_setname_np.
 #include <braid/thread/name.hpp>
 
+#include "thread_calls.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -17,7 +19,7 @@ auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::str
 namespace this_thread {
 
 auto set_name(std::string_view name) -> result<void> {
-  if (name.size() > longest_thread_name) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (const auto fits = detail::check_name(name); !fits) return fits;
   const std::string terminated(name);
   const int status = ::pthread_setname_np(::pthread_self(), terminated.c_str());
   if (status != 0) return fail({status, std::system_category()});

@@ -1,0 +1,146 @@
+// braid/thread/scheduling.hpp: how a thread gets its share of the CPUs: each policy with exactly the numbers it takes.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+
+#include <chrono>
+#include <compare>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <variant>
+
+namespace braid {
+
+namespace detail {
+
+/// Not constexpr, so that a constant outside of its range does not compile.
+BRAID_API void number_out_of_range();
+
+template <typename T, typename... All>
+concept one_of = (std::same_as<T, All> || ...);
+
+}  // namespace detail
+
+/// How readily a thread gives way to others, from -20 (hardly) to 19 (always). A constant outside does not compile.
+class nice_value {
+ public:
+  static constexpr int smallest = -20;
+  static constexpr int largest = 19;
+
+  constexpr nice_value() = default;  ///< 0
+  consteval nice_value(int value) : value_(value) {
+    if (value < smallest || value > largest) detail::number_out_of_range();
+  }
+
+  /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  static constexpr auto from(int value) -> result<nice_value>;
+
+  [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
+  auto operator<=>(const nice_value&) const = default;
+
+ private:
+  int value_ = 0;
+};
+
+/// The rank of a real-time thread, from 1 to 99 (first to run). A constant outside does not compile.
+class realtime_priority {
+ public:
+  static constexpr int smallest = 1;
+  static constexpr int largest = 99;
+
+  consteval realtime_priority(int value) : value_(value) {
+    if (value < smallest || value > largest) detail::number_out_of_range();
+  }
+
+  /// A number that is known only when the program runs. Errors: invalid_argument outside of the range.
+  static constexpr auto from(int value) -> result<realtime_priority>;
+
+  [[nodiscard]] constexpr auto value() const noexcept -> int { return value_; }
+  auto operator<=>(const realtime_priority&) const = default;
+
+ private:
+  int value_;
+};
+
+/// A policy of the system's scheduler and its numbers. A value.
+/// A nice value for a real-time policy, or a priority for a fair one, cannot be written down.
+class BRAID_API scheduling {
+ public:
+  /// What threads have when nobody says otherwise: a fair share, weighted by the nice value.
+  struct other {
+    nice_value nice;
+    auto operator==(const other&) const -> bool = default;
+  };
+  /// As `other`, for work that computes and waits for nobody: it is woken later and interrupted less.
+  struct batch {
+    nice_value nice;
+    auto operator==(const batch&) const -> bool = default;
+  };
+  /// Runs where nothing else wants to. The thread keeps its nice value, which then hardly counts.
+  struct idle {
+    auto operator==(const idle&) const -> bool = default;
+  };
+  /// Runs before all fair threads until it waits; threads of one priority in the order in which they came.
+  struct fifo {
+    realtime_priority priority;
+    auto operator==(const fifo&) const -> bool = default;
+  };
+  /// As `fifo`, but threads of one priority take turns.
+  struct round_robin {
+    realtime_priority priority;
+    auto operator==(const round_robin&) const -> bool = default;
+  };
+  /// Gets `runtime` in every `period`, before `deadline` of it has passed. The system refuses what it cannot promise,
+  /// and whatever is not runtime <= deadline <= period.
+  struct deadline {
+    std::chrono::nanoseconds runtime;
+    std::chrono::nanoseconds deadline;
+    std::chrono::nanoseconds period;
+    auto operator==(const struct deadline&) const -> bool = default;
+  };
+  using policies = std::variant<other, batch, idle, fifo, round_robin, deadline>;
+
+  constexpr scheduling() = default;  ///< other, nice 0
+  template <typename Policy>
+    requires detail::one_of<Policy, other, batch, idle, fifo, round_robin, deadline>
+  constexpr scheduling(Policy policy) : policy_(policy) {}
+
+  /// The policy, for std::visit.
+  [[nodiscard]] constexpr auto policy() const noexcept -> const policies& { return policy_; }
+
+  template <typename Policy>
+  [[nodiscard]] constexpr auto is() const noexcept -> bool {
+    return std::holds_alternative<Policy>(policy_);
+  }
+
+  /// Nothing for a policy without one.
+  [[nodiscard]] auto nice() const noexcept -> std::optional<nice_value>;
+  [[nodiscard]] auto priority() const noexcept -> std::optional<realtime_priority>;
+
+  /// For people: `other, nice 5`, `fifo, priority 10`, `deadline, 1000000 ns of every 8000000 ns within 4000000 ns`.
+  [[nodiscard]] auto to_string() const -> std::string;
+
+  auto operator==(const scheduling&) const -> bool = default;
+
+ private:
+  policies policy_;
+};
+
+constexpr auto nice_value::from(int value) -> result<nice_value> {
+  if (value < smallest || value > largest) return fail(std::make_error_code(std::errc::invalid_argument));
+  nice_value checked;
+  checked.value_ = value;
+  return checked;
+}
+
+constexpr auto realtime_priority::from(int value) -> result<realtime_priority> {
+  if (value < smallest || value > largest) return fail(std::make_error_code(std::errc::invalid_argument));
+  realtime_priority checked = smallest;
+  checked.value_ = value;
+  return checked;
+}
+
+}  // namespace braid

@@ -1,0 +1,166 @@
+// src/thread/thread_calls.cpp: affinity, policy, nice value and priority of one thread, straight from the kernel.
+#include "thread_calls.hpp"
+
+#include <braid/thread/name.hpp>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <variant>
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace braid::detail {
+namespace {
+
+/// The kernel's record of a policy, in its first form, which all kernels take. Declared here because the system's
+/// headers that have it exclude each other.
+struct attributes {
+  std::uint32_t size = sizeof(attributes);
+  std::uint32_t policy = 0;
+  std::uint64_t flags = 0;
+  std::int32_t nice = 0;
+  std::uint32_t priority = 0;
+  std::uint64_t runtime_ns = 0;
+  std::uint64_t deadline_ns = 0;
+  std::uint64_t period_ns = 0;
+};
+static_assert(sizeof(attributes) == 48);
+
+constexpr std::uint32_t deadline_policy = 6;    // SCHED_DEADLINE
+constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
+
+auto invalid() { return fail(std::make_error_code(std::errc::invalid_argument)); }
+
+/// What a call without an answer reports.
+auto outcome(long status) -> result<void> {
+  if (status != 0) return fail(last_system_error());
+  return {};
+}
+
+auto attributes_of(::pid_t id) -> result<attributes> {
+  attributes found;
+  if (::syscall(SYS_sched_getattr, id, &found, sizeof(found), 0) != 0) return fail(last_system_error());
+  return found;
+}
+
+auto nanoseconds(std::uint64_t count) { return std::chrono::nanoseconds(static_cast<std::int64_t>(count)); }
+auto count(std::chrono::nanoseconds span) { return static_cast<std::uint64_t>(span.count()); }
+
+/// The numbers of a policy as the kernel wants them; `nice` is that of the thread so far.
+struct writer {
+  auto operator()(const scheduling::other& wanted) const -> attributes {
+    return {.policy = SCHED_OTHER, .nice = wanted.nice.value()};
+  }
+  auto operator()(const scheduling::batch& wanted) const -> attributes {
+    return {.policy = SCHED_BATCH, .nice = wanted.nice.value()};
+  }
+  auto operator()(const scheduling::idle& /*wanted*/) const -> attributes {
+    return {.policy = SCHED_IDLE, .nice = nice.value()};
+  }
+  auto operator()(const scheduling::fifo& wanted) const -> attributes {
+    return {.policy = SCHED_FIFO, .priority = static_cast<std::uint32_t>(wanted.priority.value())};
+  }
+  auto operator()(const scheduling::round_robin& wanted) const -> attributes {
+    return {.policy = SCHED_RR, .priority = static_cast<std::uint32_t>(wanted.priority.value())};
+  }
+  auto operator()(const scheduling::deadline& wanted) const -> attributes {
+    return {.policy = deadline_policy,
+            .runtime_ns = count(wanted.runtime),
+            .deadline_ns = count(wanted.deadline),
+            .period_ns = count(wanted.period)};
+  }
+
+  nice_value nice;
+};
+
+/// A policy with the number that it takes.
+template <typename Policy, typename Number>
+auto policy_with(result<Number> number) -> result<scheduling> {
+  if (!number) return fail(number.error());
+  return Policy{*number};
+}
+
+constexpr std::size_t word_bits = sizeof(unsigned long) * CHAR_BIT;
+using cpu_mask = std::array<unsigned long, cpu_set::limit / word_bits>;
+
+}  // namespace
+
+auto check_name(std::string_view name) -> result<void> {
+  if (name.size() > longest_thread_name || name.find('\0') != std::string_view::npos) return invalid();
+  return {};
+}
+
+auto affinity_of(::pid_t id) -> result<cpu_set> {
+  cpu_mask mask{};
+  if (::syscall(SYS_sched_getaffinity, id, sizeof(mask), mask.data()) < 0) return fail(last_system_error());
+  cpu_set cpus;
+  for (unsigned cpu = 0; cpu < cpu_set::limit; ++cpu)
+    if (((mask[cpu / word_bits] >> (cpu % word_bits)) & 1U) != 0) cpus.add(cpu);
+  return cpus;
+}
+
+auto set_affinity_of(::pid_t id, const cpu_set& cpus) -> result<void> {
+  cpu_mask mask{};
+  for (const unsigned cpu : cpus) mask[cpu / word_bits] |= 1UL << (cpu % word_bits);
+  return outcome(::syscall(SYS_sched_setaffinity, id, sizeof(mask), mask.data()));
+}
+
+auto scheduling_of(::pid_t id) -> result<scheduling> {
+  const auto found = attributes_of(id);
+  if (!found) return fail(found.error());
+  switch (found->policy) {
+    case SCHED_OTHER: return policy_with<scheduling::other>(nice_value::from(found->nice));
+    case SCHED_BATCH: return policy_with<scheduling::batch>(nice_value::from(found->nice));
+    case SCHED_IDLE: return scheduling::idle{};
+    case SCHED_FIFO: return policy_with<scheduling::fifo>(realtime_priority::from(static_cast<int>(found->priority)));
+    case SCHED_RR:
+      return policy_with<scheduling::round_robin>(realtime_priority::from(static_cast<int>(found->priority)));
+    case deadline_policy:
+      return scheduling::deadline{.runtime = nanoseconds(found->runtime_ns),
+                                  .deadline = nanoseconds(found->deadline_ns),
+                                  .period = nanoseconds(found->period_ns)};
+    default: return fail(std::make_error_code(std::errc::operation_not_supported));
+  }
+}
+
+auto set_scheduling_of(::pid_t id, const scheduling& wanted) -> result<void> {
+  const auto before = attributes_of(id);
+  if (!before) return fail(before.error());
+  const auto nice = nice_of(id);
+  if (!nice) return fail(nice.error());
+  attributes after = std::visit(writer{*nice}, wanted.policy());
+  after.flags = before->flags & reset_on_fork_bit;  // without privileges it may not be taken away
+  return outcome(::syscall(SYS_sched_setattr, id, &after, 0));
+}
+
+/// Not from the attributes, which have no nice value for threads that are not fair.
+auto nice_of(::pid_t id) -> result<nice_value> {
+  errno = 0;  // -1 is also a nice value
+  const int value = ::getpriority(PRIO_PROCESS, static_cast<::id_t>(id));
+  if (value == -1 && errno != 0) return fail(last_system_error());
+  return nice_value::from(value);
+}
+
+auto set_nice_of(::pid_t id, nice_value wanted) -> result<void> {
+  return outcome(::setpriority(PRIO_PROCESS, static_cast<::id_t>(id), wanted.value()));
+}
+
+auto priority_of(::pid_t id) -> result<realtime_priority> {
+  const auto found = attributes_of(id);
+  if (!found) return fail(found.error());
+  return realtime_priority::from(static_cast<int>(found->priority));  // 0 where the policy has none
+}
+
+/// One call that changes the number and nothing else: the kernel refuses it for policies without a priority. The
+/// library's function of that name is missing in some C libraries.
+auto set_priority_of(::pid_t id, realtime_priority wanted) -> result<void> {
+  const ::sched_param number{.sched_priority = wanted.value()};
+  return outcome(::syscall(SYS_sched_setparam, id, &number));
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,213 @@
+// src/thread/thread_info.cpp: finding threads in /proc, and making sure that an id still means the same thread.
+#include <braid/thread/thread_info.hpp>
+
+#include "thread_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cerrno>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+auto no_such_thread() { return fail(std::make_error_code(std::errc::no_such_process)); }
+
+/// A file descriptor that is closed at the end.
+class open_file {
+ public:
+  explicit open_file(int descriptor) noexcept : descriptor_(descriptor) {}
+  open_file(open_file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  auto operator=(open_file&&) -> open_file& = delete;
+  ~open_file() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  [[nodiscard]] auto get() const noexcept -> int { return descriptor_; }
+  [[nodiscard]] auto is_open() const noexcept -> bool { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+/// The last error, where a file of a thread that has ended is simply not there. Without /proc nothing is.
+auto file_error() -> std::unexpected<std::error_code> {
+  const std::error_code error = last_system_error();
+  if (error == std::errc::no_such_file_or_directory && ::access("/proc/self/stat", F_OK) == 0) return no_such_thread();
+  return fail(error);
+}
+
+/// The folder of a thread in /proc. While it is open its files are those of that thread, or of none: never those of a
+/// thread that got the same id later.
+class thread_folder {
+ public:
+  static auto open(::pid_t id) -> result<thread_folder> {
+    for (const char* parent : {"/proc/self/task/", "/proc/"}) {
+      open_file folder(::open((parent + std::to_string(id)).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      if (folder.is_open()) return thread_folder(std::move(folder));
+    }
+    return file_error();
+  }
+
+  [[nodiscard]] auto read(const char* name) const -> result<std::string> {
+    const open_file file(::openat(folder_.get(), name, O_RDONLY | O_CLOEXEC));
+    if (!file.is_open()) return file_error();
+    std::array<char, 2048> buffer{};
+    const ::ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    if (size < 0) return fail(last_system_error());
+    return std::string(buffer.data(), static_cast<std::size_t>(size));
+  }
+
+  [[nodiscard]] auto write(const char* name, std::string_view text) const -> result<void> {
+    const open_file file(::openat(folder_.get(), name, O_WRONLY | O_CLOEXEC));
+    if (!file.is_open()) return file_error();
+    if (::write(file.get(), text.data(), text.size()) < 0) return fail(last_system_error());
+    return {};
+  }
+
+ private:
+  explicit thread_folder(open_file folder) noexcept : folder_(std::move(folder)) {}
+
+  open_file folder_;
+};
+
+/// The start of a thread, from the text of its `stat`: the 22nd field; the second one, its name, may hold anything.
+/// Nothing for one that has ended and is still listed.
+auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
+  constexpr int fields_from_state_to_start = 19;
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return std::nullopt;
+  stat.remove_prefix(name_end + 2);
+  if (stat.front() == 'Z' || stat.front() == 'X') return std::nullopt;
+  for (int field = 0; field < fields_from_state_to_start; ++field)
+    stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
+  std::uint64_t ticks = 0;
+  if (std::from_chars(stat.data(), stat.data() + stat.size(), ticks).ec != std::errc()) return std::nullopt;
+  return ticks;
+}
+
+auto start_of(const thread_folder& folder) -> result<std::uint64_t> {
+  const auto stat = folder.read("stat");
+  if (!stat) return fail(stat.error());
+  const auto ticks = start_in(*stat);
+  if (!ticks) return no_such_thread();
+  return *ticks;
+}
+
+/// The folder of exactly this thread.
+auto folder_of(const thread_info& thread) -> result<thread_folder> {
+  auto folder = thread_folder::open(thread.id());
+  if (!folder) return folder;
+  const auto ticks = start_of(*folder);
+  if (!ticks) return fail(ticks.error());
+  if (*ticks != thread.start_ticks()) return no_such_thread();
+  return folder;
+}
+
+/// What `read` gives for the id. It is this thread's, because the thread still has its id afterwards.
+template <typename Read>
+auto answer(const thread_info& thread, Read read) -> decltype(read(thread.id())) {
+  auto value = read(thread.id());
+  if (const auto still = folder_of(thread); !still) return fail(still.error());
+  return value;
+}
+
+/// Calls `change` with the id, which is this thread's when it is called.
+template <typename Change>
+auto command(const thread_info& thread, Change change) -> result<void> {
+  if (const auto alive = folder_of(thread); !alive) return fail(alive.error());
+  return change(thread.id());
+}
+
+}  // namespace
+
+auto thread_info::of(::pid_t id) -> result<thread_info> {
+  const auto folder = thread_folder::open(id);
+  if (!folder) return fail(folder.error());
+  const auto ticks = start_of(*folder);
+  if (!ticks) return fail(ticks.error());
+  return thread_info(id, *ticks);
+}
+
+auto thread_info::is_alive() const -> bool { return folder_of(*this).has_value(); }
+
+auto thread_info::name() const -> result<std::string> {
+  const auto folder = folder_of(*this);
+  if (!folder) return fail(folder.error());
+  auto text = folder->read("comm");
+  if (text && text->ends_with('\n')) text->pop_back();
+  return text;
+}
+
+auto thread_info::set_name(std::string_view name) const -> result<void> {
+  if (const auto fits = detail::check_name(name); !fits) return fits;
+  const auto folder = folder_of(*this);
+  if (!folder) return fail(folder.error());
+  return folder->write("comm", name);
+}
+
+auto thread_info::affinity() const -> result<cpu_set> { return answer(*this, detail::affinity_of); }
+
+auto thread_info::set_affinity(const cpu_set& cpus) const -> result<void> {
+  return command(*this, [&cpus](::pid_t id) { return detail::set_affinity_of(id, cpus); });
+}
+
+auto thread_info::scheduling() const -> result<braid::scheduling> { return answer(*this, detail::scheduling_of); }
+
+auto thread_info::set_scheduling(const braid::scheduling& wanted) const -> result<void> {
+  return command(*this, [&wanted](::pid_t id) { return detail::set_scheduling_of(id, wanted); });
+}
+
+auto thread_info::nice() const -> result<nice_value> { return answer(*this, detail::nice_of); }
+
+auto thread_info::set_nice(nice_value wanted) const -> result<void> {
+  return command(*this, [wanted](::pid_t id) { return detail::set_nice_of(id, wanted); });
+}
+
+auto thread_info::priority() const -> result<realtime_priority> { return answer(*this, detail::priority_of); }
+
+auto thread_info::set_priority(realtime_priority wanted) const -> result<void> {
+  return command(*this, [wanted](::pid_t id) { return detail::set_priority_of(id, wanted); });
+}
+
+auto all_threads() -> result<std::vector<thread_info>> {
+  const std::unique_ptr<::DIR, decltype([](::DIR* open) { ::closedir(open); })> folder(::opendir("/proc/self/task"));
+  if (!folder) return fail(last_system_error());
+  std::vector<thread_info> threads;
+  while (const ::dirent* entry = ::readdir(folder.get())) {
+    const std::string_view text = entry->d_name;
+    ::pid_t id = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), id).ec != std::errc()) continue;
+    if (const auto thread = thread_info::of(id)) threads.push_back(*thread);  // the others have ended meanwhile
+  }
+  std::ranges::sort(threads, {}, [](const thread_info& each) { return std::pair(each.start_ticks(), each.id()); });
+  return threads;
+}
+
+auto find_threads(std::string_view name) -> result<std::vector<thread_info>> {
+  auto threads = all_threads();
+  if (!threads) return threads;
+  std::erase_if(*threads, [name](const thread_info& thread) { return thread.name() != result<std::string>(name); });
+  return threads;
+}
+
+auto find_thread(std::string_view name) -> result<thread_info> {
+  const auto threads = find_threads(name);
+  if (!threads) return fail(threads.error());
+  if (threads->empty()) return no_such_thread();
+  return threads->front();
+}
+
+auto this_thread::info() -> result<thread_info> { return thread_info::of(static_cast<::pid_t>(::syscall(SYS_gettid))); }
+
+}  // namespace braid

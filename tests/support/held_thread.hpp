@@ -1,0 +1,49 @@
+// tests/support/held_thread.hpp: a thread that waits until it is let go, with its identity for whoever controls it.
+#pragma once
+
+#include <braid/thread/name.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <tests/support/eventually.hpp>
+
+#include <latch>
+#include <string>
+#include <thread>
+
+namespace braid::testing {
+
+/// Lives until `end` or its destruction.
+class held_thread {
+ public:
+  explicit held_thread(const std::string& name = "held")
+      : thread_([this, name] {
+          static_cast<void>(this_thread::set_name(name));
+          info_ = this_thread::info().value_or(info_);
+          started_.count_down();
+          released_.wait();
+        }) {
+    started_.wait();
+  }
+  held_thread(const held_thread&) = delete;
+  auto operator=(const held_thread&) -> held_thread& = delete;
+  ~held_thread() { static_cast<void>(end()); }
+
+  [[nodiscard]] auto info() const -> thread_info { return info_; }
+  [[nodiscard]] auto native() -> std::thread& { return thread_; }
+
+  /// Joins it and waits until the system no longer lists it. False when it stays listed.
+  auto end() -> bool {
+    if (!thread_.joinable()) return true;
+    released_.count_down();
+    thread_.join();
+    return eventually([this] { return !info_.is_alive(); });
+  }
+
+ private:
+  std::latch started_{1};
+  std::latch released_{1};
+  thread_info info_{0, 0};
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace braid::testing
