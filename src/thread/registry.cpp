@@ -3,6 +3,7 @@
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
+#include <braid/thread/name.hpp>
 
 #include "registry_state.hpp"
 
@@ -42,8 +43,8 @@ auto time_since_boot() noexcept -> std::chrono::nanoseconds {
 
 }  // namespace
 
-void registry_observer::call(std::function<void(const thread_entry&)> registry_hooks::* which,
-                             const thread_entry& entry) noexcept {
+void observer::call(std::function<void(const thread_entry&)> registry_hooks::* which,
+                    const thread_entry& entry) noexcept {
   if (!(hooks.*which)) return;
   {
     const std::lock_guard lock(mutex);
@@ -61,7 +62,7 @@ void registry_observer::call(std::function<void(const thread_entry&)> registry_h
   if (--inside == 0) left.notify_all();
 }
 
-void registry_observer::end() noexcept {
+void observer::end() noexcept {
   std::unique_lock lock(mutex);
   ended = true;
   if (hooks_running == 0) left.wait(lock, [this] { return inside == 0; });
@@ -77,7 +78,7 @@ void registry_state::add(registered_thread_node& node) noexcept {
     told = watching;
   }
   if (!told) return;
-  for (const auto& observer : *told) observer->call(&registry_hooks::registered, node.entry);
+  for (const auto& each : *told) each->call(&registry_hooks::registered, node.entry);
 }
 
 void registry_state::remove(registered_thread_node& node) noexcept {
@@ -89,7 +90,7 @@ void registry_state::remove(registered_thread_node& node) noexcept {
     told = watching;
   }
   if (!told) return;
-  for (const auto& observer : *told) observer->call(&registry_hooks::unregistered, node.entry);
+  for (const auto& each : *told) each->call(&registry_hooks::unregistered, node.entry);
 }
 
 }  // namespace detail
@@ -112,9 +113,8 @@ auto thread_registry::size() const -> std::size_t {
 auto thread_registry::has(const thread_entry& entry) const -> bool {
   bool found = false;
   const std::lock_guard lock(state_->mutex);
-  state_->threads.for_each([&](const detail::registered_thread_node& node) {
-    found = found || node.entry.generation == entry.generation;
-  });
+  state_->threads.for_each(
+      [&](const detail::registered_thread_node& node) { found = found || node.entry.generation == entry.generation; });
   return found;
 }
 
@@ -135,7 +135,7 @@ auto merged(std::initializer_list<thread_registry> registries) -> thread_query {
 }
 
 registry_observer::registry_observer(const thread_registry& registry, registry_hooks hooks)
-    : registry_(registry.state_), observer_(std::make_shared<detail::registry_observer>(std::move(hooks))) {
+    : registry_(registry.state_), observer_(std::make_shared<detail::observer>(std::move(hooks))) {
   const std::lock_guard lock(registry_->mutex);
   auto more = registry_->watching ? *registry_->watching : detail::observers();
   more.push_back(observer_);

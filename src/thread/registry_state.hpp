@@ -18,8 +18,8 @@ struct registered_thread_node : list_hook {
 };
 
 /// The hooks of one observer, and how to wait until nobody is in them.
-struct registry_observer {
-  explicit registry_observer(registry_hooks called) : hooks(std::move(called)) {}
+struct observer {
+  explicit observer(registry_hooks called) : hooks(std::move(called)) {}
 
   /// Calls the hook, unless the observer has ended.
   void call(std::function<void(const thread_entry&)> registry_hooks::* which, const thread_entry& entry) noexcept;
@@ -32,7 +32,7 @@ struct registry_observer {
   bool ended = false;
 };
 
-using observers = std::vector<std::shared_ptr<registry_observer>>;
+using observers = std::vector<std::shared_ptr<observer>>;
 
 struct registry_state {
   void add(registered_thread_node& node) noexcept;

@@ -16,7 +16,7 @@ namespace braid {
 
 namespace detail {
 struct registry_state;
-struct registry_observer;
+struct observer;
 }  // namespace detail
 
 /// The entries of registered threads as they were at one moment, in the order of their registration.
@@ -33,7 +33,12 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
 
   /// A new one, without threads.
   thread_registry();
+  thread_registry(const thread_registry&) = default;  // and no move: a handle always means a registry
+  auto operator=(const thread_registry&) -> thread_registry& = default;
+  ~thread_registry() = default;
 
+  /// The threads of this moment, to be asked several questions.
+  [[nodiscard]] auto snapshot() const -> thread_query { return query(stage()); }
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
   [[nodiscard]] auto size() const -> std::size_t;
 
@@ -44,7 +49,7 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
   [[nodiscard]] auto stage() const -> detail::snapshot_stage<thread_entry>;
 
   /// Whether both are handles of one registry.
-  auto operator==(const thread_registry&) const -> bool = default;
+  auto operator==(const thread_registry& other) const noexcept -> bool { return state_ == other.state_; }
 
  private:
   friend class registration;
@@ -81,7 +86,7 @@ class BRAID_API registry_observer {
 
  private:
   std::shared_ptr<detail::registry_state> registry_;
-  std::shared_ptr<detail::registry_observer> observer_;
+  std::shared_ptr<detail::observer> observer_;
 };
 
 /// Where threads register that are not told where: one for the whole process, shared objects included, as long as

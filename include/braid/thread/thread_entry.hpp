@@ -24,7 +24,8 @@ struct BRAID_API thread_entry {
   std::string tag;
   std::string name;
   ::pid_t tid = 0;
-  std::uint64_t generation = 0;              ///< of all registrations in this process it is the only one with this number; grows
+  /// The number of this registration among all of the process, whatever the registry: no other ever has it.
+  std::uint64_t generation = 0;
   std::chrono::nanoseconds registered_at{};  ///< since the machine was booted, the time that it slept included
 
   /// The thread, to be looked at and changed.
