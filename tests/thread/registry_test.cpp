@@ -172,6 +172,16 @@ TEST_CASE("a hook may register its thread, and end its own observer") {
   CHECK_FALSE(nested);
 }
 
+TEST_CASE("an observer that another hook ends is not called any more") {
+  const thread_registry registry;
+  int called = 0;
+  std::optional<registry_observer> second;
+  const registry_observer first(registry, {.registered = [&](const thread_entry&) { second.reset(); }});
+  second.emplace(registry, registry_hooks{.registered = [&](const thread_entry&) { ++called; }});
+  const registration here(registry, {.tag = "io"});
+  CHECK(called == 0);
+}
+
 TEST_CASE("what a hook throws changes nothing, neither for the thread nor for other hooks") {
   const thread_registry registry;
   int called = 0;
