@@ -1,0 +1,71 @@
+// braid/thread/profile.hpp: settings that belong together, applied to a thread in one call that says what came of it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/settings_report.hpp>
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+/// What a thread is to have; what is not set stays as it is. A program's own profile is a value of this type.
+struct thread_profile {
+  std::optional<std::string> name = std::nullopt;
+  std::optional<cpu_set> affinity = std::nullopt;
+  std::optional<braid::scheduling> scheduling = std::nullopt;
+
+  /// Runs before everything fair: fifo, below the priority that Linux gives to its interrupt threads. Needs a
+  /// privilege.
+  static auto realtime() -> thread_profile { return {.scheduling = scheduling::fifo{40}}; }
+
+  /// A fair share that comes first: other, nice -10. Needs a privilege.
+  static auto low_latency() -> thread_profile { return {.scheduling = scheduling::other{-10}}; }
+
+  /// For long computations: batch, nice 0.
+  static auto throughput() -> thread_profile { return {.scheduling = scheduling::batch{0}}; }
+
+  /// Takes what others leave: idle. Needs no privilege.
+  static auto background() -> thread_profile { return {.scheduling = scheduling::idle{}}; }
+};
+
+/// What settings can be applied to: thread_info, every thread_view, braid::thread.
+template <typename T>
+concept thread_target = requires(T& target, std::string_view name, const cpu_set& cpus, const scheduling& policy) {
+  { target.set_name(name) } -> std::same_as<result<void>>;
+  { target.set_affinity(cpus) } -> std::same_as<result<void>>;
+  { target.set_scheduling(policy) } -> std::same_as<result<void>>;
+};
+
+namespace detail {
+
+struct apply_profile {
+  template <typename Target>
+    requires thread_target<Target>
+  auto operator()(const thread_profile& profile, Target&& target) const -> settings_report {
+    settings_report report;
+    if (profile.name) report.add(thread_setting::name, target.set_name(*profile.name));
+    if (profile.affinity) report.add(thread_setting::affinity, target.set_affinity(*profile.affinity));
+    if (profile.scheduling) report.add(thread_setting::scheduling, target.set_scheduling(*profile.scheduling));
+    return report;
+  }
+};
+
+}  // namespace detail
+
+/// `apply(profile, target)` tries every setting of the profile; a refusal does not keep the others from being tried.
+/// An object, because a function of this name would meet std::apply wherever the target has to do with std.
+inline constexpr detail::apply_profile apply{};
+
+namespace this_thread {
+
+/// The same for the calling thread.
+BRAID_API auto apply(const thread_profile& profile) -> settings_report;
+
+}  // namespace this_thread
+}  // namespace braid

@@ -1,0 +1,24 @@
+// braid/thread/this_thread.hpp: what thread_info does for any thread, for the calling one, without looking it up.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/name.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/thread_info.hpp>
+
+/// Errors of all of them: the system's own codes. Each does what the member of `thread_info` with its name does;
+/// `name`, `set_name` and `info` come from the headers above.
+namespace braid::this_thread {
+
+BRAID_API auto affinity() -> result<cpu_set>;
+BRAID_API auto set_affinity(const cpu_set& cpus) -> result<void>;
+BRAID_API auto scheduling() -> result<braid::scheduling>;
+BRAID_API auto set_scheduling(const braid::scheduling& wanted) -> result<void>;
+BRAID_API auto nice() -> result<nice_value>;
+BRAID_API auto set_nice(nice_value wanted) -> result<void>;
+BRAID_API auto priority() -> result<realtime_priority>;
+BRAID_API auto set_priority(realtime_priority wanted) -> result<void>;
+
+}  // namespace braid::this_thread

@@ -1,0 +1,132 @@
+// braid/thread/thread.hpp: a thread that has its settings before it runs, and is joined by its destructor.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/detail/thread_body.hpp>
+#include <braid/thread/detail/thread_control.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/settings_report.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <pthread.h>
+
+namespace braid {
+
+/// What happens when the system refuses a setting.
+enum class refusal : std::uint8_t {
+  fail,    ///< nothing runs, and the caller gets the error
+  ignore,  ///< it runs without that setting, and the report says so
+};
+
+struct thread_options {
+  std::optional<std::string> name = std::nullopt;
+  std::optional<cpu_set> affinity = std::nullopt;
+  std::optional<braid::scheduling> scheduling = std::nullopt;
+  std::optional<std::size_t> stack_size = std::nullopt;  ///< in bytes; such a thread cannot become a std::thread
+  refusal on_refused = refusal::fail;
+};
+
+/// Owns one thread, or none. The destructor requests a stop and joins.
+/// Threads: one at a time, as std::thread.
+/// Errors: of operations on a thread that has ended, or that is not there: no_such_process.
+class BRAID_API thread : public detail::thread_control<thread> {
+ public:
+  /// No thread.
+  thread() noexcept = default;
+
+  /// Takes over a thread that runs already.
+  explicit thread(std::thread adopted) noexcept;
+  explicit thread(std::jthread adopted) noexcept;
+  static auto adopt(::pthread_t adopted) noexcept -> thread;
+
+  /// Starts a thread that calls `fn(args...)`, or `fn(stop_token, args...)` where that is possible, with copies of both
+  /// as std::jthread does. The new thread applies the options to itself first. An exception that leaves `fn` ends the
+  /// program, as it does from std::thread.
+  /// Blocks: until the options are applied or refused. Then `fn` runs, or never does and has been destroyed.
+  /// Errors: that of the first setting that was refused, unless the options ignore it; that of starting a thread.
+  template <typename Fn, typename... Args>
+    requires detail::thread_callable<Fn, Args...>
+  static auto create(thread_options options, Fn&& fn, Args&&... args) -> result<thread>;
+
+  thread(thread&& other) noexcept;
+  /// Ends the thread that it had as the destructor does.
+  auto operator=(thread&& other) noexcept -> thread&;
+  ~thread();
+
+  /// What became of the options that `create` was given.
+  [[nodiscard]] auto report() const noexcept -> const settings_report& { return report_; }
+
+  /// Who it is, to keep beyond the life of this object.
+  [[nodiscard]] auto info() const -> result<thread_info>;
+
+  [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
+
+  /// Waits until it has ended. Errors: invalid_argument where there is no thread; resource_deadlock_would_occur where
+  /// it is the caller.
+  auto join() -> result<void>;
+
+  /// True for the call that requested it; false as well where the callable takes no stop token.
+  auto request_stop() noexcept -> bool { return stop_.request_stop(); }
+
+  /// To request a stop after `release`. Without a state where the callable takes no stop token.
+  [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
+
+  /// Gives the thread away as what it is: std::thread where `create` made it without a stack size, otherwise what was
+  /// adopted, or a pthread_t where it has a stack size. Errors: operation_not_supported for another type, and the
+  /// thread stays; invalid_argument where there is none.
+  template <typename Native = std::thread>
+    requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
+  [[nodiscard]] auto release() -> result<Native>;
+
+ private:
+  struct beginning;
+
+  static auto start(thread_options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
+      -> result<thread>;
+  auto launch(beginning& first) -> result<void>;
+  auto launch_with_stack(beginning& first) -> result<void>;
+  static void run(beginning& first) noexcept;
+  void end() noexcept;
+
+  std::variant<std::monostate, std::thread, std::jthread, ::pthread_t> held_;
+  std::stop_source stop_{std::nostopstate};
+  settings_report report_;
+};
+
+template <typename Fn, typename... Args>
+  requires detail::thread_callable<Fn, Args...>
+auto thread::create(thread_options options, Fn&& fn, Args&&... args) -> result<thread> {
+  using body = detail::callable_body<std::decay_t<Fn>, std::decay_t<Args>...>;
+  std::stop_source stop(std::nostopstate);
+  if constexpr (body::takes_token) stop = std::stop_source();
+  auto call = std::make_unique<body>(stop.get_token(), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  return start(std::move(options), std::move(call), std::move(stop));
+}
+
+template <typename Native>
+  requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
+auto thread::release() -> result<Native> {
+  if (!joinable()) return fail(std::make_error_code(std::errc::invalid_argument));
+  auto* native = std::get_if<Native>(&held_);
+  if (native == nullptr) return fail(std::make_error_code(std::errc::operation_not_supported));
+  Native released = std::move(*native);
+  held_ = std::monostate();
+  stop_ = std::stop_source(std::nostopstate);
+  return released;
+}
+
+}  // namespace braid

@@ -1,0 +1,100 @@
+// braid/thread/thread_view.hpp: control of a thread that somebody else owns, through the object that owns it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/detail/thread_control.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <concepts>
+#include <memory>
+#include <thread>
+#include <type_traits>
+
+#include <pthread.h>
+
+namespace braid {
+
+/// Who a thread of each kind is, for the system.
+/// Errors: no_such_process where there is no thread, or none any more.
+BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
+BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
+inline auto info_of(const thread_info& thread) -> result<thread_info> { return thread; }
+
+/// Requires a thread that has been neither joined nor detached, as every use of a pthread_t does.
+BRAID_API auto info_of(::pthread_t thread) -> result<thread_info>;
+
+template <typename T>
+  requires requires(const T& thread) {
+    { thread.info() } -> std::same_as<result<thread_info>>;
+  }
+auto info_of(const T& thread) -> result<thread_info> {
+  return thread.info();
+}
+
+/// Waits until the thread has ended. Errors: invalid_argument where there is nothing to join;
+/// resource_deadlock_would_occur where it is the caller.
+BRAID_API auto join(std::thread& thread) -> result<void>;
+BRAID_API auto join(std::jthread& thread) -> result<void>;
+BRAID_API auto join(::pthread_t thread) -> result<void>;
+
+template <typename T>
+  requires requires(T& thread) {
+    { thread.join() } -> std::same_as<result<void>>;
+  }
+auto join(T& thread) -> result<void> {
+  return thread.join();
+}
+
+/// Something that stands for a thread.
+template <typename T>
+concept thread_like = requires(const T& thread) {
+  { info_of(thread) } -> std::same_as<result<thread_info>>;
+};
+
+/// All that can be done with the thread behind a std::thread, a std::jthread, a pthread_t, a braid::thread or a
+/// thread_info. Owns nothing.
+/// Threads: as the object behind it.
+/// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
+template <thread_like T>
+class thread_view : public detail::thread_control<thread_view<T>> {
+  static constexpr bool copies = std::is_scalar_v<T> || std::same_as<T, thread_info>;
+
+ public:
+  constexpr thread_view(T& viewed) noexcept
+    requires(!copies)
+      : viewed_(std::addressof(viewed)) {}
+  constexpr thread_view(T viewed) noexcept
+    requires copies
+      : viewed_(viewed) {}
+
+  /// The object behind it, for calls that want that.
+  [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<copies, T, T&> {
+    if constexpr (copies)
+      return viewed_;
+    else
+      return *viewed_;
+  }
+
+  /// Who it is, to keep beyond the life of the object.
+  [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
+
+  /// Waits until it has ended. Errors: as the function `join`.
+  auto join() const -> result<void>
+    requires requires(const thread_view& self) { braid::join(self.get()); }
+  {
+    return braid::join(get());
+  }
+
+  /// True for the call that requested it; false as well where the thread takes no stop token.
+  auto request_stop() const noexcept -> bool
+    requires requires(T& thread) { thread.request_stop(); }
+  {
+    return get().request_stop();
+  }
+
+ private:
+  std::conditional_t<copies, T, T*> viewed_;
+};
+
+}  // namespace braid

@@ -1,0 +1,39 @@
+// src/thread/settings_report.cpp: keeping outcomes and printing them.
+#include <braid/thread/settings_report.hpp>
+
+#include <string_view>
+
+namespace braid {
+namespace {
+
+auto word(thread_setting setting) -> std::string_view {
+  switch (setting) {
+    case thread_setting::name: return "name";
+    case thread_setting::affinity: return "affinity";
+    case thread_setting::scheduling: return "scheduling";
+    case thread_setting::stack_size: return "stack size";
+  }
+  return "unknown setting";
+}
+
+}  // namespace
+
+void settings_report::add(thread_setting setting, result<void> outcome) { outcomes_.push_back({setting, outcome}); }
+
+auto settings_report::first_refusal() const noexcept -> result<void> {
+  for (const setting_outcome& each : outcomes_)
+    if (!each.outcome) return each.outcome;
+  return {};
+}
+
+auto settings_report::to_string() const -> std::string {
+  std::string text;
+  for (const setting_outcome& each : outcomes_) {
+    if (!text.empty()) text += ", ";
+    text += word(each.setting);
+    text += each.outcome ? " applied" : " refused: " + each.outcome.error().message();
+  }
+  return text;
+}
+
+}  // namespace braid

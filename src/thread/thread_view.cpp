@@ -1,0 +1,62 @@
+// src/thread/thread_view.cpp: from the handles of the C and C++ libraries to the kernel's id of a thread.
+#include <braid/thread/thread_view.hpp>
+
+#include <optional>
+#include <system_error>
+
+#include <ctime>
+
+namespace braid {
+namespace {
+
+/// The id inside the clock that measures the CPU time of a thread: the kernel's interface puts its complement above
+/// three bits of kind. Nothing for a thread that has ended, whose id the C library has set to 0.
+auto kernel_id(::pthread_t thread) -> std::optional<::pid_t> {
+  constexpr int kind_bits = 3;
+  ::clockid_t clock = 0;
+  if (::pthread_getcpuclockid(thread, &clock) != 0) return std::nullopt;
+  const ::pid_t id = ~(clock >> kind_bits);
+  if (id <= 0) return std::nullopt;
+  return id;
+}
+
+template <typename Thread>
+auto info_of_standard(const Thread& thread) -> result<thread_info> {
+  if (!thread.joinable()) return fail(std::make_error_code(std::errc::no_such_process));
+  return info_of(const_cast<Thread&>(thread).native_handle());  // which is not const, and changes nothing
+}
+
+template <typename Thread>
+auto join_standard(Thread& thread) -> result<void> {
+  if (!thread.joinable()) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (thread.get_id() == std::this_thread::get_id())
+    return fail(std::make_error_code(std::errc::resource_deadlock_would_occur));
+  thread.join();
+  return {};
+}
+
+}  // namespace
+
+auto info_of(const std::thread& thread) -> result<thread_info> { return info_of_standard(thread); }
+
+auto info_of(const std::jthread& thread) -> result<thread_info> { return info_of_standard(thread); }
+
+auto info_of(::pthread_t thread) -> result<thread_info> {
+  if (const auto id = kernel_id(thread)) {
+    auto found = thread_info::of(*id);
+    // It still has its id, so it had it while its start was read: what was read is not that of a successor.
+    if (!found || kernel_id(thread) == id) return found;
+  }
+  return fail(std::make_error_code(std::errc::no_such_process));
+}
+
+auto join(std::thread& thread) -> result<void> { return join_standard(thread); }
+
+auto join(std::jthread& thread) -> result<void> { return join_standard(thread); }
+
+auto join(::pthread_t thread) -> result<void> {
+  if (const int status = ::pthread_join(thread, nullptr); status != 0) return fail({status, std::system_category()});
+  return {};
+}
+
+}  // namespace braid
