@@ -17,6 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using braid::chaos;
@@ -78,8 +81,8 @@ TEST_CASE("threads of a registry that come and go are disturbed, and those that 
       REQUIRE(visitor);
       visitors.push_back(std::move(*visitor));
     }
-    std::vector<thread_info> infos{stays.info()};
-    registry.for_each([&infos](const thread_entry& entry) { infos.push_back(entry.control().value()); });
+    auto infos = threads_of(registry.where<&thread_entry::tag>("visitor"));
+    infos.push_back(stays.info());
     const auto running =
         chaos::start(infos, {.seed = random(), .interval = braid::duration(1 + random.below(100'000))});
     REQUIRE(running);

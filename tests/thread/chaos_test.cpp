@@ -16,7 +16,7 @@
 #include <ostream>
 #include <set>
 #include <string>
-#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,10 +46,11 @@ auto settings_of(const held_thread& thread) -> disturbed_settings {
   return {.affinity = thread.info().affinity().value(), .scheduling = thread.info().scheduling().value()};
 }
 
-/// What the thread gets in its first step that differs from what it has, with the seed for which that is so.
+/// A seed whose first step changes the nice value, where there is a larger one.
 auto seed_that_changes(const disturbed_settings& before) -> std::uint64_t {
-  for (std::uint64_t seed = 0;; ++seed)
-    if (chaos_sequence(seed, 0).next(before).scheduling != before.scheduling) return seed;
+  std::uint64_t seed = 0;
+  while (seed < 100 && chaos_sequence(seed, 0).next(before).scheduling == before.scheduling) ++seed;
+  return seed;
 }
 
 /// Whether this process may make nice values smaller.
@@ -208,6 +209,19 @@ TEST_CASE("without the right to put nice values back they are left alone") {
       if (settings_of(thread).scheduling != before.scheduling || running->refusals() != 0) ::_exit(2);
     }
     if (settings_of(thread) != before) ::_exit(3);
+  });
+  CHECK(end.signal == 0);
+  CHECK(end.status == 0);
+}
+
+TEST_CASE("what the system refuses is counted") {
+  if (!may_lower_nice()) return;
+  const auto end = braid::testing::run_in_child([] {
+    const held_thread thread;
+    const auto running = chaos::start({thread.info()}, {.seed = 1, .interval = 1us});
+    if (!running || !eventually([&] { return running->steps() > 0; }) || running->refusals() != 0) ::_exit(1);
+    braid::testing::give_up_privileges();
+    if (!eventually([&] { return running->refusals() > 0; })) ::_exit(2);
   });
   CHECK(end.signal == 0);
   CHECK(end.status == 0);

@@ -1,11 +1,13 @@
 // tests/thread/registry_test.cpp: snapshots, generations, merged and replaced registries, hooks.
 #include <braid/thread/registry.hpp>
 
+#include <braid/thread/profile.hpp>
+#include <braid/thread/registered_thread.hpp>
 #include <braid/thread/registration.hpp>
 
 #include <doctest/doctest.h>
 
-#include <tests/support/held_thread.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/sleeper.hpp>
 
 #include <latch>
@@ -14,11 +16,13 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 using braid::default_registry;
 using braid::merged;
+using braid::registered_thread;
 using braid::registration;
 using braid::registry_hooks;
 using braid::registry_observer;
@@ -95,6 +99,24 @@ TEST_CASE("what is found can be changed, with an answer for each") {
   CHECK(refused.at(0).answer.error() == std::errc::no_such_process);
   over.count_down();
   other.join();
+}
+
+TEST_CASE("a profile is applied to all that are found, with a report for each") {
+  const thread_registry registry;
+  std::latch over(1);
+  auto thread = registered_thread::create({.label = {.tag = "io"}, .registry = registry}, [&over] { over.wait(); });
+  REQUIRE(thread);
+  const auto entries = registry.where<&thread_entry::tag>("io");
+  const auto reports = entries.apply(braid::thread_profile{.name = "profiled"});
+  REQUIRE(reports.size() == 1);
+  CHECK(reports[0].answer->all_applied());
+  CHECK(thread->name() == "profiled");
+  CHECK(threads_of(entries) == std::vector{thread->info().value()});
+
+  over.count_down();
+  REQUIRE(thread->join());
+  REQUIRE(braid::testing::eventually([&] { return threads_of(entries).empty(); }));
+  CHECK(entries.apply(braid::thread_profile{.name = "late"}).at(0).answer.error() == std::errc::no_such_process);
 }
 
 TEST_CASE("merged registries give each registration once, in the order of registration") {

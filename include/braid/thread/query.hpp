@@ -1,8 +1,11 @@
 // braid/thread/query.hpp: queries over a snapshot, chained lazily, with fields that the compiler checks.
 #pragma once
 
+#include <braid/base/error.hpp>
 #include <braid/thread/detail/query_stages.hpp>
 #include <braid/thread/fields.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/thread_info.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -119,10 +122,14 @@ class queryable {
   void for_each(Fn&& fn) const;
 
   /// Invokes `change(value, args...)` for each value and gives the answers beside the values. For entries of threads
-  /// `change` may also take what `control()` gives, and answers with a result:
+  /// `change` may also take what `control()` gives; the answers are results then:
   /// `apply(&thread_info::set_affinity, cpus)`. One refusal does not keep the others from being tried.
   template <typename Fn, typename... Args>
   auto apply(const Fn& change, const Args&... args) const;
+  /// For entries of threads: what became of each setting of the profile, or why there is no such thread any more.
+  auto apply(const thread_profile& profile) const {
+    return apply([&profile](const thread_info& thread) { return braid::apply(profile, thread); });
+  }
 
  private:
   friend Derived;
@@ -158,6 +165,17 @@ namespace detail {
 template <typename Stage>
 using value_of = typename std::remove_cvref_t<Stage>::value_type;
 
+template <typename T>
+struct result_with {
+  using type = result<T>;
+};
+template <typename T>
+struct result_with<result<T>> {
+  using type = result<T>;
+};
+template <typename T>
+using as_result = typename result_with<T>::type;
+
 /// `change` of the value, or of what it is controlled by.
 template <typename T, typename Fn, typename... Args>
 auto change_one(const T& value, const Fn& change, const Args&... args) {
@@ -165,8 +183,8 @@ auto change_one(const T& value, const Fn& change, const Args&... args) {
     return std::invoke(change, value, args...);
   } else {
     const auto control = value.control();
-    using answer = decltype(std::invoke(change, *control, args...));
-    return control ? std::invoke(change, *control, args...) : answer(std::unexpect, control.error());
+    using answer = as_result<decltype(std::invoke(change, *control, args...))>;
+    return control ? answer(std::invoke(change, *control, args...)) : answer(std::unexpect, control.error());
   }
 }
 

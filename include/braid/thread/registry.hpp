@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/thread/query.hpp>
 #include <braid/thread/thread_entry.hpp>
+#include <braid/thread/thread_info.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -64,6 +65,16 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
 template <std::same_as<thread_registry>... Registries>
 [[nodiscard]] auto merged(const Registries&... registries) -> thread_query {
   return merged(std::initializer_list<thread_registry>{registries...});
+}
+
+/// The threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
+template <typename Entries>
+[[nodiscard]] auto threads_of(const queryable<Entries>& entries) -> std::vector<thread_info> {
+  std::vector<thread_info> threads;
+  entries.for_each([&threads](const thread_entry& entry) {
+    if (const auto thread = entry.control()) threads.push_back(*thread);
+  });
+  return threads;
 }
 
 /// What is called when threads come and go; either may be empty.
