@@ -1,7 +1,10 @@
 // src/task/pool.cpp: the pools that are compiled once, and the report of exceptions nobody asked for.
 #include <braid/task/pool.hpp>
 
+#include <braid/thread/this_thread.hpp>
+
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 namespace braid {
@@ -20,7 +23,24 @@ void print(std::exception_ptr error, const char* who) noexcept {
   }
 }
 
+/// The only CPU of a worker where workers are spread over these.
+auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
+  if (cpus.empty()) return cpus;
+  return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
+}
+
 }  // namespace
+
+auto worker_profile(const pool_options& options, std::size_t index) -> thread_profile {
+  thread_profile wanted = options.profile.value_or(thread_profile());
+  wanted.name = indexed_thread_name(options.name, index);
+  if (options.scheduling) wanted.scheduling = options.scheduling;
+  if (options.affinity) wanted.affinity = options.affinity;
+  if (options.placement == worker_placement::anywhere) return wanted;
+  if (!wanted.affinity) wanted.affinity = this_thread::affinity().value_or(cpu_set());
+  wanted.affinity = one_of_these(*wanted.affinity, index);
+  return wanted;
+}
 
 void report_job_exception(const std::function<void(std::exception_ptr)>& on_error, std::exception_ptr error) noexcept {
   if (!on_error) return print(std::move(error), "a posted job");

@@ -5,8 +5,10 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/thread/name.hpp>
+#include <braid/thread/thread_info.hpp>
 
 #include <tests/support/deaths.hpp>
+#include <tests/support/privileges.hpp>
 
 #include <doctest/doctest.h>
 
@@ -23,6 +25,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
+using testing::settings_can_change;
 
 namespace {
 
@@ -90,6 +93,17 @@ TEST_CASE("the threads carry the runtime's name, cut so that each can be told") 
   const auto lengthy = started({.workers = 1, .name = "a-name-that-is-too-long"});
   CHECK(lengthy->run(own_name()) == "a-name-tha-loop");
   CHECK(lengthy->run(name_on(lengthy->workers())) == "a-name-that-i-0");
+}
+
+TEST_CASE("every thread of a runtime is found by its name and can be configured") {
+  const auto all = started({.workers = 2, .name = "whole"});
+  for (const char* name : {"whole-loop", "whole-0", "whole-1"}) {
+    const auto thread = find_thread(name);
+    REQUIRE(thread);
+    if (settings_can_change()) CHECK(thread->set_nice(19));
+    CHECK(thread->set_name("renamed"));
+  }
+  CHECK(find_threads("renamed")->size() == 3);
 }
 
 TEST_CASE("errors of posted jobs and spawned tasks reach the one callback") {

@@ -1,5 +1,9 @@
-// tests/support/privileges.hpp: taking from a process what lets it change policies, for tests of refusals.
+// tests/support/privileges.hpp: what this process may do to its threads, and taking that from it.
 #pragma once
+
+#include <braid/thread/this_thread.hpp>
+
+#include <thread>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +19,20 @@ inline void give_up_privileges() {
   constexpr ::uid_t nobody = 65534;
   if (::geteuid() == 0 && (::setgid(nobody) != 0 || ::setuid(nobody) != 0)) ::_exit(99);
   ::prctl(PR_SET_DUMPABLE, 1);  // or the files of /proc stay those of root
+}
+
+/// Whether the system lets threads change settings that need no privilege. Some containers refuse even that; a test
+/// that needs it then returns.
+inline auto settings_can_change() -> bool {
+  static const bool answer = [] {
+    bool changed = false;
+    std::thread([&changed] {
+      changed = this_thread::set_affinity(this_thread::affinity().value_or(cpu_set())) && this_thread::set_nice(19) &&
+                this_thread::set_scheduling(scheduling::idle{});
+    }).join();
+    return changed;
+  }();
+  return answer;
 }
 
 }  // namespace braid::testing

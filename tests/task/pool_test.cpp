@@ -1,10 +1,13 @@
 // tests/task/pool_test.cpp: every accepted job runs once or is dropped, every call returns, and workers survive all.
 #include <braid/task/pool.hpp>
 
+#include <braid/thread/this_thread.hpp>
+
 #include <doctest/doctest.h>
 
 #include <tests/support/child.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/privileges.hpp>
 #include <tests/support/sleeper.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -21,16 +24,20 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+using braid::cpu_set;
 using braid::errc;
 using braid::pool;
 using braid::post;
 using braid::relaxed;
+using braid::scheduling;
 using braid::shutdown_mode;
 using braid::testing::eventually;
+using braid::testing::settings_can_change;
 using braid::testing::sleeper;
 using namespace std::chrono_literals;
 
@@ -227,6 +234,93 @@ TEST_CASE_FIXTURE(watched, "threads are named after the pool, with the whole ind
   CHECK(names.size() == workers);
   CHECK(names.contains("ranking-of-ro-0"));
   CHECK(names.contains("ranking-of-r-10"));
+}
+
+TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the pool is there") {
+  if (!settings_can_change()) return;
+  const pool where({.workers = 3, .name = "findable"});
+  for (const char* name : {"findable-0", "findable-1", "findable-2"}) {
+    const auto worker = braid::find_thread(name);
+    REQUIRE(worker);
+    CHECK(worker->set_nice(19));
+    CHECK(worker->nice() == braid::nice_value(19));
+  }
+  CHECK(where.settings_reports().size() == 3);
+  for (const auto& report : where.settings_reports()) CHECK(report.to_string() == "name applied");
+}
+
+TEST_CASE_FIXTURE(watched, "workers have their settings before their first job") {
+  if (!settings_can_change()) return;
+  const cpu_set one{*braid::this_thread::affinity()->first()};
+  pool where({.workers = 3, .profile = braid::thread_profile::background(), .affinity = one});
+  std::latch all_here(3);
+  braid::atomic<int> right{0};
+  for (int i = 0; i < 3; ++i)
+    REQUIRE(post(where, [&] {
+      if (braid::this_thread::affinity() == one && braid::this_thread::scheduling() == scheduling(scheduling::idle{}))
+        right.fetch_add(1, relaxed);
+      all_here.arrive_and_wait();
+    }));
+  CHECK(where.wait_idle());
+  CHECK(right.load(relaxed) == 3);
+  for (const auto& report : where.settings_reports())
+    CHECK(report.to_string() == "name applied, affinity applied, scheduling applied");
+}
+
+TEST_CASE_FIXTURE(watched, "the settings of a pool come before those of its profile") {
+  if (!settings_can_change()) return;
+  const braid::thread_profile profile{.name = "ignored", .affinity = cpu_set(), .scheduling = scheduling::batch{19}};
+  const cpu_set allowed = *braid::this_thread::affinity();
+  const pool where(
+      {.workers = 1, .name = "first", .profile = profile, .scheduling = scheduling::idle{}, .affinity = allowed});
+  const auto worker = braid::find_thread("first-0");
+  REQUIRE(worker);
+  CHECK(worker->affinity() == allowed);
+  CHECK(worker->scheduling() == scheduling(scheduling::idle{}));
+}
+
+TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn") {
+  if (!settings_can_change()) return;
+  const cpu_set allowed = *braid::this_thread::affinity();
+  const std::vector<unsigned> cpus(allowed.begin(), allowed.end());
+  const auto total = static_cast<unsigned>(cpus.size()) + 1;
+  for (const auto& affinity : {std::optional<cpu_set>(), std::optional<cpu_set>(allowed)}) {
+    const std::string name = affinity ? "chosen" : "allowed";
+    const pool where(
+        {.workers = total, .name = name, .affinity = affinity, .placement = braid::worker_placement::spread});
+    for (unsigned index = 0; index < total; ++index) {
+      const auto worker = braid::find_thread(name + "-" + std::to_string(index));
+      REQUIRE(worker);
+      CHECK(worker->affinity() == cpu_set{cpus[index % cpus.size()]});
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a pool works without the settings that were refused, and says which") {
+  if (!settings_can_change()) return;
+  for (const auto placement : {braid::worker_placement::anywhere, braid::worker_placement::spread}) {
+    pool where({.workers = 2, .scheduling = scheduling::idle{}, .affinity = cpu_set(), .placement = placement});
+    for (const auto& report : where.settings_reports()) {
+      CHECK(report.first_refusal().error() == std::errc::invalid_argument);
+      CHECK(report.to_string() == "name applied, affinity refused: Invalid argument, scheduling applied");
+    }
+    bool ran = false;
+    REQUIRE(post(where, [&ran] { ran = true; }));
+    CHECK(where.wait_idle());
+    CHECK(ran);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a pool that must have its settings does not start without them") {
+  if (!settings_can_change()) return;
+  try {
+    const pool where({.workers = 3, .name = "never", .affinity = cpu_set(), .on_refused = braid::refusal::fail});
+    FAIL("it started");
+  } catch (const std::system_error& refused) {
+    CHECK(refused.code() == std::errc::invalid_argument);
+    CHECK(std::string(refused.what()).find("affinity refused") != std::string::npos);
+  }
+  CHECK(eventually([] { return !braid::find_thread("never-0"); }));
 }
 
 TEST_CASE("nobody says how many workers: as many as the default") {

@@ -22,6 +22,7 @@ using braid::scheduling;
 using braid::thread_profile;
 using braid::thread_setting;
 using braid::testing::held_thread;
+using braid::testing::settings_can_change;
 
 namespace {
 
@@ -45,6 +46,7 @@ TEST_CASE("the profiles of the library say what their names promise") {
 }
 
 TEST_CASE("a profile of one's own is applied as a whole, and only what it sets") {
+  if (!settings_can_change()) return;
   held_thread held("unchanged");
   const cpu_set one{*held.info().affinity()->first()};
   const thread_profile mine{.affinity = one, .scheduling = scheduling::idle{}};
@@ -58,6 +60,7 @@ TEST_CASE("a profile of one's own is applied as a whole, and only what it sets")
 }
 
 TEST_CASE("a profile is applied to views, threads and the caller") {
+  if (!settings_can_change()) return;
   held_thread held;
   CHECK(apply(thread_profile::background(), braid::thread_view(held.native())).all_applied());
   CHECK(held.info().scheduling() == scheduling(scheduling::idle{}));
@@ -77,6 +80,7 @@ TEST_CASE("a profile is applied to views, threads and the caller") {
 }
 
 TEST_CASE("a setting that is refused does not keep the others from being applied") {
+  if (!settings_can_change()) return;
   held_thread held("before");
   const thread_profile mixed{
       .name = "much longer than a name", .affinity = cpu_set(), .scheduling = scheduling::idle{}};
@@ -101,6 +105,7 @@ TEST_CASE("on a thread that has ended every setting is refused as no such proces
 }
 
 TEST_CASE("without privileges two of the profiles are refused, and say so") {
+  if (!settings_can_change()) return;
   const auto end = braid::testing::run_in_child([] {
     if (braid::this_thread::nice()->value() < 0) static_cast<void>(braid::this_thread::set_nice(0));
     braid::testing::give_up_privileges();

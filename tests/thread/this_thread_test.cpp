@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/privileges.hpp>
+
 #include <ostream>
 #include <system_error>
 #include <thread>
@@ -10,9 +12,11 @@
 using braid::cpu_set;
 using braid::nice_value;
 using braid::scheduling;
+using braid::testing::settings_can_change;
 namespace this_thread = braid::this_thread;
 
 TEST_CASE("the caller sets what is then seen from outside") {
+  if (!settings_can_change()) return;
   const auto main_nice = this_thread::nice();
   std::thread([] {
     const auto self = this_thread::info();
@@ -38,6 +42,7 @@ TEST_CASE("the caller sets what is then seen from outside") {
 }
 
 TEST_CASE("the caller has no priority without a real-time policy, and keeps its policy") {
+  if (!settings_can_change()) return;
   std::thread([] {
     REQUIRE(this_thread::set_scheduling(scheduling::idle{}));
     REQUIRE_FALSE(this_thread::set_priority(5));
@@ -52,5 +57,6 @@ TEST_CASE("the caller has no priority without a real-time policy, and keeps its 
 }
 
 TEST_CASE("an affinity without CPUs is refused") {
+  if (!settings_can_change()) return;
   CHECK(this_thread::set_affinity(cpu_set()).error() == std::errc::invalid_argument);
 }

@@ -32,6 +32,7 @@ using braid::scheduling;
 using braid::thread;
 using braid::thread_setting;
 using braid::testing::eventually;
+using braid::testing::settings_can_change;
 
 namespace {
 
@@ -74,6 +75,7 @@ static_assert(!std::is_copy_constructible_v<thread>);
 }  // namespace
 
 TEST_CASE("the settings are there when the callable begins") {
+  if (!settings_can_change()) return;
   const cpu_set one{*braid::this_thread::affinity()->first()};
   std::string name;
   cpu_set cpus;
@@ -95,6 +97,7 @@ TEST_CASE("the settings are there when the callable begins") {
 }
 
 TEST_CASE("an option that is refused is the answer, and the callable never runs and is destroyed") {
+  if (!settings_can_change()) return;
   braid::testing::deaths ends;
   bool ran = false;
   const auto start = [&](braid::thread_options options) {
@@ -112,6 +115,7 @@ TEST_CASE("an option that is refused is the answer, and the callable never runs 
 }
 
 TEST_CASE("an option that is refused can be ignored, and the report says so") {
+  if (!settings_can_change()) return;
   bool ran = false;
   auto worker = thread::create({.name = "stays",
                                 .affinity = cpu_set(),

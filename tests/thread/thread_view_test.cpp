@@ -7,6 +7,7 @@
 
 #include <tests/support/eventually.hpp>
 #include <tests/support/held_thread.hpp>
+#include <tests/support/privileges.hpp>
 
 #include <concepts>
 #include <latch>
@@ -26,6 +27,7 @@ using braid::thread_info;
 using braid::thread_view;
 using braid::testing::eventually;
 using braid::testing::held_thread;
+using braid::testing::settings_can_change;
 
 namespace {
 
@@ -73,6 +75,7 @@ auto name_through(thread_view<std::thread> view) -> braid::result<std::string> {
 }  // namespace
 
 TEST_CASE("a view of a std::thread controls it, and gives the object back") {
+  if (!settings_can_change()) return;
   held_thread held;
   const thread_view view(held.native());
   controls(view, held.info());
@@ -81,6 +84,7 @@ TEST_CASE("a view of a std::thread controls it, and gives the object back") {
 }
 
 TEST_CASE("views of a pthread_t and of a thread_info control the thread") {
+  if (!settings_can_change()) return;
   held_thread held;
   controls(thread_view(held.native().native_handle()), held.info());
   controls(thread_view(held.info()), held.info());
@@ -89,6 +93,7 @@ TEST_CASE("views of a pthread_t and of a thread_info control the thread") {
 }
 
 TEST_CASE("views of a std::jthread and a braid::thread stop and join it") {
+  if (!settings_can_change()) return;
   std::jthread standard(wait_for_stop);
   const thread_view first(standard);
   controls(first, *braid::info_of(standard));

@@ -10,7 +10,10 @@
 #include <braid/task/executor.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/worker.hpp>
-#include <braid/thread/name.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/settings_report.hpp>
 #include <braid/thread/worker_count.hpp>
 
 #include <concepts>
@@ -18,9 +21,13 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,12 +51,23 @@ concept scheduling_policy = requires(P& policy, worker& self, job& work) {
   { policy.take_all() } noexcept -> std::same_as<intrusive_queue<job>>;
 };
 
+/// Which of their CPUs the workers of a pool use.
+enum class worker_placement : std::uint8_t {
+  anywhere,  ///< each of them all
+  spread,    ///< each of them one, in turn
+};
+
 struct pool_options {
   unsigned workers = 0;        ///< 0: default_worker_count()
   std::string name = "braid";  ///< threads are called name-0, name-1, …
   /// Receives what a posted job throws; without it, and when it throws itself, the message goes to stderr. Called on
   /// the worker.
   std::function<void(std::exception_ptr)> on_error = {};
+  std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
+  std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
+  std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
+  worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
+  refusal on_refused = refusal::ignore;                        ///< of a setting
 };
 
 /// What happens to jobs that were accepted and have not started.
@@ -63,7 +81,8 @@ enum class shutdown_mode : std::uint8_t {
 template <scheduling_policy Policy>
 class basic_pool final : public executor {
  public:
-  /// Starts the workers. Errors: std::system_error when a thread cannot be started.
+  /// Starts the workers. Blocks: until they have their names and settings.
+  /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored.
   explicit basic_pool(pool_options options = {});
   ~basic_pool() override;
 
@@ -71,6 +90,9 @@ class basic_pool final : public executor {
   [[nodiscard]] auto is_current() const noexcept -> bool override;
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return workers_.size(); }
+
+  /// What became of the name and the settings of each worker.
+  [[nodiscard]] auto settings_reports() const noexcept -> std::span<const settings_report> { return reports_; }
 
   /// Blocks until no job is queued or running. Every capture of the jobs that ran has been destroyed by then.
   /// Errors: would_deadlock on a worker of this pool.
@@ -90,6 +112,7 @@ class basic_pool final : public executor {
   };
 
   void start_threads();
+  void await_settings();
   void work(worker& self) noexcept;
   void run(worker& self, job& item) noexcept;
   auto next_job(worker& self) noexcept -> job*;
@@ -102,6 +125,8 @@ class basic_pool final : public executor {
   pool_options options_;
   Policy policy_;
   std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<settings_report> reports_;  // each written by its worker, before `configured_`
+  std::latch configured_;
   detail::idle_set idle_;
   event_count became_idle_;
   atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
@@ -119,6 +144,10 @@ namespace detail {
 BRAID_API void report_job_exception(const std::function<void(std::exception_ptr)>& on_error,
                                     std::exception_ptr error) noexcept;
 
+/// What a worker of a pool with these options is to have. Called by the worker, whose affinity is that of the thread
+/// that makes the pool.
+BRAID_API auto worker_profile(const pool_options& options, std::size_t index) -> thread_profile;
+
 inline auto with_worker_total(pool_options options) -> pool_options {
   if (options.workers == 0) options.workers = default_worker_count().workers;
   return options;
@@ -128,11 +157,15 @@ inline auto with_worker_total(pool_options options) -> pool_options {
 
 template <scheduling_policy Policy>
 basic_pool<Policy>::basic_pool(pool_options options)
-    : options_(detail::with_worker_total(std::move(options))), idle_(options_.workers) {
+    : options_(detail::with_worker_total(std::move(options))),
+      reports_(options_.workers),
+      configured_(options_.workers),
+      idle_(options_.workers) {
   workers_.reserve(options_.workers);
   for (std::size_t index = 0; index < options_.workers; ++index)
     workers_.push_back(std::make_unique<worker>(*this, index));
   start_threads();
+  await_settings();
 }
 
 template <scheduling_policy Policy>
@@ -144,6 +177,18 @@ void basic_pool<Policy>::start_threads() {
     policy_.close();
     stop_and_join();
     throw;
+  }
+}
+
+template <scheduling_policy Policy>
+void basic_pool<Policy>::await_settings() {
+  configured_.wait();
+  if (options_.on_refused == refusal::ignore) return;
+  for (const settings_report& report : reports_) {
+    if (report.all_applied()) continue;
+    policy_.close();
+    stop_and_join();
+    throw std::system_error(report.first_refusal().error(), "a worker of a pool: " + report.to_string());
   }
 }
 
@@ -206,7 +251,8 @@ void basic_pool<Policy>::stop_and_join() noexcept {
 template <scheduling_policy Policy>
 void basic_pool<Policy>::work(worker& self) noexcept {
   const detail::worker_scope here(self);
-  static_cast<void>(this_thread::set_name(indexed_thread_name(options_.name, self.index)));
+  reports_[self.index] = this_thread::apply(detail::worker_profile(options_, self.index));
+  configured_.count_down();
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     job* item = next_job(self);
     if (woken == wake_cause::picked) end_search(item);

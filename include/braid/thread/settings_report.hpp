@@ -11,6 +11,12 @@
 
 namespace braid {
 
+/// What happens when the system refuses a setting.
+enum class refusal : std::uint8_t {
+  fail,    ///< nothing runs, and the caller gets the error
+  ignore,  ///< the thread runs without that setting, and the report says so
+};
+
 enum class thread_setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
 /// One setting, and that it was applied or the error with which it was refused.

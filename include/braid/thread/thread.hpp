@@ -11,7 +11,6 @@
 #include <braid/thread/thread_info.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -25,12 +24,6 @@
 #include <pthread.h>
 
 namespace braid {
-
-/// What happens when the system refuses a setting.
-enum class refusal : std::uint8_t {
-  fail,    ///< nothing runs, and the caller gets the error
-  ignore,  ///< it runs without that setting, and the report says so
-};
 
 struct thread_options {
   std::optional<std::string> name = std::nullopt;

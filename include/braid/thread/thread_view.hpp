@@ -52,25 +52,31 @@ concept thread_like = requires(const T& thread) {
   { info_of(thread) } -> std::same_as<result<thread_info>>;
 };
 
+namespace detail {
+
+/// What a view copies, instead of keeping its address.
+template <typename T>
+concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
+
+}  // namespace detail
+
 /// All that can be done with the thread behind a std::thread, a std::jthread, a pthread_t, a braid::thread or a
 /// thread_info. Owns nothing.
 /// Threads: as the object behind it.
 /// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
 template <thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
-  static constexpr bool copies = std::is_scalar_v<T> || std::same_as<T, thread_info>;
-
  public:
   constexpr thread_view(T& viewed) noexcept
-    requires(!copies)
+    requires(!detail::small_handle<T>)
       : viewed_(std::addressof(viewed)) {}
   constexpr thread_view(T viewed) noexcept
-    requires copies
+    requires detail::small_handle<T>
       : viewed_(viewed) {}
 
   /// The object behind it, for calls that want that.
-  [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<copies, T, T&> {
-    if constexpr (copies)
+  [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<detail::small_handle<T>, T, T&> {
+    if constexpr (detail::small_handle<T>)
       return viewed_;
     else
       return *viewed_;
@@ -94,7 +100,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
   }
 
  private:
-  std::conditional_t<copies, T, T*> viewed_;
+  std::conditional_t<detail::small_handle<T>, T, T*> viewed_;
 };
 
 }  // namespace braid

@@ -1,0 +1,39 @@
+// examples/04_threads.cpp: threads that have their settings from the start, found by name and controlled from outside.
+#include <braid/task/pool.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/thread.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <stop_token>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+// [program]
+void index_rows(const std::stop_token& stop) {
+  while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
+}
+
+int main() {
+  const auto indexer =
+      braid::thread::create({.name = "indexer", .scheduling = braid::scheduling::batch{19}}, index_rows);
+  if (!indexer) return 1;  // it could not be as wanted, so it never ran
+
+  const auto found = braid::find_thread("indexer");
+  if (!found) return 1;
+  if (const auto policy = found->scheduling()) std::printf("indexer: %s\n", policy->to_string().c_str());
+
+  const auto ranked = found->set_priority(10);  // would need another policy, and never changes it
+  std::printf("priority: %s\n", ranked ? "set" : ranked.error().message().c_str());
+
+  const auto report = braid::apply(braid::thread_profile::background(), *found);
+  std::printf("background: %s\n", report.to_string().c_str());
+
+  const braid::pool workers({.workers = 2, .name = "rank", .profile = braid::thread_profile::background()});
+  for (const auto& each : workers.settings_reports()) std::printf("worker: %s\n", each.to_string().c_str());
+  if (const auto first = braid::find_thread("rank-0"))
+    if (const auto policy = first->scheduling()) std::printf("rank-0: %s\n", policy->to_string().c_str());
+}
+// [/program]
