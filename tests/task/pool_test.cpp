@@ -592,24 +592,3 @@ TEST_CASE_FIXTURE(watched, "another scheduler can be put in, and decides the ord
   CHECK(order == std::vector<int>{4, 3, 2, 1, 0});
   CHECK(where.shutdown(shutdown_mode::drain));
 }
-
-TEST_CASE_FIXTURE(watched, "workers are registered while the pool runs, where it says so") {
-  const braid::thread_registry registry;
-  const std::size_t before = braid::default_registry().size();
-  {
-    const pool where({.workers = 3, .name = "rank", .registration = {{.tag = "compute", .registry = registry}}});
-    const pool unregistered({.workers = 2});
-    CHECK(registry.where<&braid::thread_entry::tag>("compute").project<&braid::thread_entry::name>().count() == 3);
-    for (const char* name : {"rank-0", "rank-1", "rank-2"}) {
-      const auto found = registry.find_by<&braid::thread_entry::name>(name);
-      REQUIRE(found);
-      CHECK(found->control());
-    }
-    CHECK(braid::default_registry().size() == before);
-    const braid::thread_registry other;
-    const braid::scoped_default_registry replaced(other);
-    const pool by_default({.workers = 1, .registration = {{.tag = "default"}}});
-    CHECK(other.contains<&braid::thread_entry::tag>("default"));
-  }
-  CHECK(registry.size() == 0);
-}
