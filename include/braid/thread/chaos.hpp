@@ -51,7 +51,7 @@ struct chaos_options {
 /// more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them back,
 /// and never those of real-time threads.
 /// Threads: one at a time.
-/// Blocks: the destructor for less than 100 ms with up to 500 threads, whatever the interval.
+/// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
 class BRAID_API chaos {
  public:
   /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
