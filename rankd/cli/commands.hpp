@@ -1,6 +1,7 @@
 // rankd/cli/commands.hpp: what each subcommand takes, and the functions that carry them out.
 #pragma once
 
+#include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/demo_data.hpp>
 
 #include <chrono>
@@ -34,6 +35,22 @@ struct rank_options : project_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
+/// Which part of the requests to answer: number `index` of `count` parts that follow each other.
+struct batch_shard {
+  unsigned index = 1;
+  unsigned count = 1;
+};
+
+struct batch_command_options : project_options {
+  std::string plan;           ///< empty: each request names its own
+  std::filesystem::path in;   ///< empty: standard input
+  std::filesystem::path out;  ///< empty: standard output
+  batch_shard shard;
+  unfinished earlier = unfinished::refuse;
+  std::optional<std::chrono::milliseconds> node_timeout;
+  unsigned workers = 0;  ///< 0: as many as the machine grants
+};
+
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
   std::string store;                        ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
@@ -56,6 +73,7 @@ struct init_options {
 
 /// Each prints its result to standard output, and progress and readable errors to standard error.
 auto rank_command(const rank_options& options) -> exit_status;
+auto batch_command(const batch_command_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;

@@ -93,7 +93,10 @@ auto load_command(const load_command_options& options) -> exit_status {
   }
   if (!loaded) return report(loaded.error());
   print("loaded " + std::to_string(loaded->records) + " records into " + what->store.string() +
-        (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) + "\n");
+        (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) +
+        (loaded->resumed_at == 0 ? ""
+                                 : ", gone on with an interrupted load at byte " + std::to_string(loaded->resumed_at)) +
+        "\n");
   return exit_status::fine;
 }
 

@@ -1,6 +1,7 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
 
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -8,7 +9,9 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -29,6 +32,21 @@ void add_form(CLI::App& command, output_form& form) {
   command.add_flag_callback("--json", [&form] { form = output_form::programs; }, "Print JSON");
 }
 
+template <typename Options>
+void add_node_timeout(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::int64_t>(
+          "--node-timeout-ms", [&options](std::int64_t ms) { options.node_timeout = std::chrono::milliseconds(ms); },
+          "Time that each node has")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
+}
+
+template <typename Options>
+void add_workers(CLI::App& command, Options& options) {
+  command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
+      ->check(CLI::Range(1, 4096));
+}
+
 void add_rank(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("rank", "Rank for one request: JSON in, JSON out");
   auto options = std::make_shared<rankd::rank_options>();
@@ -39,14 +57,48 @@ void add_rank(CLI::App& app, action& chosen) {
       ->type_name("JSON|FILE");
   command->add_flag_callback(
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
-  command
-      ->add_option_function<std::int64_t>(
-          "--node-timeout-ms", [options](std::int64_t ms) { options->node_timeout = std::chrono::milliseconds(ms); },
-          "Time that each node has")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
-  command->add_option("--workers", options->workers, "Threads that compute; default: as many as the machine grants")
-      ->check(CLI::Range(1, 4096));
+  add_node_timeout(*command, *options);
+  add_workers(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return rank_command(*options); }; });
+}
+
+/// `I/N` with 1 <= I <= N.
+auto parse_shard(const std::string& text) -> std::optional<rankd::batch_shard> {
+  rankd::batch_shard shard;
+  const char* const end = text.data() + text.size();
+  const auto index = std::from_chars(text.data(), end, shard.index);
+  if (index.ec != std::errc() || index.ptr == end || *index.ptr != '/') return std::nullopt;
+  const auto count = std::from_chars(index.ptr + 1, end, shard.count);
+  if (count.ec != std::errc() || count.ptr != end || shard.index < 1 || shard.index > shard.count) return std::nullopt;
+  return shard;
+}
+
+void add_batch(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("batch", "Rank for many requests: NDJSON in, NDJSON out, in the same order");
+  auto options = std::make_shared<rankd::batch_command_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
+      ->type_name("NAME");
+  command->add_option("--in", options->in, "Requests, one a line; default: standard input")->type_name("FILE");
+  command->add_option("--out", options->out, "Answers, one a line; default: standard output")->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--shard",
+          [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
+          "Answer only the I-th of N parts; the answers of all parts, one behind the other, are those of the whole")
+      ->check([](const std::string& text) { return parse_shard(text) ? "" : "wants I/N with 1 <= I <= N"; })
+      ->type_name("I/N");
+  auto* resume = command->add_flag_callback(
+      "--resume", [options] { options->earlier = rankd::unfinished::resume; },
+      "Go on where an earlier batch into the same file was interrupted");
+  command
+      ->add_flag_callback(
+          "--restart", [options] { options->earlier = rankd::unfinished::restart; },
+          "Forget an earlier batch into the same file that was interrupted")
+      ->excludes(resume);
+  add_node_timeout(*command, *options);
+  add_workers(*command, *options);
+  command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
 }
 
 void add_load(CLI::App& app, action& chosen) {
@@ -113,6 +165,7 @@ int main(int argc, char** argv) {
 
   action chosen;
   add_rank(app, chosen);
+  add_batch(app, chosen);
   add_load(app, chosen);
   add_validate(app, chosen);
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -32,30 +31,6 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (request.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
   if (request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
   return read_text_file(request);
-}
-
-/// A request comes from elsewhere: it must not choose files.
-auto is_plan_name(std::string_view text) -> bool {
-  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-}
-
-auto plan_to_run(const rank_options& options, const rank_request& request) -> braid::checked<std::string> {
-  const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                               .pointer = "/plan",
-                                               .message = std::move(message),
-                                               .hint = {},
-                                               .node = {},
-                                               .source = "request"}));
-  };
-  if (options.plan.empty() && request.plan.empty())
-    return refused("missing_field", "neither the request nor --plan says which plan to run");
-  if (!request.plan.empty() && !is_plan_name(request.plan))
-    return refused("unknown_plan", "a request names a plan of the project, by letters, digits and `_`");
-  if (!options.plan.empty() && !request.plan.empty() && options.plan != request.plan)
-    return refused("plan_mismatch",
-                   "the request names plan `" + request.plan + "`, --plan names `" + options.plan + "`");
-  return options.plan.empty() ? request.plan : options.plan;
 }
 
 auto no_runtime(const std::error_code& why) -> braid::diagnostics {
@@ -147,7 +122,7 @@ void print_for_people(const ranking& answer, const open_stores& stores, braid::r
 /// A request that has been read, on a workspace that is open.
 auto answer(const rank_options& options, const workspace& in, rank_request request) -> exit_status {
   const std::string id = request.request_id;
-  const auto name = plan_to_run(options, request);
+  const auto name = plan_to_run(request, options.plan);
   if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
   if (!plan) return report(plan.error(), options.form, id);

@@ -8,6 +8,7 @@
 #include <rankd/store/batch.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -116,9 +117,23 @@ auto made_up_id(std::string_view prefix, std::string_view text) -> std::string {
   return std::string(prefix) + sha256_hex(text).substr(0, id_digits);
 }
 
+auto made_up_request_id(std::string_view text, request_origin from) -> std::string {
+  return from.line != 0 ? "line_" + std::to_string(from.line) : made_up_id("req_", text);
+}
+
+/// Two lines with the same text are two requests.
+auto made_up_engine_id(std::string_view text, request_origin from) -> std::string {
+  return made_up_id("eng_", from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+}
+
+auto is_plan_name(std::string_view text) -> bool {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+}
+
 }  // namespace
 
-auto parse_request(std::string_view text, const registries& declared) -> braid::checked<rank_request> {
+auto parse_request(std::string_view text, const registries& declared, request_origin from)
+    -> braid::checked<rank_request> {
   const auto document = parse_json(text, "request");
   if (!document) return std::unexpected(document.error());
 
@@ -128,8 +143,8 @@ auto parse_request(std::string_view text, const registries& declared) -> braid::
 
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
-  request.request_id = id != nullptr ? *id : made_up_id("req_", text);
-  request.engine_request_id = made_up_id("eng_", text);
+  request.request_id = id != nullptr ? *id : made_up_request_id(text, from);
+  request.engine_request_id = made_up_engine_id(text, from);
   request.user_id = read_user_id(in, {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_overrides(in, declared, request, {problems});
@@ -144,13 +159,32 @@ auto parse_request(std::string_view text, const registries& declared) -> braid::
   return request;
 }
 
-auto request_id_of(std::string_view text) -> std::string {
+auto request_id_of(std::string_view text, request_origin from) -> std::string {
   const auto document = parse_json(text, "request");
   if (document && document->is_object()) {
     const auto id = document->find("request_id");
     if (id != document->end() && id->is_string()) return id->get<std::string>();
   }
-  return made_up_id("req_", text);
+  return made_up_request_id(text, from);
+}
+
+auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
+  const auto refused = [](std::string code, std::string message) {
+    return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                               .pointer = "/plan",
+                                               .message = std::move(message),
+                                               .hint = {},
+                                               .node = {},
+                                               .source = "request"}));
+  };
+  if (given.empty() && request.plan.empty())
+    return refused("missing_field", "neither the request nor --plan says which plan to run");
+  if (!request.plan.empty() && !is_plan_name(request.plan))
+    return refused("unknown_plan", "a request names a plan of the project, by letters, digits and `_`");
+  if (!given.empty() && !request.plan.empty() && given != request.plan)
+    return refused("plan_mismatch",
+                   "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");
+  return given.empty() ? request.plan : std::string(given);
 }
 
 }  // namespace rankd

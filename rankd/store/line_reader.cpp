@@ -15,10 +15,30 @@ constexpr std::size_t piece = std::size_t{256} << 10U;
 
 }  // namespace
 
-auto line_reader::open(const std::filesystem::path& file) -> braid::result<line_reader> {
+auto line_reader::open(const std::filesystem::path& file, line_position start) -> braid::result<line_reader> {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return braid::fail(braid::last_system_error());
-  return line_reader(descriptor);
+  line_reader reader(descriptor, start);
+  if (start.bytes != 0 && ::lseek(descriptor, static_cast<::off_t>(start.bytes), SEEK_SET) < 0)
+    return braid::fail(braid::last_system_error());
+  return reader;
+}
+
+auto line_reader::standard_input() -> braid::result<line_reader> {
+  const int descriptor = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return braid::fail(braid::last_system_error());
+  return line_reader(descriptor, {});
+}
+
+auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid::result<line_position> {
+  auto reader = line_reader::open(file);
+  if (!reader) return braid::fail(reader.error());
+  while (reader->bytes_done() < bytes) {
+    const auto line = reader->next();
+    if (!line) return braid::fail(line.error());
+    if (!*line) break;
+  }
+  return reader->position();
 }
 
 line_reader::line_reader(line_reader&& other) noexcept
@@ -28,8 +48,7 @@ line_reader::line_reader(line_reader&& other) noexcept
       begin_(other.begin_),
       end_(other.end_),
       searched_(other.searched_),
-      bytes_done_(other.bytes_done_),
-      number_(other.number_) {}
+      done_(other.done_) {}
 
 line_reader::~line_reader() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -49,11 +68,11 @@ auto line_reader::fill() -> braid::result<void> {
 }
 
 auto line_reader::take(std::size_t length, std::size_t terminator) -> text_line {
-  const text_line line{{buffer_.data() + begin_, length}, ++number_, length > longest};
+  const text_line line{{buffer_.data() + begin_, length}, ++done_.lines, length > longest};
   begin_ += length + terminator;
-  bytes_done_ += length + terminator;
+  done_.bytes += length + terminator;
   searched_ = 0;
-  return line.too_long ? text_line{{}, number_, true} : line;
+  return line.too_long ? text_line{{}, line.number, true} : line;
 }
 
 auto line_reader::next() -> braid::result<std::optional<text_line>> {
@@ -71,16 +90,16 @@ auto line_reader::next() -> braid::result<std::optional<text_line>> {
 auto line_reader::pass_over() -> braid::result<std::optional<text_line>> {
   std::size_t end = std::string_view::npos;
   while (end == std::string_view::npos && !at_end_) {
-    bytes_done_ += pending().size();
+    done_.bytes += pending().size();
     begin_ = end_ = 0;
     if (auto done = fill(); !done) return braid::fail(done.error());
     end = pending().find('\n');
   }
   const std::size_t rest = end == std::string_view::npos ? pending().size() : end + 1;
   begin_ += rest;
-  bytes_done_ += rest;
+  done_.bytes += rest;
   searched_ = 0;
-  return text_line{{}, ++number_, true};
+  return text_line{{}, ++done_.lines, true};
 }
 
 }  // namespace rankd

@@ -16,9 +16,22 @@ namespace rankd {
 /// A line without its end. `text` is followed by line_reader::padding readable bytes.
 struct text_line {
   std::string_view text;  ///< empty where the line is longer than line_reader::longest
-  std::uint32_t number = 0;
+  std::uint64_t number = 0;
   bool too_long = false;
 };
+
+/// A place between two lines of a file.
+struct line_position {
+  std::uint64_t bytes = 0;  ///< before it
+  std::uint64_t lines = 0;  ///< before it
+
+  auto operator==(const line_position&) const -> bool = default;
+};
+
+/// The first place between two lines of a regular file that lies at `bytes` or behind it; the end of the file where
+/// there is none. Lines begin at 0 and behind each line feed.
+/// Blocks: on the disk, for all that lies before. Errors: the system's.
+auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid::result<line_position>;
 
 /// Reads a file in large pieces; memory is bounded by the longest line.
 /// Threads: one. Lifetime: a line is valid until the next is read.
@@ -27,7 +40,10 @@ class line_reader {
   static constexpr std::size_t longest = std::size_t{16} << 20U;
   static constexpr std::size_t padding = 64;
 
-  static auto open(const std::filesystem::path& file) -> braid::result<line_reader>;
+  /// Begins at `start`, which is the beginning or a place between two lines.
+  static auto open(const std::filesystem::path& file, line_position start = {}) -> braid::result<line_reader>;
+  /// Reads what standard input gives.
+  static auto standard_input() -> braid::result<line_reader>;
 
   line_reader(line_reader&& other) noexcept;
   auto operator=(line_reader&&) -> line_reader& = delete;
@@ -37,14 +53,15 @@ class line_reader {
   /// Blocks: on the disk.
   auto next() -> braid::result<std::optional<text_line>>;
 
-  /// Bytes of the file that lines were made of so far.
-  [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return bytes_done_; }
+  /// Bytes of the file that lie before the next line.
+  [[nodiscard]] auto bytes_done() const noexcept -> std::uint64_t { return done_.bytes; }
+  [[nodiscard]] auto position() const noexcept -> line_position { return done_; }
 
   /// Bytes of memory that it holds.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return buffer_.size(); }
 
  private:
-  explicit line_reader(int descriptor) : descriptor_(descriptor) {}
+  line_reader(int descriptor, line_position start) : descriptor_(descriptor), done_(start) {}
 
   auto fill() -> braid::result<void>;
   auto take(std::size_t length, std::size_t terminator) -> text_line;
@@ -57,8 +74,7 @@ class line_reader {
   std::size_t begin_ = 0;     ///< first byte that belongs to no line yet
   std::size_t end_ = 0;       ///< end of what was read
   std::size_t searched_ = 0;  ///< bytes after begin_ that are known to hold no line end
-  std::uint64_t bytes_done_ = 0;
-  std::uint32_t number_ = 0;
+  line_position done_;
 };
 
 }  // namespace rankd

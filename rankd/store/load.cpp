@@ -2,12 +2,15 @@
 #include <rankd/store/load.hpp>
 
 #include <rankd/store/data_writer.hpp>
+#include <rankd/store/detail/load_mark.hpp>
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/error.hpp>
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record_parser.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +32,15 @@ auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnosti
           .source = file.string()};
 }
 
+/// Whether a write failed for want of room. LMDB takes a write that comes short for a failing disk.
+auto is_full_disk(std::error_code error, const fs::path& folder) -> bool {
+  constexpr std::uintmax_t little = std::uintmax_t{1} << 20U;
+  if (error == std::errc::no_space_on_device || error == std::error_code(EDQUOT, std::system_category())) return true;
+  std::error_code unknown;
+  const fs::space_info room = fs::space(folder, unknown);
+  return error == std::errc::io_error && !unknown && room.available < little;
+}
+
 /// One load, from the lock to the new manifest.
 class load_job {
  public:
@@ -42,11 +54,14 @@ class load_job {
   auto fail_on(std::error_code error) -> std::unexpected<braid::diagnostics>;
   void measure();
   auto attempt(std::size_t map_bytes) -> braid::result<void>;
+  auto open_writer(std::size_t map_bytes) -> braid::result<data_writer>;
+  auto save(data_writer& writer) -> braid::result<void>;
   auto read_file(data_writer& writer, std::uint32_t index) -> braid::result<void>;
   auto read_line(data_writer& writer, const text_line& line, std::uint32_t index) -> braid::result<void>;
   void twin(const parsed_record& record, record_origin first, record_origin second);
   auto merge(data_writer& writer) -> braid::result<void>;
   void report(load_stage stage, std::uint64_t bytes_done) const;
+  [[nodiscard]] auto bytes_read() const -> std::uint64_t;
   [[nodiscard]] auto full() const -> bool { return complaints_.size() >= most_load_complaints; }
   [[nodiscard]] auto new_generation() const -> std::uint64_t { return old_ ? old_->generation + 1 : 1; }
 
@@ -58,9 +73,11 @@ class load_job {
 
   record_parser parser_;
   braid::diagnostics complaints_;
+  detail::load_mark at_;  ///< what was read and put
+  bool begun_ = false;    ///< a file that is there was made by this load, not by an earlier one
   load_report report_;
+  std::vector<std::uint64_t> file_bytes_;
   std::uint64_t bytes_total_ = 0;
-  std::uint64_t bytes_before_ = 0;  ///< of the files that were read already
   std::uint64_t data_bytes_ = 0;
 };
 
@@ -72,7 +89,7 @@ auto load_job::run() -> braid::checked<load_report> {
     if (!opened) return std::unexpected(opened.error());
     old_store_ = std::move(*opened);
   }
-  remove_other_generations(folder_, old_ ? old_->generation : 0);
+  at_.made_from = detail::load_sources(files_, options_.mode, old_);
 
   std::size_t map_bytes = options_.first_map_bytes;
   if (map_bytes == 0) map_bytes = smallest_map + 4 * bytes_total_ + (old_ ? 2 * old_->data_bytes : 0);
@@ -86,13 +103,19 @@ auto load_job::run() -> braid::checked<load_report> {
   if (!done) return fail_on(done.error());
   report(load_stage::cleaning, bytes_total_);
   remove_other_generations(folder_, new_generation());
+  report_.records = at_.records;
+  report_.kept = at_.kept;
   report_.generation = new_generation();
   return report_;
 }
 
 auto load_job::fail_on(std::error_code error) -> std::unexpected<braid::diagnostics> {
+  const bool full_disk = is_full_disk(error, folder_);
   remove_other_generations(folder_, old_ ? old_->generation : 0);
-  if (error)
+  if (full_disk)
+    complaints_.append(store_complaint("disk_full", folder_, "the disk has no room for the new store",
+                                       "make room and load again; the store is as it was before"));
+  else if (error)
     complaints_.append(store_complaint(error == store_errc::corrupt ? "store_corrupt" : "store_write_failed", folder_,
                                        "the load failed: " + error.message(), "the store is as it was before"));
   return std::unexpected(complaints_);
@@ -105,22 +128,19 @@ void load_job::measure() {
     if (error)
       complaints_.add(unreadable(file, error));
     else
-      bytes_total_ += size;
+      bytes_total_ += file_bytes_.emplace_back(size);
   }
 }
 
 auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
-  report_ = {};
   complaints_ = {};
-  bytes_before_ = 0;
-  const fs::path file = data_file(folder_, new_generation());
-  std::error_code ignored;  // usually there is none; a file that cannot go makes `create` fail
-  fs::remove(file, ignored);
-  auto writer = data_writer::create(file, map_bytes);
+  auto writer = open_writer(map_bytes);
   if (!writer) return braid::fail(writer.error());
 
-  for (std::uint32_t index = 0; index < files_.size() && !full(); ++index) {
-    if (auto done = read_file(*writer, index); !done) return done;
+  while (at_.file < files_.size() && !full()) {
+    if (auto done = read_file(*writer, at_.file); !done) return done;
+    ++at_.file;
+    at_.line = {};
   }
   if (!complaints_.empty()) return {};
   if (auto done = merge(*writer); !done) return done;
@@ -131,24 +151,57 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   return {};
 }
 
+/// The file that an interrupted load of the same things has left, or else a new one.
+auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> {
+  const fs::path file = data_file(folder_, new_generation());
+  if (auto begun = data_writer::reopen(file, map_bytes)) {
+    const auto note = begun->note();
+    auto mark = note ? detail::parse_load_mark(*note) : std::nullopt;
+    if (mark && mark->made_from == at_.made_from && mark->file <= files_.size()) {
+      at_ = std::move(*mark);
+      if (!std::exchange(begun_, true)) report_.resumed_at = bytes_read();
+      return begun;
+    }
+  }
+  remove_other_generations(folder_, old_ ? old_->generation : 0);
+  std::string made_from = std::move(at_.made_from);
+  at_ = {};
+  at_.made_from = std::move(made_from);
+  begun_ = true;
+  return data_writer::create(file, map_bytes);
+}
+
+/// Complaints are not saved: what is made once there are some is for the next lines to be compared with only.
+auto load_job::save(data_writer& writer) -> braid::result<void> {
+  return writer.save(complaints_.empty() ? detail::to_text(at_) : std::string());
+}
+
+/// Bytes of all files up to the place that was reached.
+auto load_job::bytes_read() const -> std::uint64_t {
+  const auto whole = file_bytes_.begin() + at_.file;
+  return std::accumulate(file_bytes_.begin(), whole, at_.line.bytes);
+}
+
 auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::result<void> {
-  report(load_stage::reading, bytes_before_);
-  auto reader = line_reader::open(files_[index]);
+  report(load_stage::reading, bytes_read());
+  auto reader = line_reader::open(files_[index], at_.line);
   if (!reader) {
     complaints_.add(unreadable(files_[index], reader.error()));
     return {};
   }
-  std::uint64_t reported = 0;
+  std::uint64_t reported = at_.line.bytes;
   while (!full()) {
     const auto line = reader->next();
     if (!line) complaints_.add(unreadable(files_[index], line.error()));
     if (!line || !*line) break;
     if (auto done = read_line(writer, **line, index); !done) return done;
-    if (reader->bytes_done() - reported < progress_step) continue;
-    reported = reader->bytes_done();
-    report(load_stage::reading, bytes_before_ + reported);
+    at_.line = reader->position();
+    if (writer.unsaved() >= options_.save_bytes)
+      if (auto done = save(writer); !done) return done;
+    if (at_.line.bytes - reported < progress_step) continue;
+    reported = at_.line.bytes;
+    report(load_stage::reading, bytes_read());
   }
-  bytes_before_ += reader->bytes_done();
   if (full())
     complaints_.add({.code = "too_many_complaints",
                      .pointer = {},
@@ -169,8 +222,8 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
   if (!*parsed) return {};
   const auto existing = writer.put((*parsed)->key, (*parsed)->bytes);
   if (!existing) return braid::fail(existing.error());
-  if (*existing) twin(**parsed, (*existing)->origin(), {index, line.number});
-  ++report_.records;
+  if (*existing) twin(**parsed, (*existing)->origin(), {index, static_cast<std::uint32_t>(line.number)});
+  ++at_.records;
   return {};
 }
 
@@ -195,9 +248,13 @@ auto load_job::merge(data_writer& writer) -> braid::result<void> {
     const auto entry = cursor->next();
     if (!entry) return braid::fail(entry.error());
     if (!*entry) return {};
+    if (!at_.merged_to.empty() && (*entry)->key <= at_.merged_to) continue;
     const auto newer = writer.put((*entry)->key, (*entry)->record.bytes());
     if (!newer) return braid::fail(newer.error());
-    if (!*newer) ++report_.kept;
+    if (!*newer) ++at_.kept;
+    at_.merged_to = (*entry)->key;
+    if (writer.unsaved() >= options_.save_bytes)
+      if (auto done = save(writer); !done) return done;
   }
 }
 

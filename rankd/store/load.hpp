@@ -25,7 +25,7 @@ enum class load_stage : std::uint8_t { reading, merging, syncing, switching, cle
 
 struct load_progress {
   load_stage stage = load_stage::reading;
-  std::uint64_t bytes_done = 0;  ///< of all files; goes back where the load has to start over with more room
+  std::uint64_t bytes_done = 0;  ///< of all files; goes back where the load needs more room, to the last save
   std::uint64_t bytes_total = 0;
 };
 
@@ -33,6 +33,7 @@ struct load_options {
   load_mode mode = load_mode::merge;
   lock_wait wait = lock_wait::give_up;                           ///< what to do while another load runs
   std::size_t first_map_bytes = 0;                               ///< room to begin with; 0 for a guess from the files
+  std::size_t save_bytes = std::size_t{32} << 20U;               ///< what an interruption may cost; kept in memory
   std::function<void(const load_progress&)> progress = nullptr;  ///< at each step, and for each MiB read
 };
 
@@ -40,6 +41,7 @@ struct load_report {
   std::uint64_t records = 0;     ///< made from the files
   std::uint64_t kept = 0;        ///< taken over from the store as it was
   std::uint64_t generation = 0;  ///< of the store as it is now
+  std::uint64_t resumed_at = 0;  ///< bytes of the files that an earlier load, which was interrupted, had read
 };
 
 /// Complaints about data before a load stops reading.
@@ -47,10 +49,12 @@ inline constexpr std::size_t most_load_complaints = 100;
 
 /// Makes a new store out of `files` (and what `folder` holds, in merge mode) and puts it in place of the old one by
 /// one rename. Whatever happens before that, kill -9 included, leaves the old store as it was. Stores that are open
-/// go on showing what they showed.
+/// go on showing what they showed. A load that was interrupted is gone on with by the next one, if files, mode and
+/// store are the same; otherwise what it had made is removed.
 /// Blocks: on the disk, until it has everything.
 /// Errors: complaints about lines (of record_parser, and duplicate_key), too_many_complaints, data_unreadable,
-/// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, store_write_failed.
+/// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
+/// store_write_failed.
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,
                 const load_options& options) -> braid::checked<load_report>;
 

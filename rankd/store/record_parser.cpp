@@ -262,7 +262,7 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
     -> braid::checked<std::optional<parsed_record>> {
   complaints_ = {};
   scratch_.reset();
-  origin_ = {file, line.number};
+  origin_ = {file, static_cast<std::uint32_t>(line.number)};
   if (line.too_long) {
     complain("line_too_long", "", "the line is longer than 16 MiB");
     return std::unexpected(complaints_);

@@ -75,7 +75,7 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 
 TEST_CASE("every subcommand has help, on standard output") {
   for (const words& line :
-       {words{}, {"rank"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
+       {words{}, {"rank"}, {"batch"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
     words with_help = line;
     with_help.emplace_back("--help");
     CAPTURE(line.empty() ? "rankd" : line.back());

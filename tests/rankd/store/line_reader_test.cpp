@@ -6,6 +6,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -17,7 +18,7 @@ using rankd::line_reader;
 
 struct seen_line {
   std::string text;
-  std::uint32_t number;
+  std::uint64_t number;
   bool too_long;
   auto operator==(const seen_line&) const -> bool = default;
 };
@@ -72,4 +73,32 @@ TEST_CASE("a file that cannot be opened or read is an error of the system") {
   const auto line = directory->next();
   REQUIRE_FALSE(line.has_value());
   CHECK(line.error() == std::errc::is_a_directory);
+}
+
+TEST_CASE("a reader begins where another one stood") {
+  const scratch_folder folder;
+  const auto file = folder.write("lines", "one\ntwo\n\nfour");
+  auto first = line_reader::open(file);
+  REQUIRE(first.has_value());
+  REQUIRE(first->next()->has_value());
+  CHECK((first->position() == rankd::line_position{4, 1}));
+  auto second = line_reader::open(file, first->position());
+  REQUIRE(second.has_value());
+  const auto line = second->next();
+  CHECK((*line)->text == "two");
+  CHECK((*line)->number == 2);
+  CHECK((second->position() == rankd::line_position{8, 2}));
+}
+
+TEST_CASE("the place between two lines at a byte or behind it is found") {
+  const scratch_folder folder;
+  const auto file = folder.write("lines", "one\ntwo\n\nfour");
+  using rankd::line_position;
+  const std::vector<std::pair<std::uint64_t, line_position>> table{
+      {0, {0, 0}}, {1, {4, 1}}, {4, {4, 1}}, {5, {8, 2}}, {8, {8, 2}}, {9, {9, 3}}, {10, {13, 4}}, {99, {13, 4}}};
+  for (const auto& [bytes, expected] : table) {
+    CAPTURE(bytes);
+    CHECK((rankd::find_line(file, bytes) == expected));
+  }
+  CHECK_FALSE(rankd::find_line(folder.path() / "nothing", 0).has_value());
 }

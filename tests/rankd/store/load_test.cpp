@@ -3,13 +3,17 @@
 
 #include <rankd/store/embedded.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +79,20 @@ auto codes_of(const braid::checked<load_report>& report) -> std::vector<std::str
   std::vector<std::string> codes;
   for (const auto& item : report.error()) codes.push_back(item.code);
   return codes;
+}
+
+/// A disk that this process alone sees. False where the system does not let this user have one.
+auto mount_small_disk(const fs::path& folder) -> bool {
+  const std::string user = "0 " + std::to_string(::getuid()) + " 1";
+  const std::string group = "0 " + std::to_string(::getgid()) + " 1";
+  if (::unshare(CLONE_NEWNS) != 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << user;
+    std::ofstream("/proc/self/gid_map") << group;
+  }
+  return ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=300k") == 0;
 }
 
 constexpr std::string_view first_data = R"({"hash":"user:1","fields":{"title":"One","country":"US"}}
@@ -288,6 +306,118 @@ TEST_CASE("a load killed at any point leaves the old store or the new one") {
   }
   CHECK(point >= 7);
   CHECK(old_stores == point - 2);  // all but the kill after the switch and the load that lived
+}
+
+TEST_CASE("a load that was killed is gone on with, and makes the same store") {
+  constexpr int records = 1'200;
+  const std::string data = big_data("b", records);
+  const workplace whole;
+  REQUIRE(whole.load(big_data("a", 900)).has_value());
+  REQUIRE(whole.load(data).has_value());
+  const table expected = contents(whole.store);
+  int resumed = 0;
+  bool killed = true;
+  for (int point = 0; killed; ++point) {
+    const workplace work;
+    REQUIRE(work.load(big_data("a", 900)).has_value());
+    const std::vector<fs::path> files = {work.folder.write("data.ndjson", data)};
+    load_options options{.save_bytes = 900'000};
+    const auto end = braid::testing::run_in_child([&] {
+      int left = point;
+      options.progress = [&](const load_progress&) {
+        if (left-- == 0) ::raise(SIGKILL);
+      };
+      if (!load_store(work.store, files, options)) ::_exit(1);
+    });
+    CHECK(end.status == 0);
+    killed = end.signal == SIGKILL;
+    const auto again = load_store(work.store, files, options);
+    REQUIRE(again.has_value());
+    CHECK(again->resumed_at <= data.size());
+    resumed += again->resumed_at > 0;
+    if (again->generation == 2) {
+      CHECK(again->records == records);
+      CHECK(again->kept == expected.size() - records);
+    }
+    CHECK(contents(work.store) == expected);
+    CHECK(files_in(work.store).size() == 2);
+  }
+  CHECK(resumed >= 2);
+}
+
+TEST_CASE("a load of other data than the one that was killed starts anew") {
+  const workplace work;
+  const std::vector<fs::path> files = {work.folder.write("data.ndjson", big_data("a", 1'200))};
+  load_options options{.save_bytes = 900'000};
+  const auto end = braid::testing::run_in_child([&] {
+    options.progress = [](const load_progress& now) {
+      if (now.bytes_done > 0) ::raise(SIGKILL);
+    };
+    ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
+  });
+  REQUIRE(end.signal == SIGKILL);
+  REQUIRE(files_in(work.store) == std::vector<std::string>{"data-1.mdb"});
+  const auto report = work.load(big_data("b", 100));
+  REQUIRE(report.has_value());
+  CHECK(report->resumed_at == 0);
+  CHECK(report->records == 100);
+  CHECK(contents(work.store).size() == 100);
+}
+
+TEST_CASE("what an interrupted load has left and is damaged is not gone on with") {
+  for (const std::uintmax_t size : {std::uintmax_t{0}, std::uintmax_t{5'000}, std::uintmax_t{100'000}}) {
+    CAPTURE(size);
+    const workplace work;
+    const std::vector<fs::path> files = {work.folder.write("data.ndjson", big_data("a", 1'200))};
+    load_options options{.save_bytes = 900'000};
+    const auto end = braid::testing::run_in_child([&] {
+      options.progress = [](const load_progress& now) {
+        if (now.bytes_done > 0) ::raise(SIGKILL);
+      };
+      ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
+    });
+    REQUIRE(end.signal == SIGKILL);
+    fs::resize_file(work.store / "data-1.mdb", size);
+    const auto report = load_store(work.store, files, options);
+    REQUIRE(report.has_value());
+    CHECK(report->resumed_at == 0);
+    CHECK(contents(work.store).size() == 1'200);
+  }
+}
+
+TEST_CASE("bad lines are complained about whether or not the load was killed behind them") {
+  const workplace work;
+  const std::vector<fs::path> files = {work.folder.write("data.ndjson", "{bad\n" + big_data("a", 1'200) + "{bad\n")};
+  load_options options{.save_bytes = 900'000};
+  const auto end = braid::testing::run_in_child([&] {
+    options.progress = [](const load_progress& now) {
+      if (now.bytes_done > 0) ::raise(SIGKILL);
+    };
+    ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
+  });
+  REQUIRE(end.signal == SIGKILL);
+  CHECK(codes_of(load_store(work.store, files, {})).size() == 2);
+  CHECK_FALSE(fs::exists(work.store / "data-1.mdb"));
+}
+
+TEST_CASE("a disk without room is said to be full, and the old store stays") {
+  const scratch_folder folder;
+  const std::vector<fs::path> some = {folder.write("some.ndjson", first_data)};
+  const std::vector<fs::path> more = {folder.write("more.ndjson", big_data("a", 1'200))};
+  const fs::path disk = folder.path() / "disk";
+  fs::create_directory(disk);
+  const auto end = braid::testing::run_in_child([&] {
+    if (!mount_small_disk(disk)) ::_exit(77);
+    if (!load_store(disk / "store", some, {}).has_value()) ::_exit(1);
+    const table before = contents(disk / "store");
+    const auto refused = load_store(disk / "store", more, {.save_bytes = 50'000});
+    if (refused.has_value() || refused.error().front().code != "disk_full") ::_exit(2);
+    if (contents(disk / "store") != before) ::_exit(3);
+    if (files_in(disk / "store").size() != 2) ::_exit(4);
+  });
+  if (end.status == 77) MESSAGE(std::string("left out: this user may not mount a disk"));
+  CHECK(end.signal == 0);
+  if (end.status != 77) CHECK(end.status == 0);
 }
 
 TEST_CASE("the first use loads all NDJSON of the data folder, in order, once") {

@@ -1,0 +1,277 @@
+// rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
+#include <rankd/cli/batch_output.hpp>
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/progress.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/batch_runner.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/store/folder.hpp>
+#include <rankd/store/line_reader.hpp>
+
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                             .pointer = {},
+                                             .message = std::move(message),
+                                             .hint = std::move(hint),
+                                             .node = {},
+                                             .source = {}}));
+}
+
+auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<braid::diagnostics> {
+  return refused("requests_unreadable", "the requests cannot be read from " +
+                                            (in.empty() ? "standard input" : in.string()) + ": " + why.message());
+}
+
+/// Each plan is loaded once, when the first request wants it.
+class plan_shelf {
+ public:
+  explicit plan_shelf(const workspace& in) : in_(&in) {}
+
+  auto find(std::string_view name) -> braid::checked<const bound_plan*> {
+    const std::scoped_lock lock(mutex_);
+    auto found = plans_.find(name);
+    if (found == plans_.end()) found = plans_.emplace(name, in_->load_plan_of(name)).first;
+    if (!found->second) return std::unexpected(found->second.error());
+    return &*found->second;
+  }
+
+ private:
+  const workspace* in_;
+  std::mutex mutex_;
+  std::map<std::string, braid::checked<bound_plan>, std::less<>> plans_;
+};
+
+/// The part of a file of requests that is to be answered.
+struct request_range {
+  line_position begin;
+  std::uint64_t end = UINT64_MAX;  ///< lines that begin here or later belong to others
+};
+
+auto is_regular(const fs::path& file) -> bool {
+  std::error_code error;
+  return !file.empty() && fs::is_regular_file(file, error);
+}
+
+auto range_of(const fs::path& in, batch_shard shard) -> braid::checked<request_range> {
+  if (shard.count == 1) return request_range{};
+  if (!is_regular(in))
+    return refused("shard_of_stream", "only a regular file can be answered in parts", "name one with --in");
+  std::error_code error;
+  const std::uint64_t size = fs::file_size(in, error);
+  if (error) return unreadable(in, error);
+  const auto cut = [&](std::uint64_t index) {
+    return size / shard.count * index + size % shard.count * index / shard.count;
+  };
+  const auto begin = find_line(in, cut(shard.index - 1));
+  if (!begin) return unreadable(in, begin.error());
+  return request_range{*begin, cut(shard.index)};
+}
+
+/// Size and first bytes: enough to notice that it is another file.
+auto fingerprint(const fs::path& in) -> nlohmann::json {
+  constexpr std::size_t looked_at = 1U << 16U;
+  std::error_code error;
+  const auto size = fs::file_size(in, error);
+  std::string head(looked_at, '\0');
+  if (std::FILE* file = std::fopen(in.c_str(), "rb")) {
+    head.resize(std::fread(head.data(), 1, head.size(), file));
+    std::fclose(file);
+  }
+  return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
+}
+
+/// The bytes of all plans that a request could name.
+auto plans_digest(const workspace& in) -> std::string {
+  std::string all;
+  const auto artifacts = list_artifacts(in.where.plans);
+  if (!artifacts) return all;
+  for (const artifact& each : *artifacts)
+    if (const auto text = read_text_file(each.file)) all += each.name + ' ' + sha256_hex(*text) + '\n';
+  return sha256_hex(all);
+}
+
+/// Everything that the answers depend on.
+auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
+  nlohmann::json stores = nlohmann::json::array();
+  for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+    const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
+    if (embedded == nullptr) continue;
+    if (const auto manifest = read_manifest(in.where.root / embedded->path))
+      stores.push_back({endpoint.endpoint_id, manifest->generation, manifest->data_bytes});
+  }
+  nlohmann::json registries = nlohmann::json::array();
+  for (const registry_digest& each : in.declared.digests()) registries.push_back(each.sha256);
+  return {{"version", RANKD_VERSION},
+          {"requests", is_regular(options.in) ? fingerprint(options.in) : nlohmann::json()},
+          {"shard", std::to_string(options.shard.index) + "/" + std::to_string(options.shard.count)},
+          {"plan", plan != nullptr ? plan->name + " " + plan->digest : plans_digest(in)},
+          {"registries", std::move(registries)},
+          {"stores", std::move(stores)}};
+}
+
+/// A batch whose parts are all open.
+class batch_job {
+ public:
+  batch_job(const fs::path& in, request_range range, line_reader requests, batch_runner& runner, batch_output& answers)
+      : in_(&in), range_(range), requests_(std::move(requests)), runner_(&runner), answers_(&answers) {
+    std::error_code error;
+    if (is_regular(in)) end_ = std::min<std::uint64_t>(range.end, fs::file_size(in, error));
+  }
+
+  auto run() -> braid::checked<void> {
+    progress_bar bar("ranking");
+    for (;;) {
+      while (!at_end_ && runner_->wants_more())
+        if (auto done = submit_some(); !done) return done;
+      auto answers = runner_->next();
+      if (!answers) return answers_->finish();
+      if (auto done = write(*answers); !done) return done;
+      if (end_ != 0) bar.show(answers_->progress().read.bytes - range_.begin.bytes, end_ - range_.begin.bytes);
+    }
+  }
+
+ private:
+  auto submit_some() -> braid::checked<void> {
+    std::vector<batch_line> lines;
+    std::size_t bytes = 0;
+    constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
+    while (lines.size() < batch_runner::most_lines && bytes < enough_bytes && !at_end_) {
+      if (requests_.bytes_done() >= range_.end) at_end_ = true;
+      const auto line = at_end_ ? std::optional<text_line>() : requests_.next();
+      if (!line) return unreadable(*in_, line.error());
+      at_end_ = at_end_ || !*line;
+      if (at_end_ || is_blank(**line)) continue;
+      bytes += (*line)->text.size();
+      lines.push_back(taken(**line));
+    }
+    if (lines.empty()) return {};
+    ends_.push_back(requests_.position());
+    runner_->submit(std::move(lines));
+    return {};
+  }
+
+  static auto is_blank(const text_line& line) -> bool {
+    return !line.too_long && line.text.find_first_not_of(" \t\r") == std::string_view::npos;
+  }
+
+  static auto taken(const text_line& line) -> batch_line {
+    batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
+    if (line.too_long)
+      out.unreadable = {.code = "line_too_long",
+                        .pointer = {},
+                        .message = "line " + std::to_string(line.number) + " is longer than 16 MiB",
+                        .hint = {},
+                        .node = {},
+                        .source = "request"};
+    return out;
+  }
+
+  auto write(const batch_answers& piece) -> braid::checked<void> {
+    batch_progress now = answers_->progress();
+    now.read = ends_.front();
+    now.answered += piece.answered;
+    now.failed += piece.failed;
+    ends_.pop_front();
+    return answers_->write(piece.text, now);
+  }
+
+  const fs::path* in_;
+  request_range range_;
+  line_reader requests_;
+  batch_runner* runner_;
+  batch_output* answers_;
+  std::deque<line_position> ends_;  ///< behind each piece that was submitted and not written
+  std::uint64_t end_ = 0;           ///< of the part, where it is known
+  bool at_end_ = false;
+};
+
+auto count_of(std::uint64_t count, std::string_view what) -> std::string {
+  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
+void print_summary(const batch_progress& done, const fs::path& out) {
+  std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", count_of(done.answered, "request").c_str(),
+               done.failed == 0 ? "none" : std::to_string(done.failed).c_str(), out.empty() ? "" : ", into ",
+               out.c_str());
+}
+
+auto open_requests(const fs::path& in, line_position start) -> braid::checked<line_reader> {
+  auto opened = in.empty() ? line_reader::standard_input() : line_reader::open(in, start);
+  if (!opened) return unreadable(in, opened.error());
+  return std::move(*opened);
+}
+
+auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
+    -> braid::checked<batch_output> {
+  if (options.out.empty()) {
+    if (options.earlier == unfinished::resume)
+      return refused("not_resumable", "standard output cannot be resumed", "name a file with --out");
+    return batch_output::standard_output();
+  }
+  if (options.earlier == unfinished::resume && !is_regular(options.in))
+    return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
+  return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
+}
+
+auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
+  plan_shelf plans(in);
+  const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
+  if (!plan) return std::unexpected(plan.error());
+  auto range = range_of(options.in, options.shard);
+  if (!range) return std::unexpected(std::move(range.error()));
+  if (auto readable = open_requests(options.in, range->begin); !readable) return std::unexpected(readable.error());
+  const auto stores = open_all_stores(in);
+  if (!stores) return std::unexpected(stores.error());
+
+  engine_options how;
+  if (options.node_timeout) how.node_timeout = *options.node_timeout;
+  const auto runner = batch_runner::create(
+      in.declared, stores->pointers(),
+      {.workers = options.workers,
+       .given_plan = *plan == nullptr ? std::string() : (*plan)->name,
+       .find_plan = [&](std::string_view name) { return *plan != nullptr ? *plan : plans.find(name); },
+       .engine = how});
+  if (!runner) return std::unexpected(runner.error());
+  auto answers = open_output(options, in, *plan);
+  if (!answers) return std::unexpected(std::move(answers.error()));
+  const bool goes_on = answers->progress().read.bytes != 0;
+  auto requests = open_requests(options.in, goes_on ? answers->progress().read : range->begin);
+  if (!requests) return std::unexpected(std::move(requests.error()));
+  batch_job job(options.in, *range, std::move(*requests), **runner, *answers);
+  if (auto done = job.run(); !done) return std::unexpected(std::move(done.error()));
+  return answers->progress();
+}
+
+}  // namespace
+
+auto batch_command(const batch_command_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  const auto done = answer_all(options, *in);
+  if (!done) return report(done.error());
+  print_summary(*done, options.out);
+  return done->failed == 0 ? exit_status::fine : exit_status::failed;
+}
+
+}  // namespace rankd

@@ -1,0 +1,199 @@
+// rankd/cli/batch_output.cpp: OUT.part, its state, and the rename at the end.
+#include <rankd/cli/batch_output.hpp>
+
+#include <rankd/registry/file.hpp>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// What an interruption may cost at most, in bytes of answers.
+constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
+
+auto refused(std::string code, const fs::path& source, std::string message, std::string hint = {})
+    -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                             .pointer = {},
+                                             .message = std::move(message),
+                                             .hint = std::move(hint),
+                                             .node = {},
+                                             .source = source.string()}));
+}
+
+auto write_all(int descriptor, std::string_view text) -> bool {
+  while (!text.empty()) {
+    const ::ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// Replaces a file as a whole: after a crash it is the old or the new one.
+auto replace_file(const fs::path& file, std::string_view text) -> bool {
+  const fs::path fresh = file.string() + ".new";
+  const int descriptor = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return false;
+  const bool written = write_all(descriptor, text) && ::fsync(descriptor) == 0;
+  const int status = ::close(descriptor);
+  return written && status == 0 && ::rename(fresh.c_str(), file.c_str()) == 0;
+}
+
+/// A new name is on the disk once its folder is.
+auto sync_folder_of(const fs::path& file) -> bool {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool done = ::fsync(descriptor) == 0;
+  ::close(descriptor);
+  return done;
+}
+
+struct saved_state {
+  json made_from;
+  batch_progress progress;
+  std::uint64_t bytes = 0;
+};
+
+auto parse_state(std::string_view text) -> std::optional<saved_state> {
+  try {
+    const json document = json::parse(text);
+    return saved_state{
+        document.at("made_from"),
+        {{document.at("read_bytes").get<std::uint64_t>(), document.at("read_lines").get<std::uint64_t>()},
+         document.at("answered").get<std::uint64_t>(),
+         document.at("failed").get<std::uint64_t>()},
+        document.at("bytes").get<std::uint64_t>()};
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+/// The names of what differs between two objects.
+auto differences(const json& before, const json& now) -> std::string {
+  std::string names;
+  for (const auto& [name, value] : now.items()) {
+    if (before.is_object() && before.contains(name) && before[name] == value) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "what it is made from" : names;
+}
+
+}  // namespace
+
+auto batch_output::open(const fs::path& out, const json& made_from, unfinished earlier)
+    -> braid::checked<batch_output> {
+  const fs::path part = out.string() + ".part";
+  std::error_code error;
+  // A state alone is what a batch leaves that died between its last two steps.
+  if (!fs::exists(part, error)) earlier = unfinished::restart;
+  const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  batch_output opened(out, descriptor);
+  if (descriptor < 0) return opened.failure();
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    return refused("output_busy", part, "another process is writing this file", "wait until it is done");
+  auto begun = opened.begin(made_from.dump(), earlier);
+  if (!begun) return std::unexpected(std::move(begun.error()));
+  return opened;
+}
+
+auto batch_output::standard_output() -> batch_output { return {{}, STDOUT_FILENO}; }
+
+batch_output::batch_output(batch_output&& other) noexcept
+    : out_(std::move(other.out_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      progress_(other.progress_),
+      bytes_(other.bytes_),
+      bytes_safe_(other.bytes_safe_),
+      made_from_(std::move(other.made_from_)) {}
+
+batch_output::~batch_output() {
+  if (descriptor_ >= 0 && !out_.empty()) ::close(descriptor_);
+}
+
+auto batch_output::part() const -> fs::path { return out_.string() + ".part"; }
+
+auto batch_output::state() const -> fs::path { return out_.string() + ".part.state"; }
+
+auto batch_output::failure() const -> std::unexpected<braid::diagnostics> {
+  const std::error_code why = braid::last_system_error();
+  if (out_.empty())
+    return refused("output_unwritable", "standard output", "the answers cannot be written: " + why.message());
+  return refused("output_unwritable", part(), "the answers cannot be written: " + why.message(),
+                 "what is written stays there; go on with --resume");
+}
+
+auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {
+  made_from_ = std::move(made_from);
+  std::error_code error;
+  const bool is_unfinished = fs::exists(state(), error);
+  if (is_unfinished && earlier == unfinished::refuse)
+    return refused("batch_unfinished", part(), "an earlier batch into this file did not end",
+                   "--resume continues it, --restart forgets it");
+  if (is_unfinished && earlier == unfinished::resume) {
+    const auto text = read_text_file(state());
+    if (!text) return std::unexpected(text.error());
+    return resume(*text, made_from_);
+  }
+  if (::ftruncate(descriptor_, 0) != 0 || !save_state()) return failure();
+  return {};
+}
+
+auto batch_output::resume(std::string_view text, const std::string& made_from) -> braid::checked<void> {
+  const auto saved = parse_state(text);
+  const ::off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  if (!saved || size < 0 || static_cast<std::uint64_t>(size) < saved->bytes)
+    return refused("resume_corrupt", state(), "the state of the earlier batch is damaged", "--restart forgets it");
+  if (const json now = json::parse(made_from); saved->made_from != now)
+    return refused("resume_mismatch", part(),
+                   "the earlier batch was made from something else: " + differences(saved->made_from, now),
+                   "--restart forgets it");
+  const auto bytes = static_cast<::off_t>(saved->bytes);
+  if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) != bytes) return failure();
+  progress_ = saved->progress;
+  bytes_ = bytes_safe_ = saved->bytes;
+  return {};
+}
+
+auto batch_output::save_state() -> bool {
+  if (::fdatasync(descriptor_) != 0) return false;
+  const json document = {{"made_from", json::parse(made_from_)}, {"read_bytes", progress_.read.bytes},
+                         {"read_lines", progress_.read.lines},   {"answered", progress_.answered},
+                         {"failed", progress_.failed},           {"bytes", bytes_}};
+  if (!replace_file(state(), document.dump() + "\n")) return false;
+  bytes_safe_ = bytes_;
+  return true;
+}
+
+auto batch_output::write(std::string_view lines, const batch_progress& now) -> braid::checked<void> {
+  if (!write_all(descriptor_, lines)) return failure();
+  bytes_ += lines.size();
+  progress_ = now;
+  if (out_.empty() || bytes_ - bytes_safe_ < save_every) return {};
+  if (!save_state()) return failure();
+  return {};
+}
+
+auto batch_output::finish() -> braid::checked<void> {
+  if (out_.empty()) return {};
+  if (::fsync(descriptor_) != 0 || ::rename(part().c_str(), out_.c_str()) != 0) return failure();
+  std::error_code ignored;  // a state without its part means nothing
+  fs::remove(state(), ignored);
+  if (!sync_folder_of(out_)) return failure();
+  return {};
+}
+
+}  // namespace rankd

@@ -1,0 +1,195 @@
+// tests/rankd/cli/batch_command_test.cpp: rankd batch as a program: parts, streams, interruptions.
+#include <rankd/cli/commands.hpp>
+
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/support/eventually.hpp>
+#include <tests/support/process.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::process_end;
+using nlohmann::json;
+using rankd::testing::project_copy;
+
+namespace {
+
+namespace fs = std::filesystem;
+using words = std::vector<std::string>;
+
+auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
+
+auto content(const fs::path& file) -> std::string { return braid::testing::detail::text_of(file); }
+
+auto batch(const project_copy& project, words arguments, std::string_view input = {}) -> process_end {
+  words line{RANKD_BINARY, "batch"};
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return braid::testing::run_process(std::move(line), {.folder = project.path(), .text = input});
+}
+
+/// Requests of users who exist and users who do not, one of them wrong, with blank lines between.
+auto requests(int count) -> std::string {
+  std::string text;
+  for (int i = 1; i <= count; ++i) {
+    if (i % 10 == 0) text += "\r\n";
+    text += i == 17 ? "{oops\n" : R"({"user_id":)" + std::to_string(1 + i % 30) + "}\n";
+  }
+  return text;
+}
+
+/// A plan whose answers are half a megabyte each.
+void add_large_plan(const project_copy& project) {
+  project.write("plans/compiled/large.json",
+                R"({"schema_version":1,"plan_name":"large","outputs":["a"],"nodes":[)"
+                R"({"node_id":"a","op":"test::fixed_source","inputs":[],"params":{"row_count":20000}}]})");
+}
+
+/// Starts the program and kills it as soon as some of its answers are safe. Whether it was killed.
+auto kill_when_some_is_safe(const project_copy& project, words line) -> bool {
+  std::vector<char*> arguments;
+  for (std::string& word : line) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const std::string folder = project.path();
+  const ::pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (::chdir(folder.c_str()) == 0) ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  bool ended = false;
+  const bool safe = braid::testing::eventually([&] {
+    ended = ::waitpid(child, &status, WNOHANG) == child;
+    const json state = json::parse(content(project.path() / "out.part.state"), nullptr, false);
+    return ended || (state.is_object() && state.value("bytes", 0) > 0);
+  });
+  CHECK(safe);
+  if (ended) return false;
+  ::kill(child, SIGKILL);
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status);
+}
+
+}  // namespace
+
+TEST_CASE("a command line of batch that makes no sense exits with 2") {
+  const project_copy project;
+  for (const words& line : {words{"--shard", "0/3"},
+                            {"--shard", "4/3"},
+                            {"--shard", "1"},
+                            {"--shard", "1/"},
+                            {"--shard", "1/2/3"},
+                            {"--shard", "-1/2"},
+                            {"--resume", "--restart"},
+                            {"--workers", "0"}}) {
+    CAPTURE(line.back());
+    const process_end end = batch(project, line);
+    CHECK(end.status == 2);
+    CHECK(end.out.empty());
+  }
+}
+
+TEST_CASE("one answer for each request that is no blank line, in order, and status 1 where one of them failed") {
+  const project_copy project;
+  const process_end end = batch(project, {"--plan", "reels_plan_a"}, requests(40));
+  CHECK(end.status == 1);
+  CHECK(end.err == "answered 40 requests, 1 of them with an error\n");
+  int count = 0;
+  std::size_t begin = 0;
+  for (std::size_t at = end.out.find('\n'); at != std::string::npos; begin = at + 1, at = end.out.find('\n', begin)) {
+    const json answer = json::parse(end.out.substr(begin, at - begin));
+    CHECK(answer.contains("error") == (++count == 17));
+  }
+  CHECK(count == 40);
+  const process_end fine = batch(project, {"--plan", "reels_plan_a"}, R"({"user_id":1})");
+  CHECK(fine.status == 0);
+  CHECK(fine.err == "answered 1 request, none of them with an error\n");
+  const process_end nothing = batch(project, {"--plan", "reels_plan_a"}, "");
+  CHECK(nothing.status == 0);
+  CHECK(nothing.out.empty());
+}
+
+TEST_CASE("files, streams, parts and numbers of workers give the same bytes") {
+  const project_copy project;
+  project.write("in", requests(200));
+  const std::string whole = batch(project, {"--plan", "reels_plan_a"}, requests(200)).out;
+  for (const char* workers : {"1", "2", "8"}) {
+    CHECK(batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--workers", workers}).status == 1);
+    CHECK(content(project.path() / "out") == whole);
+  }
+  for (const int parts : {2, 3, 7, 300}) {
+    std::string joined;
+    for (int part = 1; part <= parts; ++part) {
+      const std::string shard = std::to_string(part) + "/" + std::to_string(parts);
+      joined += batch(project, {"--plan", "reels_plan_a", "--in", "in", "--shard", shard}).out;
+      if (parts == 300 && part == 40) break;
+    }
+    if (parts == 300)
+      CHECK(whole.starts_with(joined));
+    else
+      CHECK(joined == whole);
+  }
+}
+
+TEST_CASE("a batch that was killed goes on where its answers are safe") {
+  const project_copy project;
+  add_large_plan(project);
+  project.write("in", requests(100));
+  const words line{RANKD_BINARY, "batch", "--plan", "large", "--in", "in", "--out", "out"};
+  const bool killed = kill_when_some_is_safe(project, line);
+  MESSAGE(std::string(killed ? "it was killed" : "it ended before it could be killed"));
+  if (killed) {
+    CHECK_FALSE(fs::exists(project.path() / "out"));
+    const process_end refused = batch(project, {"--plan", "large", "--in", "in", "--out", "out"});
+    CHECK(refused.status == 1);
+    CHECK(has(refused.err, "batch_unfinished"));
+    const process_end other = batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out", "--resume"});
+    CHECK(other.status == 1);
+    CHECK(has(other.err, "something else: plan"));
+  }
+  const process_end resumed = batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
+  CHECK(resumed.err == "answered 100 requests, 1 of them with an error, into out\n");
+  CHECK(batch(project, {"--plan", "large", "--in", "in", "--out", "whole"}).status == 1);
+  CHECK((content(project.path() / "out") == content(project.path() / "whole")));
+  CHECK_FALSE(fs::exists(project.path() / "out.part"));
+  CHECK_FALSE(fs::exists(project.path() / "out.part.state"));
+}
+
+TEST_CASE("what cannot be done is refused before anything is written") {
+  const project_copy project;
+  project.write("in", requests(3));
+  const std::vector<std::pair<words, std::string_view>> table{
+      {{"--plan", "none", "--in", "in", "--out", "out"}, "unknown_plan"},
+      {{"--plan", "reels_plan_a", "--in", "missing", "--out", "out"}, "requests_unreadable"},
+      {{"--plan", "reels_plan_a", "--in", "in", "--out", "no/out"}, "output_unwritable"},
+      {{"--plan", "reels_plan_a", "--in", "in", "--resume"}, "not_resumable"},
+      {{"--plan", "reels_plan_a", "--out", "out", "--resume"}, "not_resumable"},
+      {{"--plan", "reels_plan_a", "--shard", "1/2"}, "shard_of_stream"}};
+  for (const auto& [line, code] : table) {
+    CAPTURE(code);
+    const process_end end = batch(project, line);
+    CHECK(end.status == 1);
+    CHECK(end.out.empty());
+    CHECK(has(end.err, code));
+    CHECK_FALSE(fs::exists(project.path() / "out.part"));
+  }
+}
+
+TEST_CASE("a full disk is an error, and the answers that fit stay for a resume") {
+  const project_copy project;
+  project.write("in", requests(3));
+  fs::create_symlink("/dev/full", project.path() / "out.part");
+  const process_end end = batch(project, {"--plan", "reels_plan_a", "--in", "in", "--out", "out"});
+  CHECK(end.status == 1);
+  CHECK(has(end.err, "output_unwritable"));
+  CHECK_FALSE(fs::exists(project.path() / "out"));
+}
