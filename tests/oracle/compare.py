@@ -287,7 +287,10 @@ def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
             if project is not None and not args.keep:
                 shutil.rmtree(project.folder)
             project = make_project(folder, seed // SEEDS_PER_PROJECT)
-        compare_case(args.rankd, project, make_case(project.world, seed, args.requests), tally)
+        try:
+            compare_case(args.rankd, project, make_case(project.world, seed, args.requests), tally)
+        except KeyboardInterrupt:
+            break  # what has been compared is worth knowing
         if tally.differences and not args.go_on:
             break
     return tally
