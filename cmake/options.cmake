@@ -4,6 +4,7 @@ option(BRAID_SHARED "Build braid as a shared library: one runtime per process" O
 option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
 option(BRAID_BENCH "Build the programs of bench/" ON)
+option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
 set(CMAKE_CXX_STANDARD 23)
@@ -33,6 +34,10 @@ endif()
 if(BRAID_SANITIZE)
   add_compile_options(-fsanitize=${BRAID_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BRAID_SANITIZE})
+endif()
+
+if(BRAID_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 add_compile_definitions(

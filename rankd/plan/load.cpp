@@ -7,8 +7,6 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 namespace rankd {
@@ -42,10 +40,9 @@ auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problem
   std::vector<plan_extension> out;
   const nlohmann::json* value = in.object("extensions", presence::optional);
   if (value == nullptr) return out;
-  const auto& required = into.out.capabilities_required;
   for (const auto& [capability, payload] : value->items()) {
     const std::string pointer = braid::json_pointer(in.pointer_of("extensions"), capability);
-    if (std::ranges::find(required, capability) == required.end())
+    if (!into.known.capabilities.find(capability))
       problems.add({.code = "capability_not_required",
                     .pointer = pointer,
                     .message = quote_name(capability) + " is not among `capabilities_required`",
@@ -129,6 +126,7 @@ void read_capabilities(object_reader& in, draft& into) {
     if (!(*list)[i].is_string()) continue;
     const std::string pointer = braid::json_pointer(parent, i);
     check_capability(ids[i], pointer, into);
+    into.known.capabilities.add(ids[i], static_cast<std::uint32_t>(i));
     if (i == 0 || ids[i - 1] < ids[i]) continue;
     if (ids[i - 1] == ids[i])
       complain(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");

@@ -137,7 +137,7 @@ auto record_parser::machine::read_members(dom::object object) -> members {
   for (const dom::key_value_pair member : object) {
     if (full()) break;
     std::optional<dom::element>* const place = found.named(member.key);
-    const std::string quoted = "`" + std::string(member.key) + "`";
+    const std::string quoted = quote_name(member.key);
     if (place == nullptr)
       complain("unknown_member", braid::json_pointer("", member.key), "there is no member " + quoted,
                braid::did_you_mean(member.key, known));
@@ -208,7 +208,7 @@ void record_parser::machine::find_twin_fields() {
   for (auto at = std::adjacent_find(fields_.begin(), fields_.end(), same); at != fields_.end() && !full();
        at = std::adjacent_find(std::next(at), fields_.end(), same))
     complain("duplicate_field", braid::json_pointer("/fields", at->name),
-             "the field `" + std::string(at->name) + "` is given twice");
+             "the field " + quote_name(at->name) + " is given twice");
 }
 
 auto record_parser::machine::read_list(dom::element element) -> std::span<const std::byte> {
