@@ -74,7 +74,7 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 TEST_CASE("every subcommand has help, on standard output") {
   for (const words& line : {words{},
                             {"rank"},
-                             {"batch"},
+                            {"batch"},
                             {"load"},
                             {"dump"},
                             {"validate"},
