@@ -3,6 +3,7 @@
 #include <rankd/engine/bound_plan.hpp>
 
 #include <rankd/engine/request.hpp>
+#include <rankd/registry/file.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
@@ -16,6 +17,7 @@ using rankd::testing::engine_world;
 using rankd::testing::lines;
 using rankd::testing::node;
 using rankd::testing::source;
+using rankd::testing::value_of;
 
 namespace {
 
@@ -35,7 +37,7 @@ auto declared(const std::string& country_status = "") -> registries {
           entry("key", 6, "country", "string", country_status),
       entry("param", 1, "old_weight", "float", blocked) + entry("param", 2, "weight", "float") +
           entry("param", 3, "fading_weight", "float", deprecated) + entry("param", 4, "old_pattern", "string", blocked),
-      testing::world_endpoints);
+      value_of(read_text_file("tests/rankd/tables/registry/endpoints.dev.toml")));
 }
 
 auto bound_from(const std::string& artifact, const registries& with) -> braid::checked<bound_plan> {
