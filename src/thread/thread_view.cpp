@@ -26,11 +26,12 @@ auto info_of_standard(const Thread& thread) -> result<thread_info> {
   return info_of(const_cast<Thread&>(thread).native_handle());  // which is not const, and changes nothing
 }
 
+auto would_wait_for_itself() { return fail(std::make_error_code(std::errc::resource_deadlock_would_occur)); }
+
 template <typename Thread>
 auto join_standard(Thread& thread) -> result<void> {
   if (!thread.joinable()) return fail(std::make_error_code(std::errc::invalid_argument));
-  if (thread.get_id() == std::this_thread::get_id())
-    return fail(std::make_error_code(std::errc::resource_deadlock_would_occur));
+  if (thread.get_id() == std::this_thread::get_id()) return would_wait_for_itself();
   thread.join();
   return {};
 }
@@ -55,6 +56,7 @@ auto join(std::thread& thread) -> result<void> { return join_standard(thread); }
 auto join(std::jthread& thread) -> result<void> { return join_standard(thread); }
 
 auto join(::pthread_t thread) -> result<void> {
+  if (::pthread_equal(thread, ::pthread_self()) != 0) return would_wait_for_itself();  // not every C library looks
   if (const int status = ::pthread_join(thread, nullptr); status != 0) return fail({status, std::system_category()});
   return {};
 }

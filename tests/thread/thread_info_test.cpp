@@ -257,7 +257,7 @@ TEST_CASE("a thread that has ended is no such process, whatever is asked") {
   CHECK(held.end());
   CHECK_FALSE(thread.is_alive());
   CHECK(all_are(errors_of_all(thread), std::errc::no_such_process));
-  CHECK_FALSE(thread_info::of(thread.id()));
+  CHECK(thread_info::of(thread.id()) != braid::result<thread_info>(thread));  // others may have the id by now
 }
 
 TEST_CASE("the same id with another start is another thread, and stays untouched") {
