@@ -30,6 +30,7 @@ using braid::nice_value;
 using braid::scheduling;
 using braid::testing::eventually;
 using braid::testing::held_thread;
+using braid::testing::settings_can_change;
 using namespace std::chrono_literals;
 
 namespace {
@@ -107,6 +108,7 @@ TEST_CASE("one CPU is all that a thread with one CPU gets") {
 }
 
 TEST_CASE("a thread gets what the sequence says, and back what it had") {
+  if (!settings_can_change()) return;
   const held_thread thread;
   const disturbed_settings before = settings_of(thread);
   const std::uint64_t seed = seed_that_changes(before);
@@ -145,6 +147,7 @@ TEST_CASE("an interval of nothing or less is refused") {
 }
 
 TEST_CASE("threads that have ended are left out, the others get back what they had") {
+  if (!settings_can_change()) return;
   const held_thread stays;
   held_thread ends_before;
   held_thread ends_meanwhile;
@@ -163,6 +166,7 @@ TEST_CASE("threads that have ended are left out, the others get back what they h
 }
 
 TEST_CASE("what somebody else sets meanwhile stays, and the other setting is put back") {
+  if (!settings_can_change()) return;
   const held_thread thread;
   const disturbed_settings before = settings_of(thread);
   {
@@ -199,6 +203,7 @@ TEST_CASE("a chaos that is assigned ends the one that was there") {
 }
 
 TEST_CASE("without the right to put nice values back they are left alone") {
+  if (!settings_can_change()) return;
   const auto end = braid::testing::run_in_child([] {
     braid::testing::give_up_privileges();
     const held_thread thread;

@@ -194,7 +194,8 @@ template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::filter(Fn holds) const {
   using from = std::remove_cvref_t<decltype(stage())>;
-  static_assert(std::predicate<const Fn&, const detail::value_of<from>&>, "filter asks a constant predicate");
+  static_assert(std::predicate<const Fn&, const detail::value_of<from>&>,
+                "filter asks a constant predicate of these values");
   return query(detail::filter_stage<from, Fn>{stage(), std::move(holds)});
 }
 
@@ -239,7 +240,9 @@ auto queryable<Derived>::project() const {
 template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::find_if(const Fn& holds) const {
-  std::optional<detail::value_of<decltype(stage())>> found;
+  using value_type = detail::value_of<decltype(stage())>;
+  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
+  std::optional<value_type> found;
   stage().each([&]<typename V>(V&& value) -> bool {
     if (std::invoke(holds, std::as_const(value))) found.emplace(std::forward<V>(value));
     return !found;
@@ -250,6 +253,8 @@ auto queryable<Derived>::find_if(const Fn& holds) const {
 template <typename Derived>
 template <typename Fn>
 auto queryable<Derived>::any(const Fn& holds) const -> bool {
+  using value_type = detail::value_of<decltype(stage())>;
+  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
   bool found = false;
   stage().each([&](const auto& value) -> bool {
     found = std::invoke(holds, value);

@@ -11,7 +11,8 @@
 namespace braid::detail {
 
 // `each(sink)` of a stage passes its values to `sink(value)`, in order, until that says false. Stages keep no state
-// between two runs: what counts does so in locals of `each`.
+// between two runs: what counts does so in locals of `each`. All of it is inlined by force: left to itself, g++ 12
+// makes a call of every value, five times as slow as a loop.
 
 /// Values that lie in a vector that nobody changes any more.
 template <typename T>
@@ -19,7 +20,7 @@ struct snapshot_stage {
   using value_type = T;
 
   template <typename Sink>
-  void each(Sink&& sink) const {
+  [[gnu::always_inline]] void each(Sink&& sink) const {
     for (const T& value : *values)
       if (!sink(value)) return;
   }
@@ -32,8 +33,8 @@ struct filter_stage {
   using value_type = typename Source::value_type;
 
   template <typename Sink>
-  void each(Sink&& sink) const {
-    source.each([&]<typename V>(V&& value) -> bool {
+  [[gnu::always_inline]] void each(Sink&& sink) const {
+    source.each([&]<typename V>(V&& value) __attribute__((always_inline)) -> bool {
       return !std::invoke(holds, std::as_const(value)) || sink(std::forward<V>(value));
     });
   }
@@ -47,8 +48,8 @@ struct map_stage {
   using value_type = std::remove_cvref_t<std::invoke_result_t<const Fn&, const typename Source::value_type&>>;
 
   template <typename Sink>
-  void each(Sink&& sink) const {
-    source.each([&](const auto& value) -> bool { return sink(std::invoke(fn, value)); });
+  [[gnu::always_inline]] void each(Sink&& sink) const {
+    source.each([&](const auto& value) __attribute__((always_inline)) -> bool { return sink(std::invoke(fn, value)); });
   }
 
   Source source;
@@ -60,10 +61,10 @@ struct take_stage {
   using value_type = typename Source::value_type;
 
   template <typename Sink>
-  void each(Sink&& sink) const {
+  [[gnu::always_inline]] void each(Sink&& sink) const {
     if (most == 0) return;
     std::size_t left = most;
-    source.each([&]<typename V>(V&& value) -> bool {
+    source.each([&]<typename V>(V&& value) __attribute__((always_inline)) -> bool {
       --left;
       return sink(std::forward<V>(value)) && left != 0;
     });
@@ -78,9 +79,9 @@ struct skip_stage {
   using value_type = typename Source::value_type;
 
   template <typename Sink>
-  void each(Sink&& sink) const {
+  [[gnu::always_inline]] void each(Sink&& sink) const {
     std::size_t left = first;
-    source.each([&]<typename V>(V&& value) -> bool {
+    source.each([&]<typename V>(V&& value) __attribute__((always_inline)) -> bool {
       if (left == 0) return sink(std::forward<V>(value));
       --left;
       return true;
