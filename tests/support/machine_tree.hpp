@@ -123,9 +123,9 @@ class machine_tree : public scratch_folder {
       write_shared(at / "shared_cpu_list", at / "shared_cpu_map", set);
     };
     cache("1", "Data", core);
-    cache("2", "Instruction", {of.cpu});
     if (of.l2 >= 0) cache("2", "Unified", sharing(machine, &tree_cpu::l2, of.l2));
     if (of.l3 >= 0) cache("3", "Unified", sharing(machine, &tree_cpu::l3, of.l3));
+    cache("2", "Instruction", {of.cpu});  // is not to be taken for the one that holds data
   }
 
   void write_nodes(const tree_machine& machine) const {

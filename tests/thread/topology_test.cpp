@@ -196,10 +196,12 @@ TEST_CASE("what the files say of the allowed CPUs is kept, and what they say of 
 TEST_CASE("contradictions: a CPU claimed twice stays with the first, and a core reaches beyond no package or node") {
   const machine_tree files(braid::testing::two_sockets());
   files.write("sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0-31\n");
+  files.write("sys/devices/system/cpu/cpu8/cache/index2/shared_cpu_list", "0-8191\n");
   files.write("sys/devices/system/node/node0/cpulist", "0-9\n");
   files.write("sys/devices/system/node/node1/cpulist", "5-30\n");
   const topology machine = read(files);
   CHECK(machine.cores[0].cpus == cpu_set{0});
+  CHECK(sets_of(machine.l3) == "0-3,16-19 4-7,20-23 8-15,24-31");
   CHECK(sets_of(machine.nodes) == "0-9,31 10-30");
   CHECK(has(machine.reason, "CPUs 31 lie in no memory node, and are counted to the first"));
 }
