@@ -3,6 +3,8 @@
 option(BRAID_SHARED "Build braid as a shared library: one runtime per process" ON)
 option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
+option(BRAID_BENCH "Build the programs of bench/" ON)
+option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
 set(CMAKE_CXX_STANDARD 23)
@@ -34,9 +36,14 @@ if(BRAID_SANITIZE)
   add_link_options(-fsanitize=${BRAID_SANITIZE})
 endif()
 
+if(BRAID_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 add_compile_definitions(
   $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
   $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
   $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
 
 find_package(Threads REQUIRED)
+find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)

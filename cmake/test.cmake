@@ -58,3 +58,26 @@ function(braid_test_variants folder definition)
     list(PREPEND VARIANTS_VALUES ${first})
   endforeach()
 endfunction()
+
+# braid_fuzz_target(name [LINKS library …])
+#
+# tests/fuzz/<name>_fuzz.cpp. Everywhere it becomes a program that runs the corpus tests/fuzz/corpus/<name> and a fixed
+# number of mutations of it: the CTest entry fuzz/<name>. With BRAID_FUZZ it is linked with libFuzzer instead, and
+# tools/fuzz runs it.
+function(braid_fuzz_target name)
+  cmake_parse_arguments(FUZZ "" "" "LINKS" ${ARGN})
+  set(target fuzz_${name})
+  set(folder ${PROJECT_SOURCE_DIR}/tests/fuzz)
+  add_executable(${target} ${folder}/${name}_fuzz.cpp ${folder}/mutate.cpp)
+  target_link_libraries(${target} PRIVATE ${FUZZ_LINKS} braid_warnings braid_test_support)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/fuzz)
+  if(BRAID_FUZZ)
+    target_sources(${target} PRIVATE ${folder}/libfuzzer.cpp)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    return()
+  endif()
+  target_sources(${target} PRIVATE ${folder}/driver.cpp)
+  add_test(NAME fuzz/${name} COMMAND ${target} --runs 20000 ${folder}/corpus/${name}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+endfunction()

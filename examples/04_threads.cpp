@@ -28,12 +28,12 @@ int main() {
   const auto ranked = found->set_priority(10);  // would need another policy, and never changes it
   std::printf("priority: %s\n", ranked ? "set" : ranked.error().message().c_str());
 
-  const auto report = braid::apply(braid::thread_profile::background(), *found);
-  std::printf("background: %s\n", report.to_string().c_str());
+  const braid::thread_profile patient{.name = "patient", .scheduling = braid::scheduling::other{19}};
+  std::printf("profile: %s\n", braid::apply(patient, *found).to_string().c_str());
 
-  const braid::pool workers({.workers = 2, .name = "rank", .profile = braid::thread_profile::background()});
+  const braid::pool workers({.workers = 2, .name = "rank", .placement = braid::worker_placement::spread});
   for (const auto& each : workers.settings_reports()) std::printf("worker: %s\n", each.to_string().c_str());
   if (const auto first = braid::find_thread("rank-0"))
-    if (const auto policy = first->scheduling()) std::printf("rank-0: %s\n", policy->to_string().c_str());
+    if (const auto cpus = first->affinity()) std::printf("rank-0: %zu CPU\n", cpus->size());
 }
 // [/program]

@@ -206,12 +206,8 @@ class batch_job {
   bool at_end_ = false;
 };
 
-auto count_of(std::uint64_t count, std::string_view what) -> std::string {
-  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
-}
-
 void print_summary(const batch_progress& done, const fs::path& out) {
-  std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", count_of(done.answered, "request").c_str(),
+  std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", counted(done.answered, "request").c_str(),
                done.failed == 0 ? "none" : std::to_string(done.failed).c_str(), out.empty() ? "" : ", into ",
                out.c_str());
 }

@@ -57,6 +57,12 @@ struct load_command_options : project_options {
   bool replace = false;                     ///< forget what the store had
 };
 
+struct dump_command_options : project_options {
+  std::string store;          ///< as in load_command_options
+  std::filesystem::path out;  ///< empty: standard output
+  std::string prefix;         ///< of the keys; empty: all
+};
+
 struct validate_options : project_options {
   std::vector<std::string> plans;  ///< files or names; empty: all of the project
   output_form form = output_form::people;
@@ -64,6 +70,14 @@ struct validate_options : project_options {
 
 struct list_options : project_options {
   output_form form = output_form::people;
+};
+
+/// What `rankd registry` shows of a registry.
+enum class registry_view : std::uint8_t { entries, digests };
+
+struct registry_options : list_options {
+  std::string registry;  ///< keys, params, features, capabilities or endpoints; empty: all of them
+  registry_view show = registry_view::entries;
 };
 
 struct init_options {
@@ -75,9 +89,11 @@ struct init_options {
 auto rank_command(const rank_options& options) -> exit_status;
 auto batch_command(const batch_command_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
+auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
 auto ops_command(const list_options& options) -> exit_status;
+auto registry_command(const registry_options& options) -> exit_status;
 auto init_demo_command(const init_options& options) -> exit_status;
 
 }  // namespace rankd

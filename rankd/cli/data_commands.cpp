@@ -1,6 +1,7 @@
 // rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/demo.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -24,17 +24,6 @@ auto refused(std::string code, std::string message, std::string hint = {}) -> st
                                              .hint = std::move(hint),
                                              .node = {},
                                              .source = {}}));
-}
-
-/// The folder that --store names.
-auto folder_of_url(std::string_view url) -> braid::checked<fs::path> {
-  constexpr std::string_view scheme = "lmdb:";
-  if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
-  if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
-  if (url.find("://") != std::string_view::npos)
-    return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can fill",
-                   "name a folder, as PATH or lmdb:PATH");
-  return fs::path(url);
 }
 
 /// Folders replaced by their *.ndjson files, in order of their names.
@@ -64,16 +53,13 @@ struct load_plan_of_command {
 /// What to load where: what the command line leaves open, the project says.
 auto resolve(const load_command_options& options) -> braid::checked<load_plan_of_command> {
   std::vector<fs::path> data = options.data;
-  braid::checked<fs::path> store = options.store.empty() ? fs::path() : folder_of_url(options.store);
-  if (!store) return std::unexpected(store.error());
-  if (data.empty() || store->empty()) {
+  auto store = store_folder(options.project, options.store);
+  if (!store) return std::unexpected(std::move(store.error()));
+  if (data.empty()) {
     const auto in = workspace::open(options.project);
     if (!in) return std::unexpected(in.error());
-    if (store->empty()) store = in->embedded_folder();
-    if (!store) return std::unexpected(store.error());
-    if (data.empty() && !in->where.data)
-      return refused("data_missing", "the project names no data folder", "name files");
-    if (data.empty()) data.push_back(*in->where.data);
+    if (!in->where.data) return refused("data_missing", "the project names no data folder", "name files");
+    data.push_back(*in->where.data);
   }
   auto files = files_of(data);
   if (!files) return std::unexpected(std::move(files.error()));
@@ -92,7 +78,7 @@ auto load_command(const load_command_options& options) -> exit_status {
                         {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
   }
   if (!loaded) return report(loaded.error());
-  print("loaded " + std::to_string(loaded->records) + " records into " + what->store.string() +
+  print("loaded " + counted(loaded->records, "record") + " into " + printable(what->store.string()) +
         (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) +
         (loaded->resumed_at == 0 ? ""
                                  : ", gone on with an interrupted load at byte " + std::to_string(loaded->resumed_at)) +
@@ -103,12 +89,12 @@ auto load_command(const load_command_options& options) -> exit_status {
 auto init_demo_command(const init_options& options) -> exit_status {
   braid::checked<demo_report> written;
   {
-    progress_bar bar("writing " + options.folder.string());
+    progress_bar bar("writing " + printable(options.folder.string()));
     written = write_demo_project(options.folder, {.size = options.size, .progress = bar.for_demo()});
   }
   if (!written) return report(written.error());
-  print("wrote " + std::to_string(written->files) + " files (" + std::to_string(written->bytes / 1'000'000) +
-        " MB) into " + options.folder.string() + "\n");
+  print("wrote " + counted(written->files, "file") + " (" + std::to_string(written->bytes / 1'000'000) + " MB) into " +
+        options.folder.string() + "\n");
   return exit_status::fine;
 }
 

@@ -8,6 +8,9 @@
 
 #include <fstream>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -49,10 +52,35 @@ class file_writer {
   std::uint64_t bytes_ = 0;
 };
 
+/// What was made so far, so that a failure can take it back.
+class made_places {
+ public:
+  /// Makes the folders that are missing on the way to `folder`, and that one.
+  auto make_folders(const fs::path& folder) -> std::error_code {
+    std::error_code error;
+    std::vector<fs::path> missing;
+    for (fs::path at = folder; !at.empty() && !fs::exists(at, error); at = at.parent_path()) missing.push_back(at);
+    for (; !error && !missing.empty(); missing.pop_back())
+      if (fs::create_directory(missing.back(), error)) places_.push_back(missing.back());
+    if (!error && !fs::is_directory(folder, error)) error = std::make_error_code(std::errc::not_a_directory);
+    return error;
+  }
+  void add_file(fs::path file) { places_.push_back(std::move(file)); }
+
+  /// Deletes all of it; a folder in which somebody else has put something stays.
+  void remove() {
+    std::error_code ignored;  // nothing better can be done than to go on
+    for (; !places_.empty(); places_.pop_back()) fs::remove(places_.back(), ignored);
+  }
+
+ private:
+  std::vector<fs::path> places_;
+};
+
 class demo_writer {
  public:
-  demo_writer(const fs::path& folder, const demo_options& options)
-      : folder_(folder), options_(options), network_(options.size) {}
+  demo_writer(const fs::path& folder, const demo_options& options, made_places& made)
+      : folder_(folder), options_(options), made_(made), network_(options.size) {}
 
   auto run() -> braid::checked<demo_report>;
 
@@ -61,6 +89,7 @@ class demo_writer {
   auto write_data(std::string_view name, AddLine add_line) -> bool;
   auto write_all_data() -> bool;
   auto write_text(const detail::demo_file& file) -> bool;
+  auto begin(std::string_view name) -> file_writer;
   auto close(file_writer& out, std::string_view name) -> bool;
   void report(std::string_view name) const {
     if (options_.progress) options_.progress({name, lines_done_, data_files * options_.size.users});
@@ -68,11 +97,19 @@ class demo_writer {
 
   const fs::path& folder_;
   const demo_options& options_;
+  made_places& made_;
   demo_network network_;
   demo_report report_;
   std::uint64_t lines_done_ = 0;
   std::string failed_;  ///< the file that could not be written
 };
+
+auto demo_writer::begin(std::string_view name) -> file_writer {
+  const fs::path file = folder_ / name;
+  made_.make_folders(file.parent_path());  // where a folder cannot be made, the file cannot be written
+  made_.add_file(file);
+  return file_writer(file);
+}
 
 auto demo_writer::close(file_writer& out, std::string_view name) -> bool {
   ++report_.files;
@@ -83,9 +120,7 @@ auto demo_writer::close(file_writer& out, std::string_view name) -> bool {
 }
 
 auto demo_writer::write_text(const detail::demo_file& file) -> bool {
-  std::error_code ignored;  // where a folder cannot be made, the file cannot be written
-  fs::create_directories((folder_ / file.path).parent_path(), ignored);
-  file_writer out(folder_ / file.path);
+  file_writer out = begin(file.path);
   out.add(file.text);
   return close(out, file.path);
 }
@@ -93,7 +128,7 @@ auto demo_writer::write_text(const detail::demo_file& file) -> bool {
 template <typename AddLine>
 auto demo_writer::write_data(std::string_view name, AddLine add_line) -> bool {
   report(name);
-  file_writer out(folder_ / name);
+  file_writer out = begin(name);
   std::string text;
   for (std::uint32_t user = 1; user <= options_.size.users; ++user) {
     add_line(user, text);
@@ -109,8 +144,6 @@ auto demo_writer::write_data(std::string_view name, AddLine add_line) -> bool {
 }
 
 auto demo_writer::write_all_data() -> bool {
-  std::error_code ignored;
-  fs::create_directories(folder_ / "data", ignored);
   return write_data("data/users.ndjson",
                     [this](std::uint32_t user, std::string& out) { append_hash(out, user, network_.profile(user)); }) &&
          write_data("data/follow.ndjson",
@@ -136,14 +169,14 @@ auto demo_writer::run() -> braid::checked<demo_report> {
       fine = fine && write_text(file);
   }
   if (fine && write_text(mark)) return report_;
-  return std::unexpected(complaint("demo_write_failed", folder_ / failed_, "the file cannot be written",
-                                   "check the permissions and the space on the disk, delete what was written"));
+  return std::unexpected(
+      complaint("demo_write_failed", folder_ / failed_, "the file cannot be written",
+                "check the permissions and the space on the disk; what was written is deleted again"));
 }
 
 /// Why nothing may be written into `folder`, or no complaint.
-auto check_folder(const fs::path& folder) -> braid::diagnostics {
-  std::error_code error;
-  fs::create_directories(folder, error);
+auto check_folder(const fs::path& folder, made_places& made) -> braid::diagnostics {
+  std::error_code error = made.make_folders(folder);
   const bool empty = !error && fs::is_empty(folder, error);
   if (error) return complaint("demo_write_failed", folder, "the folder cannot be used: " + error.message(), {});
   if (empty) return {};
@@ -160,8 +193,14 @@ auto check_folder(const fs::path& folder) -> braid::diagnostics {
 
 auto write_demo_project(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   BRAID_EXPECTS(options.size.users >= 1, "a network has at least one user");
-  if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
-  return demo_writer(folder, options).run();
+  made_places made;
+  if (auto refusal = check_folder(folder, made); !refusal.empty()) {
+    made.remove();
+    return std::unexpected(std::move(refusal));
+  }
+  auto report = demo_writer(folder, options, made).run();
+  if (!report) made.remove();
+  return report;
 }
 
 }  // namespace rankd

@@ -29,7 +29,7 @@ struct demo_report {
 };
 
 /// Writes rankd.toml, README.md, registries, plans and data into `folder`, which is made if need be: the same bytes
-/// for the same size.
+/// for the same size. What a failure leaves unfinished is deleted again.
 /// Blocks: on the disk. Errors: demo_exists (a demo is there already), folder_not_empty, demo_write_failed.
 auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
     -> braid::checked<demo_report>;

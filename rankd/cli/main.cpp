@@ -1,5 +1,6 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -45,6 +46,14 @@ template <typename Options>
 void add_workers(CLI::App& command, Options& options) {
   command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
       ->check(CLI::Range(1, 4096));
+}
+
+auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
+
+void add_store(CLI::App& command, std::string& store) {
+  command.add_option("--store", store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
+      ->check(check_not_empty)
+      ->type_name("URL");
 }
 
 void add_rank(CLI::App& app, action& chosen) {
@@ -107,11 +116,21 @@ void add_load(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
       ->type_name("DATA");
-  command->add_option("--store", options->store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
-      ->check([](const std::string& url) { return url.empty() ? std::string("must not be empty") : std::string(); })
-      ->type_name("URL");
+  add_store(*command, options->store);
   command->add_flag("--replace", options->replace, "Forget what the store had");
   command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
+}
+
+void add_dump(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("dump", "Write an embedded store as NDJSON");
+  auto options = std::make_shared<rankd::dump_command_options>();
+  add_project(*command, *options);
+  add_store(*command, options->store);
+  command->add_option("--out", options->out, "File to write; default: standard output")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--prefix", options->prefix, "Only keys that begin with it")->type_name("TEXT");
+  command->callback([options, &chosen] { chosen = [options] { return dump_command(*options); }; });
 }
 
 void add_validate(CLI::App& app, action& chosen) {
@@ -130,6 +149,18 @@ void add_list(CLI::App& app, action& chosen, const std::string& name, const std:
   add_project(*command, *options);
   add_form(*command, options->form);
   command->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+}
+
+void add_registry(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("registry", "Show what the project declares");
+  auto options = std::make_shared<rankd::registry_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("registry", options->registry, "Which one; default: all")
+      ->check(CLI::IsMember({"keys", "params", "features", "capabilities", "endpoints"}));
+  command->add_flag_callback(
+      "--digests", [options] { options->show = rankd::registry_view::digests; }, "Show only the SHA-256 of each");
+  command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
 }
 
 void add_init(CLI::App& app, action& chosen) {
@@ -167,9 +198,11 @@ int main(int argc, char** argv) {
   add_rank(app, chosen);
   add_batch(app, chosen);
   add_load(app, chosen);
+  add_dump(app, chosen);
   add_validate(app, chosen);
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
   add_list(app, chosen, "ops", "List the operators that plans can use", &rankd::ops_command);
+  add_registry(app, chosen);
   add_init(app, chosen);
 
   try {
@@ -183,7 +216,7 @@ int main(int argc, char** argv) {
     const exit_status status = chosen();
     return static_cast<int>(output_is_out() ? status : exit_status::failed);
   } catch (const std::exception& unexpected) {
-    std::cerr << "rankd: " << unexpected.what() << "\n";
+    std::cerr << "rankd: " << rankd::printable(unexpected.what()) << "\n";
     return static_cast<int>(exit_status::failed);
   }
 }

@@ -1,9 +1,10 @@
 // rankd/cli/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
-#include <rankd/engine/json_text.hpp>
+#include <rankd/registry/json_text.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -36,12 +37,11 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
 void print_verdicts(const std::vector<verdict>& all) {
   for (const verdict& each : all) {
     if (each.bound) {
-      print("ok    " + each.plan + " (" + std::to_string(each.bound->nodes.size()) + " nodes)\n");
+      print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
       continue;
     }
-    const std::size_t count = each.bound.error().size();
-    print("WRONG " + each.plan + " (" + std::to_string(count) + (count == 1 ? " complaint)\n" : " complaints)\n"));
-    print(each.bound.error().to_text());
+    print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "complaint") + ")\n");
+    print(printable(each.bound.error()));
   }
 }
 

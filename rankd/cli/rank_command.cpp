@@ -1,5 +1,6 @@
 // rankd/cli/rank_command.cpp: rankd rank: one request, one response.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -106,12 +108,31 @@ void print_times(const ranking& answer) {
   print("\n" + table.to_text() + "total: " + microseconds(answer.total) + " us\n");
 }
 
-void print_for_people(const ranking& answer, const open_stores& stores, braid::runtime& on) {
+/// Whether all candidates of a plan are users, whose hashes the store knows: only an operator that gives users began
+/// the rows of its outputs.
+auto gives_users(const bound_plan& plan) -> bool {
+  constexpr std::array<std::string_view, 3> givers{"core::viewer", "core::follow", "core::recommendation"};
+  std::vector<node_index> open = plan.outputs;
+  std::vector<bool> seen(plan.nodes.size(), false);
+  while (!open.empty()) {
+    const node_index at = open.back();
+    open.pop_back();
+    if (seen[at]) continue;
+    seen[at] = true;
+    const bound_node& node = plan.nodes[at];
+    if (std::ranges::find(givers, node.op_name) != givers.end()) continue;
+    if (node.change == row_change::dense_source) return false;
+    open.insert(open.end(), node.sources.begin(), node.sources.end());
+  }
+  return true;
+}
+
+void print_for_people(const ranking& answer, const bound_plan& plan, const open_stores& stores, braid::runtime& on) {
   braid::arena memory;
   std::vector<std::string> countries(answer.rows.size(), std::string(nothing));
   std::vector<std::string> titles = countries;
   const auto from = std::ranges::find_if(stores.owned, [](const auto& each) { return each != nullptr; });
-  if (from != stores.owned.end()) {
+  if (from != stores.owned.end() && gives_users(plan)) {
     countries = on.run(look_up(**from, answer.rows, "country", memory));
     titles = on.run(look_up(**from, answer.rows, "title", memory));
   }
@@ -141,9 +162,9 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
   if (options.form == output_form::programs) {
     print(to_json(result) + "\n");
   } else if (result.error) {
-    std::fprintf(stderr, "rankd: %s [%s]\n", result.error->message.c_str(), result.error->code.c_str());
+    std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
   } else {
-    print_for_people(result, *stores, **on);
+    print_for_people(result, *plan, *stores, **on);
   }
   std::fflush(stdout);  // the answer is out before nodes that end late are waited for
   return result.error ? exit_status::failed : exit_status::fine;

@@ -5,6 +5,7 @@
 
 #include <braid/base/diagnostics.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ namespace rankd {
 /// the request's id if there is one. Gives exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;
+
+/// "1 record", "2 records".
+auto counted(std::uint64_t count, std::string_view noun) -> std::string;
 
 /// Text on standard output.
 void print(const std::string& text);

@@ -1,6 +1,8 @@
 // rankd/cli/table.cpp: widths and padding.
 #include <rankd/cli/table.hpp>
 
+#include <rankd/cli/printable.hpp>
+
 #include <braid/base/assert.hpp>
 
 #include <algorithm>
@@ -10,12 +12,6 @@
 
 namespace rankd {
 namespace {
-
-/// Characters, not bytes: the continuation bytes of UTF-8 take no room.
-auto width_of(std::string_view text) -> std::size_t {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 void append_padded(std::string& out, std::string_view cell, std::size_t width, text_table::align side) {
   const std::string padding(width - width_of(cell), ' ');
@@ -33,8 +29,7 @@ void end_line(std::string& out) {
 
 void text_table::add(std::vector<std::string> cells) {
   BRAID_EXPECTS(cells.size() == columns_.size(), "a row has one cell for each column");
-  for (std::string& cell : cells)
-    std::ranges::replace_if(cell, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

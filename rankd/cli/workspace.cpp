@@ -1,6 +1,7 @@
 // rankd/cli/workspace.cpp: finding and opening what a command works on.
 #include <rankd/cli/workspace.hpp>
 
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/catalog.hpp>
@@ -85,6 +86,21 @@ auto workspace::embedded_folder() const -> braid::checked<fs::path> {
                                    "name one with --store DIR"));
 }
 
+auto store_folder(const fs::path& project, std::string_view url) -> braid::checked<fs::path> {
+  constexpr std::string_view scheme = "lmdb:";
+  if (url == scheme)
+    return std::unexpected(complaint("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH"));
+  if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
+  if (url.find("://") != std::string_view::npos)
+    return std::unexpected(complaint("store_unsupported",
+                                     "`" + std::string(url) + "` is no store that this build can read or fill",
+                                     "name a folder, as PATH or lmdb:PATH"));
+  if (!url.empty()) return fs::path(url);
+  const auto in = workspace::open(project);
+  if (!in) return std::unexpected(in.error());
+  return in->embedded_folder();
+}
+
 auto open_stores::pointers() const -> std::vector<store*> {
   std::vector<store*> all;
   for (const auto& each : owned) all.push_back(each.get());
@@ -97,7 +113,7 @@ auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
     stores.owned.emplace_back();
     if (!is_embedded(endpoint)) continue;
     if (in.where.data) {
-      progress_bar bar("loading " + in.where.data->filename().string());
+      progress_bar bar("loading " + printable(in.where.data->filename().string()));
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
       if (!loaded) return std::unexpected(std::move(loaded.error()));
     }

@@ -1,7 +1,7 @@
 // rankd/engine/ranking.cpp: responses as JSON.
 #include <rankd/engine/ranking.hpp>
 
-#include <rankd/engine/json_text.hpp>
+#include <rankd/registry/json_text.hpp>
 
 #include <chrono>
 #include <string_view>

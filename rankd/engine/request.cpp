@@ -60,7 +60,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
     return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
                         braid::did_you_mean(name, declared.param_names()));
   if (param->status == lifecycle::blocked)
-    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked");
+    return problems.add("blocked_param", pointer, "param `" + name + "` is blocked", declared.successor_hint(*param));
   if (!param->allow_write)
     return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden");
   scalar& place = into.params[declared.index_of(*param)];
@@ -85,7 +85,8 @@ void read_output_key(const nlohmann::json& name, const std::string& pointer, con
   if (key == nullptr)
     return problems.add("unknown_key", pointer, "no key is called " + quote_name(text),
                         braid::did_you_mean(text, declared.key_names()));
-  if (key->status == lifecycle::blocked) return problems.add("blocked_key", pointer, "key `" + text + "` is blocked");
+  if (key->status == lifecycle::blocked)
+    return problems.add("blocked_key", pointer, "key `" + text + "` is blocked", declared.successor_hint(*key));
   if (!key->allow_read) return problems.add("unreadable_key", pointer, "key `" + text + "` must not be read");
   if (std::ranges::find(into, key->key_id) != into.end())
     return problems.add("duplicate_value", pointer, "key `" + text + "` is named twice");

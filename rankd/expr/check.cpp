@@ -10,13 +10,6 @@
 namespace rankd::detail {
 namespace {
 
-/// What to do about an entry that names its successor.
-template <typename Entry>
-auto successor_hint(const Entry& entry, std::string_view sort) -> std::string {
-  if (!entry.replaced_by) return {};
-  return "use " + std::string(sort) + " " + std::to_string(*entry.replaced_by) + " instead";
-}
-
 class checker {
  public:
   checker(const syntax_tree& tree, const registries& known) : tree_(tree), known_(known) {}
@@ -48,7 +41,7 @@ class checker {
     }
     if (entry->status == lifecycle::blocked)
       complain("blocked_" + name, below, "the " + name + " " + quote_name(entry->name) + " is blocked",
-               successor_hint(*entry, sort));
+               known_.successor_hint(*entry));
     else if (!entry->allow_read)
       complain("unreadable_" + name, below, "the " + name + " " + quote_name(entry->name) + " may not be read");
     return entry;

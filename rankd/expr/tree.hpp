@@ -1,6 +1,8 @@
 // rankd/expr/tree.hpp: expressions and predicates as flat vectors of nodes, children before parents.
 #pragma once
 
+#include <rankd/registry/text_pattern.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +50,6 @@ struct param_number {
 
 /// The right side of `in`. An empty list counts as one of numbers.
 using literal_list = std::variant<std::vector<number>, std::vector<std::string>>;
-
-enum class letter_case : std::uint8_t { exact, ignored };
 
 struct regex_test {
   std::uint32_t key_id = 0;

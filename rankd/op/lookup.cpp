@@ -30,7 +30,8 @@ auto find_key(const plan_param& param, key_use use, const bind_context& with, br
     return nullptr;
   }
   if (key->status == lifecycle::blocked) {
-    problems.add(refused("blocked_key", param, "key " + named(*key) + " is blocked"));
+    problems.add(
+        refused("blocked_key", param, "key " + named(*key) + " is blocked", with.declared.successor_hint(*key)));
     return nullptr;
   }
   if (use == key_use::read ? !key->allow_read : !key->allow_write) {
@@ -45,6 +46,15 @@ auto find_key(const plan_param& param, key_use use, const bind_context& with, br
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
                      braid::diagnostics& problems) -> const key_entry* {
   const key_entry* key = with.declared.find_key(name);
+  if (key != nullptr && key->status == lifecycle::blocked) {
+    problems.add({.code = "blocked_key",
+                  .pointer = node.pointer,
+                  .message = "operator `" + node.op + "` fills the key " + named(*key) + ", which is blocked",
+                  .hint = with.declared.successor_hint(*key),
+                  .node = {},
+                  .source = {}});
+    return nullptr;
+  }
   if (key != nullptr && key->type == value_type::string) return key;
   problems.add({.code = key == nullptr ? "unknown_key" : "wrong_key_type",
                 .pointer = node.pointer,

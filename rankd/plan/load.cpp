@@ -7,8 +7,6 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 namespace rankd {
@@ -42,15 +40,17 @@ auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problem
   std::vector<plan_extension> out;
   const nlohmann::json* value = in.object("extensions", presence::optional);
   if (value == nullptr) return out;
-  const auto& required = into.out.capabilities_required;
   for (const auto& [capability, payload] : value->items()) {
-    if (std::ranges::find(required, capability) == required.end())
+    const std::string pointer = braid::json_pointer(in.pointer_of("extensions"), capability);
+    if (!into.known.capabilities.find(capability))
       problems.add({.code = "capability_not_required",
-                    .pointer = braid::json_pointer(in.pointer_of("extensions"), capability),
+                    .pointer = pointer,
                     .message = quote_name(capability) + " is not among `capabilities_required`",
                     .hint = {},
                     .node = {},
                     .source = {}});
+    const capability_entry* declared = into.rules.declared.find_capability(capability);
+    if (declared != nullptr && declared->payload) problems.append(declared->payload->check(payload, pointer));
     out.push_back({capability, canonical_json(payload)});
   }
   return out;
@@ -112,7 +112,8 @@ void check_capability(const std::string& id, const std::string& pointer, draft& 
   if (entry != nullptr && entry->status != lifecycle::blocked) return;
   std::vector<std::string_view> known;
   for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
-  complain(into, pointer, "unsupported_capability", "the capability " + quote_name(id) + " is not supported",
+  complain(into, pointer, "unsupported_capability",
+           "the capability " + quote_name(id) + (entry == nullptr ? " is not supported" : " is blocked"),
            entry == nullptr ? braid::did_you_mean(id, known) : std::string());
 }
 
@@ -125,6 +126,7 @@ void read_capabilities(object_reader& in, draft& into) {
     if (!(*list)[i].is_string()) continue;
     const std::string pointer = braid::json_pointer(parent, i);
     check_capability(ids[i], pointer, into);
+    into.known.capabilities.add(ids[i], static_cast<std::uint32_t>(i));
     if (i == 0 || ids[i - 1] < ids[i]) continue;
     if (ids[i - 1] == ids[i])
       complain(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");

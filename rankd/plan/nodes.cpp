@@ -226,7 +226,7 @@ auto name_table::find(std::string_view name) const -> std::optional<std::uint32_
 }
 
 auto name_table::hint(std::string_view name) -> std::string {
-  if (hints_left_ == 0) return {};
+  if (hints_left_ == 0 || numbers_.size() > most_for_hints) return {};
   --hints_left_;
   std::vector<std::string_view> known;
   for (const auto& entry : numbers_) known.emplace_back(entry.first);

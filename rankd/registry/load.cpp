@@ -216,8 +216,14 @@ auto read_capabilities(section& from) -> std::vector<capability_entry> {
     if (!entry.name.empty()) names.claim(row, "name", entry.name);
     entry.status = detail::read_status(row);
     entry.doc = detail::read_doc(row);
-    if (const auto* schema = row.object("payload_schema", presence::optional))
+    if (const auto* schema = row.object("payload_schema", presence::optional)) {
       entry.payload_schema = canonical_json(*schema);
+      auto rules = payload_rules::compile(*schema, row.pointer_of("payload_schema"));
+      if (rules)
+        entry.payload = std::move(*rules);
+      else
+        from.problems.append(std::move(rules.error()));
+    }
     out.push_back(std::move(entry));
   });
   std::ranges::sort(out, {}, &capability_entry::id);

@@ -40,17 +40,6 @@ auto form_of(std::uint8_t lead) noexcept -> utf8_form {
   return {.length = 0};
 }
 
-/// The length of the character at the front of `text`, 0 where it is not UTF-8.
-auto character_length(std::string_view text) noexcept -> std::size_t {
-  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const utf8_form form = form_of(byte(0));
-  if (form.length == 0 || form.length > text.size()) return 0;
-  if (form.length > 1 && (byte(1) < form.low || byte(1) > form.high)) return 0;
-  for (std::size_t i = 2; i < form.length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  return form.length;
-}
-
 }  // namespace
 
 auto is_identifier(std::string_view text) noexcept -> bool { return is_plan_word(text) && !is_digit(text.front()); }
@@ -72,12 +61,22 @@ auto is_capability_id(std::string_view text) noexcept -> bool {
          version[0] == 'v' && version[1] != '0' && std::ranges::all_of(version.substr(1), is_digit);
 }
 
+auto utf8_character(std::string_view text) noexcept -> std::size_t {
+  const auto byte = [text](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const utf8_form form = form_of(byte(0));
+  if (form.length == 0 || form.length > text.size()) return 0;
+  if (form.length > 1 && (byte(1) < form.low || byte(1) > form.high)) return 0;
+  for (std::size_t i = 2; i < form.length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  return form.length;
+}
+
 auto is_utf8(std::string_view text) noexcept -> bool { return utf8_prefix(text) == text.size(); }
 
 auto utf8_prefix(std::string_view text) noexcept -> std::size_t {
   std::size_t at = 0;
   while (at < text.size()) {
-    const std::size_t length = character_length(text.substr(at));
+    const std::size_t length = utf8_character(text.substr(at));
     if (length == 0) break;
     at += length;
   }

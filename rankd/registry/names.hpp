@@ -19,6 +19,9 @@ auto is_endpoint_id(std::string_view text) noexcept -> bool;
 /// True for `cap.rfc.NNNN.slug.vK`: four digits, a slug in lower case, a version from 1 on.
 auto is_capability_id(std::string_view text) noexcept -> bool;
 
+/// The length of the character at the front of `text`; 0 where these bytes are not UTF-8. Requires text.
+auto utf8_character(std::string_view text) noexcept -> std::size_t;
+
 /// True for bytes that are UTF-8 all through: no overlong forms, no surrogates, nothing past U+10FFFF.
 auto is_utf8(std::string_view text) noexcept -> bool;
 

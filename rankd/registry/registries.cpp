@@ -29,6 +29,13 @@ auto names_of(const std::vector<Entry>& entries) -> std::vector<std::string_view
   return out;
 }
 
+template <typename Entry>
+auto use_instead(std::string_view sort, std::uint32_t id, const Entry* successor) -> std::string {
+  std::string out = "use " + std::string(sort) + " " + std::to_string(id);
+  if (successor != nullptr) out += " (" + successor->name + ")";
+  return out + " instead";
+}
+
 }  // namespace
 
 auto registries::find_key(std::uint32_t key_id) const -> const key_entry* {
@@ -53,6 +60,14 @@ auto registries::find_endpoint(std::string_view endpoint_id) const -> const endp
 
 auto registries::find_capability(std::string_view id) const -> const capability_entry* {
   return find_sorted(capabilities_, &capability_entry::id, id);
+}
+
+auto registries::successor_hint(const key_entry& key) const -> std::string {
+  return key.replaced_by ? use_instead("key", *key.replaced_by, find_key(*key.replaced_by)) : std::string();
+}
+
+auto registries::successor_hint(const param_entry& param) const -> std::string {
+  return param.replaced_by ? use_instead("param", *param.replaced_by, find_param(*param.replaced_by)) : std::string();
 }
 
 auto registries::key_names() const -> std::vector<std::string_view> { return names_of(keys_); }

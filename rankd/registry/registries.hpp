@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/diagnostics.hpp>
+#include <rankd/registry/payload_rules.hpp>
 #include <rankd/registry/value.hpp>
 
 #include <chrono>
@@ -98,7 +99,8 @@ struct capability_entry {
   std::string name;
   lifecycle status = lifecycle::active;
   std::string doc;
-  std::string payload_schema;  ///< JSON schema of the extension's payload as canonical JSON, or empty
+  std::string payload_schema;            ///< JSON schema of the extension's payload as canonical JSON, or empty
+  std::optional<payload_rules> payload;  ///< what it says; nothing where any payload will do
 };
 
 /// What one registry says, in 64 hexadecimal digits: equal digests mean equal declarations, whatever their layout.
@@ -139,6 +141,10 @@ class registries {
   /// By `ep_NNNN`.
   [[nodiscard]] auto find_endpoint(std::string_view endpoint_id) const -> const endpoint_entry*;
   [[nodiscard]] auto find_capability(std::string_view id) const -> const capability_entry*;
+
+  /// "use key 7 (score) instead" for an entry that names its successor, otherwise empty.
+  [[nodiscard]] auto successor_hint(const key_entry& key) const -> std::string;
+  [[nodiscard]] auto successor_hint(const param_entry& param) const -> std::string;
 
   /// Every name in use, to find the one that was meant.
   [[nodiscard]] auto key_names() const -> std::vector<std::string_view>;

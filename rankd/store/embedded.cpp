@@ -89,18 +89,30 @@ auto embedded_store::snapshot::find(std::string_view key) const -> braid::result
   return record;
 }
 
-auto embedded_store::snapshot::walk() const -> braid::result<cursor> {
+auto embedded_store::snapshot::walk(std::string_view first) const -> braid::result<cursor> {
   MDB_cursor* handle = nullptr;
   const int status = ::mdb_cursor_open(transaction_.get(), database_, &handle);
   if (status != 0) return braid::fail(lmdb::error_of(status));
-  return cursor(handle);
+  return cursor(handle, first);
+}
+
+auto embedded_store::snapshot::count() const -> braid::result<std::uint64_t> {
+  MDB_stat facts{};
+  const int status = ::mdb_stat(transaction_.get(), database_, &facts);
+  if (status != 0) return braid::fail(lmdb::error_of(status));
+  return facts.ms_entries;
 }
 
 auto embedded_store::cursor::next() -> braid::result<std::optional<store_entry>> {
-  MDB_val name{};
+  if (!handle_) return std::nullopt;
+  MDB_val name = lmdb::value_of(first_);
   MDB_val value{};
-  const int status = ::mdb_cursor_get(handle_.get(), &name, &value, MDB_NEXT);
-  if (status == MDB_NOTFOUND) return std::nullopt;
+  const int status = ::mdb_cursor_get(handle_.get(), &name, &value, first_.empty() ? MDB_NEXT : MDB_SET_RANGE);
+  first_.clear();
+  if (status == MDB_NOTFOUND) {
+    handle_.reset();  // LMDB would begin again at the first key
+    return std::nullopt;
+  }
   if (status != 0) return braid::fail(lmdb::error_of(status));
   const auto record = record_view::parse(lmdb::bytes_of(value));
   if (!record) return braid::fail(store_errc::corrupt);

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 struct MDB_env;
@@ -66,8 +67,12 @@ class embedded_store::snapshot {
   /// The record of a key, or nothing. Cost: below 1 us for a page in memory.
   [[nodiscard]] auto find(std::string_view key) const -> braid::result<std::optional<record_view>>;
 
-  /// Walks over all keys, bytewise ascending. Lifetime: the snapshot must outlive the cursor.
-  [[nodiscard]] auto walk() const -> braid::result<cursor>;
+  /// Walks over all keys that are not less than `first`, bytewise ascending. Lifetime: the snapshot must outlive the
+  /// cursor.
+  [[nodiscard]] auto walk(std::string_view first = {}) const -> braid::result<cursor>;
+
+  /// How many keys there are.
+  [[nodiscard]] auto count() const -> braid::result<std::uint64_t>;
 
  private:
   friend class embedded_store;
@@ -92,9 +97,10 @@ class embedded_store::cursor {
     void operator()(MDB_cursor* handle) const noexcept;
   };
 
-  explicit cursor(MDB_cursor* handle) noexcept : handle_(handle) {}
+  cursor(MDB_cursor* handle, std::string_view first) : handle_(handle), first_(first) {}
 
   std::unique_ptr<MDB_cursor, close_cursor> handle_;
+  std::string first_;  ///< where to begin; empty once begun, or to begin at the very first
 };
 
 }  // namespace rankd

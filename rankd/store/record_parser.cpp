@@ -1,6 +1,7 @@
 // rankd/store/record_parser.cpp: what a line may say, and every way in which it may be wrong.
 #include <rankd/store/record_parser.hpp>
 
+#include <rankd/registry/names.hpp>
 #include <rankd/store/detail/lmdb.hpp>
 
 #include <braid/base/arena.hpp>
@@ -117,7 +118,10 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
   dom::element root;
   if (const auto error = parser_.parse(text.data(), text.size(), false).get(root); error != simdjson::SUCCESS) {
     const auto [code, message] = refusal_of(error);
-    complain(code, "", message);
+    const bool has_column = error == simdjson::UTF8_ERROR;  // the others could be found only by a second parser
+    complain(
+        code, "",
+        std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));
     return std::nullopt;
   }
   if (!root.is_object()) {
@@ -133,7 +137,7 @@ auto record_parser::machine::read_members(dom::object object) -> members {
   for (const dom::key_value_pair member : object) {
     if (full()) break;
     std::optional<dom::element>* const place = found.named(member.key);
-    const std::string quoted = "`" + std::string(member.key) + "`";
+    const std::string quoted = quote_name(member.key);
     if (place == nullptr)
       complain("unknown_member", braid::json_pointer("", member.key), "there is no member " + quoted,
                braid::did_you_mean(member.key, known));
@@ -187,6 +191,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
   for (const dom::key_value_pair field : object) {
     if (full()) break;
+    if (field.key.empty()) complain("empty_field", "/fields/", "a field has no name");
     if (field.value.is_string())
       fields_.push_back({field.key, field.value.get_string().value_unsafe()});
     else
@@ -203,7 +208,7 @@ void record_parser::machine::find_twin_fields() {
   for (auto at = std::adjacent_find(fields_.begin(), fields_.end(), same); at != fields_.end() && !full();
        at = std::adjacent_find(std::next(at), fields_.end(), same))
     complain("duplicate_field", braid::json_pointer("/fields", at->name),
-             "the field `" + std::string(at->name) + "` is given twice");
+             "the field " + quote_name(at->name) + " is given twice");
 }
 
 auto record_parser::machine::read_list(dom::element element) -> std::span<const std::byte> {

@@ -2,7 +2,6 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 namespace braid {
@@ -37,8 +36,7 @@ auto line_of(const diagnostic& item) -> std::string {
 }  // namespace
 
 void diagnostics::append(diagnostics others) {
-  items_.insert(items_.end(), std::make_move_iterator(others.items_.begin()),
-                std::make_move_iterator(others.items_.end()));
+  for (diagnostic& item : others.items_) add(std::move(item));
 }
 
 void diagnostics::set_source(std::string_view source) {

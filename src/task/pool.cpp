@@ -43,6 +43,12 @@ auto worker_profile(const pool_options& options, std::size_t index) -> thread_pr
   return wanted;
 }
 
+auto register_worker(const pool_options& options, std::size_t index) -> std::unique_ptr<registration> {
+  if (!options.registration) return nullptr;
+  thread_label label{.tag = options.registration->tag, .name = indexed_thread_name(options.name, index)};
+  return std::make_unique<registration>(options.registration->registry, std::move(label));
+}
+
 void report_job_exception(const std::function<void(std::exception_ptr)>& on_error, std::exception_ptr error) noexcept {
   if (!on_error) return print(std::move(error), "a posted job");
   try {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,17 @@ TEST_CASE("complaints stay in the order in which they were found, also when two 
   for (const diagnostic& item : first) codes.push_back(item.code);
   CHECK(codes == std::vector<std::string>{"one", "two", "three"});
   CHECK(first.front() == complaint("one"));
+}
+
+TEST_CASE("of very many complaints the first are kept") {
+  diagnostics all;
+  for (std::size_t i = 0; i < diagnostics::most + 5; ++i) all.add(complaint(std::to_string(i)));
+  CHECK(all.size() == diagnostics::most);
+  CHECK(all.front().code == "0");
+  diagnostics joined(complaint("before"));
+  joined.append(all);
+  CHECK(joined.size() == diagnostics::most);
+  CHECK(std::prev(joined.end())->code == std::to_string(diagnostics::most - 2));
 }
 
 TEST_CASE("source and node are filled in where they are missing and nowhere else") {

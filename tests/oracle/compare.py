@@ -19,15 +19,19 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from oracle import vocabulary  # noqa: E402
 from oracle.generate import make_data, make_plan, make_request  # noqa: E402
 from oracle.interpreter import Answer, Failure, interpret  # noqa: E402
 from oracle.registry import Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store  # noqa: E402
+from oracle.worlds import World, make_world  # noqa: E402
 
-# This many seeds in a row share their data, and so a project.
-SEEDS_PER_PROJECT = 500
-PATIENCE_S = 120
+# This many seeds in a row share registries and data, and so a project.
+SEEDS_PER_PROJECT = 20
+# Every so many seeds the first request is answered by `rankd rank`, too.
+SEEDS_PER_RANK = 10
+# Rows in all nodes of a plan, times its requests; the interpreter takes a few microseconds for each.
+MOST_ROWS_PER_SEED = 60_000
+PATIENCE_S = 300
 PROJECT = """name = "oracle"
 environment = "dev"
 registry = "registry"
@@ -41,63 +45,93 @@ class Project:
     """A project on disk, and the same as the interpreter sees it."""
 
     folder: Path
+    world: World
     registry: Registry
     store: Store
 
 
-def make_project(folder: Path, data_seed: int) -> Project:
+def make_project(folder: Path, seed: int) -> Project:
     """A project in `folder`, which is created."""
-    (folder / "plans").mkdir(parents=True)
-    (folder / "data").mkdir()
+    for name in ("plans", "data", "registry"):
+        (folder / name).mkdir(parents=True)
     (folder / "rankd.toml").write_text(PROJECT, encoding="utf-8")
-    shutil.copytree(REPOSITORY / "registry", folder / "registry")
-    _append(folder / "registry" / "keys.toml", vocabulary.EXTRA_KEYS)
-    _append(folder / "registry" / "params.toml", vocabulary.EXTRA_PARAMS)
+    world = make_world(seed)
+    for name, text in world.files.items():
+        (folder / "registry" / name).write_text(text, encoding="utf-8")
     data = folder / "data" / "data.ndjson"
-    data.write_text(make_data(data_seed), encoding="utf-8")
-    return Project(folder, load_registry(folder / "registry"), load_store([data]))
-
-
-def _append(file: Path, text: str) -> None:
-    file.write_text(file.read_text(encoding="utf-8") + text, encoding="utf-8")
+    data.write_text(make_data(seed), encoding="utf-8")
+    return Project(folder, world, load_registry(folder / "registry"), load_store([data]))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A plan and a request, and how to run them."""
+    """A plan and requests for it, and how to run them."""
 
     seed: int
     plan: dict[str, Any]
-    request: dict[str, Any]
+    requests: list[dict[str, Any]]
     workers: int | None
 
 
-def make_case(seed: int) -> Case:
-    """The case of a seed."""
+@dataclass(frozen=True)
+class Pair:
+    """One request of a case, and the id of an answer to it that brings none."""
+
+    plan: dict[str, Any]
+    request: dict[str, Any]
+    default_id: str | None = None
+
+
+def make_case(world: World, seed: int, requests: int) -> Case:
+    """The case of a seed; fewer requests where each would take the interpreter long."""
     name = f"plan_{seed}"
+    plan, rows = make_plan(world, seed, name)
+    count = max(1, min(requests, MOST_ROWS_PER_SEED // max(rows, 1)))
     workers = random.Random(f"workers {seed}").choice([None, 1, 2, 4])
-    return Case(seed, make_plan(seed, name), make_request(seed, name), workers)
+    return Case(seed, plan, [make_request(world, f"{seed} {i}", name) for i in range(count)], workers)
 
 
-def run_engine(rankd: Path, project: Project, case: Case) -> tuple[dict[str, Any], int]:
-    """The engine's response and exit status; a response of our own where it gives none."""
+@dataclass(frozen=True)
+class Outcome:
+    """What the engine gave: responses in the order of the requests, and its exit status."""
+
+    responses: list[dict[str, Any]]
+    status: int
+    trouble: str | None = None
+
+
+def run_batch(rankd: Path, project: Project, case: Case) -> Outcome:
+    """All requests of a case in one process."""
+    requests = project.folder / "requests.ndjson"
+    requests.write_text("".join(json.dumps(each) + "\n" for each in case.requests), encoding="utf-8")
+    return _run(rankd, project, case, ["batch", "--in", str(requests)])
+
+
+def run_rank(rankd: Path, project: Project, case: Case) -> Outcome:
+    """The first request of a case."""
+    request = project.folder / "request.json"
+    request.write_text(json.dumps(case.requests[0]), encoding="utf-8")
+    return _run(rankd, project, case, ["rank", "--request", str(request)])
+
+
+def _run(rankd: Path, project: Project, case: Case, words: list[str]) -> Outcome:
     name = case.plan["plan_name"]
     plan_file = project.folder / "plans" / f"{name}.json"
-    request_file = project.folder / "request.json"
     plan_file.write_text(json.dumps(case.plan), encoding="utf-8")
-    request_file.write_text(json.dumps(case.request), encoding="utf-8")
-    command = [str(rankd), "rank", "--plan", name, "--request", str(request_file), "--project", str(project.folder)]
+    command = [str(rankd), *words, "--plan", name, "--project", str(project.folder)]
     if case.workers is not None:
         command += ["--workers", str(case.workers)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
-        response = json.loads(done.stdout.decode("utf-8"), parse_int=_parse_int)
+        # Not splitlines(): it would cut at U+2028 too.
+        lines = done.stdout.decode("utf-8").split("\n")
+        responses = [json.loads(line, parse_int=_parse_int) for line in lines if line]
     except subprocess.TimeoutExpired:
-        return {"no_response": f"none within {PATIENCE_S} s"}, -1
-    except ValueError:
-        return {"no_response": repr(done.stdout), "stderr": repr(done.stderr)}, done.returncode
+        return Outcome([], -1, f"no answer within {PATIENCE_S} s")
+    except ValueError as error:
+        return Outcome([], done.returncode, f"no JSON: {error}; {done.stdout[:2000]!r} {done.stderr!r}")
     plan_file.unlink()
-    return response, done.returncode
+    return Outcome(responses, done.returncode, done.stderr.decode("utf-8", "replace") if not responses else None)
 
 
 def _parse_int(text: str) -> int | float:
@@ -105,39 +139,33 @@ def _parse_int(text: str) -> int | float:
     return -0.0 if text == "-0" else int(text)
 
 
-def difference(expected: Answer | Failure, response: dict[str, Any], status: int, case: Case) -> str | None:
+def difference(expected: Answer | Failure, response: dict[str, Any], pair: Pair) -> str | None:
     """What is different about the engine's response, or None."""
-    if "no_response" in response:
-        return "no JSON"
     if isinstance(expected, Failure):
-        return _difference_of_errors(expected, response, status)
+        return _difference_of_errors(expected, response)
     if "error" in response:
         return "an error, where none is expected"
-    if status != 0:
-        return f"exit status {status} with an answer"
-    return _difference_of_heads(expected, response, case) or _difference_of_rows(expected, response)
+    return _difference_of_heads(expected, response, pair) or _difference_of_rows(expected, response)
 
 
-def _difference_of_errors(expected: Failure, response: dict[str, Any], status: int) -> str | None:
+def _difference_of_errors(expected: Failure, response: dict[str, Any]) -> str | None:
     error = response.get("error")
     if error is None:
         return "no error, where one is expected"
-    if status != 1:
-        return f"exit status {status} with an error"
     if error.get("code") != expected.code:
         return "another error code"
     return None if error.get("node") == expected.node else "another node"
 
 
-def _difference_of_heads(expected: Answer, response: dict[str, Any], case: Case) -> str | None:
-    wanted = case.request.get("request_id")
+def _difference_of_heads(expected: Answer, response: dict[str, Any], pair: Pair) -> str | None:
+    wanted = pair.request.get("request_id", pair.default_id)
     if wanted is not None and response.get("request_id") != wanted:
         return "another request_id"
-    if response.get("plan") != case.plan["plan_name"]:
+    if response.get("plan") != pair.plan["plan_name"]:
         return "another plan"
     if response.get("malformed_ids", 0) != expected.malformed_ids:
         return "another number of malformed ids"
-    if not case.request.get("explain", False):
+    if not pair.request.get("explain", False):
         return "explained without being asked" if "explain" in response else None
     nodes = response["explain"]["nodes"]
     counts = {node["node"]: (node["rows_in"], node["rows_out"]) for node in nodes}
@@ -185,15 +213,15 @@ def expected_as_json(expected: Answer | Failure) -> dict[str, Any]:
     return {"candidates": rows, "malformed_ids": expected.malformed_ids}
 
 
-def report(case: Case, what: str, expected: Answer | Failure, response: dict[str, Any]) -> None:
+def report(case: Case, number: int, what: str, expected: Answer | Failure | None, got: Any) -> None:
     """Prints everything that is needed to look at a difference."""
-    print(f"seed {case.seed}: {what}; replay with --seed {case.seed} --count 1")
+    print(f"seed {case.seed}, request {number}: {what}; replay with --seed {case.seed} --count 1")
     print(f"workers: {case.workers}; --keep keeps the project")
     for title, value in (
         ("plan", case.plan),
-        ("request", case.request),
-        ("expected", expected_as_json(expected)),
-        ("got", response),
+        ("request", case.requests[number]),
+        ("expected", expected and expected_as_json(expected)),
+        ("got", got),
     ):
         print(f"{title}: {json.dumps(value, ensure_ascii=False)}")
 
@@ -203,41 +231,68 @@ class Tally:
 
     def __init__(self, total: int) -> None:
         self._total = total
-        self.done = self.errors = self.empty = self.differences = 0
+        self.plans = self.pairs = self.errors = self.empty = self.differences = 0
 
-    def add(self, expected: Answer | Failure) -> None:
-        self.done += 1
-        self.errors += isinstance(expected, Failure)
-        self.empty += isinstance(expected, Answer) and not expected.candidates
+    def add(self, expected: list[Answer | Failure]) -> None:
+        self.plans += 1
+        self.pairs += len(expected)
+        self.errors += sum(isinstance(each, Failure) for each in expected)
+        self.empty += sum(isinstance(each, Answer) and not each.candidates for each in expected)
         if sys.stderr.isatty():
-            print(f"\r{self}", end="\n" if self.done == self._total else "", file=sys.stderr, flush=True)
+            print(f"\r{self}", end="\n" if self.plans == self._total else "", file=sys.stderr, flush=True)
 
     def __str__(self) -> str:
         return (
-            f"{self.done}/{self._total} compared: {self.errors} with an error, {self.empty} without candidates, "
-            f"{self.differences} different"
+            f"{self.plans} of {self._total} plans, {self.pairs} requests compared: {self.errors} with an error, "
+            f"{self.empty} without candidates, {self.differences} different"
         )
 
 
+def compare_outcome(case: Case, expected: list[Answer | Failure], outcome: Outcome, names_lines: bool) -> int:
+    """Reports what is different about the responses to the first requests of a case; how many are."""
+    if outcome.trouble is not None or len(outcome.responses) != len(expected):
+        report(case, 0, "no answer for each request", None, outcome.trouble or outcome.responses)
+        return 1
+    differences = 0
+    for number, (ours, theirs) in enumerate(zip(expected, outcome.responses)):
+        default_id = f"line_{number + 1}" if names_lines else None
+        what = difference(ours, theirs, Pair(case.plan, case.requests[number], default_id))
+        if what is not None:
+            report(case, number, what, ours, theirs)
+            differences += 1
+    wanted = int(any(isinstance(each, Failure) for each in expected))
+    if outcome.status != wanted:
+        report(case, 0, f"exit status {outcome.status}, where {wanted} is expected", None, outcome.responses)
+        differences += 1
+    return differences
+
+
+def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> None:
+    """Compares all answers to the requests of a case."""
+    expected = [interpret(project.registry, project.store, case.plan, request) for request in case.requests]
+    tally.differences += compare_outcome(case, expected, run_batch(rankd, project, case), names_lines=True)
+    if case.seed % SEEDS_PER_RANK == 0:
+        outcome = run_rank(rankd, project, case)
+        tally.differences += compare_outcome(case, expected[:1], outcome, names_lines=False)
+    tally.add(expected)
+
+
 def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
-    """Compares the cases of all seeds; stops at the first difference unless told to go on."""
+    """Compares the cases of all seeds; stops at the first that differs unless told to go on."""
     tally = Tally(args.count)
     project: Project | None = None
     for seed in range(args.seed, args.seed + args.count):
-        data_seed = seed // SEEDS_PER_PROJECT
-        folder = scratch / f"project_{data_seed}"
+        folder = scratch / f"project_{seed // SEEDS_PER_PROJECT}"
         if project is None or project.folder != folder:
-            project = make_project(folder, data_seed)
-        case = make_case(seed)
-        expected = interpret(project.registry, project.store, case.plan, case.request)
-        response, status = run_engine(args.rankd, project, case)
-        what = difference(expected, response, status, case)
-        tally.differences += what is not None
-        tally.add(expected)
-        if what is not None:
-            report(case, what, expected, response)
-            if not args.go_on:
-                break
+            if project is not None and not args.keep:
+                shutil.rmtree(project.folder)
+            project = make_project(folder, seed // SEEDS_PER_PROJECT)
+        try:
+            compare_case(args.rankd, project, make_case(project.world, seed, args.requests), tally)
+        except KeyboardInterrupt:
+            break  # what has been compared is worth knowing
+        if tally.differences and not args.go_on:
+            break
     return tally
 
 
@@ -247,7 +302,8 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     default = REPOSITORY / "build" / "release" / "bin" / "rankd"
     parser.add_argument("--rankd", type=Path, default=default, metavar="PATH", help="the engine (default: %(default)s)")
     parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="the first seed (default: 1)")
-    parser.add_argument("--count", type=_natural, default=200, metavar="N", help="how many seeds (default: 200)")
+    parser.add_argument("--count", type=_natural, default=200, metavar="N", help="seeds, a plan each (default: 200)")
+    parser.add_argument("--requests", type=_natural, default=50, metavar="N", help="for each plan (default: 50)")
     parser.add_argument("--keep", action="store_true", help="keep the projects that were made, and say where")
     parser.add_argument("--go-on", action="store_true", help="report all differences, not just the first")
     args = parser.parse_args(arguments)

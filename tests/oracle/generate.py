@@ -10,8 +10,8 @@ from typing import Any
 
 from . import vocabulary as words
 from .interpreter import edges_into
+from .worlds import World, is_readable, is_writable, value_of_type
 
-ENDPOINT = "ep_0001"
 LONGEST_LIST = len(words.IDS)
 MOST_ROWS = 1_500
 MANY_ROWS = 20_000
@@ -61,28 +61,28 @@ def _element(rng: random.Random) -> int | str:
     return str(number) if rng.random() < 0.2 else number
 
 
-def make_expression(rng: random.Random, depth: int) -> Tree:
+def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     """An expression of at most `depth` levels below its root."""
     if depth == 0 or rng.random() < 0.2:
-        return _leaf(rng)
+        return _leaf(world, rng)
     op = rng.choice(["add", "sub", "mul", "coalesce", "coalesce", "neg"])
     if op == "neg":
-        return {"op": op, "x": make_expression(rng, depth - 1)}
-    return {"op": op, "a": make_expression(rng, depth - 1), "b": make_expression(rng, depth - 1)}
+        return {"op": op, "x": make_expression(world, rng, depth - 1)}
+    return {"op": op, "a": make_expression(world, rng, depth - 1), "b": make_expression(world, rng, depth - 1)}
 
 
-def _leaf(rng: random.Random) -> Tree:
+def _leaf(world: World, rng: random.Random) -> Tree:
     chance = rng.random()
     if chance < 0.4:
         return _const(rng)
     if chance < 0.62:
         return _key(1)
     if chance < 0.78:
-        return _key(rng.choice(words.FLOAT_KEYS))
+        return _key(rng.choice(world.float_keys or [1]))
     if chance < 0.83:
-        return _key(rng.choice(words.STRING_KEYS + words.OTHER_KEYS))
-    if chance < 0.96:
-        return _param(rng.choice(words.PARAMS))
+        return _key(rng.choice([*world.string_keys, *world.other_keys]))
+    if chance < 0.96 and world.readable_params:
+        return _param(rng.choice(world.readable_params))
     return {"op": "const_null"}
 
 
@@ -104,34 +104,36 @@ _INFINITY: Tree = {"op": "mul", "a": _HUGE, "b": _HUGE}
 _NAN: Tree = {"op": "sub", "a": _INFINITY, "b": _INFINITY}
 
 
-def make_predicate(rng: random.Random, depth: int) -> Tree:
+def make_predicate(world: World, rng: random.Random, depth: int) -> Tree:
     """A predicate of at most `depth` levels, expressions included."""
     if depth > 0 and rng.random() < 0.5:
         op = rng.choice(["and", "or", "not"])
         if op == "not":
-            return {"op": op, "x": make_predicate(rng, depth - 1)}
-        return {"op": op, "a": make_predicate(rng, depth - 1), "b": make_predicate(rng, depth - 1)}
-    return rng.choices(list(_TESTS), weights=list(_TESTS.values()))[0](rng, min(depth, 3))
+            return {"op": op, "x": make_predicate(world, rng, depth - 1)}
+        return {"op": op, "a": make_predicate(world, rng, depth - 1), "b": make_predicate(world, rng, depth - 1)}
+    return rng.choices(list(_TESTS), weights=list(_TESTS.values()))[0](world, rng, min(depth, 3))
 
 
-def _fine_comparison(rng: random.Random, depth: int) -> Tree:
+def _fine_comparison(world: World, rng: random.Random, depth: int) -> Tree:
     """Compares what differs, if at all, in kind or in the last bit."""
-    left, right = _fine_side(rng, 2), _fine_side(rng, 1)
+    left, right = _fine_side(world, rng, 2), _fine_side(world, rng, 1)
     return {"op": "cmp", "cmp": rng.choice(_SIGNS), "a": left, "b": right}
 
 
-def _fine_side(rng: random.Random, depth: int) -> Tree:
+def _fine_side(world: World, rng: random.Random, depth: int) -> Tree:
     chance = rng.random()
     if depth == 0 or chance < 0.5:
-        return rng.choice([_key(1), _key(1), _param(101), _param(105), _large_const(rng), _large_const(rng)])
+        exact = [_param(number) for number in world.exact_params[:2]]
+        return rng.choice([_key(1), _key(1), *exact, _large_const(rng), _large_const(rng)])
     if chance < 0.85:
-        often_null = [{"op": "const_null"}, _param(103), _key(3001), _key(9001), _key(9002)]
-        sides = [_fine_side(rng, depth - 1), rng.choice(often_null)]
+        keys = [3001, *world.float_keys[-1:], *world.other_keys[:2]]
+        often_null = [{"op": "const_null"}, *map(_key, keys), *map(_param, world.readable_params[-2:])]
+        sides = [_fine_side(world, rng, depth - 1), rng.choice(often_null)]
         rng.shuffle(sides)
         return {"op": "coalesce", "a": sides[0], "b": sides[1]}
     if chance < 0.9:
-        return {"op": "add", "a": _fine_side(rng, depth - 1), "b": {"op": "const_number", "value": rng.randint(-1, 1)}}
-    return rng.choice([_INFINITY, _NAN, {"op": "neg", "x": _fine_side(rng, depth - 1)}])
+        return {"op": "add", "a": _fine_side(world, rng, depth - 1), "b": {"op": "const_number", "value": rng.randint(-1, 1)}}
+    return rng.choice([_INFINITY, _NAN, {"op": "neg", "x": _fine_side(world, rng, depth - 1)}])
 
 
 def _large_const(rng: random.Random) -> Tree:
@@ -139,59 +141,59 @@ def _large_const(rng: random.Random) -> Tree:
     return {"op": "const_number", "value": float(number) if rng.random() < 0.4 else number}
 
 
-def _comparison(rng: random.Random, depth: int) -> Tree:
+def _comparison(world: World, rng: random.Random, depth: int) -> Tree:
     sign = rng.choice(_SIGNS)
-    left = make_expression(rng, depth if rng.random() < 0.5 else 0)
-    right = make_expression(rng, depth if rng.random() < 0.3 else 0)
+    left = make_expression(world, rng, depth if rng.random() < 0.5 else 0)
+    right = make_expression(world, rng, depth if rng.random() < 0.3 else 0)
     if rng.random() < 0.15:
         right = {"op": "const_null"}
-        left = left if rng.random() < 0.5 else _any_reference(rng)
+        left = left if rng.random() < 0.5 else _any_reference(world, rng)
     if rng.random() < 0.3:
         left, right = right, left
     return {"op": "cmp", "cmp": sign, "a": left, "b": right}
 
 
-def _any_reference(rng: random.Random) -> Tree:
+def _any_reference(world: World, rng: random.Random) -> Tree:
     if rng.random() < 0.7:
-        return _key(rng.choice(words.SORT_KEYS))
-    return _param(rng.choice(words.PARAMS))
+        return _key(rng.choice(world.sort_keys))
+    return _param(rng.choice(world.readable_params)) if world.readable_params else {"op": "const_null"}
 
 
-def _in_numbers(rng: random.Random, depth: int) -> Tree:
+def _in_numbers(world: World, rng: random.Random, depth: int) -> Tree:
     chance = rng.random()
-    left = _key(1) if chance < 0.4 else _fine_side(rng, 2) if chance < 0.7 else make_expression(rng, depth)
+    left = _key(1) if chance < 0.4 else _fine_side(world, rng, 2) if chance < 0.7 else make_expression(world, rng, depth)
     length = rng.choice([1, 2, 4, 9, 40])
     return {"op": "in", "lhs": left, "list": [words.number(rng) for _ in range(length)]}
 
 
-def _in_strings(rng: random.Random, depth: int) -> Tree:
+def _in_strings(world: World, rng: random.Random, depth: int) -> Tree:
     elements = [words.string(rng) for _ in range(rng.choice([1, 2, 5, 20]))]
-    return {"op": "in", "lhs": _key(_string_key(rng)), "list": elements}
+    return {"op": "in", "lhs": _key(_string_key(world, rng)), "list": elements}
 
 
-def _null_test(rng: random.Random, depth: int) -> Tree:
-    tested = _any_reference(rng) if rng.random() < 0.6 else make_expression(rng, depth)
+def _null_test(world: World, rng: random.Random, depth: int) -> Tree:
+    tested = _any_reference(world, rng) if rng.random() < 0.6 else make_expression(world, rng, depth)
     return {"op": rng.choice(["is_null", "not_null"]), "x": tested}
 
 
-def _regex(rng: random.Random, depth: int) -> Tree:
+def _regex(world: World, rng: random.Random, depth: int) -> Tree:
     flags = rng.choice(["", "i"])
     source: Tree = {"kind": "literal", "value": words.pattern(rng)}
-    if rng.random() < 0.2:
-        source = {"kind": "param", "param_id": rng.choice(words.PATTERN_PARAMS)}
-    return {"op": "regex", "key_id": _string_key(rng), "pattern": source, "flags": flags}
+    if rng.random() < 0.2 and world.pattern_params:
+        source = {"kind": "param", "param_id": rng.choice(world.pattern_params)}
+    return {"op": "regex", "key_id": _string_key(world, rng), "pattern": source, "flags": flags}
 
 
-def _string_key(rng: random.Random) -> int:
-    return 3001 if rng.random() < 0.9 else 3002
+def _string_key(world: World, rng: random.Random) -> int:
+    return 3001 if rng.random() < 0.9 else rng.choice(world.string_keys)
 
 
-def _const_bool(rng: random.Random, depth: int) -> Tree:
+def _const_bool(world: World, rng: random.Random, depth: int) -> Tree:
     return {"op": "const_bool", "value": rng.random() < 0.5}
 
 
 # What a predicate tests in the end, and how often.
-_TESTS: dict[Callable[[random.Random, int], Tree], float] = {
+_TESTS: dict[Callable[[World, random.Random, int], Tree], float] = {
     _comparison: 8,
     _fine_comparison: 8,
     _in_numbers: 4,
@@ -206,6 +208,7 @@ _TESTS: dict[Callable[[random.Random, int], Tree], float] = {
 class _Draft:
     """A plan that grows node by node."""
 
+    world: World
     rng: random.Random
     most_rows: int
     # How probable it is that a sleep fails, or that a vm does not care for null.
@@ -243,16 +246,16 @@ class _Draft:
         return self.rng.choice(unread if unread and self.rng.random() < 0.7 else names)
 
 
-def make_plan(seed: int, name: str) -> dict[str, Any]:
-    """A valid plan of 1 to 30 nodes."""
+def make_plan(world: World, seed: int, name: str) -> tuple[dict[str, Any], int]:
+    """A valid plan of 1 to 30 nodes, and a bound of the rows in all of them."""
     rng = random.Random(f"plan {seed}")
     most_rows = MANY_ROWS if rng.random() < 0.03 else MOST_ROWS
-    draft = _Draft(rng, most_rows, 0.4 if rng.random() < 0.15 else 0.02)
+    draft = _Draft(world, rng, most_rows, 0.4 if rng.random() < 0.15 else 0.02)
     target = rng.choice([1, 2, 3, 5, 8, 8, 12, 12, 20, 30])
     _add_source(draft)
     while len(draft.nodes) < target:
         rng.choices(list(_GROWTH), weights=list(_GROWTH.values()))[0](draft)
-    return _finished(draft, name)
+    return _finished(draft, name), sum(draft.bounds.values())
 
 
 def _finished(draft: _Draft, name: str) -> dict[str, Any]:
@@ -272,7 +275,7 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
 
 def _add_source(draft: _Draft) -> None:
     if draft.rng.random() < 0.7:
-        draft.add("core::viewer", [], 1, endpoint=ENDPOINT)
+        draft.add("core::viewer", [], 1, endpoint=draft.rng.choice(draft.world.endpoints))
         return
     many = draft.most_rows == MANY_ROWS
     counts = [4_096, 9_999, 20_000] if many else [0, 1, 2, 7, 12, 63, 64, 65, 129, 300]
@@ -290,14 +293,14 @@ def _add_list(draft: _Draft) -> None:
     bound = draft.bounds[source] * min(fanout, LONGEST_LIST)
     if bound <= draft.most_rows:
         op = draft.rng.choice(["core::follow", "core::recommendation", "core::media"])
-        draft.add(op, [source], bound, endpoint=ENDPOINT, fanout=fanout)
+        draft.add(op, [source], bound, endpoint=draft.rng.choice(draft.world.endpoints), fanout=fanout)
 
 
 def _add_vm(draft: _Draft) -> None:
     rng, source = draft.rng, draft.some_node()
-    key = rng.choice(words.FLOAT_KEYS)
-    tree = make_expression(rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.most_rows == MOST_ROWS else 4]))
-    if key not in words.NULLABLE_FLOAT_KEYS and rng.random() > draft.carelessness:
+    key = rng.choice(draft.world.out_keys)
+    tree = make_expression(draft.world, rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.most_rows == MOST_ROWS else 4]))
+    if key not in draft.world.nullable_out_keys and rng.random() > draft.carelessness:
         tree = {"op": "coalesce", "a": tree, "b": _const(rng)}
     name = _named(rng, draft.expressions, "e", tree)
     draft.add("core::vm", [source], draft.bounds[source], out_key=key, expr_id=name)
@@ -305,7 +308,7 @@ def _add_vm(draft: _Draft) -> None:
 
 def _add_filter(draft: _Draft) -> None:
     rng, source = draft.rng, draft.some_node()
-    tree = make_predicate(rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.most_rows == MOST_ROWS else 3]))
+    tree = make_predicate(draft.world, rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.most_rows == MOST_ROWS else 3]))
     if rng.random() < 0.4:
         # Keeps most rows, so that something is left to look at.
         tree = {"op": "or", "a": tree, "b": {"op": "cmp", "cmp": "!=", "a": _key(1), "b": _const(rng)}}
@@ -331,7 +334,8 @@ def _add_concat(draft: _Draft) -> None:
 
 def _add_sort(draft: _Draft) -> None:
     source, rng = draft.some_node(), draft.rng
-    key = rng.choice(sorted(draft.keys[source]) if rng.random() < 0.8 else words.SORT_KEYS)
+    present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
+    key = rng.choice(present if rng.random() < 0.8 else draft.world.sort_keys)
     order = rng.choice([{}, {"order": "asc"}, {"order": "desc"}, {"order": "desc"}])
     draft.add("core::sort", [source], draft.bounds[source], by=key, **order)
 
@@ -368,16 +372,17 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
 }
 
 
-def make_request(seed: int, plan_name: str) -> dict[str, Any]:
+def make_request(world: World, seed: str, plan_name: str) -> dict[str, Any]:
     """A request; one in thirty has a fault."""
     rng = random.Random(f"request {seed}")
     user = rng.choice(words.POPULAR_IDS if rng.random() < 0.5 else [number for number in words.IDS if number > 0])
     request: dict[str, Any] = {"user_id": str(user) if rng.random() < 0.3 else user}
-    overrides = {name: make(rng) for name, (chance, make) in _OVERRIDES.items() if rng.random() < chance}
+    overrides = _overrides(world, rng)
     if overrides or rng.random() < 0.1:
         request["param_overrides"] = overrides
     if rng.random() < 0.3:
-        request["output_keys"] = rng.sample(_SHOWN, rng.randint(0, len(_SHOWN)))
+        shown = [row["name"] for row in world.keys if is_readable(row)]
+        request["output_keys"] = rng.sample(shown, rng.randint(0, len(shown)))
     if rng.random() < 0.3:
         request["request_id"] = words.string(rng)
     if rng.random() < 0.3:
@@ -387,44 +392,45 @@ def make_request(seed: int, plan_name: str) -> dict[str, Any]:
     if rng.random() < 0.1:
         request["deadline_ms"] = 600_000
     if rng.random() < 1 / 30:
-        request |= rng.choice(_FAULTS)
+        request |= rng.choice([*_FAULTS, *_faults_of(world)])
     return request
 
 
-def _float(rng: random.Random) -> int | float:
-    # Whether a float param takes integers that are not exact as doubles is not specified.
-    number = words.number(rng)
-    return number if abs(number) < 2**53 else float(number)
+def _overrides(world: World, rng: random.Random) -> dict[str, Any]:
+    """Texts most of the time: without one, a pattern that a plan takes from a param is null, and its node fails."""
+    out: dict[str, Any] = {}
+    for row in world.params:
+        often = 0.8 if row["type"] == "string" else 0.4
+        if is_writable(row) and rng.random() < often:
+            out[row["name"]] = _override(row, rng)
+    return out
 
 
-def _float_or_null(rng: random.Random) -> int | float | None:
-    return None if rng.random() < 0.15 else _float(rng)
-
-
-def _int_or_null(rng: random.Random) -> int | None:
-    return None if rng.random() < 0.15 else rng.choice(words.IDS)
-
-
-def _pattern_or_worse(rng: random.Random) -> str | None:
+def _override(row: dict[str, Any], rng: random.Random) -> Any:
     chance = rng.random()
-    if chance < 0.03:
+    if row["nullable"] and chance < (0.03 if row["type"] == "string" else 0.15):
         return None
-    return rng.choice(words.BAD_PATTERNS) if chance < 0.06 else words.pattern(rng)
+    if row["type"] == "string" and chance > 0.97:
+        return rng.choice(words.BAD_PATTERNS)
+    return value_of_type(rng, row["type"])
 
 
-# Per param how often it is overridden, and by what.
-_OVERRIDES: dict[str, tuple[float, Callable[[random.Random], Any]]] = {
-    "media_age_penalty_weight": (0.5, _float),
-    "esr_cutoff": (0.5, _float),
-    "blocklist_regex": (0.9, _pattern_or_worse),
-    "p_int": (0.4, _int_or_null),
-    "p_bool": (0.4, lambda rng: rng.choice([True, False, None])),
-    "p_float": (0.4, _float_or_null),
-    "p_pattern": (0.4, _pattern_or_worse),
-    "p_required": (0.4, lambda rng: rng.choice(words.IDS)),
-}
-_SHOWN = ["id", "model_score_1", "model_score_2", "final_score", "country"]
-_SHOWN += ["title", "maybe_score", "some_int", "other_score"]
+def _faults_of(world: World) -> list[dict[str, Any]]:
+    """What this world refuses, one thing each."""
+    out: list[dict[str, Any]] = []
+    wrong = {"int": 1.5, "float": "1", "bool": 1, "string": 1}
+    for row in world.params:
+        good = {"int": 1, "float": 1.0, "bool": True, "string": "a"}[row["type"]]
+        if not is_writable(row):
+            out.append({"param_overrides": {row["name"]: good}})
+            continue
+        out.append({"param_overrides": {row["name"]: wrong[row["type"]]}})
+        if not row["nullable"]:
+            out.append({"param_overrides": {row["name"]: None}})
+    hidden = [row["name"] for row in world.keys if not is_readable(row)]
+    return out + [{"output_keys": ["country", name]} for name in hidden]
+
+
 _FAULTS: list[dict[str, Any]] = [
     {"user_id": 0},
     {"user_id": -1},
@@ -439,12 +445,4 @@ _FAULTS: list[dict[str, Any]] = [
     {"output_keys": ["country", "no_such_key"]},
     {"output_keys": ["country", "country"]},
     {"param_overrides": {"no_such_param": 1}},
-    {"param_overrides": {"p_fixed": 1.0}},
-    {"param_overrides": {"esr_cutoff": None}},
-    {"param_overrides": {"p_required": None}},
-    {"param_overrides": {"esr_cutoff": "1"}},
-    {"param_overrides": {"p_int": 1.5}},
-    {"param_overrides": {"p_bool": 1}},
-    {"param_overrides": {"blocklist_regex": 1}},
-    {"param_overrides": {"esr_cutoff": True}},
 ]

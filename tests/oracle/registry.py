@@ -16,6 +16,8 @@ class Key:
     name: str
     type: str
     nullable: bool
+    readable: bool = True
+    blocked: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Param:
     type: str
     nullable: bool
     default: Any
-    writable: bool
+    writable: bool = True
+    blocked: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +58,26 @@ def load_registry(folder: Path) -> Registry:
 
 
 def _key(row: dict[str, Any]) -> Key:
-    return Key(row["key_id"], row["name"], row["type"], row["nullable"])
+    return Key(
+        number=row["key_id"],
+        name=row["name"],
+        type=row["type"],
+        nullable=row["nullable"],
+        readable=row.get("allow_read", True),
+        blocked=row.get("status") == "blocked",
+    )
 
 
 def _param(row: dict[str, Any]) -> Param:
     default = row.get("default")
     if row["type"] == "float" and default is not None:
         default = float(default)
-    writable = row.get("allow_write", True) and row.get("status", "active") != "blocked"
-    return Param(row["param_id"], row["name"], row["type"], row["nullable"], default, writable)
+    return Param(
+        number=row["param_id"],
+        name=row["name"],
+        type=row["type"],
+        nullable=row["nullable"],
+        default=default,
+        writable=row.get("allow_write", True),
+        blocked=row.get("status") == "blocked",
+    )

@@ -63,6 +63,8 @@ def _params(overrides: dict[str, Any], registry: Registry) -> dict[int, Any]:
 
 
 def _override(param: Param, value: Any) -> Any:
+    if param.blocked:
+        raise RequestError("blocked_param")
     if not param.writable:
         raise RequestError("unwritable_param")
     if value is None:
@@ -78,9 +80,18 @@ def _override(param: Param, value: Any) -> Any:
 def _shown(names: list[str] | None, registry: Registry) -> list[Key]:
     keys = sorted(registry.keys.values(), key=lambda key: key.number)
     if names is None:
-        return keys
+        return [key for key in keys if key.readable and not key.blocked]
+    for name in names:
+        _check_shown(registry.key_named(name))
     if len(set(names)) < len(names):
         raise RequestError("duplicate_value")
-    if any(registry.key_named(name) is None for name in names):
-        raise RequestError("unknown_key")
     return [key for key in keys if key.name in names]
+
+
+def _check_shown(key: Key | None) -> None:
+    if key is None:
+        raise RequestError("unknown_key")
+    if key.blocked:
+        raise RequestError("blocked_key")
+    if not key.readable:
+        raise RequestError("unreadable_key")

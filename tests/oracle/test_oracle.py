@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -20,6 +22,7 @@ from oracle.interpreter import Answer, Failure, edges_into, interpret, order_of 
 from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
 from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store, parse_id  # noqa: E402
+from oracle.worlds import make_world  # noqa: E402
 
 P53 = 2**53
 NULL = {"op": "const_null"}
@@ -298,14 +301,17 @@ class Requests(unittest.TestCase):
 
 class Generator(unittest.TestCase):
     def test_the_same_seed_makes_the_same(self) -> None:
-        self.assertEqual(make_plan(5, "p"), make_plan(5, "p"))
-        self.assertEqual(make_request(5, "p"), make_request(5, "p"))
-        self.assertEqual(make_data(5), make_data(5))
+        for seed in (4, 5):
+            world = make_world(seed)
+            self.assertEqual(world, make_world(seed))
+            self.assertEqual(make_plan(world, 5, "p"), make_plan(world, 5, "p"))
+            self.assertEqual(make_request(world, "5", "p"), make_request(world, "5", "p"))
+            self.assertEqual(make_data(seed), make_data(seed))
 
     def test_every_node_reaches_an_output_and_every_operator_is_used(self) -> None:
         used: set[str] = set()
         for seed in range(100):
-            plan = make_plan(seed, "p")
+            plan, _ = make_plan(make_world(seed), seed, "p")
             read = {source for each in plan["nodes"] for source in edges_into(each)}
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
@@ -315,11 +321,11 @@ class Generator(unittest.TestCase):
 
 class Comparing(unittest.TestCase):
     def different(self, fields: dict[str, Any], **more: Any) -> str | None:
-        case = compare.Case(1, plan_of(VIEWER), {"user_id": 1}, None)
+        pair = compare.Pair(plan_of(VIEWER), {"user_id": 1})
         vm = node("vm", "core::vm", "one", out_key=2001, expr_id="e")
         expected = run(plan_of(node("one", "test::fixed_source"), vm, expr_table={"e": const(0.0)}))
         response = {"plan": "p", "candidates": [{"id": 1, "fields": fields}]} | more
-        return compare.difference(expected, response, 0, case)
+        return compare.difference(expected, response, pair)
 
     def test_doubles_are_compared_bit_by_bit(self) -> None:
         self.assertIsNone(self.different({"final_score": 0}))
@@ -334,9 +340,30 @@ class Comparing(unittest.TestCase):
 
     def test_a_project_is_read_as_it_is_written(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            project = compare.make_project(Path(folder) / "project", 3)
-            self.assertIn(9001, project.registry.keys)
-            self.assertTrue(project.store.lists)
+            for seed in range(8):
+                project = compare.make_project(Path(folder) / f"project_{seed}", seed)
+                numbers = sorted(row["key_id"] for row in project.world.keys)
+                self.assertEqual(sorted(project.registry.keys), numbers)
+                self.assertTrue(set(project.world.readable_params) <= set(project.registry.params))
+                self.assertTrue(project.store.lists)
+
+    def test_every_answer_and_the_exit_status_count(self) -> None:
+        plan = plan_of(VIEWER)
+        case = compare.Case(1, plan, [{"user_id": 1}, {"user_id": 0}], None)
+        expected = [run(plan), Failure("bad_user_id")]
+        good = {"request_id": "line_1", "plan": "p", "candidates": [{"id": 1, "fields": {"country": "US"}}]}
+        bad = {"error": {"code": "bad_user_id"}}
+
+        def differences(status: int, *responses: dict[str, Any]) -> int:
+            with contextlib.redirect_stdout(io.StringIO()):
+                outcome = compare.Outcome(list(responses), status)
+                return compare.compare_outcome(case, expected, outcome, names_lines=True)
+
+        self.assertEqual(differences(1, good, bad), 0)
+        self.assertEqual(differences(0, good, bad), 1)
+        self.assertEqual(differences(1, good), 1)
+        self.assertEqual(differences(1, bad, bad), 1)
+        self.assertEqual(differences(1, good | {"request_id": "line_2"}, bad), 1)
 
 
 if __name__ == "__main__":

@@ -86,14 +86,6 @@ doc = "A float that requests must not override."
 allow_write = false
 """
 
-FLOAT_KEYS = [1001, 1002, 2001, 9001, 9004]
-NULLABLE_FLOAT_KEYS = [9001, 9004]
-STRING_KEYS = [3001, 3002]
-OTHER_KEYS = [4001, 4002, 9002, 9003]
-SORT_KEYS = [1, *FLOAT_KEYS, *STRING_KEYS, 9002, 9003]  # bundles of features have no order
-PARAMS = [1, 2, 3, 101, 102, 103, 104, 105, 106]
-PATTERN_PARAMS = [2, 104]
-
 _P53 = 2**53
 SMALL_IDS = list(range(1, 13))
 LARGE_IDS = [_P53 + offset for offset in range(-3, 5)]

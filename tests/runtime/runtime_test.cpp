@@ -100,7 +100,7 @@ TEST_CASE("every thread of a runtime is found by its name and can be configured"
   for (const char* name : {"whole-loop", "whole-0", "whole-1"}) {
     const auto thread = find_thread(name);
     REQUIRE(thread);
-    if (settings_can_change()) CHECK(thread->set_nice(19));
+    if (settings_can_change()) CHECK(thread->set_nice(*thread->nice()));
     CHECK(thread->set_name("renamed"));
   }
   CHECK(find_threads("renamed")->size() == 3);

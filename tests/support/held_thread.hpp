@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/thread/name.hpp>
+#include <braid/thread/scheduling.hpp>
 #include <braid/thread/thread_info.hpp>
 
 #include <tests/support/eventually.hpp>
@@ -19,6 +20,7 @@ class held_thread {
       : thread_([this, name] {
           static_cast<void>(this_thread::set_name(name));
           info_ = this_thread::info().value_or(info_);
+          before_ = info_.scheduling().value_or(before_);
           started_.count_down();
           released_.wait();
         }) {
@@ -34,15 +36,23 @@ class held_thread {
   /// Joins it and waits until the system no longer lists it. False when it stays listed.
   auto end() -> bool {
     if (!thread_.joinable()) return true;
+    run_as_others();
     released_.count_down();
     thread_.join();
     return eventually([this] { return !info_.is_alive(); });
   }
 
  private:
+  /// Back to what it had, or to what needs no privilege: an idle thread hardly ends on a busy machine.
+  void run_as_others() const {
+    if (info_.set_scheduling(before_)) return;
+    static_cast<void>(info_.set_scheduling(scheduling::other{info_.nice().value_or(nice_value())}));
+  }
+
   std::latch started_{1};
   std::latch released_{1};
   thread_info info_{0, 0};
+  scheduling before_;
   std::thread thread_;  // last: it uses the others
 };
 

@@ -27,8 +27,9 @@ inline auto settings_can_change() -> bool {
   static const bool answer = [] {
     bool changed = false;
     std::thread([&changed] {
-      changed = this_thread::set_affinity(this_thread::affinity().value_or(cpu_set())) && this_thread::set_nice(19) &&
-                this_thread::set_scheduling(scheduling::idle{});
+      const nice_value nice = this_thread::nice().value_or(nice_value());
+      changed = this_thread::set_affinity(this_thread::affinity().value_or(cpu_set())) && this_thread::set_nice(nice) &&
+                this_thread::set_scheduling(scheduling::batch{nice});
     }).join();
     return changed;
   }();

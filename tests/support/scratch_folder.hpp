@@ -12,8 +12,8 @@ namespace braid::testing {
 
 class scratch_folder {
  public:
-  scratch_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "braid_test_XXXXXX").string();
+  explicit scratch_folder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "braid_test_XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder can be made");
     path_ = name;
   }

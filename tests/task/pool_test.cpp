@@ -83,6 +83,9 @@ class gate {
   std::shared_ptr<state> shared_ = std::make_shared<state>();  // the job may outlive the gate
 };
 
+/// A policy that needs no privilege, and lets workers end on a busy machine.
+auto patient() -> scheduling { return scheduling::batch{*braid::this_thread::nice()}; }
+
 /// Posts jobs that count themselves until the pool refuses; gives how many it took.
 auto post_until_refused(pool& where, braid::atomic<int>& ran) -> int {
   int accepted = 0;
@@ -244,8 +247,8 @@ TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the p
   for (const char* name : {"findable-0", "findable-1", "findable-2"}) {
     const auto worker = braid::find_thread(name);
     REQUIRE(worker);
-    CHECK(worker->set_nice(19));
-    CHECK(worker->nice() == braid::nice_value(19));
+    CHECK(worker->set_scheduling(patient()));
+    CHECK(worker->scheduling() == patient());
   }
   CHECK(where.settings_reports().size() == 3);
   for (const auto& report : where.settings_reports()) CHECK(report.to_string() == "name applied");
@@ -254,12 +257,13 @@ TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the p
 TEST_CASE_FIXTURE(watched, "workers have their settings before their first job") {
   if (!settings_can_change()) return;
   const cpu_set one{*braid::this_thread::affinity()->first()};
-  pool where({.workers = 3, .profile = braid::thread_profile::background(), .affinity = one});
+  const scheduling wanted = patient();
+  pool where({.workers = 3, .profile = braid::thread_profile{.scheduling = wanted}, .affinity = one});
   std::latch all_here(3);
   braid::atomic<int> right{0};
   for (int i = 0; i < 3; ++i)
     REQUIRE(post(where, [&] {
-      if (braid::this_thread::affinity() == one && braid::this_thread::scheduling() == scheduling(scheduling::idle{}))
+      if (braid::this_thread::affinity() == one && braid::this_thread::scheduling() == wanted)
         right.fetch_add(1, relaxed);
       all_here.arrive_and_wait();
     }));
@@ -271,14 +275,13 @@ TEST_CASE_FIXTURE(watched, "workers have their settings before their first job")
 
 TEST_CASE_FIXTURE(watched, "the settings of a pool come before those of its profile") {
   if (!settings_can_change()) return;
-  const braid::thread_profile profile{.name = "ignored", .affinity = cpu_set(), .scheduling = scheduling::batch{19}};
+  const braid::thread_profile profile{.name = "ignored", .affinity = cpu_set(), .scheduling = scheduling::idle{}};
   const cpu_set allowed = *braid::this_thread::affinity();
-  const pool where(
-      {.workers = 1, .name = "first", .profile = profile, .scheduling = scheduling::idle{}, .affinity = allowed});
+  const pool where({.workers = 1, .name = "first", .profile = profile, .scheduling = patient(), .affinity = allowed});
   const auto worker = braid::find_thread("first-0");
   REQUIRE(worker);
   CHECK(worker->affinity() == allowed);
-  CHECK(worker->scheduling() == scheduling(scheduling::idle{}));
+  CHECK(worker->scheduling() == patient());
 }
 
 TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn") {
@@ -301,7 +304,7 @@ TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn")
 TEST_CASE_FIXTURE(watched, "a pool works without the settings that were refused, and says which") {
   if (!settings_can_change()) return;
   for (const auto placement : {braid::worker_placement::anywhere, braid::worker_placement::spread}) {
-    pool where({.workers = 2, .scheduling = scheduling::idle{}, .affinity = cpu_set(), .placement = placement});
+    pool where({.workers = 2, .scheduling = patient(), .affinity = cpu_set(), .placement = placement});
     for (const auto& report : where.settings_reports()) {
       CHECK(report.first_refusal().error() == std::errc::invalid_argument);
       CHECK(report.to_string() == "name applied, affinity refused: Invalid argument, scheduling applied");

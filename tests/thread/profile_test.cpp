@@ -73,9 +73,10 @@ TEST_CASE("a profile is applied to views, threads and the caller") {
   CHECK(worker->name() == "renamed");
 
   std::thread([] {
-    CHECK(braid::this_thread::apply({.name = "self", .scheduling = scheduling::idle{}}).all_applied());
+    const scheduling patient = scheduling::batch{*braid::this_thread::nice()};
+    CHECK(braid::this_thread::apply({.name = "self", .scheduling = patient}).all_applied());
     CHECK(braid::this_thread::name() == "self");
-    CHECK(braid::this_thread::scheduling() == scheduling(scheduling::idle{}));
+    CHECK(braid::this_thread::scheduling() == patient);
   }).join();
 }
 

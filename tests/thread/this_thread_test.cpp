@@ -44,11 +44,12 @@ TEST_CASE("the caller sets what is then seen from outside") {
 TEST_CASE("the caller has no priority without a real-time policy, and keeps its policy") {
   if (!settings_can_change()) return;
   std::thread([] {
-    REQUIRE(this_thread::set_scheduling(scheduling::idle{}));
+    const scheduling before = scheduling::batch{*this_thread::nice()};
+    CHECK(this_thread::set_scheduling(before));
     REQUIRE_FALSE(this_thread::set_priority(5));
     CHECK(this_thread::set_priority(5).error() == std::errc::invalid_argument);
     CHECK(this_thread::priority().error() == std::errc::invalid_argument);
-    CHECK(this_thread::scheduling() == scheduling(scheduling::idle{}));
+    CHECK(this_thread::scheduling() == before);
     if (!this_thread::set_scheduling(scheduling::round_robin{3})) return;  // not granted here
     CHECK(this_thread::set_priority(4));
     CHECK(this_thread::scheduling() == scheduling(scheduling::round_robin{4}));

@@ -77,12 +77,13 @@ static_assert(!std::is_copy_constructible_v<thread>);
 TEST_CASE("the settings are there when the callable begins") {
   if (!settings_can_change()) return;
   const cpu_set one{*braid::this_thread::affinity()->first()};
+  const scheduling wanted = scheduling::batch{*braid::this_thread::nice()};
   std::string name;
   cpu_set cpus;
   scheduling policy;
   {
     // [create]
-    auto worker = braid::thread::create({.name = "ranker", .affinity = one, .scheduling = scheduling::idle{}}, [&] {
+    auto worker = braid::thread::create({.name = "ranker", .affinity = one, .scheduling = wanted}, [&] {
       name = braid::this_thread::name();
       cpus = *braid::this_thread::affinity();
       policy = *braid::this_thread::scheduling();
@@ -93,7 +94,7 @@ TEST_CASE("the settings are there when the callable begins") {
   }
   CHECK(name == "ranker");
   CHECK(cpus == one);
-  CHECK(policy == scheduling(scheduling::idle{}));
+  CHECK(policy == wanted);
 }
 
 TEST_CASE("an option that is refused is the answer, and the callable never runs and is destroyed") {
@@ -119,7 +120,7 @@ TEST_CASE("an option that is refused can be ignored, and the report says so") {
   bool ran = false;
   auto worker = thread::create({.name = "stays",
                                 .affinity = cpu_set(),
-                                .scheduling = scheduling::idle{},
+                                .scheduling = scheduling::batch{*braid::this_thread::nice()},
                                 .stack_size = 1,
                                 .on_refused = refusal::ignore},
                                [&ran] { ran = true; });

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -23,13 +24,18 @@ struct diagnostic {
   auto operator==(const diagnostic&) const -> bool = default;
 };
 
-/// Complaints in the order in which they were found.
+/// Complaints in the order in which they were found: the first `most` of them, so that a document of nothing but
+/// mistakes does not cost memory for each of a million.
 class BRAID_API diagnostics {
  public:
+  static constexpr std::size_t most = 1'000;
+
   diagnostics() = default;
   explicit diagnostics(diagnostic only) { add(std::move(only)); }
 
-  void add(diagnostic item) { items_.push_back(std::move(item)); }
+  void add(diagnostic item) {
+    if (items_.size() < most) items_.push_back(std::move(item));
+  }
   void append(diagnostics others);
 
   /// Fills `source` (or `node`) of every complaint that has none.

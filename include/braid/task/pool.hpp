@@ -14,6 +14,7 @@
 #include <braid/task/worker.hpp>
 #include <braid/thread/cpu_set.hpp>
 #include <braid/thread/profile.hpp>
+#include <braid/thread/registration.hpp>
 #include <braid/thread/scheduling.hpp>
 #include <braid/thread/settings_report.hpp>
 #include <braid/thread/worker_count.hpp>
@@ -41,6 +42,12 @@ enum class worker_placement : std::uint8_t {
   spread,    ///< each of them one, in turn
 };
 
+/// The workers of a pool are registered under their names for as long as they run.
+struct worker_registration {
+  std::string tag;
+  thread_registry registry = default_registry();
+};
+
 struct pool_options {
   unsigned workers = 0;        ///< 0: default_worker_count()
   std::string name = "braid";  ///< threads are called name-0, name-1, …
@@ -52,6 +59,7 @@ struct pool_options {
   std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
   worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
   refusal on_refused = refusal::ignore;                        ///< of a setting
+  std::optional<worker_registration> registration = std::nullopt;
 };
 
 /// What happens to jobs that were accepted and have not started.
@@ -65,7 +73,7 @@ enum class shutdown_mode : std::uint8_t {
 template <scheduling_policy Policy>
 class basic_pool final : public executor {
  public:
-  /// Starts the workers. Blocks: until they have their names and settings.
+  /// Starts the workers. Blocks: until they have their names and settings, and are registered.
   /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored.
   explicit basic_pool(pool_options options = {});
   ~basic_pool() override;
@@ -130,6 +138,9 @@ class basic_pool final : public executor {
 using pool = basic_pool<shared_queue>;
 
 namespace detail {
+
+/// Registers the calling thread, where the pool says so.
+BRAID_API auto register_worker(const pool_options& options, std::size_t index) -> std::unique_ptr<registration>;
 
 /// Hands what a job threw to `on_error`; without one, and when that throws too, the message goes to stderr.
 BRAID_API void report_job_exception(const std::function<void(std::exception_ptr)>& on_error,
@@ -257,6 +268,7 @@ template <scheduling_policy Policy>
 void basic_pool<Policy>::work(worker& self) noexcept {
   const detail::worker_scope here(self);
   reports_[self.index] = this_thread::apply(detail::worker_profile(options_, self.index));
+  const auto registered = detail::register_worker(options_, self.index);
   configured_.count_down();
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     job* item = next_job(self, why_after(woken));

@@ -1,18 +1,13 @@
 // rankd/expr/detail/text_matcher.hpp: tests of a single string: against a list, or a regular expression.
 #pragma once
 
-#include <rankd/expr/tree.hpp>
+#include <rankd/registry/text_pattern.hpp>
 
 #include <expected>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
-
-namespace re2 {
-class RE2;
-}
 
 namespace rankd::detail {
 
@@ -27,19 +22,14 @@ class text_matcher {
   /// Errors: what RE2 has against the pattern.
   static auto regex(std::string_view pattern, letter_case letters) -> std::expected<text_matcher, std::string>;
 
-  text_matcher(text_matcher&&) noexcept;
-  auto operator=(text_matcher&&) noexcept -> text_matcher&;
-  ~text_matcher();
-
   [[nodiscard]] auto matches(std::string_view text) const -> bool;
 
  private:
-  using pattern = std::unique_ptr<re2::RE2>;
   using sorted_list = std::vector<std::string>;
 
-  explicit text_matcher(std::variant<sorted_list, pattern> test) noexcept;
+  explicit text_matcher(std::variant<sorted_list, text_pattern> test) noexcept;
 
-  std::variant<sorted_list, pattern> test_;
+  std::variant<sorted_list, text_pattern> test_;
 };
 
 }  // namespace rankd::detail

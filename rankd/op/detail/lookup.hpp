@@ -15,8 +15,8 @@ enum class key_use : std::uint8_t { read, write };
 auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry*;
 
-/// The column of strings called `name` that operators fill by themselves. Complains with unknown_key and
-/// wrong_key_type at the node; null then.
+/// The column of strings called `name` that operators fill by themselves. Complains with unknown_key,
+/// blocked_key and wrong_key_type at the node; null then.
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
                      braid::diagnostics& problems) -> const key_entry*;
 

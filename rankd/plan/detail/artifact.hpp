@@ -16,10 +16,12 @@
 
 namespace rankd::detail {
 
-/// Numbers of names, and hints for those that are not among them. Hints compare with every name, so only so many
-/// are given.
+/// Numbers of names, and hints for those that are not among them. A hint compares with every name, so only so many are
+/// given, and none where there are very many names.
 class name_table {
  public:
+  static constexpr std::size_t most_for_hints = 1'000;
+
   /// False when the name is there already.
   auto add(std::string_view name, std::uint32_t number) -> bool {
     return numbers_.try_emplace(std::string(name), number).second;
@@ -37,6 +39,7 @@ struct known_names {
   name_table nodes;
   name_table exprs;
   name_table preds;
+  name_table capabilities;  ///< those that the artifact requires
 };
 
 /// The plan while it is read.

@@ -3,7 +3,7 @@
 
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
-#include <tests/support/process.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
 
 #include <algorithm>
 #include <string>
@@ -16,21 +16,16 @@ using namespace rankd;
 using braid::testing::process_end;
 using braid::testing::scratch_folder;
 using nlohmann::json;
+using rankd::testing::has;
 using rankd::testing::project_copy;
+using rankd::testing::rankd_in;
+using rankd::testing::words;
 
 namespace {
 
 namespace fs = std::filesystem;
-using words = std::vector<std::string>;
-
-auto rankd_in(const fs::path& folder, words arguments, std::string_view input = {}) -> process_end {
-  arguments.insert(arguments.begin(), RANKD_BINARY);
-  return braid::testing::run_process(std::move(arguments), {.folder = folder, .text = input});
-}
 
 auto rankd_here(words arguments) -> process_end { return rankd_in("/", std::move(arguments)); }
-
-auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
 
 /// The error of a response on standard output; requires that it failed and said nothing on standard error.
 auto error_of(const process_end& end) -> json {
@@ -63,7 +58,10 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
                                  {"init"},
                                  {"init", "demo"},
                                  {"init", "demo", "x", "--users", "0"},
-                                 {"plans", "--table"}};
+                                 {"plans", "--table"},
+                                 {"dump", "x"},
+                                 {"dump", "--out", ""},
+                                 {"dump", "--store", ""}};
   for (const words& line : table) {
     CAPTURE(line.size() > 1 ? line[1] : line.empty() ? "nothing" : line[0]);
     const process_end end = rankd_here(line);
@@ -74,8 +72,17 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
 }
 
 TEST_CASE("every subcommand has help, on standard output") {
-  for (const words& line :
-       {words{}, {"rank"}, {"batch"}, {"load"}, {"validate"}, {"plans"}, {"ops"}, {"init"}, {"init", "demo"}}) {
+  for (const words& line : {words{},
+                            {"rank"},
+                            {"batch"},
+                            {"load"},
+                            {"dump"},
+                            {"validate"},
+                            {"plans"},
+                            {"ops"},
+                            {"registry"},
+                            {"init"},
+                            {"init", "demo"}}) {
     words with_help = line;
     with_help.emplace_back("--help");
     CAPTURE(line.empty() ? "rankd" : line.back());
@@ -197,6 +204,17 @@ TEST_CASE("a table shows short numbers, and a dash for what is absent") {
                              "   3    11      -  -        -\n"
                              "   4    12      -  -        Uma keeps her country to herself\n"));
 
+  const std::string media =
+      project.write("media.json", R"({"schema_version":1,"plan_name":"media","outputs":["m"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}},
+    {"node_id":"m","op":"core::media","inputs":["v"],"params":{"endpoint":"ep_0001","fanout":3}}]})");
+  project.write("build/one.ndjson", "{\"list\":\"media:1\",\"values\":[2]}\n");
+  REQUIRE(rankd_in(project.path(), {"load", "build/one.ndjson"}).status == 0);
+  CHECK(table(media, R"({"user_id":1})")
+            .out.starts_with("rank  id  score  country  title\n"
+                             "----  --  -----  -------  -----\n"
+                             "   1   2      -  -        -\n"));  // 2 is a user, too, but not here
+
   const process_end failed = table("reels_plan_a", R"({"user_id":0})");
   CHECK(failed.status == 1);
   CHECK(failed.out.empty());
@@ -213,7 +231,7 @@ TEST_CASE("a demo is made, loaded, validated and asked") {
   const process_end loaded = rankd_in(demo, {"load"});
   CHECK(loaded.status == 0);
   CHECK(loaded.out.starts_with("loaded 200 records into "));
-  CHECK(has(rankd_in(demo, {"load", "data/users.ndjson"}).out, "loaded 50 records"));
+  CHECK(has(rankd_in(demo, {"load", "data/users.ndjson"}).out, "loaded 50 records into "));
   CHECK_FALSE(has(rankd_in(demo, {"load", "--replace"}).out, "kept"));
 
   const process_end valid = rankd_in(demo, {"validate"});
@@ -320,6 +338,24 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(catalog.size() == 12);
   CHECK(catalog[0].at("op") == "core::concat");
   CHECK(catalog[0].at("params")[0].at("required") == true);
+}
+
+TEST_CASE("names and contents of files cannot steer the terminal of whoever reads about them") {
+  const project_copy project;
+  const std::string plan = project.write("a\x1b[2J\nok.json", R"({"schema_version":1,"plan_name":"x\u001b[2J"})");
+  const process_end wrong = rankd_in(project.path(), {"validate", plan});
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.out, "a\\x1b[2J\\nok.json (3 complaints)\n"));
+  CHECK(has(wrong.out, "`x\\x1b[2J`"));
+  CHECK(wrong.out.find('\x1b') == std::string::npos);
+  CHECK(std::count(wrong.out.begin(), wrong.out.end(), '\n') == 4);
+  const std::string data = project.write("d\x07.ndjson", "{\"list\":\"a\",\"val\\u001bues\":[]}\n");
+  const process_end load = rankd_in(project.path(), {"load", data, "--store", "db\r"});
+  CHECK(load.status == 1);
+  CHECK(has(load.err, "d\\x07.ndjson#/val\\x1bues: "));
+  CHECK(load.err.find_first_of("\x07\x1b\r") == std::string::npos);
+  project.write("fine.ndjson", "{\"list\":\"a\",\"values\":[]}\n");
+  CHECK(rankd_in(project.path(), {"load", "fine.ndjson", "--store", "db\r"}).out == "loaded 1 record into db\\r\n");
 }
 
 TEST_CASE("output that does not arrive is a failure") {

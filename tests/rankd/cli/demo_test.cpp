@@ -6,8 +6,11 @@
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/load.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 namespace {
 
@@ -116,6 +120,23 @@ TEST_CASE("nothing is ever overwritten") {
   CHECK(code_of(write_demo_project(other, small)) == "folder_not_empty");
   CHECK(files_of(other).size() == 1);
   CHECK(code_of(write_demo_project(other / "rankd.toml", small)) == "demo_write_failed");
+}
+
+TEST_CASE("a disk that is full leaves nothing of a demo behind") {
+  const scratch_folder folder;
+  fs::create_directory(folder.path() / "there");
+  const auto end = braid::testing::run_in_child([&] {
+    ::rlimit limit{.rlim_cur = 20'000, .rlim_max = 20'000};  // as a full disk does, it refuses a write in the middle
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::string codes;
+    for (const char* name : {"new/deep", "there"})
+      codes += code_of(write_demo_project(folder.path() / name, small)) + " ";
+    std::fputs(codes.c_str(), stderr);
+  });
+  CHECK(end.errors == "demo_write_failed demo_write_failed ");
+  CHECK_FALSE(fs::exists(folder.path() / "new"));
+  CHECK(fs::is_empty(folder.path() / "there"));
 }
 
 TEST_CASE("progress counts every line") {

@@ -50,3 +50,9 @@ TEST_CASE("text is printed as it is, zero bytes too") {
   using namespace std::string_literals;
   CHECK(written_to(1, [] { print("a\0b%s\n"s); }) == "a\0b%s\n"s);
 }
+
+TEST_CASE("one thing is counted in the singular") {
+  CHECK(counted(0, "record") == "0 records");
+  CHECK(counted(1, "record") == "1 record");
+  CHECK(counted(12, "node") == "12 nodes");
+}

@@ -21,13 +21,15 @@ TEST_CASE("a table without rows has its titles") {
   CHECK(text_table({{"a"}, {"bc", align::right}}).to_text() == "a  bc\n-  --\n");
 }
 
-TEST_CASE("width is counted in characters, and control characters are not let through") {
+TEST_CASE("width is counted in columns of a terminal, and control characters are not let through") {
   text_table table({{"t", align::right}, {"u"}});
   table.add({"räuchert", "a\nb\x1b[31m\x7f"});
+  table.add({"你好", "\xff"});
   table.add({"x", "y"});
   CHECK(table.to_text() ==
         "       t  u\n"
-        "--------  ---------\n"
-        "räuchert  a?b?[31m?\n"
+        "--------  ----------------\n"
+        "räuchert  a\\nb\\x1b[31m\\x7f\n"
+        "    你好  \\xff\n"
         "       x  y\n");
 }

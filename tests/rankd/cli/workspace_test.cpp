@@ -91,3 +91,13 @@ TEST_CASE("an environment without an embedded store has no folder to fill") {
   REQUIRE(stores);
   CHECK(stores->pointers()[0] == nullptr);
 }
+
+TEST_CASE("a store is named by a folder, or is the project's") {
+  const project_copy copy;
+  CHECK(store_folder("/nowhere", "x/y").value() == "x/y");
+  CHECK(store_folder("/nowhere", "lmdb:x").value() == "x");
+  CHECK(store_folder(copy.path(), "").value() == copy.store());
+  CHECK(code_of(store_folder(copy.path(), "lmdb:")) == "store_unsupported");
+  CHECK(code_of(store_folder(copy.path(), "redis://h:1")) == "store_unsupported");
+  CHECK_FALSE(store_folder("/nowhere", ""));
+}

@@ -24,115 +24,10 @@
 
 namespace rankd::testing {
 
-inline constexpr std::string_view world_keys = R"(
-[[key]]
-key_id = 1
-name = "id"
-type = "int"
-nullable = false
-allow_write = false
-[[key]]
-key_id = 1001
-name = "score"
-type = "float"
-nullable = true
-[[key]]
-key_id = 1501
-name = "count"
-type = "int"
-nullable = true
-[[key]]
-key_id = 2001
-name = "final_score"
-type = "float"
-nullable = false
-default = 0.0
-[[key]]
-key_id = 3001
-name = "country"
-type = "string"
-nullable = true
-[[key]]
-key_id = 4001
-name = "features"
-type = "feature_bundle"
-nullable = true
-[[key]]
-key_id = 5001
-name = "old"
-type = "float"
-nullable = true
-status = "blocked"
-[[key]]
-key_id = 5002
-name = "secret"
-type = "float"
-nullable = true
-allow_read = false
-[[key]]
-key_id = 5003
-name = "fixed"
-type = "float"
-nullable = true
-allow_write = false
-)";
-
-inline constexpr std::string_view world_params = R"(
-[[param]]
-param_id = 1
-name = "weight"
-type = "float"
-nullable = false
-default = 0.5
-[[param]]
-param_id = 2
-name = "pattern"
-type = "string"
-nullable = true
-[[param]]
-param_id = 4
-name = "limit"
-type = "int"
-nullable = true
-[[param]]
-param_id = 5
-name = "switch"
-type = "bool"
-nullable = true
-[[param]]
-param_id = 6
-name = "old_param"
-type = "float"
-nullable = true
-status = "blocked"
-[[param]]
-param_id = 7
-name = "fixed_param"
-type = "float"
-nullable = true
-allow_write = false
-)";
-
-inline constexpr std::string_view world_endpoints = R"(
-[[endpoint]]
-endpoint_id = "ep_0001"
-name = "first"
-kind = "redis"
-resolver = { type = "embedded", path = "first.lmdb" }
-policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
-[[endpoint]]
-endpoint_id = "ep_0002"
-name = "web"
-kind = "http"
-resolver = { type = "static", host = "127.0.0.1", port = 8081 }
-policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
-[[endpoint]]
-endpoint_id = "ep_0003"
-name = "second"
-kind = "embedded"
-resolver = { type = "embedded", path = "second.lmdb" }
-policy = { max_inflight = 64, connect_timeout_ms = 1000, request_timeout_ms = 1000, connections = 1 }
-)";
+inline auto checked_registries(braid::checked<registries> loaded) -> registries {
+  if (!loaded) throw std::runtime_error(loaded.error().to_text());
+  return std::move(*loaded);
+}
 
 /// Registries of these texts.
 inline auto registries_of(std::string_view keys, std::string_view params, std::string_view endpoints) -> registries {
@@ -140,14 +35,12 @@ inline auto registries_of(std::string_view keys, std::string_view params, std::s
   folder.write("keys.toml", keys);
   folder.write("params.toml", params);
   folder.write("endpoints.dev.toml", endpoints);
-  auto made = registries::load(folder.path(), "dev");
-  if (!made) throw std::runtime_error(made.error().to_text());
-  return std::move(*made);
+  return checked_registries(registries::load(folder.path(), "dev"));
 }
 
 /// Keys and params of every kind, some of which plans or requests may not use; endpoints 1 and 3 are stores.
 inline auto op_world() -> const registries& {
-  static const registries loaded = registries_of(world_keys, world_params, world_endpoints);
+  static const registries loaded = checked_registries(registries::load("tests/rankd/tables/registry", "dev"));
   return loaded;
 }
 

@@ -1,4 +1,5 @@
-// tests/rankd/plan/load_test.cpp: artifacts that are right, and a table of everything that can be wrong with one.
+// tests/rankd/plan/load_test.cpp: artifacts that are right, params of every kind, and what a complaint says besides its
+// code. The table of wrong artifacts is tests/rankd/tables/bad_plans.ndjson.
 #include <rankd/plan/load.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
@@ -48,120 +49,6 @@ struct bad_edit {
 };
 
 const std::vector<bad_edit> bad_edits{
-    // the top level
-    {"\"schema_version\": 1", "\"schema_version\": 2", {"unsupported_schema /schema_version"}},
-    {"\"schema_version\": 1", "\"schema_version\": 1.0", {"wrong_type /schema_version"}},
-    {"\"schema_version\": 1", "\"schema_version\": \"1\"", {"wrong_type /schema_version"}},
-    {"\"schema_version\": 1", "\"schema_version\": true", {"wrong_type /schema_version"}},
-    {"\"schema_version\": 1", "\"schema_version\": null", {"wrong_type /schema_version"}},
-    {"\"schema_version\": 1", "\"schema_version\": 4294967297", {"unsupported_schema /schema_version"}},
-    {"\"schema_version\": 1,", "", {"missing_field "}},
-    {"\"schema_version\": 1,", "\"schema_version\": 1, \"schema_version\": 1,", {"duplicate_field /schema_version"}},
-    {"\"plan_name\": \"demo\"", "\"plan_name\": \"de-mo\"", {"bad_name /plan_name"}},
-    {"\"plan_name\": \"demo\"", "\"plan_name\": \"\"", {"bad_name /plan_name"}},
-    {"\"plan_name\": \"demo\"", "\"plan_name\": 7", {"wrong_type /plan_name"}},
-    {"\"plan_name\": \"demo\",", "", {"missing_field "}},
-    {"\"built_by\"", "\"build_by\"", {"unknown_field /build_by"}},
-    {"\"dslc 1\"", "{}", {"wrong_type /built_by"}},
-    {"\"dslc 1\"", "\"\xFF\"", {"invalid_utf8 "}},
-    {"\"dslc 1\"", "1e400", {"number_out_of_range /built_by"}},
-    {"\"outputs\"", "\"output\"", {"missing_field ", "unknown_field /output"}},
-    {"[\"t\", \"f\"]", "[]", {"no_outputs /outputs"}},
-    {"[\"t\", \"f\"]", "\"t\"", {"wrong_type /outputs"}},
-    {"[\"t\", \"f\"]", "[\"t\", 3]", {"wrong_type /outputs/1"}},
-    {"[\"t\", \"f\"]", "[\"t\", \"tt\"]", {"unknown_node /outputs/1"}},
-    {"[\"t\", \"f\"]", "[\"t\", \"f\", \"t\"]", {"duplicate_value /outputs/2"}},
-    {"[\"t\", \"f\"]",
-     "[\"f\"]",
-     {"reaches_no_output /nodes/2 m", "reaches_no_output /nodes/3 c", "reaches_no_output /nodes/4 p",
-      "reaches_no_output /nodes/5 a", "reaches_no_output /nodes/6 n", "reaches_no_output /nodes/7 t"}},
-    // capabilities, extensions, origin
-    {"[\"cap.rfc.0001.math.v1\", \"cap.rfc.0003.more.v1\"]",
-     "{}",
-     {"wrong_type /capabilities_required", "capability_not_required /extensions/cap.rfc.0001.math.v1",
-      "capability_not_required /nodes/1/extensions/cap.rfc.0001.math.v1 f"}},
-    {"\"cap.rfc.0003.more.v1\"]", "7]", {"wrong_type /capabilities_required/1"}},
-    {"\"cap.rfc.0003.more.v1\"]", "\"cap.rfc.3.more.v1\"]", {"bad_capability_id /capabilities_required/1"}},
-    {"\"cap.rfc.0003.more.v1\"]", "\"cap.rfc.0003.more.v2\"]", {"unsupported_capability /capabilities_required/1"}},
-    {"\"cap.rfc.0003.more.v1\"]", "\"cap.rfc.0002.old.v1\"]", {"unsupported_capability /capabilities_required/1"}},
-    {"\"cap.rfc.0003.more.v1\"]", "\"cap.rfc.0001.math.v1\"]", {"duplicate_value /capabilities_required/1"}},
-    {"[\"cap.rfc.0001.math.v1\", \"cap.rfc.0003.more.v1\"]",
-     "[\"cap.rfc.0003.more.v1\", \"cap.rfc.0001.math.v1\"]",
-     {"not_sorted /capabilities_required/1"}},
-    {"{\"cap.rfc.0001.math.v1\": {",
-     "{\"cap.rfc.0004.x.v1\": {",
-     {"capability_not_required /extensions/cap.rfc.0004.x.v1"}},
-    {"{\"cap.rfc.0001.math.v1\": null}", "{\"math\": null}", {"capability_not_required /nodes/1/extensions/math f"}},
-    {"{\"cap.rfc.0001.math.v1\": null}", "[]", {"wrong_type /nodes/1/extensions f"}},
-    {"[\"demo.plan.ts\"]", "[1]", {"wrong_type /source_files/0"}},
-    {"\"source_spans\": {\"p\"", "\"source_spans\": {\"q\"", {"unknown_expr /source_spans/q"}},
-    {"\"file\": 0, \"line\": 3", "\"file\": 1, \"line\": 3", {"out_of_range /source_spans/p/file"}},
-    {"\"line\": 3, ", "\"line\": 0, ", {"out_of_range /source_spans/p/line"}},
-    {"\"line\": 1, \"column\": 2",
-     "\"column\": 2.5",
-     {"missing_field /nodes/1/source_span f", "wrong_type /nodes/1/source_span/column f"}},
-    {"\"built_by\": \"dslc 1\"", "\"registry_digests\": {\"keys\": \"abc\"}", {"bad_value /registry_digests/keys"}},
-    {"\"built_by\": \"dslc 1\"", "\"registry_digests\": {\"key\": \"abc\"}", {"unknown_field /registry_digests/key"}},
-    {"\"built_by\": \"dslc 1\"",
-     "\"registry_digests\": {\"params\": \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"}",
-     {"registry_changed /registry_digests/params"}},
-    // tables
-    {"{\"e\": {\"op\": \"key_ref\", \"key_id\": 1}}",
-     "[]",
-     {"wrong_type /expr_table", "unknown_expr /nodes/2/params/expr_id m"}},
-    {"{\"e\": {", "{\"e 1\": {", {"bad_name /expr_table/e 1", "unknown_expr /nodes/2/params/expr_id m"}},
-    {"\"key_id\": 1}", "\"key_id\": 4294967301}", {"out_of_range /expr_table/e/key_id"}},
-    {"\"key_id\": 1}", "\"key_id\": 9223372036854775808}", {"out_of_range /expr_table/e/key_id"}},
-    {"\"key_id\": 1}", "\"key_id\": 1e400}", {"number_out_of_range /expr_table/e/key_id"}},
-    {"\"op\": \"key_ref\"", "\"op\": \"key_reff\"", {"unknown_op /expr_table/e/op"}},
-    {"\"value\": true", "\"value\": 1", {"wrong_type /pred_table/p/value"}},
-    // nodes
-    {"\"node_id\": \"m\", ", "", {"missing_field /nodes/2", "unknown_node /nodes/3/inputs/0 c"}},
-    {"\"node_id\": \"m\"",
-     "\"node_id\": \"m m\"",
-     {"bad_name /nodes/2/node_id m m", "unknown_node /nodes/3/inputs/0 c"}},
-    {"\"node_id\": \"t\"", "\"node_id\": \"v\"", {"duplicate_node /nodes/7/node_id v", "unknown_node /outputs/0"}},
-    {"\"node_id\": \"n\"", "\"node_id\": 3", {"wrong_type /nodes/6/node_id", "unknown_node /nodes/7/inputs/0 t"}},
-    {"\"op\": \"core::vm\"", "\"op\": \"core::wm\"", {"unknown_op /nodes/2/op m"}},
-    {"\"op\": \"core::vm\"", "\"op\": null", {"wrong_type /nodes/2/op m"}},
-    {"\"op\": \"core::vm\"", "\"opp\": \"core::vm\"", {"missing_field /nodes/2 m", "unknown_field /nodes/2/opp m"}},
-    {"\"inputs\": [\"f\"], ", "", {"missing_field /nodes/2 m"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": null", {"wrong_type /nodes/2/inputs m"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": [\"f\", \"v\"]", {"wrong_input_count /nodes/2/inputs m"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": []", {"wrong_input_count /nodes/2/inputs m"}},
-    {"\"inputs\": []", "\"inputs\": [\"f\"]", {"wrong_input_count /nodes/0/inputs v", "cycle /nodes/0 v"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": [1]", {"wrong_type /nodes/2/inputs/0 m"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": [\"ff\"]", {"unknown_node /nodes/2/inputs/0 m"}},
-    {"\"params\": null", "\"params\": []", {"wrong_type /nodes/6/params n"}},
-    {"\"params\": null", "\"parms\": null", {"unknown_field /nodes/6/parms n"}},
-    // circles
-    {"\"inputs\": [\"f\"]", "\"inputs\": [\"m\"]", {"cycle /nodes/2 m"}},
-    {"\"inputs\": [\"f\"]", "\"inputs\": [\"c\"]", {"cycle /nodes/2 m"}},
-    {"\"rhs\": \"f\"", "\"rhs\": \"t\"", {"cycle /nodes/3 c"}},
-    {"\"rhs\": \"f\"", "\"rhs\": \"c\"", {"cycle /nodes/3 c"}},
-    // params
-    {"\"rhs\": \"f\"", "\"rhs\": \"g\"", {"unknown_node /nodes/3/params/rhs c"}},
-    {"\"rhs\": \"f\"", "\"rhs\": null", {"wrong_type /nodes/3/params/rhs c"}},
-    {"\"rhs\": \"f\", ", "", {"missing_field /nodes/3/params c"}},
-    {"\"fanout\": 10", "\"fanout\": 0", {"out_of_range /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanout\": 10000001", {"out_of_range /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanout\": 1.5", {"wrong_type /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanout\": 10.0", {"wrong_type /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanout\": null", {"wrong_type /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanout\": \"10\"", {"wrong_type /nodes/1/params/fanout f"}},
-    {"\"fanout\": 10", "\"fanuot\": 10", {"missing_field /nodes/1/params f", "unknown_field /nodes/1/params/fanuot f"}},
-    {"\"fanout\": 10", "\"fanout\": 10, \"fanout\": 11", {"duplicate_field /nodes/1/params/fanout"}},
-    {"\"trace\": \"t\"", "\"trace\": 1", {"wrong_type /nodes/1/params/trace f"}},
-    {"\"count\": 5", "\"count\": 9223372036854775808", {"out_of_range /nodes/7/params/count t"}},
-    {"\"count\": 5", "\"count\": -1", {"out_of_range /nodes/7/params/count t"}},
-    {"\"count\": 5", "\"count\": 18446744073709551616", {"number_out_of_range /nodes/7/params/count"}},
-    {"\"out_key\": 2001", "\"out_key\": 4294967301", {"out_of_range /nodes/2/params/out_key m"}},
-    {"\"out_key\": 2001", "\"out_key\": 0", {"out_of_range /nodes/2/params/out_key m"}},
-    {"\"expr_id\": \"e\"", "\"expr_id\": \"p\"", {"unknown_expr /nodes/2/params/expr_id m"}},
-    {"\"expr_id\": \"e\"", "\"expr_id\": {}", {"wrong_type /nodes/2/params/expr_id m"}},
-    {"\"pred_id\": \"p\"", "\"pred_id\": \"e\"", {"unknown_pred /nodes/4/params/pred_id p"}},
-    {"\"endpoint\": \"ep_0001\"}", "\"endpoint\": \"redis\"}", {"bad_endpoint_id /nodes/0/params/endpoint v"}},
-    {"\"desc\"", "\"down\"", {"bad_value /nodes/5/params/order a"}},
     {"\"weight\": 0.5", "\"weight\": 1.5", {"out_of_range /nodes/5/params/weight a"}},
     {"\"weight\": 0.5", "\"weight\": \"x\"", {"wrong_type /nodes/5/params/weight a"}},
     {"\"strict\": true", "\"strict\": 1", {"wrong_type /nodes/5/params/strict a"}},
@@ -255,7 +142,7 @@ TEST_CASE("every kind of param is read, and absent ones are not there") {
   CHECK(read->nodes[6].params.empty());
 }
 
-TEST_CASE("each fault is named by its code, place and node, and nothing else is said") {
+TEST_CASE("params of kinds that no operator takes yet are checked, too") {
   for (const bad_edit& edit : bad_edits) {
     const lines found = complaints(replaced(edit.from, edit.to));
     std::string spelled;
@@ -264,28 +151,10 @@ TEST_CASE("each fault is named by its code, place and node, and nothing else is 
   }
 }
 
-TEST_CASE("what is no object is refused") {
-  for (const char* text : {"[]", "3", "null", "\"x\""}) CHECK(complaints(text) == lines{"wrong_type "});
-}
-
-TEST_CASE("depth is refused before it can hurt") {
-  CHECK(complaints(replaced("\"dslc 1\"", std::string(300'000, '[') + std::string(300'000, ']'))) ==
-        lines{"json_too_deep "});
+TEST_CASE("two hundred levels of an expression are read") {
   std::string expr = R"({"op":"key_ref","key_id":1})";
   for (int i = 1; i < 200; ++i) expr = R"({"op":"neg","x":)" + expr + "}";
-  const std::string_view leaf = R"({"op": "key_ref", "key_id": 1})";
-  CHECK(complaints(replaced(leaf, expr)).empty());
-  const lines deeper = complaints(replaced(leaf, R"({"op":"neg","x":)" + expr + "}"));
-  REQUIRE(deeper.size() == 1);
-  CHECK(deeper[0].starts_with("expr_too_deep /expr_table/e"));
-}
-
-TEST_CASE("complaints about several places come at once") {
-  std::string text = replaced("\"fanout\": 10", "\"fanout\": 0");
-  text.replace(text.find("\"count\": 5"), 10, "\"cuont\": 5");
-  text.replace(text.find("\"demo\""), 6, "\"d e\"");
-  CHECK(complaints(text) == lines{"bad_name /plan_name", "out_of_range /nodes/1/params/fanout f",
-                                  "missing_field /nodes/7/params t", "unknown_field /nodes/7/params/cuont t"});
+  CHECK(complaints(replaced(R"({"op": "key_ref", "key_id": 1})", expr)).empty());
 }
 
 TEST_CASE("hints name what was probably meant") {
@@ -306,16 +175,7 @@ TEST_CASE("a circle is spelled out along the data") {
   CHECK(read.error().front().message == "the nodes form a circle: `c` → `p` → `a` → `c`");
 }
 
-TEST_CASE("every one of several circles is named") {
-  std::string text = replaced("\"rhs\": \"f\"", "\"rhs\": \"c\"");
-  text.replace(text.find("\"inputs\": [\"n\"]"), 15, "\"inputs\": [\"t\"]");
-  CHECK(complaints(text) == lines{"cycle /nodes/3 c", "cycle /nodes/7 t"});
-}
-
-TEST_CASE("a plan of a thousand nodes in a row is the deepest") {
-  CHECK(complaints(chain(1000).dump()).empty());
-  CHECK(complaints(chain(1001).dump()) == lines{"plan_too_deep /nodes/1000 n1000"});
-}
+TEST_CASE("a thousand nodes in a row are read") { CHECK(complaints(chain(1000).dump()).empty()); }
 
 TEST_CASE("a long circle is found without recursion and shortened in the message") {
   json document = chain(10'000);
@@ -326,13 +186,25 @@ TEST_CASE("a long circle is found without recursion and shortened in the message
   CHECK(read.error().front().message.ends_with("`n7` → … (10000 nodes) → `n0`"));
 }
 
-TEST_CASE("more nodes or edges than allowed are refused at once") {
-  CHECK(complaints(chain(10'001).dump()) == lines{"too_many_nodes /nodes"});
-  json document = chain(2);
-  json& inputs = document["nodes"][1]["inputs"];
-  inputs = json::array();
-  for (int i = 0; i < 100'001; ++i) inputs.push_back("n0");
-  CHECK(complaints(document.dump()) == lines{"wrong_input_count /nodes/1/inputs n1", "too_many_edges /nodes"});
+TEST_CASE("of very many complaints the first are given, whatever they are about") {
+  json document = json::parse(good);
+  json required = json::array();
+  json extensions = json::object();
+  json expressions = json::object();
+  for (int i = 0; i < 50'000; ++i) {
+    required.push_back("cap.rfc.0009.many.v1");
+    extensions["cap.rfc." + std::to_string(i)] = nullptr;
+    expressions["e" + std::to_string(i)] = 0;
+  }
+  const auto counted = [&](const char* field, const json& value) {
+    json changed = document;
+    changed[field] = value;
+    return complaints(changed.dump()).size();
+  };
+  CHECK(counted("capabilities_required", required) == braid::diagnostics::most);
+  CHECK(counted("extensions", extensions) == braid::diagnostics::most);
+  CHECK(counted("expr_table", expressions) == braid::diagnostics::most);
+  CHECK(counted("outputs", required) == braid::diagnostics::most);
 }
 
 TEST_CASE("of several nodes that could be next the first of the artifact is next") {

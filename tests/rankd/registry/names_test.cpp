@@ -34,6 +34,9 @@ TEST_CASE("UTF-8 has no overlong forms, surrogates, or characters past the last"
   for (const char* bad : {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
                           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE2\x82", "\xE2\x28\xA1"})
     CHECK_FALSE(is_utf8(bad));
+  CHECK(utf8_character("€x") == 3);
+  CHECK(utf8_character("x€") == 1);
+  CHECK(utf8_character("\xE2\x82") == 0);
   CHECK(utf8_prefix("ab\xFFzz") == 2);
   CHECK(utf8_prefix("a\xE2\x82") == 1);
 }

@@ -40,6 +40,15 @@ TEST_CASE("invalid UTF-8, twice the same key and integers past 64 bits are synta
   CHECK(code_of("a = 9223372036854775808") == "toml_syntax");
 }
 
+TEST_CASE("letters that are not ASCII, and brackets, are syntax errors where they mean nothing") {
+  for (const char* text :
+       {"é = 1", "a = é", "a = 1 é", "\u2070 = 1", "日 = 1", "[é]", "[[[a]]]", "[[ [a]]", "[\"a\" é]"}) {
+    CAPTURE(text);
+    CHECK(code_of(text) == "toml_syntax");
+  }
+  CHECK(parse_toml("a = \"\"\"\\\n é\"\"\" # é", "x.toml").value()["a"] == "é");
+}
+
 TEST_CASE("dates are refused where they stand, all of them") {
   const auto refused = parse_toml("a = 2020-01-01\n[b]\nc = [12:00:00]\n", "x.toml");
   REQUIRE_FALSE(refused);

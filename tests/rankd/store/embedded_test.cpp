@@ -100,6 +100,24 @@ TEST_CASE("a walk gives all keys in bytewise order") {
     CHECK((*entry)->record.count() == count);
   }
   CHECK_FALSE(cursor->next().value().has_value());
+  CHECK(snapshot->count().value() == lists);
+}
+
+TEST_CASE("a walk may begin in the middle, and stays at its end") {
+  const scratch_folder folder;
+  make_store(folder.path());
+  const auto store = embedded_store::open(folder.path());
+  REQUIRE(store.has_value());
+  const auto snapshot = store->take_snapshot();
+  auto cursor = snapshot->walk("list:98");
+  CHECK(cursor->next().value()->key == "list:98");
+  CHECK(cursor->next().value()->key == "list:99");
+  for (const std::string& late : {std::string("list:99"), std::string("z"), std::string(600, 'z')}) {
+    auto short_walk = snapshot->walk(late);
+    if (late == "list:99") CHECK(short_walk->next().value()->key == late);
+    CHECK_FALSE(short_walk->next().value().has_value());
+    CHECK_FALSE(short_walk->next().value().has_value());
+  }
 }
 
 TEST_CASE("each folder that is no store is refused with its code") {

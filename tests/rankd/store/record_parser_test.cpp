@@ -87,6 +87,7 @@ auto bad_lines() -> std::vector<bad_line> {
        "/values/0"},
       {R"({"list":"a","values":[0,9223372036854775808]})", {"id_out_of_range"}, "/values/1"},
       {R"({"hash":"","fields":{}})", {"empty_key"}, "/hash"},
+      {R"({"hash":"a","fields":{"":"v","n":"v"}})", {"empty_field"}, "/fields/"},
       {R"({"list":"","values":[]})", {"empty_key"}, "/list"},
       {R"({"list":")" + std::string(512, 'k') + R"(","values":[]})", {"key_too_long"}, "/list"},
       {R"({"list":"","values":[1.5],"x":0})", {"unknown_member", "empty_key", "wrong_type"}, "/x"},
@@ -113,6 +114,11 @@ TEST_CASE("every way to be wrong has its code, its pointer and the number of the
 TEST_CASE("a name that is nearly right gets a hint") {
   CHECK(errors_of(R"({"hash":"a","feilds":{},"fields":{}})").front().hint == "did you mean `fields`?");
   CHECK(errors_of(R"({"hash":"a","fields":{"n":1}})").front().hint == "write numbers as strings: \"1.5\"");
+}
+
+TEST_CASE("bytes that are not UTF-8 are located, columns counted in bytes from 1") {
+  CHECK(errors_of("{\"hash\":\"é\xff\",\"fields\":{}}").front().message ==
+        "line 17: the line is not valid UTF-8 from column 12 on");
 }
 
 TEST_CASE("complaints about one line end after the sixteenth") {

@@ -1,0 +1,20 @@
+// doctor/findings.cpp: asks the library.
+#include <doctor/findings.hpp>
+
+namespace braid::doctor {
+
+auto gather(const std::filesystem::path& root) -> findings {
+  findings found;
+  found.machine = read_topology(root);
+  found.quotas = cgroup_cpu_quotas(root);
+  found.cpuset = cgroup_cpu_set(root);
+  found.workers = default_worker_count(root);
+  found.environment = environment_of_this_process();
+  if (root.lexically_normal() == "/") {
+    found.build = build_of_this_program();
+    found.user = rights_of_this_user();
+  }
+  return found;
+}
+
+}  // namespace braid::doctor

@@ -1,0 +1,65 @@
+// doctor/findings.hpp: all that braid-doctor finds out, before it is printed.
+#pragma once
+
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/topology.hpp>
+#include <braid/thread/worker_count.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace braid::doctor {
+
+/// How the program was built, and what it was given.
+struct build_facts {
+  std::string compiler;
+  std::string library;    ///< shared or static
+  std::string checks;     ///< on or off
+  std::string sanitizer;  ///< as the compiler calls it, or none
+  std::string hwloc;
+};
+
+/// A variable whose name begins with BRAID_.
+struct variable {
+  std::string name;
+  std::string value;
+  std::string verdict;  ///< valid, or what is wrong with it
+};
+
+/// Something that the system allows or refuses, as an attempt showed.
+struct attempt {
+  std::string what;        ///< for people
+  std::string key;         ///< for programs
+  std::error_code result;  ///< zero where it was allowed
+};
+
+/// What this user may do.
+struct rights {
+  std::vector<attempt> attempts;
+  std::string rtprio;    ///< RLIMIT_RTPRIO: a number or unlimited
+  std::string nice;      ///< RLIMIT_NICE: the lowest nice value that may be set
+  std::string cap_nice;  ///< CAP_SYS_NICE: yes, no or unknown
+};
+
+struct findings {
+  topology machine;
+  std::vector<cpu_quota> quotas;
+  std::optional<cgroup_cpus> cpuset;
+  worker_count workers;
+  std::vector<variable> environment;
+  std::optional<build_facts> build;  ///< these two only of the system that the program runs on
+  std::optional<rights> user;
+};
+
+/// Of this machine, or of one whose files lie below another root.
+auto gather(const std::filesystem::path& root) -> findings;
+
+/// The parts that the running process alone can tell.
+auto build_of_this_program() -> build_facts;
+auto environment_of_this_process() -> std::vector<variable>;
+auto rights_of_this_user() -> rights;
+
+}  // namespace braid::doctor

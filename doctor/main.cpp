@@ -1,0 +1,77 @@
+// doctor/main.cpp: the command line of braid-doctor.
+#include <doctor/print.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* help =
+    R"(usage: braid-doctor [--json] [--root DIR]
+
+What braid sees of this machine: its CPUs, which of them this process may use and what limits their time, how many
+workers a pool starts and why, variables BRAID_*, and what the system lets this user do.
+
+  --json       one JSON object instead of text
+  --root DIR   the machine whose files lie below DIR, as in DIR/sys and DIR/proc; leaves out the build and the user
+  --version    the version
+  --help       this text
+
+Exit status: 0; 1 where the answer could not be written; 2 for wrong usage.
+)";
+
+enum class request { text, json, help, version, nonsense };
+
+struct command_line {
+  request wanted = request::text;
+  fs::path root = "/";
+  std::string complaint;
+};
+
+auto nonsense(std::string complaint) -> command_line { return {request::nonsense, "/", std::move(complaint)}; }
+
+auto read(const std::vector<std::string>& words) -> command_line {
+  command_line line;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (*word == "--json") {
+      line.wanted = request::json;
+    } else if (*word == "--root") {
+      if (++word == words.end()) return nonsense("--root needs a folder");
+      line.root = *word;
+    } else if (*word == "--help" || *word == "-h") {
+      return {request::help, "/", {}};
+    } else if (*word == "--version") {
+      return {request::version, "/", {}};
+    } else {
+      return nonsense("unknown option " + *word);
+    }
+  }
+  std::error_code ignored;
+  if (!fs::is_directory(line.root, ignored)) return nonsense("--root: " + line.root.string() + " is no folder");
+  return line;
+}
+
+auto answer(const command_line& line) -> std::string {
+  if (line.wanted == request::help) return help;
+  if (line.wanted == request::version) return "braid-doctor " BRAID_VERSION "\n";
+  const auto found = braid::doctor::gather(line.root);
+  return line.wanted == request::json ? to_json(found) : to_text(found);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const command_line line = read(std::vector<std::string>(argv + 1, argv + argc));
+  if (line.wanted == request::nonsense) {
+    std::fprintf(stderr, "braid-doctor: %s; try --help\n", line.complaint.c_str());
+    return 2;
+  }
+  const std::string text = answer(line);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? 0 : 1;
+}

@@ -1,0 +1,20 @@
+// doctor/print.hpp: findings as text.
+#pragma once
+
+#include <doctor/findings.hpp>
+
+#include <string>
+
+namespace braid::doctor {
+
+/// Sections and tables for people.
+auto to_text(const findings& found) -> std::string;
+
+/// One JSON object on one line. Sets of CPUs are strings such as `0-3,8`; positions count from 0.
+auto to_json(const findings& found) -> std::string;
+
+/// How a kind of core, or a source, is called.
+auto name_of(core_kind kind) -> const char*;
+auto name_of(topology_source source) -> const char*;
+
+}  // namespace braid::doctor

@@ -1,0 +1,137 @@
+// doctor/process.cpp: the build, the environment, and what the system lets this user do, by trying it.
+#include <doctor/findings.hpp>
+
+#include <braid/base/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+#include <linux/capability.h>
+#include <linux/io_uring.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace braid::doctor {
+namespace {
+
+auto compiler() -> std::string {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "g++ " __VERSION__;
+#endif
+}
+
+auto verdict_on(std::string_view name) -> std::string {
+  if (name != "BRAID_WORKERS") return "not a variable of the library";
+  return default_worker_count().environment ? "valid" : "ignored: no number from 1 to 4096";
+}
+
+/// Zero where the call gave no error.
+auto code_of(long status) -> std::error_code { return status < 0 ? last_system_error() : std::error_code(); }
+
+/// On a thread that ends at once, so that nothing else runs with that priority.
+auto try_real_time() -> std::error_code {
+  int status = 0;
+  std::thread([&] {
+    const ::sched_param lowest{1};
+    status = ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &lowest);
+  }).join();
+  return {status, std::system_category()};
+}
+
+auto try_io_uring() -> std::error_code {
+  ::io_uring_params how{};
+  const long ring = ::syscall(SYS_io_uring_setup, 1, &how);
+  const std::error_code code = code_of(ring);
+  if (ring >= 0) ::close(static_cast<int>(ring));
+  return code;
+}
+
+auto try_membarrier() -> std::error_code {
+  const long commands = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  if (commands < 0) return code_of(commands);
+  if ((commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) return {};
+  return std::make_error_code(std::errc::operation_not_supported);
+}
+
+auto limit_of(int which) -> std::optional<::rlimit> {
+  ::rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource>(which), &limit) != 0) return std::nullopt;
+  return limit;
+}
+
+auto real_time_limit() -> std::string {
+  const auto limit = limit_of(RLIMIT_RTPRIO);
+  if (!limit) return "unknown";
+  return limit->rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit->rlim_cur);
+}
+
+/// The limit is 20 minus the lowest nice value.
+auto nice_limit() -> std::string {
+  const auto limit = limit_of(RLIMIT_NICE);
+  if (!limit) return "unknown";
+  if (limit->rlim_cur == RLIM_INFINITY) return "unlimited";
+  return std::to_string(20 - static_cast<int>(std::clamp<::rlim_t>(limit->rlim_cur, 1, 40)));
+}
+
+auto capability_to_nice() -> std::string {
+  constexpr std::string_view label = "CapEff:\t";
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(label)) continue;
+    std::uint64_t bits = 0;
+    const auto [end, error] = std::from_chars(line.data() + label.size(), line.data() + line.size(), bits, 16);
+    if (error != std::errc{} || end != line.data() + line.size()) break;
+    return ((bits >> CAP_SYS_NICE) & 1U) != 0 ? "yes" : "no";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+auto build_of_this_program() -> build_facts {
+  build_facts build{compiler(), "shared", "off", BRAID_SANITIZER, hwloc_state()};
+#if defined(BRAID_STATIC)
+  build.library = "static";
+#endif
+#if defined(BRAID_CHECKED)
+  build.checks = "on";
+#endif
+  return build;
+}
+
+auto environment_of_this_process() -> std::vector<variable> {
+  std::vector<variable> found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t sign = text.find('=');
+    if (!text.starts_with("BRAID_") || sign == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, sign);
+    found.push_back({std::string(name), std::string(text.substr(sign + 1)), verdict_on(name)});
+  }
+  std::ranges::sort(found, {}, &variable::name);
+  return found;
+}
+
+auto rights_of_this_user() -> rights {
+  rights user;
+  user.attempts = {{"real-time priority", "real_time", try_real_time()},
+                   {"io_uring", "io_uring", try_io_uring()},
+                   {"membarrier", "membarrier", try_membarrier()}};
+  user.rtprio = real_time_limit();
+  user.nice = nice_limit();
+  user.cap_nice = capability_to_nice();
+  return user;
+}
+
+}  // namespace braid::doctor

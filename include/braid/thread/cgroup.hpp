@@ -1,0 +1,51 @@
+// braid/thread/cgroup.hpp: what the cgroups of this process grant, and moving a thread into one.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/thread/cpu_set.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace braid {
+
+/// CPU time that a cgroup grants.
+struct cpu_quota {
+  double cpus = 0;             ///< the time of so many CPUs
+  std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
+};
+
+/// CPUs that a cgroup grants.
+struct cgroup_cpus {
+  cpu_set cpus;
+  std::filesystem::path file;  ///< that says so, as the process sees it, whatever `root` was
+};
+
+/// The quotas of versions 1 and 2 over the process's own cgroup and all its parents, each from the inside out.
+/// `root` replaces `/`. Files that are missing or make no sense are no quota.
+BRAID_API auto cgroup_cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<cpu_quota>;
+
+/// The smallest of `cgroup_cpu_quotas`; nothing where no quota is set.
+BRAID_API auto cgroup_cpu_quota(const std::filesystem::path& root = "/") -> std::optional<cpu_quota>;
+
+/// The effective cpuset of the process's own cgroup, or of the nearest parent that has one. `root` replaces `/`.
+/// Nothing where no file says it.
+BRAID_API auto cgroup_cpu_set(const std::filesystem::path& root = "/") -> std::optional<cgroup_cpus>;
+
+/// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of version
+/// 2, `tasks` of version 1, and creates nothing. Errors: invalid_argument for a folder that is no cgroup, or a thread
+/// below 1; the system's own codes, such as operation_not_supported for a cgroup of version 2 that is not of the kind
+/// for threads.
+BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
+
+namespace this_thread {
+
+/// Moves the calling thread, as `braid::attach_to_cgroup` does.
+BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
+
+}  // namespace this_thread
+}  // namespace braid

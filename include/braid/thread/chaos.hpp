@@ -1,0 +1,81 @@
+// braid/thread/chaos.hpp: disturbs the affinity and the nice value of chosen threads, to show what relies on them.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/random.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace braid {
+
+/// The settings of a thread that are disturbed.
+struct disturbed_settings {
+  cpu_set affinity;
+  braid::scheduling scheduling;
+
+  auto operator==(const disturbed_settings&) const -> bool = default;
+};
+
+/// Decides what one thread gets, step by step, and touches nothing. What it says depends on the numbers that it is made
+/// with and on `before`, on nothing else.
+class BRAID_API chaos_sequence {
+ public:
+  /// `index`: which of the threads of a controller.
+  chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
+
+  /// Some of the CPUs that the thread had before, one at least. A policy with a nice value keeps it or gets a larger
+  /// one; other policies stay.
+  auto next(const disturbed_settings& before) -> disturbed_settings;
+
+ private:
+  random_source random_;
+};
+
+struct chaos_options {
+  std::uint64_t seed = 0;
+  duration interval = 10ms;  ///< between the steps; more than 0
+};
+
+/// Disturbs threads on a thread of its own, `braid-chaos`, at once and then at each interval: step by step each gets
+/// what its `chaos_sequence` says. The destructor puts everything back as it was.
+///
+/// A setting that somebody else changes meanwhile is theirs from then on: it is neither disturbed nor put back any
+/// more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them back,
+/// and never those of real-time threads.
+/// Threads: one at a time.
+/// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
+class BRAID_API chaos {
+ public:
+  /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
+  static auto start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos>;
+
+  chaos(chaos&& other) noexcept;
+  auto operator=(chaos&& other) noexcept -> chaos&;
+  ~chaos();
+
+  /// The thread that disturbs the others.
+  [[nodiscard]] auto info() const -> result<thread_info>;
+
+  /// How often all threads were disturbed.
+  [[nodiscard]] auto steps() const noexcept -> std::size_t;
+
+  /// How many changes the system refused. Threads that have ended do not count.
+  [[nodiscard]] auto refusals() const noexcept -> std::size_t;
+
+ private:
+  struct state;
+
+  explicit chaos(std::unique_ptr<state> running) noexcept;
+
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace braid

@@ -1,0 +1,51 @@
+// braid/thread/detail/system_file.hpp: reads the small files by which the kernel describes the machine.
+#pragma once
+
+#include <braid/thread/cpu_set.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace braid::detail {
+
+/// What a regular file holds, cut after `limit` bytes; nothing where there is no such file or it is no regular one.
+/// Blocks: no; a pipe in the place of the file is refused, not waited for.
+auto read_system_file(const std::filesystem::path& file, std::size_t limit = std::size_t{1} << 16U)
+    -> std::optional<std::string>;
+
+/// The first line without blanks at its end; empty where there is none.
+auto first_line_of(const std::filesystem::path& file) -> std::string;
+
+/// The list of CPUs that a file holds; nothing where it holds none, or something else.
+auto cpus_in(const std::filesystem::path& file) -> std::optional<cpu_set>;
+
+/// `path`, which begins with `/`, as it is found when `root` stands for `/`.
+inline auto under(const std::filesystem::path& root, const std::filesystem::path& path) -> std::filesystem::path {
+  return root / path.relative_path();
+}
+
+/// Whether files below `root` describe the machine that this process runs on.
+inline auto is_this_machine(const std::filesystem::path& root) -> bool { return root.lexically_normal() == "/"; }
+
+/// The number that fills the whole text.
+template <typename T>
+auto number_in(std::string_view text) -> std::optional<T> {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Takes the text up to the next `mark` from the front of `rest`, and the mark with it.
+inline auto take_until(std::string_view& rest, char mark) -> std::string_view {
+  const std::size_t end = rest.find(mark);
+  const std::string_view taken = rest.substr(0, end);
+  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  return taken;
+}
+
+}  // namespace braid::detail

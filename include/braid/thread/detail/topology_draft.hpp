@@ -1,0 +1,48 @@
+// braid/thread/detail/topology_draft.hpp: what a source claims of a machine, and the topology that follows from it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/topology.hpp>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace braid::detail {
+
+/// What a source claims of one CPU; any of it may be missing, or contradict what it claims of others.
+struct cpu_claim {
+  std::optional<unsigned> package;
+  std::optional<unsigned long> capacity;  ///< in any unit that is the same for all
+  cpu_set core;                           ///< those that share the core, the second and the third level of cache
+  cpu_set l2;
+  cpu_set l3;
+};
+
+/// What a source claims of a machine.
+struct topology_draft {
+  topology_source source = topology_source::nothing;
+  std::string reason;
+  cpu_set online;
+  std::map<unsigned, cpu_claim> cpus;
+  std::vector<numa_node> nodes;
+};
+
+/// Makes a topology that keeps its promises out of any draft. Of two claims the one of the lower CPU counts.
+BRAID_API auto settle(topology_draft draft, allowed_cpus allowed) -> topology;
+
+/// What the files of the kernel say; the source is `nothing` where they name no CPU.
+BRAID_API auto draft_from_sysfs(const std::filesystem::path& root) -> topology_draft;
+
+/// What hwloc says of this machine; the source is `nothing` where there is no hwloc, and the reason says so.
+/// Capacities and distances are not asked of it.
+BRAID_API auto draft_from_hwloc() -> topology_draft;
+
+/// Adds what files say of the speed of each CPU, and of the distances between the nodes that the draft has.
+BRAID_API void add_capacities(const std::filesystem::path& root, topology_draft& draft);
+BRAID_API void add_distances(const std::filesystem::path& root, topology_draft& draft);
+
+}  // namespace braid::detail

@@ -1,0 +1,308 @@
+// braid/thread/query.hpp: queries over a snapshot, chained lazily, with fields that the compiler checks.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/thread/detail/query_stages.hpp>
+#include <braid/thread/fields.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/thread_info.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// A pointer to a field of T: `&thread_entry::tag`.
+template <auto Member, typename T>
+concept field_in = std::is_member_object_pointer_v<decltype(Member)> && std::same_as<detail::class_of_t<Member>, T>;
+
+namespace detail {
+
+template <auto Member>
+using field_type = std::remove_cvref_t<decltype(std::declval<const class_of_t<Member>&>().*Member)>;
+
+/// How a value to compare with is passed: any kind of text for a field that is a string.
+template <auto Member>
+using wanted = std::conditional_t<std::same_as<field_type<Member>, std::string>, std::string_view, field_type<Member>>;
+
+template <auto Member>
+struct field_equals {
+  using wanted_type = field_type<Member>;
+
+  auto operator()(const class_of_t<Member>& value) const -> bool { return value.*Member == expected; }
+
+  wanted_type expected;
+};
+
+template <auto Member>
+auto equals(wanted<Member> value) -> field_equals<Member> {
+  return {field_type<Member>(std::move(value))};
+}
+
+}  // namespace detail
+
+template <typename Stage>
+class query;
+
+/// A value of a query, and what `apply` got for it.
+template <typename T, typename Answer>
+struct applied {
+  T value;
+  Answer answer;
+};
+
+/// What can be asked of anything that has values: a query, or a registry. `Derived::stage()` says where they come from.
+/// Callables are invoked as constants, by std::invoke: a pointer to member will do. They are copied with the query.
+/// Lifetime: a query keeps its snapshot; it runs when it is asked for an answer, each time anew.
+template <typename Derived>
+class queryable {
+ public:
+  /// The values for which `holds`.
+  template <typename Fn>
+  [[nodiscard]] auto filter(Fn holds) const;
+  /// `fn` of each value.
+  template <typename Fn>
+  [[nodiscard]] auto map(Fn fn) const;
+  /// The first `most` values.
+  [[nodiscard]] auto take(std::size_t most) const;
+  /// All but the first `first` values.
+  [[nodiscard]] auto skip(std::size_t first) const;
+
+  /// The values whose field equals `value`: `where<&thread_entry::tag>("io")`.
+  template <auto Member>
+  [[nodiscard]] auto where(detail::wanted<Member> value) const {
+    return filter(detail::equals<Member>(std::move(value)));
+  }
+  /// The values whose field `holds`.
+  template <auto Member, typename Fn>
+  [[nodiscard]] auto where_if(Fn holds) const;
+  /// One field of each value, or several as a std::tuple.
+  template <auto... Members>
+  [[nodiscard]] auto project() const;
+
+  /// The first value for which `holds`.
+  template <typename Fn>
+  [[nodiscard]] auto find_if(const Fn& holds) const;
+  /// The first value whose field equals `value`.
+  template <auto Member>
+  [[nodiscard]] auto find_by(detail::wanted<Member> value) const {
+    return find_if(detail::equals<Member>(std::move(value)));
+  }
+  /// Whether a value has this in its field.
+  template <auto Member>
+  [[nodiscard]] auto contains(detail::wanted<Member> value) const -> bool {
+    return any(detail::equals<Member>(std::move(value)));
+  }
+
+  template <typename Fn>
+  [[nodiscard]] auto any(const Fn& holds) const -> bool;
+  template <typename Fn>
+  [[nodiscard]] auto all(const Fn& holds) const -> bool {
+    return !any(std::not_fn(std::cref(holds)));
+  }
+  template <typename Fn>
+  [[nodiscard]] auto none(const Fn& holds) const -> bool {
+    return !any(holds);
+  }
+  [[nodiscard]] auto count() const -> std::size_t;
+  [[nodiscard]] auto to_vector() const;
+
+  /// Calls `fn` with each value.
+  template <typename Fn>
+  void for_each(Fn&& fn) const;
+
+  /// Invokes `change(value, args...)` for each value and gives the answers beside the values. For entries of threads
+  /// `change` may also take what `control()` gives; the answers are results then:
+  /// `apply(&thread_info::set_affinity, cpus)`. One refusal does not keep the others from being tried.
+  template <typename Fn, typename... Args>
+  auto apply(const Fn& change, const Args&... args) const;
+  /// For entries of threads: what became of each setting of the profile, or why there is no such thread any more.
+  auto apply(const thread_profile& profile) const {
+    return apply([&profile](const thread_info& thread) { return braid::apply(profile, thread); });
+  }
+
+ private:
+  friend Derived;
+  queryable() = default;
+
+  [[nodiscard]] auto stage() const { return static_cast<const Derived&>(*this).stage(); }
+};
+
+/// A chain of steps over a snapshot. Nothing runs before an answer is asked for.
+/// Threads: any number may ask at once, as far as the callables allow.
+template <typename Stage>
+class query : public queryable<query<Stage>> {
+ public:
+  using value_type = typename Stage::value_type;
+
+  explicit query(Stage stage) : stage_(std::move(stage)) {}
+
+  /// For queryable.
+  [[nodiscard]] auto stage() const -> const Stage& { return stage_; }
+
+ private:
+  Stage stage_;
+};
+
+/// A query over values that belong to it.
+template <typename T>
+[[nodiscard]] auto query_over(std::vector<T> values) -> query<detail::snapshot_stage<T>> {
+  return query(detail::snapshot_stage<T>{std::make_shared<const std::vector<T>>(std::move(values))});
+}
+
+namespace detail {
+
+template <typename Stage>
+using value_of = typename std::remove_cvref_t<Stage>::value_type;
+
+template <typename T>
+struct result_with {
+  using type = result<T>;
+};
+template <typename T>
+struct result_with<result<T>> {
+  using type = result<T>;
+};
+template <typename T>
+using as_result = typename result_with<T>::type;
+
+/// `change` of the value, or of what it is controlled by.
+template <typename T, typename Fn, typename... Args>
+auto change_one(const T& value, const Fn& change, const Args&... args) {
+  if constexpr (std::invocable<const Fn&, const T&, const Args&...>) {
+    return std::invoke(change, value, args...);
+  } else {
+    const auto control = value.control();
+    using answer = as_result<decltype(std::invoke(change, *control, args...))>;
+    return control ? answer(std::invoke(change, *control, args...)) : answer(std::unexpect, control.error());
+  }
+}
+
+}  // namespace detail
+
+template <typename Derived>
+template <typename Fn>
+auto queryable<Derived>::filter(Fn holds) const {
+  using from = std::remove_cvref_t<decltype(stage())>;
+  static_assert(std::predicate<const Fn&, const detail::value_of<from>&>,
+                "filter asks a constant predicate of these values");
+  return query(detail::filter_stage<from, Fn>{stage(), std::move(holds)});
+}
+
+template <typename Derived>
+template <typename Fn>
+auto queryable<Derived>::map(Fn fn) const {
+  using from = std::remove_cvref_t<decltype(stage())>;
+  static_assert(std::invocable<const Fn&, const detail::value_of<from>&>, "map calls a constant function");
+  return query(detail::map_stage<from, Fn>{stage(), std::move(fn)});
+}
+
+template <typename Derived>
+auto queryable<Derived>::take(std::size_t most) const {
+  return query(detail::take_stage<std::remove_cvref_t<decltype(stage())>>{stage(), most});
+}
+
+template <typename Derived>
+auto queryable<Derived>::skip(std::size_t first) const {
+  return query(detail::skip_stage<std::remove_cvref_t<decltype(stage())>>{stage(), first});
+}
+
+template <typename Derived>
+template <auto Member, typename Fn>
+auto queryable<Derived>::where_if(Fn holds) const {
+  static_assert(field_in<Member, detail::value_of<decltype(stage())>>, "the field is one of the values' struct");
+  return filter([holds = std::move(holds)](const detail::class_of_t<Member>& value) -> bool {
+    return std::invoke(holds, value.*Member);
+  });
+}
+
+template <typename Derived>
+template <auto... Members>
+auto queryable<Derived>::project() const {
+  static_assert(sizeof...(Members) > 0, "project says which fields");
+  static_assert((field_in<Members, detail::value_of<decltype(stage())>> && ...), "the field is one of the values'");
+  if constexpr (sizeof...(Members) == 1)
+    return map(Members...);
+  else
+    return map([](const auto& value) { return std::tuple<detail::field_type<Members>...>(value.*Members...); });
+}
+
+template <typename Derived>
+template <typename Fn>
+auto queryable<Derived>::find_if(const Fn& holds) const {
+  using value_type = detail::value_of<decltype(stage())>;
+  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
+  std::optional<value_type> found;
+  stage().each([&]<typename V>(V&& value) -> bool {
+    if (std::invoke(holds, std::as_const(value))) found.emplace(std::forward<V>(value));
+    return !found;
+  });
+  return found;
+}
+
+template <typename Derived>
+template <typename Fn>
+auto queryable<Derived>::any(const Fn& holds) const -> bool {
+  using value_type = detail::value_of<decltype(stage())>;
+  static_assert(std::predicate<const Fn&, const value_type&>, "a search asks a constant predicate of these values");
+  bool found = false;
+  stage().each([&](const auto& value) -> bool {
+    found = std::invoke(holds, value);
+    return !found;
+  });
+  return found;
+}
+
+template <typename Derived>
+auto queryable<Derived>::count() const -> std::size_t {
+  std::size_t total = 0;
+  stage().each([&](const auto& /*value*/) -> bool {
+    ++total;
+    return true;
+  });
+  return total;
+}
+
+template <typename Derived>
+auto queryable<Derived>::to_vector() const {
+  std::vector<detail::value_of<decltype(stage())>> values;
+  stage().each([&]<typename V>(V&& value) -> bool {
+    values.push_back(std::forward<V>(value));
+    return true;
+  });
+  return values;
+}
+
+template <typename Derived>
+template <typename Fn>
+void queryable<Derived>::for_each(Fn&& fn) const {
+  stage().each([&](const auto& value) -> bool {
+    static_cast<void>(std::invoke(fn, value));
+    return true;
+  });
+}
+
+template <typename Derived>
+template <typename Fn, typename... Args>
+auto queryable<Derived>::apply(const Fn& change, const Args&... args) const {
+  using value_type = detail::value_of<decltype(stage())>;
+  using answer = decltype(detail::change_one(std::declval<const value_type&>(), change, args...));
+  std::vector<applied<value_type, answer>> all;
+  stage().each([&](const auto& value) -> bool {
+    all.push_back({value, detail::change_one(value, change, args...)});
+    return true;
+  });
+  return all;
+}
+
+}  // namespace braid

@@ -1,0 +1,241 @@
+// rankd/cli/registry_command.cpp: rankd registry: what is declared, and its digests.
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/table.hpp>
+#include <rankd/cli/workspace.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+using ordered = nlohmann::ordered_json;
+using align = text_table::align;
+
+constexpr std::string_view nothing = "-";
+
+// For programs: the fields of the files, in one order, with nothing left out.
+
+auto to_json(const scalar& value) -> ordered {
+  return std::visit(
+      [](const auto& one) -> ordered {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::monostate>)
+          return nullptr;
+        else
+          return one;
+      },
+      value);
+}
+
+auto to_json(const std::optional<std::uint32_t>& id) -> ordered { return id ? ordered(*id) : ordered(nullptr); }
+
+template <typename Entry>
+auto value_json(std::string_view id_field, std::uint32_t id, const Entry& entry) -> ordered {
+  return {{std::string(id_field), id},
+          {"name", entry.name},
+          {"type", to_string(entry.type)},
+          {"nullable", entry.nullable},
+          {"default", to_json(entry.default_value)},
+          {"status", to_string(entry.status)},
+          {"allow_read", entry.allow_read},
+          {"allow_write", entry.allow_write},
+          {"replaced_by", to_json(entry.replaced_by)},
+          {"doc", entry.doc}};
+}
+
+auto to_json(const key_entry& key) -> ordered { return value_json("key_id", key.key_id, key); }
+auto to_json(const param_entry& param) -> ordered { return value_json("param_id", param.param_id, param); }
+
+auto to_json(const feature_entry& feature) -> ordered {
+  return {{"feature_id", feature.feature_id},
+          {"stage", feature.stage},
+          {"name", feature.name},
+          {"type", to_string(feature.type)},
+          {"nullable", feature.nullable},
+          {"status", to_string(feature.status)},
+          {"doc", feature.doc}};
+}
+
+auto to_json(const capability_entry& capability) -> ordered {
+  const bool any = capability.payload_schema.empty();
+  return {{"id", capability.id},
+          {"name", capability.name},
+          {"status", to_string(capability.status)},
+          {"payload_schema", any ? ordered(nullptr) : ordered::parse(capability.payload_schema)},
+          {"doc", capability.doc}};
+}
+
+auto resolver_json(const endpoint_entry& endpoint) -> ordered {
+  if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
+    return {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}};
+  return {{"type", "embedded"}, {"path", std::get<embedded_resolver>(endpoint.resolver).path}};
+}
+
+auto to_json(const endpoint_entry& endpoint) -> ordered {
+  const endpoint_policy& policy = endpoint.policy;
+  return {{"endpoint_id", endpoint.endpoint_id},
+          {"name", endpoint.name},
+          {"kind", to_string(endpoint.kind)},
+          {"resolver", resolver_json(endpoint)},
+          {"policy",
+           {{"max_inflight", policy.max_inflight},
+            {"connect_timeout_ms", policy.connect_timeout.count()},
+            {"request_timeout_ms", policy.request_timeout.count()},
+            {"connections", policy.connections}}}};
+}
+
+template <typename Entry>
+auto rows_json(std::span<const Entry> entries) -> ordered {
+  ordered rows = ordered::array();
+  for (const Entry& each : entries) rows.push_back(to_json(each));
+  return rows;
+}
+
+// For people: one table for each registry.
+
+auto text_cell(std::string_view text) -> std::string { return std::string(text.empty() ? nothing : text); }
+auto value_cell(const scalar& value) -> std::string { return is_null(value) ? text_cell("") : to_json(value).dump(); }
+auto id_cell(const std::optional<std::uint32_t>& id) -> std::string { return id ? std::to_string(*id) : text_cell(""); }
+auto yes_or_no(bool yes) -> std::string { return yes ? "yes" : "no"; }
+
+template <typename Entry>
+auto use_of(const Entry& entry) -> std::string {
+  if (entry.allow_read && entry.allow_write) return "read, write";
+  if (entry.allow_read) return "read";
+  return entry.allow_write ? "write" : text_cell("");
+}
+
+auto value_table() -> text_table {
+  return text_table({{"id", align::right},
+                     {"name"},
+                     {"type"},
+                     {"nullable"},
+                     {"default"},
+                     {"status"},
+                     {"use"},
+                     {"replaced by", align::right},
+                     {"doc"}});
+}
+
+template <typename Entry>
+void add_value(text_table& table, std::uint32_t id, const Entry& entry) {
+  table.add({std::to_string(id), entry.name, std::string(to_string(entry.type)), yes_or_no(entry.nullable),
+             value_cell(entry.default_value), std::string(to_string(entry.status)), use_of(entry),
+             id_cell(entry.replaced_by), text_cell(entry.doc)});
+}
+
+auto table_of(std::span<const key_entry> keys) -> text_table {
+  text_table table = value_table();
+  for (const key_entry& each : keys) add_value(table, each.key_id, each);
+  return table;
+}
+
+auto table_of(std::span<const param_entry> params) -> text_table {
+  text_table table = value_table();
+  for (const param_entry& each : params) add_value(table, each.param_id, each);
+  return table;
+}
+
+auto table_of(std::span<const feature_entry> features) -> text_table {
+  text_table table({{"id", align::right}, {"stage"}, {"name"}, {"type"}, {"nullable"}, {"status"}, {"doc"}});
+  for (const feature_entry& each : features)
+    table.add({std::to_string(each.feature_id), each.stage, each.name, std::string(to_string(each.type)),
+               yes_or_no(each.nullable), std::string(to_string(each.status)), text_cell(each.doc)});
+  return table;
+}
+
+auto table_of(std::span<const capability_entry> capabilities) -> text_table {
+  text_table table({{"id"}, {"name"}, {"status"}, {"payload schema"}, {"doc"}});
+  for (const capability_entry& each : capabilities)
+    table.add(
+        {each.id, each.name, std::string(to_string(each.status)), text_cell(each.payload_schema), text_cell(each.doc)});
+  return table;
+}
+
+auto address_of(const endpoint_entry& endpoint) -> std::string {
+  if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
+    return fixed->host + ":" + std::to_string(fixed->port);
+  return "embedded in " + std::get<embedded_resolver>(endpoint.resolver).path;
+}
+
+auto table_of(std::span<const endpoint_entry> endpoints) -> text_table {
+  text_table table({{"id"},
+                    {"name"},
+                    {"kind"},
+                    {"resolver"},
+                    {"max inflight", align::right},
+                    {"connect ms", align::right},
+                    {"request ms", align::right},
+                    {"connections", align::right}});
+  for (const endpoint_entry& each : endpoints)
+    table.add({each.endpoint_id, each.name, std::string(to_string(each.kind)), address_of(each),
+               std::to_string(each.policy.max_inflight), std::to_string(each.policy.connect_timeout.count()),
+               std::to_string(each.policy.request_timeout.count()), std::to_string(each.policy.connections)});
+  return table;
+}
+
+/// Calls `use` with the name and the entries of each registry that is wanted.
+template <typename Use>
+void for_each_registry(const registries& declared, std::string_view wanted, Use use) {
+  const auto offer = [&](std::string_view name, auto entries) {
+    if (wanted.empty() || wanted == name) use(name, entries);
+  };
+  offer("keys", declared.keys());
+  offer("params", declared.params());
+  offer("features", declared.features());
+  offer("capabilities", declared.capabilities());
+  offer("endpoints", declared.endpoints());
+}
+
+auto digests_json(const registries& declared, std::string_view wanted) -> ordered {
+  ordered out = ordered::object();
+  for (const registry_digest& each : declared.digests())
+    if (wanted.empty() || wanted == each.name) out[each.name] = each.sha256;
+  return out;
+}
+
+auto digests_text(const registries& declared, std::string_view wanted) -> std::string {
+  text_table table({{"registry"}, {"sha256"}});
+  for (const registry_digest& each : declared.digests())
+    if (wanted.empty() || wanted == each.name) table.add({each.name, each.sha256});
+  return table.to_text();
+}
+
+auto for_programs(const workspace& in, const registry_options& options) -> std::string {
+  ordered out = {{"environment", in.where.environment}};
+  if (options.show == registry_view::entries)
+    for_each_registry(in.declared, options.registry,
+                      [&out](std::string_view name, auto entries) { out[std::string(name)] = rows_json(entries); });
+  out["digests"] = digests_json(in.declared, options.registry);
+  return out.dump() + "\n";
+}
+
+auto for_people(const workspace& in, const registry_options& options) -> std::string {
+  if (options.show == registry_view::digests) return digests_text(in.declared, options.registry);
+  std::string out;
+  for_each_registry(in.declared, options.registry, [&](std::string_view name, auto entries) {
+    if (!out.empty()) out += '\n';
+    if (options.registry.empty()) out += std::string(name) + (entries.empty() ? ": none\n" : ":\n");
+    if (!entries.empty() || !options.registry.empty()) out += table_of(entries).to_text();
+  });
+  return out;
+}
+
+}  // namespace
+
+auto registry_command(const registry_options& options) -> exit_status {
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error(), options.form);
+  print(options.form == output_form::programs ? for_programs(*in, options) : for_people(*in, options));
+  return exit_status::fine;
+}
+
+}  // namespace rankd

@@ -1,0 +1,76 @@
+// rankd/registry/detail/payload_rule.hpp: one schema of a payload in the form in which it is checked.
+#pragma once
+
+#include <rankd/registry/text_pattern.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd::detail {
+
+/// The names of `type`, in the order of their bits. "number" stands for both kinds.
+inline constexpr std::array<std::string_view, 7> payload_type_names{"null",   "boolean", "integer", "number",
+                                                                    "string", "array",   "object"};
+
+/// A set of the names above, as bits.
+using payload_types = std::uint8_t;
+
+inline constexpr payload_types integer_type = 1U << 2U;
+inline constexpr payload_types number_type = 1U << 3U;
+inline constexpr payload_types any_type = 0x7F;
+
+/// A number of a schema or payload. Every int64, uint64 and double is one exactly.
+using exact_number = long double;
+static_assert(std::numeric_limits<exact_number>::digits >= 64);
+
+inline auto exact(const nlohmann::json& number) -> exact_number {
+  if (number.is_number_unsigned()) return static_cast<exact_number>(number.get<std::uint64_t>());
+  if (number.is_number_integer()) return static_cast<exact_number>(number.get<std::int64_t>());
+  return static_cast<exact_number>(number.get<double>());
+}
+
+struct number_bound {
+  exact_number value = 0;
+  std::string text;  ///< as the schema spells it
+};
+
+struct size_bounds {
+  std::uint64_t min = 0;
+  std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
+};
+
+struct payload_pattern {
+  std::string text;
+  text_pattern compiled;
+};
+
+struct payload_rule {
+  using child = std::unique_ptr<const payload_rule>;
+
+  payload_types types = any_type;
+  std::optional<std::vector<std::string>> allowed;  ///< of `enum` or `const`: canonical JSON, sorted
+  std::map<std::string, child, std::less<>> properties;
+  std::vector<std::string> required;
+  bool closed = false;  ///< no properties but those above
+  child others;         ///< what other properties must be; null for anything
+  child items;          ///< null for anything
+  size_bounds item_count;
+  size_bounds length;
+  std::optional<number_bound> minimum;
+  std::optional<number_bound> maximum;
+  std::optional<number_bound> above;
+  std::optional<number_bound> below;
+  std::optional<payload_pattern> pattern;
+};
+
+}  // namespace rankd::detail

@@ -1,0 +1,18 @@
+// rankd/registry/json_text.hpp: JSON written by appending to a string.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// Appends a JSON string. Bytes that are not UTF-8 are written as the characters U+0080 to U+00FF, escaped, so that
+/// the result is always valid JSON.
+void append_json_string(std::string& out, std::string_view text);
+
+/// Appends the shortest number that reads back as the same value. Requires a finite one.
+void append_json_number(std::string& out, double value);
+void append_json_number(std::string& out, std::int64_t value);
+
+}  // namespace rankd

@@ -1,0 +1,42 @@
+// rankd/registry/text_pattern.hpp: regular expressions, bounded so that whoever writes one cannot make others wait.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace re2 {
+class RE2;
+}
+
+namespace rankd {
+
+enum class letter_case : std::uint8_t { exact, ignored };
+
+/// A pattern in the syntax of RE2 that matches where it matches any part of a text. Texts may hold any bytes.
+/// Threads: any, once made.
+class text_pattern {
+ public:
+  static constexpr std::size_t longest = 4096;             ///< bytes of a pattern
+  static constexpr std::int64_t most_memory = 256 * 1024;  ///< bytes of what is compiled from it
+
+  /// Errors: what RE2 has against the pattern, or that it is too long.
+  static auto compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string>;
+
+  text_pattern(text_pattern&&) noexcept;
+  auto operator=(text_pattern&&) noexcept -> text_pattern&;
+  ~text_pattern();
+
+  /// Cost: linear in the text.
+  [[nodiscard]] auto matches(std::string_view text) const -> bool;
+
+ private:
+  explicit text_pattern(std::unique_ptr<re2::RE2> compiled) noexcept;
+
+  std::unique_ptr<re2::RE2> compiled_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,147 @@
+// rankd/store/dump.cpp: from records to lines, in pieces.
+#include <rankd/store/dump.hpp>
+
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/store/embedded.hpp>
+#include <rankd/store/line_reader.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t piece = std::size_t{1} << 20U;
+
+void append_list(std::string& out, const record_view& record) {
+  for (std::size_t at = 0; at < record.count(); ++at) {
+    if (at != 0) out += ',';
+    if (record.kind() == record_kind::id_list)
+      append_json_number(out, record.id_at(at));
+    else
+      append_json_string(out, record.text_at(at));
+  }
+}
+
+void append_fields(std::string& out, const record_view& record) {
+  for (std::size_t at = 0; at < record.count(); ++at) {
+    if (at != 0) out += ',';
+    const hash_field field = record.field_at(at);
+    append_json_string(out, field.name);
+    out += ':';
+    append_json_string(out, field.value);
+  }
+}
+
+/// Why no load would read what is written of this record, or nothing.
+auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
+  constexpr std::string_view not_text = "holds text that is not UTF-8";
+  const record_view& record = entry.record;
+  if (!is_utf8(entry.key)) return not_text;
+  if (record.kind() == record_kind::id_list) return std::nullopt;
+  for (std::size_t at = 0; at < record.count(); ++at) {
+    if (record.kind() == record_kind::text_list) {
+      if (!is_utf8(record.text_at(at))) return not_text;
+      continue;
+    }
+    const hash_field field = record.field_at(at);
+    if (field.name.empty()) return "has a field without a name";
+    if (!is_utf8(field.name) || !is_utf8(field.value)) return not_text;
+  }
+  return std::nullopt;
+}
+
+/// One dump of one snapshot.
+class dump_job {
+ public:
+  dump_job(const fs::path& folder, const dump_options& options, const dump_sink& sink)
+      : folder_(folder), options_(options), sink_(sink) {}
+
+  auto run(const embedded_store::snapshot& from) -> braid::checked<std::uint64_t>;
+
+ private:
+  auto add(const store_entry& entry) -> braid::checked<void>;
+  auto flush() -> braid::checked<void>;
+  auto refuse(std::string_view code, std::string_view message, std::string_view hint = {}) const {
+    return std::unexpected(store_complaint(code, folder_, message, hint));
+  }
+  auto damaged(std::error_code why) const {
+    return refuse("store_corrupt", "the store cannot be read: " + why.message(),
+                  "delete the folder and load the data again");
+  }
+
+  const fs::path& folder_;
+  const dump_options& options_;
+  const dump_sink& sink_;
+  std::string lines_;
+  dump_progress at_;
+};
+
+auto dump_job::run(const embedded_store::snapshot& from) -> braid::checked<std::uint64_t> {
+  const auto total = from.count();
+  if (!total) return damaged(total.error());
+  at_.records_total = *total;
+  auto cursor = from.walk(options_.prefix);
+  if (!cursor) return damaged(cursor.error());
+  for (;;) {
+    const auto entry = cursor->next();
+    if (!entry) return damaged(entry.error());
+    if (!*entry || !(*entry)->key.starts_with(options_.prefix)) break;
+    if (auto added = add(**entry); !added) return std::unexpected(std::move(added.error()));
+  }
+  if (auto flushed = flush(); !flushed) return std::unexpected(std::move(flushed.error()));
+  return at_.records_done;
+}
+
+auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
+  const std::size_t before = lines_.size();
+  std::optional<std::string_view> why = obstacle(entry);
+  if (!why) append_record(lines_, entry.key, entry.record);
+  if (lines_.size() - before > line_reader::longest + 1) why = "makes a line of more than 16 MiB";
+  if (why)
+    return refuse("not_loadable", "the record " + quote_name(entry.key) + " " + std::string(*why),
+                  "no load would read it back");
+  ++at_.records_done;
+  return lines_.size() < piece ? braid::checked<void>() : flush();
+}
+
+auto dump_job::flush() -> braid::checked<void> {
+  if (!lines_.empty()) {
+    const auto written = sink_(lines_);
+    if (!written) return refuse("output_unwritable", "the output cannot be written: " + written.error().message());
+  }
+  lines_.clear();
+  if (options_.progress) options_.progress(at_);
+  return {};
+}
+
+}  // namespace
+
+void append_record(std::string& out, std::string_view key, const record_view& record) {
+  const bool is_hash = record.kind() == record_kind::hash;
+  out += is_hash ? "{\"hash\":" : "{\"list\":";
+  append_json_string(out, key);
+  out += is_hash ? ",\"fields\":{" : ",\"values\":[";
+  if (is_hash)
+    append_fields(out, record);
+  else
+    append_list(out, record);
+  out += is_hash ? "}}\n" : "]}\n";
+}
+
+auto dump_store(const fs::path& folder, const dump_options& options, const dump_sink& sink)
+    -> braid::checked<std::uint64_t> {
+  const auto opened = embedded_store::open(folder);
+  if (!opened) return std::unexpected(opened.error());
+  const auto snapshot = opened->take_snapshot();
+  if (!snapshot)
+    return std::unexpected(
+        store_complaint("store_corrupt", folder, "the store cannot be read: " + snapshot.error().message(), {}));
+  return dump_job(folder, options, sink).run(*snapshot);
+}
+
+}  // namespace rankd

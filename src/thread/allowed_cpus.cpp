@@ -1,0 +1,83 @@
+// src/thread/allowed_cpus.cpp: affinity mask, cpuset and online CPUs.
+#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/detail/system_file.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A set of CPUs with what it is called.
+struct named_set {
+  cpu_set cpus;
+  std::string name;
+};
+
+/// The mask of the first thread, which new processes and threads inherit unless somebody changes it.
+auto mask_of_this_process() -> cpu_set {
+  std::vector<cpu_set_t> words(cpu_set::limit / CPU_SETSIZE);
+  const std::size_t bytes = words.size() * sizeof(cpu_set_t);
+  cpu_set mask;
+  if (::sched_getaffinity(::getpid(), bytes, words.data()) == 0)
+    for (unsigned cpu = 0; cpu < cpu_set::limit; ++cpu)
+      if (CPU_ISSET_S(cpu, bytes, words.data())) mask.add(cpu);
+  if (!mask.empty()) return mask;
+  return cpu_set::range(0, std::clamp(std::thread::hardware_concurrency(), 1U, cpu_set::limit) - 1);
+}
+
+auto mask_in_status(const fs::path& root) -> std::optional<cpu_set> {
+  constexpr std::string_view label = "Cpus_allowed_list:";
+  const std::string text = detail::read_system_file(root / "proc/self/status").value_or("");
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = detail::take_until(rest, '\n');
+    if (!line.starts_with(label)) continue;
+    auto mask = cpu_set::parse(line.substr(label.size()));
+    return mask && !mask->empty() ? std::optional(*std::move(mask)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Everything that limits, the mask first.
+auto limits_of(const fs::path& root) -> std::vector<named_set> {
+  std::vector<named_set> limits;
+  if (detail::is_this_machine(root))
+    limits.push_back({mask_of_this_process(), "affinity mask"});
+  else if (auto mask = mask_in_status(root))
+    limits.push_back({*std::move(mask), "affinity mask"});
+  if (auto group = cgroup_cpu_set(root))
+    limits.push_back({std::move(group->cpus), "cpuset of " + group->file.string()});
+  if (auto online = detail::cpus_in(root / "sys/devices/system/cpu/online"))
+    limits.push_back({*std::move(online), "online CPUs"});
+  if (limits.empty()) limits.push_back({mask_of_this_process(), "affinity mask of this process"});
+  return limits;
+}
+
+}  // namespace
+
+auto read_allowed_cpus(const fs::path& root) -> allowed_cpus {
+  std::vector<named_set> limits = limits_of(root);
+  allowed_cpus allowed{limits.front().cpus, {}};
+  for (const named_set& limit : limits) {
+    const cpu_set both = allowed.cpus & limit.cpus;
+    if (!allowed.reason.empty()) allowed.reason += ", ";
+    allowed.reason += limit.name + " " + limit.cpus.to_string();
+    if (both.empty())
+      allowed.reason += " (passed over: it would leave nothing)";
+    else
+      allowed.cpus = both;
+  }
+  return allowed;
+}
+
+}  // namespace braid

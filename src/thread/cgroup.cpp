@@ -1,0 +1,275 @@
+// src/thread/cgroup.cpp: finds the cgroups of this process through its mounts, and reads what they grant.
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/detail/system_file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::first_line_of;
+using detail::number_in;
+using detail::take_until;
+using detail::under;
+
+enum class version : std::uint8_t { v1, v2 };
+
+/// Where a hierarchy is mounted, and which of its cgroups is seen there.
+struct mount {
+  version kind = version::v2;
+  std::string controllers;  // options of the file system: those of version 1 are among them
+  fs::path root;
+  fs::path point;
+};
+
+/// One line of /proc/self/cgroup.
+struct membership {
+  version kind = version::v2;
+  std::string controllers;
+  fs::path path;
+};
+
+/// A cgroup as files: `point / below`, and its parents up to `point`.
+struct group_place {
+  version kind = version::v2;
+  fs::path point;
+  fs::path below;
+};
+
+/// Longer paths than the system takes are not followed.
+constexpr std::size_t longest_path = 4096;
+constexpr std::size_t longest_mountinfo = std::size_t{1} << 20U;
+
+auto lists(std::string_view controllers, std::string_view wanted) -> bool {
+  while (!controllers.empty())
+    if (take_until(controllers, ',') == wanted) return true;
+  return false;
+}
+
+/// Spaces and backslashes stand in mountinfo as three octal digits.
+auto unescaped(std::string_view text) -> std::string {
+  std::string plain;
+  const auto digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '7'; };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 3 < text.size() && digit(at + 1) && digit(at + 2) && digit(at + 3)) {
+      plain += static_cast<char>((text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0'));
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+/// `id parent device root point options [more …] - type source options`.
+auto mount_of_line(std::string_view line) -> std::optional<mount> {
+  const std::size_t dash = line.find(" - ");
+  if (dash == std::string_view::npos) return std::nullopt;
+  std::string_view tail = line.substr(dash + 3);
+  const std::string_view type = take_until(tail, ' ');
+  if (type != "cgroup" && type != "cgroup2") return std::nullopt;
+  take_until(tail, ' ');
+  for (int field = 0; field < 3; ++field) take_until(line, ' ');
+  mount found;
+  found.kind = type == "cgroup2" ? version::v2 : version::v1;
+  found.controllers = tail;
+  found.root = unescaped(take_until(line, ' '));
+  found.point = unescaped(take_until(line, ' '));
+  if (!found.point.is_absolute() || found.point.native().size() > longest_path) return std::nullopt;
+  return found;
+}
+
+auto mounts_of(const fs::path& root) -> std::vector<mount> {
+  const std::string text = detail::read_system_file(root / "proc/self/mountinfo", longest_mountinfo).value_or("");
+  std::vector<mount> found;
+  for (std::string_view rest = text; !rest.empty();)
+    if (auto each = mount_of_line(take_until(rest, '\n'))) found.push_back(*std::move(each));
+  return found;
+}
+
+/// `number:controllers:path`, without controllers for version 2.
+auto membership_of_line(std::string_view line) -> std::optional<membership> {
+  if (std::ranges::count(line, ':') < 2 || line.size() > longest_path) return std::nullopt;
+  take_until(line, ':');
+  membership found;
+  found.controllers = take_until(line, ':');
+  found.kind = found.controllers.empty() ? version::v2 : version::v1;
+  found.path = line;
+  return found;
+}
+
+auto climbs(const fs::path& path) -> bool {
+  return std::ranges::any_of(path, [](const fs::path& step) { return step == ".."; });
+}
+
+/// Where the mount shows the cgroup; nothing where it shows another part of the hierarchy.
+auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::path> {
+  if (climbs(path) || climbs(where.root)) return std::nullopt;
+  const fs::path below = path.relative_path().lexically_relative(where.root.relative_path());
+  if (where.root.relative_path().empty()) return path.relative_path();
+  if (below.empty() || climbs(below)) return std::nullopt;
+  return below == "." ? fs::path() : below;
+}
+
+/// The usual places, for a tree that says nothing of mounts.
+auto usual_places(const membership& of, std::string_view controller) -> std::vector<group_place> {
+  const fs::path usual = "/sys/fs/cgroup";
+  const fs::path below = climbs(of.path) ? fs::path() : of.path.relative_path();
+  if (of.kind == version::v2) return {{of.kind, usual, below}, {of.kind, usual / "unified", below}};
+  if (of.controllers == controller) return {{of.kind, usual / controller, below}};
+  return {{of.kind, usual / of.controllers, below}, {of.kind, usual / controller, below}};
+}
+
+/// Where the cgroup is found. A container may see the hierarchy from a cgroup below the top, or not see the path that
+/// the host gave it: then the place of the mount is all there is.
+auto places_of(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
+    -> std::vector<group_place> {
+  const mount* first = nullptr;
+  for (const mount& each : mounts) {
+    if (each.kind != of.kind || (each.kind == version::v1 && !lists(each.controllers, controller))) continue;
+    if (const auto below = shown_at(each, of.path)) return {{of.kind, each.point, *below}};
+    if (first == nullptr) first = &each;
+  }
+  if (first != nullptr) return {{of.kind, first->point, {}}};
+  return usual_places(of, controller);
+}
+
+/// Every place in which the process is a member of a cgroup that may limit by `controller`.
+auto places_of_process(const fs::path& root, std::string_view controller) -> std::vector<group_place> {
+  const std::string text = detail::read_system_file(root / "proc/self/cgroup").value_or("");
+  const std::vector<mount> mounts = mounts_of(root);
+  std::vector<group_place> all;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto member = membership_of_line(take_until(rest, '\n'));
+    if (!member || (member->kind == version::v1 && !lists(member->controllers, controller))) continue;
+    std::ranges::move(places_of(*member, controller, mounts), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// The folders of a cgroup and its parents, from the inside out.
+auto folders_of(const group_place& place) -> std::vector<fs::path> {
+  std::vector<fs::path> folders;
+  for (fs::path at = place.below; !at.empty(); at = at.parent_path()) folders.push_back(place.point / at);
+  folders.push_back(place.point);
+  return folders;
+}
+
+auto ratio(std::string_view granted, std::string_view period) -> std::optional<double> {
+  const auto time = number_in<long long>(granted);
+  const auto each = number_in<long long>(period);
+  if (!time || !each || *time <= 0 || *each <= 0) return std::nullopt;
+  return static_cast<double>(*time) / static_cast<double>(*each);
+}
+
+/// cpu.max is `max 100000` or `150000 100000`; version 1 has a file for each of both numbers.
+auto quota_in(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cpu_quota> {
+  const fs::path file = folder / (kind == version::v2 ? "cpu.max" : "cpu.cfs_quota_us");
+  const std::string line = first_line_of(under(root, file));
+  std::string_view period = line;
+  const std::string_view granted = kind == version::v2 ? take_until(period, ' ') : std::string_view(line);
+  const auto cpus =
+      ratio(granted, kind == version::v2 ? period : first_line_of(under(root, folder / "cpu.cfs_period_us")));
+  if (!cpus) return std::nullopt;
+  return cpu_quota{*cpus, file};
+}
+
+auto cpus_of_folder(const fs::path& root, version kind, const fs::path& folder) -> std::optional<cgroup_cpus> {
+  const auto read = [&](const char* name) -> std::optional<cgroup_cpus> {
+    auto cpus = detail::cpus_in(under(root, folder / name));
+    if (!cpus) return std::nullopt;
+    return cgroup_cpus{*std::move(cpus), folder / name};
+  };
+  if (kind == version::v2) return read("cpuset.cpus.effective");
+  auto effective = read("cpuset.effective_cpus");
+  return effective ? effective : read("cpuset.cpus");
+}
+
+/// A descriptor, closed at the end.
+class descriptor {
+ public:
+  explicit descriptor(int number) noexcept : number_(number) {}
+  descriptor(const descriptor&) = delete;
+  auto operator=(const descriptor&) -> descriptor& = delete;
+  ~descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] auto number() const noexcept -> int { return number_; }
+
+ private:
+  int number_;
+};
+
+/// The file through which one thread enters a cgroup; null where the file system has no cgroups.
+auto thread_file_of(const struct ::statfs& facts) -> const char* {
+  switch (static_cast<unsigned long>(facts.f_type)) {
+    case CGROUP2_SUPER_MAGIC: return "cgroup.threads";
+    case CGROUP_SUPER_MAGIC: return "tasks";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+auto cgroup_cpu_quotas(const fs::path& root) -> std::vector<cpu_quota> {
+  std::vector<cpu_quota> all;
+  const std::vector<group_place> places = places_of_process(root, "cpu");
+  for (const group_place& place : places) {
+    const std::vector<fs::path> folders = folders_of(place);
+    for (const fs::path& folder : folders)
+      if (auto quota = quota_in(root, place.kind, folder)) all.push_back(*std::move(quota));
+  }
+  return all;
+}
+
+auto cgroup_cpu_quota(const fs::path& root) -> std::optional<cpu_quota> {
+  const std::vector<cpu_quota> all = cgroup_cpu_quotas(root);
+  const auto smallest = std::ranges::min_element(all, {}, &cpu_quota::cpus);
+  if (smallest == all.end()) return std::nullopt;
+  return *smallest;
+}
+
+auto cgroup_cpu_set(const fs::path& root) -> std::optional<cgroup_cpus> {
+  const std::vector<group_place> places = places_of_process(root, "cpuset");
+  for (const group_place& place : places) {
+    const std::vector<fs::path> folders = folders_of(place);
+    for (const fs::path& folder : folders)
+      if (auto cpus = cpus_of_folder(root, place.kind, folder)) return cpus;
+  }
+  return std::nullopt;
+}
+
+auto attach_to_cgroup(const fs::path& folder, ::pid_t thread) -> result<void> {
+  const std::error_code refused = std::make_error_code(std::errc::invalid_argument);
+  if (thread < 1) return fail(refused);
+  const descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (group.number() < 0) return fail(last_system_error());
+  struct ::statfs facts{};
+  if (::fstatfs(group.number(), &facts) != 0) return fail(last_system_error());
+  const char* name = thread_file_of(facts);
+  if (name == nullptr) return fail(refused);
+
+  const descriptor file(::openat(group.number(), name, O_WRONLY | O_CLOEXEC));
+  if (file.number() < 0) return fail(last_system_error());
+  const std::string text = std::to_string(thread);
+  if (::write(file.number(), text.data(), text.size()) < 0) return fail(last_system_error());
+  return {};
+}
+
+auto this_thread::attach_to_cgroup(const fs::path& folder) -> result<void> {
+  return braid::attach_to_cgroup(folder, static_cast<::pid_t>(::syscall(SYS_gettid)));
+}
+
+}  // namespace braid

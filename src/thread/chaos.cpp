@@ -1,0 +1,179 @@
+// src/thread/chaos.cpp: what threads get, and a thread that gives it to them and puts it back.
+#include <braid/thread/chaos.hpp>
+
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace braid {
+namespace {
+
+auto some_of(const cpu_set& cpus, random_source& random) -> cpu_set {
+  cpu_set some;
+  for (const unsigned cpu : cpus)
+    if (random.below(2) == 0) some.add(cpu);
+  if (!some.empty() || cpus.empty()) return some;
+  std::size_t steps = random.below(cpus.size());
+  for (const unsigned cpu : cpus)
+    if (steps-- == 0) some.add(cpu);
+  return some;
+}
+
+auto with_nice(const scheduling& policy, nice_value nice) -> scheduling {
+  if (policy.is<scheduling::other>()) return scheduling::other{nice};
+  if (policy.is<scheduling::batch>()) return scheduling::batch{nice};
+  return policy;
+}
+
+auto nice_of(int value) -> nice_value { return *nice_value::from(std::min(value, nice_value::largest)); }
+
+/// Whether a thread that has been given a larger nice value can be given this one again. Tried on the calling thread,
+/// which may be left with the larger one.
+auto can_return_to(nice_value nice) -> bool {
+  return this_thread::set_nice(nice_of(nice.value() + 1)) && this_thread::set_nice(nice);
+}
+
+/// One setting of one thread.
+template <typename T>
+struct disturbed {
+  T before;
+  T now;             // what it was given last
+  bool ours = true;  // nobody else has changed it
+
+  explicit disturbed(const T& value) : before(value), now(value) {}
+};
+
+/// One thread, what it had, and what it has been given.
+struct target {
+  thread_info thread;
+  chaos_sequence sequence;
+  disturbed<cpu_set> affinity;
+  disturbed<braid::scheduling> scheduling;
+};
+
+auto has_ended(std::error_code error) -> bool { return error == std::errc::no_such_process; }
+
+/// Gives a thread `wanted`, as long as it has what it was given last. False when the system refuses.
+template <typename T, typename Get, typename Set>
+auto change(const thread_info& thread, disturbed<T>& setting, const T& wanted, Get get, Set set) -> bool {
+  if (!setting.ours) return true;
+  const auto current = (thread.*get)();
+  if (!current) return has_ended(current.error());
+  setting.ours = *current == setting.now;
+  if (!setting.ours || wanted == setting.now) return true;
+  const auto changed = (thread.*set)(wanted);
+  if (changed) setting.now = wanted;
+  return changed || has_ended(changed.error());
+}
+
+auto give(target& to, const disturbed_settings& wanted) -> std::size_t {
+  const bool moved =
+      change(to.thread, to.affinity, wanted.affinity, &thread_info::affinity, &thread_info::set_affinity);
+  const bool weighed =
+      change(to.thread, to.scheduling, wanted.scheduling, &thread_info::scheduling, &thread_info::set_scheduling);
+  return (moved ? 0U : 1U) + (weighed ? 0U : 1U);
+}
+
+}  // namespace
+
+chaos_sequence::chaos_sequence(std::uint64_t seed, std::size_t index) noexcept
+    : random_(random_source(seed)() ^ random_source(~std::uint64_t{index})()) {}
+
+auto chaos_sequence::next(const disturbed_settings& before) -> disturbed_settings {
+  disturbed_settings given{.affinity = some_of(before.affinity, random_), .scheduling = before.scheduling};
+  const std::uint64_t more = random_();  // drawn in any case, so that a policy does not shift what comes later
+  if (const auto nice = before.scheduling.nice()) {
+    const auto room = static_cast<std::uint64_t>(nice_value::largest - nice->value()) + 1;
+    given.scheduling = with_nice(before.scheduling, nice_of(nice->value() + static_cast<int>(more % room)));
+  }
+  return given;
+}
+
+struct chaos::state {
+  void look_at(const std::vector<thread_info>& threads, std::uint64_t seed);
+  void run(duration interval);
+  void step();
+  void restore();
+
+  std::vector<target> targets;  // of the thread
+  parker sleep;                 // unparked to stop
+  atomic<bool> stop{false};     // written by the destructor, before it unparks
+  atomic<std::size_t> steps{0};
+  atomic<std::size_t> refusals{0};
+  thread worker;  // last: it uses the others
+};
+
+void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_t seed) {
+  for (std::size_t index = 0; index < threads.size(); ++index) {
+    const auto affinity = threads[index].affinity();
+    const auto policy = threads[index].scheduling();
+    if (!affinity || !policy) continue;
+    targets.push_back({.thread = threads[index],
+                       .sequence = chaos_sequence(seed, index),
+                       .affinity = disturbed(*affinity),
+                       .scheduling = disturbed(*policy)});
+    const auto nice = policy->nice();
+    targets.back().scheduling.ours = nice && can_return_to(*nice);
+  }
+}
+
+void chaos::state::run(duration interval) {
+  constexpr duration longest = 1000h;  // a point in time that is further away could not be written down
+  while (!stop.load(relaxed)) {
+    step();
+    static_cast<void>(sleep.park_until(steady_time().now() + std::min(interval, longest)));
+  }
+  restore();
+}
+
+void chaos::state::step() {
+  for (target& each : targets) {
+    if (stop.load(relaxed)) return;
+    const auto wanted = each.sequence.next({.affinity = each.affinity.before, .scheduling = each.scheduling.before});
+    refusals.fetch_add(give(each, wanted), relaxed);
+  }
+  steps.fetch_add(1, relaxed);
+}
+
+void chaos::state::restore() {
+  for (target& each : targets) give(each, {.affinity = each.affinity.before, .scheduling = each.scheduling.before});
+}
+
+auto chaos::start(const std::vector<thread_info>& threads, chaos_options options) -> result<chaos> {
+  if (options.interval <= duration::zero()) return fail(errc::invalid_argument);
+  auto running = std::make_unique<state>();
+  auto looks = thread::create({}, [&] { running->look_at(threads, options.seed); });  // its nice value may suffer
+  if (!looks) return fail(looks.error());
+  static_cast<void>(looks->join());
+  auto worker = thread::create({.name = "braid-chaos"}, [at = running.get(), options] { at->run(options.interval); });
+  if (!worker) return fail(worker.error());
+  running->worker = std::move(*worker);
+  return chaos(std::move(running));
+}
+
+chaos::chaos(std::unique_ptr<state> running) noexcept : state_(std::move(running)) {}
+chaos::chaos(chaos&& other) noexcept = default;
+auto chaos::operator=(chaos&& other) noexcept -> chaos& {
+  chaos ended(std::move(*this));
+  state_ = std::move(other.state_);
+  return *this;
+}
+
+chaos::~chaos() {
+  if (!state_) return;
+  state_->stop.store(true, relaxed);
+  state_->sleep.unpark();
+  static_cast<void>(state_->worker.join());
+}
+
+auto chaos::info() const -> result<thread_info> { return state_->worker.info(); }
+auto chaos::steps() const noexcept -> std::size_t { return state_->steps.load(relaxed); }
+auto chaos::refusals() const noexcept -> std::size_t { return state_->refusals.load(relaxed); }
+
+}  // namespace braid

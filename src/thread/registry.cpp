@@ -1,0 +1,209 @@
+// src/thread/registry.cpp: registries, their observers, and the default one of the process.
+#include <braid/thread/registration.hpp>
+#include <braid/thread/registry.hpp>
+
+#include <braid/sync/atomic.hpp>
+#include <braid/thread/name.hpp>
+
+#include "registry_state.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include <ctime>
+#include <unistd.h>
+
+namespace braid {
+
+namespace detail {
+namespace {
+
+constinit atomic<std::uint64_t> last_generation{0};  // counts the registrations of the process
+thread_local constinit unsigned hooks_running = 0;   // on this thread, one in the other
+
+/// Prints what a hook threw. The caller is in a handler.
+void report_hook_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::exception& known) {
+    std::fprintf(stderr, "braid: a hook of a thread registry threw: %s\n", known.what());
+  } catch (...) {
+    std::fputs("braid: a hook of a thread registry threw something that is no std::exception\n", stderr);
+  }
+}
+
+auto time_since_boot() noexcept -> std::chrono::nanoseconds {
+  ::timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
+
+void observer::call(std::function<void(const thread_entry&)> registry_hooks::* which,
+                    const thread_entry& entry) noexcept {
+  if (!(hooks.*which)) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (ended) return;
+    ++inside;
+  }
+  ++hooks_running;
+  try {
+    (hooks.*which)(entry);
+  } catch (...) {
+    report_hook_exception();
+  }
+  --hooks_running;
+  const std::lock_guard lock(mutex);
+  if (--inside == 0) left.notify_all();
+}
+
+void observer::end() noexcept {
+  std::unique_lock lock(mutex);
+  ended = true;
+  if (hooks_running == 0) left.wait(lock, [this] { return inside == 0; });
+}
+
+void registry_state::add(registered_thread_node& node) noexcept {
+  std::shared_ptr<const observers> told;
+  {
+    const std::lock_guard lock(mutex);
+    node.entry.generation = last_generation.fetch_add(1, relaxed) + 1;
+    threads.push_back(node);
+    ++size;
+    told = watching;
+  }
+  if (!told) return;
+  for (const auto& each : *told) each->call(&registry_hooks::registered, node.entry);
+}
+
+void registry_state::remove(registered_thread_node& node) noexcept {
+  std::shared_ptr<const observers> told;
+  {
+    const std::lock_guard lock(mutex);
+    node.unlink();
+    --size;
+    told = watching;
+  }
+  if (!told) return;
+  for (const auto& each : *told) each->call(&registry_hooks::unregistered, node.entry);
+}
+
+}  // namespace detail
+
+thread_registry::thread_registry() : state_(std::make_shared<detail::registry_state>()) {}
+
+auto thread_registry::entries() const -> std::vector<thread_entry> {
+  std::vector<thread_entry> all;
+  const std::lock_guard lock(state_->mutex);
+  all.reserve(state_->size);
+  state_->threads.for_each([&all](const detail::registered_thread_node& node) { all.push_back(node.entry); });
+  return all;
+}
+
+auto thread_registry::size() const -> std::size_t {
+  const std::lock_guard lock(state_->mutex);
+  return state_->size;
+}
+
+auto thread_registry::has(const thread_entry& entry) const -> bool {
+  bool found = false;
+  const std::lock_guard lock(state_->mutex);
+  state_->threads.for_each(
+      [&](const detail::registered_thread_node& node) { found = found || node.entry.generation == entry.generation; });
+  return found;
+}
+
+auto thread_registry::stage() const -> detail::snapshot_stage<thread_entry> {
+  return {std::make_shared<const std::vector<thread_entry>>(entries())};
+}
+
+auto merged(std::initializer_list<thread_registry> registries) -> thread_query {
+  std::vector<thread_entry> all;
+  for (const thread_registry& registry : registries) {
+    auto entries = registry.entries();
+    all.insert(all.end(), std::move_iterator(entries.begin()), std::move_iterator(entries.end()));
+  }
+  std::ranges::sort(all, {}, &thread_entry::generation);
+  const auto again = std::ranges::unique(all, {}, &thread_entry::generation);
+  all.erase(again.begin(), again.end());
+  return query_over(std::move(all));
+}
+
+registry_observer::registry_observer(const thread_registry& registry, registry_hooks hooks)
+    : registry_(registry.state_), observer_(std::make_shared<detail::observer>(std::move(hooks))) {
+  const std::lock_guard lock(registry_->mutex);
+  auto more = registry_->watching ? *registry_->watching : detail::observers();
+  more.push_back(observer_);
+  registry_->watching = std::make_shared<const detail::observers>(std::move(more));
+}
+
+registry_observer::~registry_observer() {
+  {
+    const std::lock_guard lock(registry_->mutex);
+    auto fewer = *registry_->watching;
+    std::erase(fewer, observer_);
+    registry_->watching = fewer.empty() ? nullptr : std::make_shared<const detail::observers>(std::move(fewer));
+  }
+  observer_->end();
+}
+
+registration::registration(thread_label label) : registration(default_registry(), std::move(label)) {}
+
+registration::registration(const thread_registry& registry, thread_label label)
+    : registry_(registry), node_(std::make_unique<detail::registered_thread_node>()) {
+  thread_entry& entry = node_->entry;
+  entry.tag = std::move(label.tag);
+  entry.name = label.name.empty() ? this_thread::name() : std::move(label.name);
+  entry.tid = ::gettid();
+  entry.registered_at = detail::time_since_boot();
+  registry_.state_->add(*node_);
+}
+
+registration::~registration() { registry_.state_->remove(*node_); }
+
+auto registration::entry() const noexcept -> const thread_entry& { return node_->entry; }
+
+namespace {
+
+/// The default of the process: the last of those that were made for a while, or the one that was always there.
+struct default_registries {
+  std::mutex mutex;
+  thread_registry always;
+  std::vector<std::pair<const scoped_default_registry*, thread_registry>> scoped;
+};
+
+/// Never destroyed: threads may unregister after the static objects of the process.
+auto defaults() -> default_registries& {
+  static auto& only = *new default_registries;
+  return only;
+}
+
+}  // namespace
+
+auto default_registry() -> thread_registry {
+  auto& all = defaults();
+  const std::lock_guard lock(all.mutex);
+  return all.scoped.empty() ? all.always : all.scoped.back().second;
+}
+
+scoped_default_registry::scoped_default_registry(const thread_registry& registry) {
+  auto& all = defaults();
+  const std::lock_guard lock(all.mutex);
+  all.scoped.emplace_back(this, registry);
+}
+
+scoped_default_registry::~scoped_default_registry() {
+  auto& all = defaults();
+  thread_registry ended = all.always;  // a registry is not destroyed under the lock
+  const std::lock_guard lock(all.mutex);
+  const auto mine = std::ranges::find(all.scoped, this, &decltype(all.scoped)::value_type::first);
+  ended = std::move(mine->second);
+  all.scoped.erase(mine);
+}
+
+}  // namespace braid

@@ -1,0 +1,47 @@
+// src/thread/registry_state.hpp: what the handles of a registry share.
+#pragma once
+
+#include <braid/base/intrusive_list.hpp>
+#include <braid/thread/registry.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace braid::detail {
+
+/// A thread in a registry. Belongs to the registration, and is in the list while that lives.
+struct registered_thread_node : list_hook {
+  thread_entry entry;
+};
+
+/// The hooks of one observer, and how to wait until nobody is in them.
+struct observer {
+  explicit observer(registry_hooks called) : hooks(std::move(called)) {}
+
+  /// Calls the hook, unless the observer has ended.
+  void call(std::function<void(const thread_entry&)> registry_hooks::* which, const thread_entry& entry) noexcept;
+  void end() noexcept;
+
+  registry_hooks hooks;
+  std::mutex mutex;
+  std::condition_variable left;
+  std::size_t inside = 0;  // calls that run
+  bool ended = false;
+};
+
+using observers = std::vector<std::shared_ptr<observer>>;
+
+struct registry_state {
+  void add(registered_thread_node& node) noexcept;
+  void remove(registered_thread_node& node) noexcept;
+
+  std::mutex mutex;
+  intrusive_list<registered_thread_node> threads;  // by generation
+  std::size_t size = 0;
+  std::shared_ptr<const observers> watching;  // replaced as a whole, so that calls need no lock
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,46 @@
+// src/thread/topology.cpp: asks the sources one after the other.
+#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/detail/system_file.hpp>
+#include <braid/thread/detail/topology_draft.hpp>
+#include <braid/thread/topology.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace braid {
+namespace {
+
+/// The draft of the first source that knows a CPU; its reason begins with what those before it said.
+auto first_answer(const std::filesystem::path& root, topology_source first) -> detail::topology_draft {
+  detail::topology_draft draft;
+  if (first == topology_source::nothing) draft.reason = "no source was asked";
+  if (first == topology_source::hwloc && detail::is_this_machine(root)) draft = detail::draft_from_hwloc();
+  if (draft.source != topology_source::nothing || first == topology_source::nothing) return draft;
+  const std::string before = draft.reason.empty() ? "" : draft.reason + "; ";
+  draft = detail::draft_from_sysfs(root);
+  draft.reason.insert(0, before);
+  return draft;
+}
+
+}  // namespace
+
+auto topology::place_of(unsigned cpu) const noexcept -> const cpu_place* {
+  const auto found = std::ranges::lower_bound(places, cpu, {}, &cpu_place::cpu);
+  return found != places.end() && found->cpu == cpu ? &*found : nullptr;
+}
+
+auto topology::node_with_id(unsigned id) const noexcept -> const numa_node* {
+  const auto found = std::ranges::find(nodes, id, &numa_node::id);
+  return found == nodes.end() ? nullptr : &*found;
+}
+
+auto read_topology(const std::filesystem::path& root, topology_source first) -> topology {
+  detail::topology_draft draft = first_answer(root, first);
+  if (draft.source != topology_source::nothing) {
+    detail::add_capacities(root, draft);
+    detail::add_distances(root, draft);
+  }
+  return detail::settle(std::move(draft), read_allowed_cpus(root));
+}
+
+}  // namespace braid

@@ -1,0 +1,192 @@
+// src/thread/topology_draft.cpp: turns claims into lists in which every CPU stands exactly once.
+#include <braid/thread/detail/topology_draft.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+/// Part of a whole: `efficiency` cores are slower than this part of the fastest. Cores that are meant to be alike
+/// differ by a few percent in their highest clock, cores of two kinds by a fifth and more.
+constexpr double alike_from = 0.85;
+
+/// The distances that the kernel assumes where the firmware names none.
+constexpr unsigned distance_to_itself = 10;
+constexpr unsigned distance_to_others = 20;
+
+/// Position of the group that each CPU lies in.
+using positions = std::map<unsigned, unsigned>;
+
+auto position_in(const positions& of, unsigned cpu) -> std::optional<unsigned> {
+  const auto found = of.find(cpu);
+  return found == of.end() ? std::nullopt : std::optional(found->second);
+}
+
+class settlement {
+ public:
+  settlement(topology_draft draft, allowed_cpus allowed) : draft_(std::move(draft)) {
+    made_.source = draft_.source;
+    made_.online = draft_.online | allowed.cpus;
+    made_.allowed = std::move(allowed.cpus);
+    made_.allowed_reason = std::move(allowed.reason);
+  }
+
+  auto run() -> topology {
+    place_packages();
+    place_nodes();
+    settle_distances();
+    l3_of_ = place_caches(&cpu_claim::l3, made_.l3);
+    l2_of_ = place_caches(&cpu_claim::l2, made_.l2);
+    place_cores();
+    for (const unsigned cpu : made_.online)
+      made_.places.push_back({cpu, package_of_.at(cpu), node_of_.at(cpu), core_of_.at(cpu), position_in(l2_of_, cpu),
+                              position_in(l3_of_, cpu)});
+    name_kinds();
+    made_.reason = std::move(draft_.reason);
+    return std::move(made_);
+  }
+
+ private:
+  [[nodiscard]] auto claim_of(unsigned cpu) const -> const cpu_claim& {
+    static const cpu_claim none;
+    const auto found = draft_.cpus.find(cpu);
+    return found == draft_.cpus.end() ? none : found->second;
+  }
+
+  void note(const std::string& sentence) {
+    if (draft_.source != topology_source::nothing) draft_.reason += "; " + sentence;
+  }
+
+  /// A number that no package has claimed.
+  [[nodiscard]] auto free_package() const -> unsigned {
+    unsigned id = 0;
+    const auto claimed = [&](const auto& each) { return each.second.package == id; };
+    while (std::ranges::any_of(draft_.cpus, claimed)) ++id;
+    return id;
+  }
+
+  /// All CPUs without a package are taken to share one.
+  void place_packages() {
+    const unsigned unknown = free_package();
+    std::map<unsigned, unsigned> position_of_id;
+    std::size_t missing = 0;
+    for (const unsigned cpu : made_.online) {
+      const std::optional<unsigned> claimed = claim_of(cpu).package;
+      if (!claimed) ++missing;
+      const unsigned id = claimed.value_or(unknown);
+      const auto [at, is_new] = position_of_id.try_emplace(id, static_cast<unsigned>(made_.packages.size()));
+      if (is_new) made_.packages.push_back({id, {}});
+      made_.packages[at->second].cpus.add(cpu);
+      package_of_[cpu] = at->second;
+    }
+    if (missing != 0) note("the package of " + std::to_string(missing) + " CPUs is not known");
+  }
+
+  void place_nodes() {
+    made_.nodes = std::move(draft_.nodes);
+    std::ranges::sort(made_.nodes, {}, [](const numa_node& node) { return std::pair(node.id, node.cpus.first()); });
+    const auto repeated = std::ranges::unique(made_.nodes, {}, &numa_node::id);
+    made_.nodes.erase(repeated.begin(), repeated.end());
+    if (made_.nodes.empty()) {
+      made_.nodes.push_back({0, made_.online, {}});
+      note("no memory node is named");
+    }
+    cpu_set left = made_.online;
+    for (numa_node& node : made_.nodes) {
+      node.cpus &= left;
+      left -= node.cpus;
+    }
+    if (!left.empty()) note("CPUs " + left.to_string() + " lie in no memory node, and are counted to the first");
+    made_.nodes.front().cpus |= left;
+    for (unsigned at = 0; at < made_.nodes.size(); ++at)
+      for (const unsigned cpu : made_.nodes[at].cpus) node_of_[cpu] = at;
+  }
+
+  void settle_distances() {
+    bool known = true;
+    for (std::size_t at = 0; at < made_.nodes.size(); ++at) {
+      std::vector<unsigned>& row = made_.nodes[at].distances;
+      if (row.size() == made_.nodes.size()) continue;
+      known = false;
+      row.assign(made_.nodes.size(), distance_to_others);
+      row[at] = distance_to_itself;
+    }
+    if (!known && made_.nodes.size() > 1) note("distances between memory nodes are not known");
+  }
+
+  auto place_caches(cpu_set cpu_claim::* level, std::vector<cpu_set>& groups) -> positions {
+    positions of;
+    cpu_set left = made_.online;
+    for (const unsigned cpu : made_.online) {
+      if (of.contains(cpu) || (claim_of(cpu).*level).empty()) continue;
+      cpu_set group = claim_of(cpu).*level & left;
+      group.add(cpu);
+      left -= group;
+      for (const unsigned member : group) of[member] = static_cast<unsigned>(groups.size());
+      groups.push_back(std::move(group));
+    }
+    return of;
+  }
+
+  [[nodiscard]] auto lie_together(unsigned a, unsigned b) const -> bool {
+    return package_of_.at(a) == package_of_.at(b) && node_of_.at(a) == node_of_.at(b) &&
+           position_in(l2_of_, a) == position_in(l2_of_, b) && position_in(l3_of_, a) == position_in(l3_of_, b);
+  }
+
+  /// A core reaches beyond no package, node or cache.
+  void place_cores() {
+    std::size_t missing = 0;
+    for (const unsigned cpu : made_.online) {
+      if (core_of_.contains(cpu)) continue;
+      if (claim_of(cpu).core.empty()) ++missing;
+      cpu_core core{{cpu}, core_kind::alike};
+      for (const unsigned other : claim_of(cpu).core & made_.online)
+        if (!core_of_.contains(other) && lie_together(cpu, other)) core.cpus.add(other);
+      for (const unsigned member : core.cpus) core_of_[member] = static_cast<unsigned>(made_.cores.size());
+      made_.cores.push_back(std::move(core));
+    }
+    if (missing != 0) note("the core of " + std::to_string(missing) + " CPUs is not known");
+  }
+
+  /// The capacity of the fastest CPU of a core; nothing where one of them has none.
+  [[nodiscard]] auto capacity_of(const cpu_core& core) const -> std::optional<double> {
+    double fastest = 0;
+    for (const unsigned cpu : core.cpus) {
+      const auto capacity = claim_of(cpu).capacity;
+      if (!capacity) return std::nullopt;
+      fastest = std::max(fastest, static_cast<double>(*capacity));
+    }
+    return fastest;
+  }
+
+  void name_kinds() {
+    std::vector<double> capacities;
+    for (const cpu_core& core : made_.cores) {
+      const auto capacity = capacity_of(core);
+      if (!capacity) return;
+      capacities.push_back(*capacity);
+    }
+    const double fastest = std::ranges::max(capacities);
+    if (std::ranges::min(capacities) >= fastest * alike_from) return;
+    for (std::size_t at = 0; at < made_.cores.size(); ++at)
+      made_.cores[at].kind = capacities[at] < fastest * alike_from ? core_kind::efficiency : core_kind::performance;
+  }
+
+  topology_draft draft_;
+  topology made_;
+  positions package_of_;
+  positions node_of_;
+  positions core_of_;
+  positions l2_of_;
+  positions l3_of_;
+};
+
+}  // namespace
+
+auto settle(topology_draft draft, allowed_cpus allowed) -> topology {
+  return settlement(std::move(draft), std::move(allowed)).run();
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,193 @@
+// tests/fuzz/plan_fuzz.cpp: any text as an artifact: refused with its reasons, or bound, and run where that is cheap.
+#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/target.hpp>
+#include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/registry/digest.hpp>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+constexpr std::array<std::string_view, 64> words{
+    "\"core::viewer\"",
+    "\"core::follow\"",
+    "\"core::recommendation\"",
+    "\"core::media\"",
+    "\"core::vm\"",
+    "\"core::filter\"",
+    "\"core::concat\"",
+    "\"core::sort\"",
+    "\"core::take\"",
+    "\"test::fixed_source\"",
+    "\"test::sleep\"",
+    "\"test::busy_cpu\"",
+    "\"node_id\"",
+    "\"inputs\"",
+    "\"params\"",
+    "\"trace\":null",
+    "\"endpoint\":\"ep_0001\"",
+    "\"ep_0002\"",
+    "\"ep_0003\"",
+    "\"fanout\":3",
+    "\"rhs\"",
+    "\"out_key\":1001",
+    "2001",
+    "1001",
+    "3001",
+    "4001",
+    "5001",
+    "5002",
+    "5003",
+    "5004",
+    "\"expr_id\":\"e\"",
+    "\"pred_id\":\"p\"",
+    "\"order\":\"desc\"",
+    "\"by\":1",
+    "\"count\":2",
+    "\"row_count\":65",
+    "\"schema_version\":1",
+    "\"capabilities_required\":[\"cap.rfc.0001.math.v1\"]",
+    "\"cap.rfc.0002.old.v1\"",
+    "\"cap.rfc.0003.more.v1\"",
+    "\"extensions\":{\"cap.rfc.0001.math.v1\":@}",
+    "\"source_files\":[\"a.ts\"]",
+    "{\"file\":0,\"line\":1,\"column\":1,\"end_line\":1,\"end_column\":2}",
+    "\"registry_digests\":{\"keys\":@}",
+    "{\"op\":\"const_null\"}",
+    "{\"op\":\"const_number\",\"value\":0.5}",
+    "{\"op\":\"key_ref\",\"key_id\":1001}",
+    "{\"op\":\"param_ref\",\"param_id\":1}",
+    "{\"op\":\"neg\",\"x\":@}",
+    "{\"op\":\"add\",\"a\":@,\"b\":@}",
+    "{\"op\":\"coalesce\",\"a\":@,\"b\":{\"op\":\"const_number\",\"value\":1}}",
+    "{\"op\":\"mul\",\"a\":@,\"b\":{\"op\":\"key_ref\",\"key_id\":1}}",
+    "{\"op\":\"not\",\"x\":@}",
+    "{\"op\":\"and\",\"a\":@,\"b\":@}",
+    "{\"op\":\"const_bool\",\"value\":true}",
+    "{\"op\":\"is_null\",\"x\":@}",
+    "{\"op\":\"cmp\",\"cmp\":\"<=\",\"a\":{\"op\":\"key_ref\",\"key_id\":1},\"b\":{\"op\":\"const_number\",\"value\":3}"
+    "}",
+    "{\"op\":\"in\",\"lhs\":{\"op\":\"key_ref\",\"key_id\":3001},\"list\":[\"US\",\"CA\"]}",
+    "{\"op\":\"regex\",\"key_id\":3001,\"pattern\":{\"kind\":\"literal\",\"value\":\"U|(C.)*$\"},\"flags\":\"i\"}",
+    "{\"kind\":\"param\",\"param_id\":2}",
+    "\"x{1000}{1000}\"",
+    "\"(?i)[^\\\\PL]+\"",
+    "{\"node_id\":\"z\",\"op\":\"core::take\",\"inputs\":[\"v\"],\"params\":{\"count\":1}}",
+    "[\"v\",\"z\"]"};
+
+constexpr std::size_t longest_list = 6;
+
+void fill(memory_store& out) {
+  out.hashes = {{"user:7", {{"country", "US"}}}, {"user:2", {{"country", "CA"}}}, {"user:-3", {{"country", ""}}}};
+  out.lists = {{"follow:7", {"2", "-3", "x", "9007199254740993", "7", "2"}},
+               {"recommendation:7", {"5", "7", "9223372036854775807"}},
+               {"follow:2", {"7", "2"}},
+               {"media:7", {"1", "", "2"}}};
+}
+
+/// An engine whose store lies in memory.
+struct world {
+  memory_store store;
+  engine_world engines{op_world(), {&store, nullptr, &store}, 1};
+
+  world() { fill(store); }
+
+  static auto get() -> world& {
+    static world once;
+    return once;
+  }
+};
+
+auto int_param(const plan_node& node, std::string_view name, std::int64_t absent) -> std::int64_t {
+  const plan_param* param = node.find_param(name);
+  return param == nullptr ? absent : std::get<std::int64_t>(param->value);
+}
+
+/// A bound of the rows that a node can give, or nothing where it would take time.
+auto rows_of(const plan_node& node, const std::vector<std::int64_t>& rows) -> std::optional<std::int64_t> {
+  if (int_param(node, "duration_ms", 0) > 0 || int_param(node, "busy_wait_ms", 0) > 0) return std::nullopt;
+  if (node.op == "core::viewer") return 1;
+  if (node.op == "test::fixed_source") return int_param(node, "row_count", 1);
+  std::int64_t incoming = 0;
+  for (const node_index source : node.sources) incoming += rows[source];
+  return incoming * std::min<std::int64_t>(int_param(node, "fanout", 1), longest_list);
+}
+
+auto is_cheap(const plan& loaded) -> bool {
+  constexpr std::int64_t most_rows = 1'000;
+  std::vector<std::int64_t> rows(loaded.nodes.size());
+  for (const node_index i : loaded.order) {
+    const auto bound = rows_of(loaded.nodes[i], rows);
+    if (!bound || *bound > most_rows) return false;
+    rows[i] = *bound;
+  }
+  return true;
+}
+
+void expect_limits(const plan& loaded) {
+  std::size_t edges = 0;
+  std::vector<std::size_t> depth(loaded.nodes.size(), 1);
+  BRAID_EXPECTS(loaded.order.size() == loaded.nodes.size(), "every node has its turn");
+  for (const node_index i : loaded.order) {
+    edges += loaded.nodes[i].sources.size();
+    for (const node_index source : loaded.nodes[i].sources) depth[i] = std::max(depth[i], depth[source] + 1);
+    BRAID_EXPECTS(depth[i] <= max_plan_depth, "no plan is too deep");
+  }
+  BRAID_EXPECTS(loaded.nodes.size() <= max_plan_nodes && edges <= max_plan_edges, "no plan is too large");
+  BRAID_EXPECTS(!loaded.outputs.empty(), "every plan has an output");
+}
+
+/// The same request is answered with the same bytes.
+void run_twice(const bound_plan& bound) {
+  constexpr std::string_view request = R"({"user_id":7,"param_overrides":{"pattern":"^.[AS]"}})";
+  world& at = world::get();
+  const std::string answer = to_json(at.engines.rank(bound, request));
+  at.store.asked.clear();
+  BRAID_EXPECTS(parse_json(answer, "answer"), "an answer is JSON");
+  BRAID_EXPECTS(answer == to_json(at.engines.rank(bound, request)), "the same request has the same answer");
+  at.store.asked.clear();
+}
+
+void bind_and_run(const plan& loaded, const nlohmann::json& document) {
+  const auto bound = bind_plan(loaded, op_world());
+  if (!bound) {
+    expect_sound(bound.error());
+    expect_places(bound.error(), document);
+  } else if (is_cheap(loaded)) {
+    run_twice(*bound);
+  }
+}
+
+void run(std::string_view text) {
+  const plan_rules rules{.ops = all_op_shapes(), .declared = op_world()};
+  const auto loaded = parse_plan(text, "fuzz", rules);
+  const auto document = parse_json(text, "fuzz");
+  if (!loaded) expect_sound(loaded.error());
+  if (!document) {
+    BRAID_EXPECTS(!loaded, "a plan is JSON");
+    return;
+  }
+  const auto again = parse_plan(document->dump(), "fuzz", rules);
+  BRAID_EXPECTS(loaded.has_value() == again.has_value(), "layout does not matter");
+  if (!loaded) {
+    BRAID_EXPECTS(same_complaints(loaded.error(), again.error()), "layout does not matter to complaints");
+    return expect_places(loaded.error(), *document);
+  }
+  BRAID_EXPECTS(loaded->digest == sha256_hex(text), "the digest is that of the bytes");
+  expect_limits(*loaded);
+  bind_and_run(*loaded, *document);
+}
+
+}  // namespace
+
+const braid::testing::fuzz_target braid::testing::target{.run = &run, .words = words};

@@ -1,0 +1,119 @@
+// tests/fuzz/record_fuzz.cpp: any bytes as a record of the store, and any lines as data that become records.
+#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/target.hpp>
+
+#include <rankd/store/record.hpp>
+#include <rankd/store/record_parser.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace rankd;
+using namespace rankd::testing;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<std::string_view, 14> words{"\"hash\":\"user:1\"",
+                                                 "\"fields\":{\"country\":@}",
+                                                 "\"list\":\"follow:1\"",
+                                                 "\"values\":[@]",
+                                                 "{\"hash\":\"k\",\"fields\":{}}",
+                                                 "{\"list\":\"k\",\"values\":[]}",
+                                                 "\"country\":\"US\"",
+                                                 "\"a\":\"b\"",
+                                                 "1,2,3",
+                                                 "\"x17\"",
+                                                 "-9223372036854775809",
+                                                 "\"\\u2028\"",
+                                                 "\"\\u0000\"",
+                                                 "\n"};
+
+/// Reads all of a record, so that the sanitizers see every byte that it touches.
+auto touched(const record_view& record) -> std::size_t {
+  std::size_t sum = 0;
+  std::vector<std::int64_t> ids(record.kind() == record_kind::id_list ? record.count() : 0);
+  if (record.kind() == record_kind::id_list) record.copy_ids(ids);
+  for (std::size_t i = 0; i < record.count(); ++i) {
+    if (record.kind() == record_kind::hash) {
+      const hash_field field = record.field_at(i);
+      sum += std::string(field.name).size() + std::string(field.value).size() + record.field(field.name).has_value();
+    } else if (record.kind() == record_kind::id_list) {
+      BRAID_EXPECTS(record.id_at(i) == ids[i], "ids are copied as they are read");
+    } else {
+      sum += std::string(record.text_at(i)).size();
+    }
+  }
+  return sum;
+}
+
+void read_bytes(std::string_view input) {
+  const std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(input.data()),
+                                     reinterpret_cast<const std::byte*>(input.data() + input.size()));
+  const auto record = record_view::parse(bytes);
+  if (record) BRAID_EXPECTS(touched(*record) <= 3 * bytes.size(), "a record lies within its bytes");
+}
+
+void expect_hash(const record_view& record, const json& fields) {
+  BRAID_EXPECTS(record.kind() == record_kind::hash && record.count() == fields.size(), "every field is there");
+  for (const auto& [name, value] : fields.items())
+    BRAID_EXPECTS(record.field(name) == value.get<std::string>(), "a field has its value");
+}
+
+void expect_list(const record_view& record, const json& values) {
+  const bool packed = std::ranges::all_of(values, &json::is_number_integer);
+  BRAID_EXPECTS(record.kind() == (packed ? record_kind::id_list : record_kind::text_list), "integers are packed");
+  BRAID_EXPECTS(record.count() == values.size(), "every element is there");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (packed)
+      BRAID_EXPECTS(record.id_at(i) == values[i].get<std::int64_t>(), "an id has its value");
+    else
+      BRAID_EXPECTS(record.text_at(i) == (values[i].is_string() ? values[i].get<std::string>()
+                                                                : std::to_string(values[i].get<std::int64_t>())),
+                    "a text has its value");
+  }
+}
+
+/// What the line says, read by another parser, is what the record holds.
+void expect_same(const parsed_record& made, std::string_view line) {
+  const auto document = parse_json(line, "line");
+  BRAID_EXPECTS(document.has_value(), "data is JSON");
+  const auto record = record_view::parse(made.bytes);
+  BRAID_EXPECTS(record.has_value(), "what is written can be read");
+  const bool hash = document->contains("hash");
+  BRAID_EXPECTS(made.key == document->at(hash ? "hash" : "list").get<std::string>(), "the key is kept");
+  if (hash)
+    expect_hash(*record, document->at("fields"));
+  else
+    expect_list(*record, document->at("values"));
+}
+
+void read_line(record_parser& parser, std::string_view line, std::uint32_t number) {
+  std::string padded(line);
+  padded.append(line_reader::padding, ' ');
+  const std::string_view text = std::string_view(padded).substr(0, line.size());
+  const auto made = parser.parse({.text = text, .number = number}, 0);
+  if (!made) {
+    expect_sound(made.error());
+    if (const auto document = parse_json(line, "line")) expect_places(made.error(), *document);
+  } else if (*made) {
+    expect_same(**made, line);
+  }
+}
+
+void run(std::string_view input) {
+  read_bytes(input);
+  static record_parser parser;
+  for (std::uint32_t number = 1; !input.empty(); ++number) {
+    const std::size_t end = std::min(input.find('\n'), input.size());
+    read_line(parser, input.substr(0, end), number);
+    input.remove_prefix(std::min(end + 1, input.size()));
+  }
+}
+
+}  // namespace
+
+const braid::testing::fuzz_target braid::testing::target{.run = &run, .words = words};

@@ -1,0 +1,142 @@
+// tests/fuzz/registry_fuzz.cpp: any text, cut at lines of `%%`, as the five files of a registry.
+#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/target.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <rankd/registry/registries.hpp>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+constexpr std::array<std::string_view, 40> words{"[[key]]\n",
+                                                 "[[param]]\n",
+                                                 "[[feature]]\n",
+                                                 "[[capability]]\n",
+                                                 "[[endpoint]]\n",
+                                                 "key_id = @\n",
+                                                 "param_id = @\n",
+                                                 "feature_id = 1\n",
+                                                 "endpoint_id = \"ep_0001\"\n",
+                                                 "\"ep_0002\"",
+                                                 "id = \"cap.rfc.0001.x.v1\"\n",
+                                                 "name = @\n",
+                                                 "type = \"int\"\n",
+                                                 "\"float\"",
+                                                 "\"string\"",
+                                                 "\"bool\"",
+                                                 "\"feature_bundle\"",
+                                                 "nullable = true\n",
+                                                 "default = @\n",
+                                                 "doc = \"\"\n",
+                                                 "status = \"blocked\"\n",
+                                                 "\"deprecated\"",
+                                                 "\"active\"",
+                                                 "allow_read = false\n",
+                                                 "allow_write = false\n",
+                                                 "replaced_by = 1\n",
+                                                 "stage = \"esr\"\n",
+                                                 "payload_schema = {a = @}\n",
+                                                 "kind = \"redis\"\n",
+                                                 "\"embedded\"",
+                                                 "\"http\"",
+                                                 "resolver = { type = \"static\", host = \"h\", port = 1 }\n",
+                                                 "resolver = { type = \"embedded\", path = \"p\" }\n",
+                                                 "policy = { max_inflight = 1, connections = 1 }\n",
+                                                 "inf",
+                                                 "nan",
+                                                 "1979-05-27T07:32:00Z",
+                                                 "a.b.c.d = @\n",
+                                                 "'''@'''",
+                                                 "0x7fffffffffffffff"};
+
+constexpr std::array<std::string_view, 5> files{"keys.toml", "params.toml", "endpoints.dev.toml", "capabilities.toml",
+                                                "features.toml"};
+
+/// A folder of registries; only what changes is written.
+class registry_folder {
+ public:
+  void fill(std::string_view text) {
+    constexpr std::string_view cut = "%%\n";
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const std::size_t at = i + 1 == files.size() ? std::string_view::npos : text.find(cut);
+      put(i, text.substr(0, at));
+      text.remove_prefix(at == std::string_view::npos ? text.size() : at + cut.size());
+    }
+  }
+
+  [[nodiscard]] auto load() const -> braid::checked<registries> { return registries::load(folder_.path(), "dev"); }
+
+ private:
+  void put(std::size_t i, std::string_view text) {
+    if (written_[i] && *written_[i] == text) return;
+    std::filesystem::remove(folder_.path() / files[i]);  // a file that is written over may be forced to the disk
+    folder_.write(files[i], text);
+    written_[i] = std::string(text);
+  }
+
+  braid::testing::scratch_folder folder_;
+  std::array<std::optional<std::string>, files.size()> written_;
+};
+
+template <typename Entries, typename Id>
+void expect_ascending(const Entries& entries, Id id) {
+  const auto falls = [&](const auto& a, const auto& b) { return !(a.*id < b.*id); };
+  BRAID_EXPECTS(std::ranges::adjacent_find(entries, falls) == entries.end(), "ids ascend, none twice");
+}
+
+template <typename Entry>
+void expect_default(const Entry& entry) {
+  // In the order of value_type, behind null.
+  const bool typed = entry.default_value.index() == static_cast<std::size_t>(entry.type) + 1;
+  BRAID_EXPECTS(is_null(entry.default_value) || typed, "a default is of the declared type");
+}
+
+void expect_consistent(const registries& loaded) {
+  expect_ascending(loaded.keys(), &key_entry::key_id);
+  expect_ascending(loaded.params(), &param_entry::param_id);
+  expect_ascending(loaded.features(), &feature_entry::feature_id);
+  expect_ascending(loaded.capabilities(), &capability_entry::id);
+  expect_ascending(loaded.endpoints(), &endpoint_entry::endpoint_id);
+  std::ranges::for_each(loaded.keys(), expect_default<key_entry>);
+  std::ranges::for_each(loaded.params(), expect_default<param_entry>);
+  for (const key_entry& each : loaded.keys())
+    BRAID_EXPECTS(loaded.find_key(each.key_id) == &each && loaded.find_key(each.name) == &each, "keys are found");
+  for (const param_entry& each : loaded.params())
+    BRAID_EXPECTS(loaded.find_param(each.param_id) == &each && loaded.find_param(each.name) == &each,
+                  "params are found");
+  for (const endpoint_entry& each : loaded.endpoints())
+    BRAID_EXPECTS(loaded.find_endpoint(each.endpoint_id) == &each, "endpoints are found");
+  const key_entry* id = loaded.find_key(registries::id_key);
+  BRAID_EXPECTS(id != nullptr && id->name == "id" && !id->nullable && !id->allow_write, "key 1 is the id");
+  for (const registry_digest& each : loaded.digests()) BRAID_EXPECTS(each.sha256.size() == 64, "a digest is SHA-256");
+}
+
+void run(std::string_view text) {
+  static registry_folder folder;
+  folder.fill(text);
+  const auto loaded = folder.load();
+  const auto again = folder.load();
+  BRAID_EXPECTS(loaded.has_value() == again.has_value(), "what is right stays right");
+  if (!loaded) {
+    expect_sound(loaded.error());
+    BRAID_EXPECTS(same_complaints(loaded.error(), again.error()), "complaints do not change");
+    return;
+  }
+  expect_consistent(*loaded);
+  for (std::size_t i = 0; i < loaded->digests().size(); ++i)
+    BRAID_EXPECTS(loaded->digests()[i].sha256 == again->digests()[i].sha256, "digests do not change");
+}
+
+}  // namespace
+
+const braid::testing::fuzz_target braid::testing::target{.run = &run, .words = words};

@@ -1,0 +1,95 @@
+// tests/fuzz/request_fuzz.cpp: any text as a request: refused with its reasons, or read, written and read again.
+#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/target.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <rankd/engine/request.hpp>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+using namespace rankd;
+using namespace rankd::testing;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<std::string_view, 22> words{"\"user_id\":1",
+                                                 "\"request_id\":\"r\"",
+                                                 "\"plan\":\"feed\"",
+                                                 "\"param_overrides\":{\"weight\":@}",
+                                                 "\"output_keys\":[\"score\"]",
+                                                 "\"deadline_ms\":50",
+                                                 "86400000",
+                                                 "86400001",
+                                                 "\"explain\":true",
+                                                 "\"weight\":0.5",
+                                                 "\"pattern\":\"a\"",
+                                                 "\"limit\":-3",
+                                                 "\"switch\":true",
+                                                 "\"old_param\":1",
+                                                 "\"fixed_param\":1",
+                                                 "\"aging_param\":1",
+                                                 "\"score\"",
+                                                 "\"country\"",
+                                                 "\"secret\"",
+                                                 "\"old\"",
+                                                 "\"9223372036854775807\"",
+                                                 "\"007\""};
+
+auto to_json(const scalar& value) -> json {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return json(nullptr);
+        else
+          return json(held);
+      },
+      value);
+}
+
+/// A request that says all that was read from another one.
+auto written(const rank_request& request) -> std::string {
+  json out = {{"request_id", request.request_id}, {"user_id", request.user_id}, {"plan", request.plan}};
+  for (const param_entry& param : op_world().params()) {
+    const scalar& value = request.params[op_world().index_of(param)];
+    if (param.allow_write && param.status != lifecycle::blocked && (param.nullable || !is_null(value)))
+      out["param_overrides"][param.name] = to_json(value);
+  }
+  if (request.output_keys) {
+    out["output_keys"] = json::array();
+    for (const std::uint32_t key : *request.output_keys) out["output_keys"].push_back(op_world().find_key(key)->name);
+  }
+  if (request.deadline) out["deadline_ms"] = request.deadline->count();
+  out["explain"] = request.explain == explain_mode::on;
+  return out.dump();
+}
+
+void expect_same(const rank_request& a, const rank_request& b) {
+  BRAID_EXPECTS(a.request_id == b.request_id && a.plan == b.plan && a.user_id == b.user_id, "texts and ids are kept");
+  BRAID_EXPECTS(a.params == b.params && a.output_keys == b.output_keys, "params and keys are kept");
+  BRAID_EXPECTS(a.deadline == b.deadline && a.explain == b.explain, "the rest is kept");
+}
+
+void run(std::string_view text) {
+  const auto request = parse_request(text, op_world());
+  const std::string id = request_id_of(text);
+  BRAID_EXPECTS(is_utf8(id), "an id can be printed");
+  if (!request) {
+    expect_sound(request.error());
+    if (const auto document = parse_json(text, "request")) expect_places(request.error(), *document);
+    BRAID_EXPECTS(parse_json(rankd::to_json(request.error(), id), "answer"), "a refusal is JSON");
+    return;
+  }
+  BRAID_EXPECTS(request->request_id == id, "a refusal would carry the same id");
+  BRAID_EXPECTS(request->user_id >= 1, "a user is a positive number");
+  BRAID_EXPECTS(request->engine_request_id.starts_with("eng_"), "the engine's id is made up");
+  const auto again = parse_request(written(*request), op_world());
+  BRAID_EXPECTS(again.has_value(), "what was read can be read again");
+  expect_same(*request, *again);
+}
+
+}  // namespace
+
+const braid::testing::fuzz_target braid::testing::target{.run = &run, .words = words};

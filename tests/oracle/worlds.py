@@ -1,0 +1,174 @@
+"""Registries that a seed makes, and what plans and requests may use of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from . import vocabulary as words
+
+Row = dict[str, Any]
+
+REGISTRY = Path(__file__).resolve().parents[2] / "registry"
+ID, COUNTRY = 1, 3001
+TYPES = ["int", "float", "string", "bool"]
+
+
+@dataclass(frozen=True)
+class World:
+    """What is declared, and the text of the files that declare it; the lists say what plans may do with it."""
+
+    keys: list[Row]
+    params: list[Row]
+    endpoints: list[str]
+    files: dict[str, str]
+
+    @cached_property
+    def float_keys(self) -> list[int]:
+        return self._keys("float")
+
+    @cached_property
+    def string_keys(self) -> list[int]:
+        return self._keys("string")
+
+    @cached_property
+    def other_keys(self) -> list[int]:
+        return [number for number in self._keys("int", "bool", "feature_bundle") if number != ID]
+
+    @cached_property
+    def sort_keys(self) -> list[int]:
+        return self._keys(*TYPES)  # bundles of features have no order
+
+    @cached_property
+    def out_keys(self) -> list[int]:
+        return [row["key_id"] for row in self._written()]
+
+    @cached_property
+    def nullable_out_keys(self) -> list[int]:
+        return [row["key_id"] for row in self._written() if row["nullable"]]
+
+    @cached_property
+    def readable_params(self) -> list[int]:
+        return self._params(*TYPES)
+
+    @cached_property
+    def pattern_params(self) -> list[int]:
+        return self._params("string")
+
+    @cached_property
+    def exact_params(self) -> list[int]:
+        return self._params("int")
+
+    def _keys(self, *types: str) -> list[int]:
+        return [row["key_id"] for row in self.keys if row["type"] in types and is_readable(row)]
+
+    def _params(self, *types: str) -> list[int]:
+        return [row["param_id"] for row in self.params if row["type"] in types and is_readable(row)]
+
+    def _written(self) -> list[Row]:
+        return [row for row in self.keys if row["type"] == "float" and is_writable(row)]
+
+
+def is_readable(row: Row) -> bool:
+    """Whether plans may read a key or param, and requests show a key."""
+    return row.get("status") != "blocked" and row.get("allow_read", True)
+
+
+def is_writable(row: Row) -> bool:
+    """Whether plans may write a key, and requests override a param."""
+    return row.get("status") != "blocked" and row.get("allow_write", True)
+
+
+def make_world(seed: int) -> World:
+    """Now and then the registry of the repository with some more rows, otherwise one that the seed makes."""
+    return _known_world() if seed % 4 == 0 else _random_world(random.Random(f"world {seed}"))
+
+
+def _known_world() -> World:
+    names = ["keys.toml", "params.toml", "endpoints.dev.toml"]
+    files = {name: (REGISTRY / name).read_text(encoding="utf-8") for name in names}
+    files["keys.toml"] += words.EXTRA_KEYS
+    files["params.toml"] += words.EXTRA_PARAMS
+    keys, params = tomllib.loads(files["keys.toml"])["key"], tomllib.loads(files["params.toml"])["param"]
+    return World(keys, params, ["ep_0001"], files)
+
+
+def _random_world(rng: random.Random) -> World:
+    keys = [
+        {"key_id": ID, "name": "id", "type": "int", "nullable": False, "allow_write": False},
+        {"key_id": COUNTRY, "name": "country", "type": "string", "nullable": True},
+        {"key_id": 2001, "name": "score", "type": "float", "nullable": rng.random() < 0.5, "default": 0.5},
+        {"key_id": 2002, "name": "hidden", "type": "float", "nullable": True, "allow_read": rng.random() < 0.5},
+    ]
+    numbers = rng.sample([2, 7, 1001, 1002, 3002, 4001, 9001, 2**31, 2**32 - 1, *range(100, 120)], rng.randint(3, 12))
+    keys += [_random_row(rng, "key_id", number, [*TYPES, "float", "float", "feature_bundle"]) for number in numbers]
+    numbers = rng.sample([1, 2, 3, 77, 2**32 - 1, 2**31 + 1, *range(200, 210)], rng.randint(2, 9))
+    params = [_random_row(rng, "param_id", number, TYPES) for number in numbers]
+    rng.shuffle(keys)
+    endpoints = rng.sample(range(1, 9999), 3)
+    files = {
+        "keys.toml": _toml("key", keys),
+        "params.toml": _toml("param", params),
+        "endpoints.dev.toml": _toml("endpoint", _random_endpoints(rng, endpoints)),
+    }
+    return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files)
+
+
+def _random_row(rng: random.Random, id_field: str, number: int, types: list[str]) -> Row:
+    row: Row = {id_field: number, "name": f"{id_field[0]}_{number}", "type": rng.choice(types)}
+    row["nullable"] = row["type"] == "feature_bundle" or rng.random() < 0.6
+    if row["type"] != "feature_bundle" and (rng.random() < 0.5 or (id_field == "key_id" and not row["nullable"])):
+        row["default"] = value_of_type(rng, row["type"])
+    chance = rng.random()
+    if chance < 0.25:
+        row["status"] = "blocked" if chance < 0.1 else "deprecated"
+    for right, how_often in (("allow_read", 0.12), ("allow_write", 0.15)):
+        if rng.random() < how_often:
+            row[right] = False
+    if rng.random() < 0.3:
+        row["doc"] = words.string(rng)
+    return row
+
+
+def value_of_type(rng: random.Random, kind: str) -> Any:
+    """A value that a key or param of this type may have; a text is a pattern."""
+    match kind:
+        case "int":
+            return rng.choice(words.IDS)
+        case "bool":
+            return rng.random() < 0.5
+        case "string":
+            return words.pattern(rng)
+    # Whether a float takes integers that are not exact as doubles is not specified.
+    number = words.number(rng)
+    return number if abs(number) < 2**53 else float(number)
+
+
+def _random_endpoints(rng: random.Random, numbers: list[int]) -> list[Row]:
+    """Two stores, and one that is none."""
+    rows: list[Row] = []
+    for number in numbers[:2]:
+        row: Row = {"endpoint_id": f"ep_{number:04}", "name": f"e_{number}", "kind": rng.choice(["redis", "embedded"])}
+        rows.append(row | {"resolver": {"type": "embedded", "path": f"store_{number}"}})
+    web: Row = {"endpoint_id": f"ep_{numbers[2]:04}", "name": "web", "kind": "http"}
+    return [*rows, web | {"resolver": {"type": "static", "host": "127.0.0.1", "port": 1}}]
+
+
+def _toml(table: str, rows: list[Row]) -> str:
+    lines: list[str] = []
+    for row in rows:
+        lines += [f"[[{table}]]", *(f"{name} = {_spelled(value)}" for name, value in row.items()), ""]
+    return "\n".join(lines)
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_spelled(field)}" for name, field in value.items()) + " }"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value) if isinstance(value, bool) else repr(value)

@@ -1,0 +1,100 @@
+// tests/rankd/registry/json_text_test.cpp: strings of any bytes and numbers of any size become valid JSON.
+#include <rankd/registry/json_text.hpp>
+
+#include <braid/base/random.hpp>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using namespace std::string_literals;
+
+namespace {
+
+auto as_json(std::string_view text) -> std::string {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+template <typename T>
+auto printed(T value) -> std::string {
+  std::string out;
+  append_json_number(out, value);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what JSON reserves is escaped, everything else of UTF-8 stays") {
+  CHECK(as_json("") == R"("")");
+  CHECK(as_json(R"(a "b" \c/)") == R"("a \"b\" \\c/")");
+  CHECK(as_json("\n\r\t\b\f") == R"("\n\r\t\u0008\u000c")");
+  CHECK(as_json("\0\x01\x1f\x7f"s) == R"("\u0000\u0001\u001f\u007f")");
+  CHECK(as_json("räuchert € 𝄞") == "\"räuchert € 𝄞\"");
+  CHECK(as_json("\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf") ==
+        "\"\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf4\x8f\xbf\xbf\"");
+}
+
+TEST_CASE("every byte that is not UTF-8 becomes the character of its number") {
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"a\xffz", R"("a\u00ffz")"},
+      {"\x80", R"("\u0080")"},
+      {"\xc3", R"("\u00c3")"},
+      {"\xc3(", R"("\u00c3(")"},
+      {"\xc0\xaf", R"("\u00c0\u00af")"},                      // overlong
+      {"\xe0\x80\xaf", R"("\u00e0\u0080\u00af")"},            // overlong
+      {"\xf0\x80\x80\xaf", R"("\u00f0\u0080\u0080\u00af")"},  // overlong
+      {"\xed\xa0\x80", R"("\u00ed\u00a0\u0080")"},            // a surrogate
+      {"\xf4\x90\x80\x80", R"("\u00f4\u0090\u0080\u0080")"},  // past U+10FFFF
+      {"\xf5", R"("\u00f5")"},
+      {"\xe2\x82", R"("\u00e2\u0082")"},
+      {"\xe2\x82\xe2\x82\xac", "\"\\u00e2\\u0082€\""},
+  };
+  for (const auto& [text, expected] : table) {
+    CAPTURE(expected);
+    CHECK(as_json(text) == expected);
+  }
+}
+
+TEST_CASE("random bytes always become valid JSON, and UTF-8 comes back as it was") {
+  braid::random_source random(11);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (std::size_t i = random.below(12); i > 0; --i)
+      text += std::bit_cast<char>(static_cast<std::uint8_t>(random.below(256)));
+    const nlohmann::json read = nlohmann::json::parse(as_json(text));
+    CHECK(read.is_string());
+    const std::string ascii(text.size(), 'x');
+    CHECK(nlohmann::json::parse(as_json(ascii)).get<std::string>() == ascii);
+  }
+}
+
+TEST_CASE("numbers are the shortest that read back as the same") {
+  CHECK(printed(0.1) == "0.1");
+  CHECK(printed(1.0) == "1");
+  CHECK(printed(-0.0) == "-0");
+  CHECK(printed(3 * 0.2) == "0.6000000000000001");
+  CHECK(printed(1e300) == "1e+300");
+  CHECK(printed(5e-324) == "5e-324");
+  CHECK(printed(std::numeric_limits<double>::max()) == "1.7976931348623157e+308");
+  CHECK(printed(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
+  CHECK(printed(std::int64_t{0}) == "0");
+
+  braid::random_source random(12);
+  for (int round = 0; round < 20'000; ++round) {
+    const auto value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    const std::string text = printed(value);
+    double back = 0;
+    std::from_chars(text.data(), text.data() + text.size(), back);
+    CHECK(std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(value));
+  }
+}

@@ -1,0 +1,49 @@
+// tests/rankd/tables/bad_plans_test.cpp: artifacts that are wrong, and what loading or binding them complains about.
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/tables/table.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+auto good_plan() -> std::string { return read_text_file("tests/rankd/tables/good_plan.json").value(); }
+
+auto found_in(const std::string& artifact) -> std::vector<std::string> {
+  const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+  if (!loaded) return spelled(loaded.error());
+  const auto bound = bind_plan(*loaded, op_world());
+  return bound ? std::vector<std::string>() : spelled(bound.error());
+}
+
+}  // namespace
+
+TEST_CASE("the plan that the table changes is right, and uses every operator") {
+  CHECK(joined(found_in(good_plan())).empty());
+  const auto loaded = parse_plan(good_plan(), "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+  REQUIRE(loaded);
+  std::set<std::string> used;
+  for (const plan_node& node : loaded->nodes) used.insert(node.op);
+  CHECK(used.size() == all_ops().size());
+}
+
+TEST_CASE("each bad plan of the table gets its complaints and no others") {
+  const auto cases = read_table("tests/rankd/tables/bad_plans.ndjson", good_plan());
+  CHECK(cases.size() >= 300);
+  std::set<std::string> names;
+  for (const table_case& each : cases) {
+    const auto found = found_in(each.document);
+    CHECK_MESSAGE(found == each.complaints, each.name << " gave" << joined(found));
+    CHECK_MESSAGE(!each.complaints.empty(), each.name);
+    CHECK_MESSAGE(names.insert(each.name).second, each.name << " is there twice");
+  }
+}

@@ -1,0 +1,38 @@
+// tests/rankd/tables/bad_requests_test.cpp: requests that are wrong, and what reading them complains about.
+#include <rankd/engine/request.hpp>
+#include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/tables/table.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+
+namespace {
+
+auto good_request() -> std::string { return read_text_file("tests/rankd/tables/good_request.json").value(); }
+
+auto found_in(const std::string& text) -> std::vector<std::string> {
+  const auto request = parse_request(text, op_world());
+  return request ? std::vector<std::string>() : spelled(request.error());
+}
+
+}  // namespace
+
+TEST_CASE("the request that the table changes is right") { CHECK(joined(found_in(good_request())).empty()); }
+
+TEST_CASE("each bad request of the table gets its complaints and no others") {
+  const auto cases = read_table("tests/rankd/tables/bad_requests.ndjson", good_request());
+  CHECK(cases.size() >= 100);
+  std::set<std::string> names;
+  for (const table_case& each : cases) {
+    const auto found = found_in(each.document);
+    CHECK_MESSAGE(found == each.complaints, each.name << " gave" << joined(found));
+    CHECK_MESSAGE(!each.complaints.empty(), each.name);
+    CHECK_MESSAGE(names.insert(each.name).second, each.name << " is there twice");
+  }
+}

@@ -1,0 +1,60 @@
+// tests/shared/plugin/plugin.cpp: a shared object with hidden symbols that uses the program's braid.
+#include <tests/shared/plugin/plugin.hpp>
+
+#include <braid/thread/registered_thread.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace braid::testing {
+namespace {
+
+std::unique_ptr<registered_thread> held;
+
+bool sees(const thread_registry& registry) { return default_registry() == registry; }
+
+bool start_thread(const char* tag) {
+  auto started = registered_thread::create({.label = {.tag = tag, .name = "of a plug-in"}}, [](std::stop_token stop) {
+    while (!stop.stop_requested()) std::this_thread::yield();
+  });
+  if (started) held = std::make_unique<registered_thread>(std::move(*started));
+  return held != nullptr;
+}
+
+void end_thread() { held.reset(); }
+
+std::size_t count(const char* tag) { return default_registry().where<&thread_entry::tag>(tag).count(); }
+
+std::size_t post_jobs(pool& where, std::size_t count, atomic<std::size_t>& ran) {
+  std::size_t accepted = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto job = [&where, &ran, text = std::string(100, 'x')] {
+      if (where.is_current() && text.size() == 100) ran.fetch_add(1, relaxed);
+    };
+    if (post(where, std::move(job))) ++accepted;
+  }
+  return accepted;
+}
+
+bool post_failure(pool& where) {
+  return post(where, [] { throw std::out_of_range("thrown by a plug-in"); }).has_value();
+}
+
+#if defined(__clang__)
+constexpr const char* compiler = "clang";
+#else
+constexpr const char* compiler = "g++";
+#endif
+
+}  // namespace
+}  // namespace braid::testing
+
+auto braid_test_plugin() -> const braid::testing::plugin_functions* {
+  using namespace braid::testing;
+  static constexpr plugin_functions all{compiler, sees, start_thread, end_thread, count, post_jobs, post_failure};
+  return &all;
+}
