@@ -119,18 +119,32 @@ template <typename Left, typename Right>
   return {first, right()};
 }
 
+template <typename Body>
+auto sum(std::uint64_t first, std::uint64_t last, const Body& body) -> std::uint64_t;
+
+namespace detail {
+
+/// Forks the later half. The body comes by value: a reference would keep the captures of the loop in memory.
+template <typename Body>
+[[gnu::noinline]] auto halve(worker& self, std::uint64_t first, std::uint64_t last, Body body) -> std::uint64_t {
+  if (last - first == 1) return body(first);
+  const std::uint64_t middle = first + (last - first) / 2;
+  auto earlier = [&] { return sum(first, middle, body); };
+  auto later = [&] { return sum(middle, last, body); };
+  const auto [left, right] = fork_and_join(self, earlier, later);
+  return left + right;
+}
+
+}  // namespace detail
+
 /// The sum of `body(i)` for each i from `first` to before `last`; halves go to others when they ask.
 template <typename Body>
-auto sum(std::uint64_t first, std::uint64_t last, const Body& body) -> std::uint64_t {
-  const worker& self = *current;
+[[gnu::always_inline]] inline auto sum(std::uint64_t first, std::uint64_t last, const Body& body) -> std::uint64_t {
+  worker& self = *current;
   std::uint64_t total = 0;
   for (; first < last; ++first) {
-    if (!self.has_enough() && last - first > 1) [[unlikely]] {
-      const std::uint64_t middle = first + (last - first) / 2;
-      const auto [left, right] =
-          fork_join([=, &body] { return sum(first, middle, body); }, [=, &body] { return sum(middle, last, body); });
-      return total + left + right;
-    }
+    if (!self.has_enough()) [[unlikely]]
+      return total + detail::halve(self, first, last, body);
     total += body(first);
   }
   return total;

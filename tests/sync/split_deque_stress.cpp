@@ -101,7 +101,7 @@ TEST_CASE("every entry is taken once for each time that it was pushed") {
   std::uint64_t steals = 0;
   for (std::size_t capacity : {1U, 2U, 4U, 64U}) {
     for (std::size_t thieves = 1; thieves <= 3; ++thieves) {
-      ledger book(capacity, scaled(400'000));
+      ledger book(capacity, scaled(60'000));
       std::vector<std::thread> threads;
       for (std::size_t i = 0; i < thieves; ++i) threads.emplace_back([&, i] { book.thieve(seed + i + 1); });
       book.own(seed);
