@@ -3,6 +3,9 @@
 #include <bench/fork_join/tiny.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -28,6 +31,23 @@ namespace {
   return left + right;
 }
 
+[[gnu::noinline]] auto fib_combined(unsigned n) -> std::uint64_t {
+  if (n < 2) return n;
+  return bench::tiny::fork_join([n] { return fib_combined(n - 1); }, [n] { return fib_combined(n - 2); }, std::plus{});
+}
+
+using function = auto (*)(unsigned) -> std::uint64_t;
+
+auto serial(std::string name, function fn, unsigned n) -> bench::contender {
+  return {std::move(name), [=](unsigned) { return bench::timed([=] { return fn(n); }); }};
+}
+
+auto forking(std::string name, function fn, unsigned n) -> bench::contender {
+  return {std::move(name), [=](unsigned workers) {
+            return bench::tiny::run(workers, [=] { return bench::timed([=] { return fn(n); }); });
+          }};
+}
+
 /// How often a run calls the function.
 auto calls_of(unsigned n) -> std::uint64_t { return n < 2 ? 1 : 1 + calls_of(n - 1) + calls_of(n - 2); }
 
@@ -36,12 +56,8 @@ auto calls_of(unsigned n) -> std::uint64_t { return n < 2 ? 1 : 1 + calls_of(n -
 auto main(int count, char** arguments) -> int {
   const auto how = bench::parse(count, arguments, {.size = 36}, "which Fibonacci number");
   const unsigned n = how.size;
-  std::vector<bench::contender> contenders{
-      {"serial", [n](unsigned) { return bench::timed([n] { return fib_serial(n); }); }},
-      {"calls", [n](unsigned) { return bench::timed([n] { return fib_calls(n); }); }},
-      {"braid", [n](unsigned workers) {
-         return bench::tiny::run(workers, [n] { return bench::timed([n] { return fib_braid(n); }); });
-       }}};
+  std::vector<bench::contender> contenders{serial("serial", fib_serial, n), serial("calls", fib_calls, n),
+                                           forking("braid", fib_braid, n), forking("combined", fib_combined, n)};
 #if defined(BENCH_TBB)
   contenders.push_back({"oneTBB", [n](unsigned workers) { return bench::fib_tbb(n, workers); }});
 #endif

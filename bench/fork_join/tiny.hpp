@@ -93,9 +93,10 @@ auto run(unsigned workers, Fn&& root) -> std::invoke_result_t<Fn> {
 
 namespace detail {
 
-/// Out of line: the registers that it saves are no burden to a fork that is of use to nobody.
+/// Out of line: the registers that it saves are no burden to a fork that is of use to nobody. By value: references
+/// would keep the captures in memory.
 template <typename Left, typename Right>
-[[gnu::noinline]] auto fork_and_join(worker& self, Left& left, Right& right)
+[[gnu::noinline]] auto fork_and_join(worker& self, Left left, Right right)
     -> std::pair<std::invoke_result_t<Left&>, std::invoke_result_t<Right&>> {
   child<Right> forked(right);
   const bool pushed = self.deque.try_push(forked);
@@ -104,6 +105,13 @@ template <typename Left, typename Right>
     return {first, right()};
   self.wait_for(forked);
   return {first, forked.result};
+}
+
+template <typename Left, typename Right, typename Join>
+[[gnu::noinline]] auto fork_join_and_combine(worker& self, Left left, Right right, Join join)
+    -> std::invoke_result_t<Join&, std::invoke_result_t<Left&>, std::invoke_result_t<Right&>> {
+  auto [first, second] = fork_and_join(self, left, right);
+  return join(first, second);
 }
 
 }  // namespace detail
@@ -119,6 +127,18 @@ template <typename Left, typename Right>
   return {first, right()};
 }
 
+/// What `join` makes of both results. Where it is a sum or the like, the compiler may turn the last call of a recursion
+/// into a loop, as it does in the serial function.
+template <typename Left, typename Right, typename Join>
+[[gnu::always_inline]] inline auto fork_join(Left left, Right right, Join join)
+    -> std::invoke_result_t<Join&, std::invoke_result_t<Left&>, std::invoke_result_t<Right&>> {
+  worker& self = *current;
+  if (!self.has_enough()) [[unlikely]]
+    return detail::fork_join_and_combine(self, left, right, join);
+  auto first = left();
+  return join(first, right());
+}
+
 template <typename Body>
 auto sum(std::uint64_t first, std::uint64_t last, const Body& body) -> std::uint64_t;
 
@@ -129,10 +149,9 @@ template <typename Body>
 [[gnu::noinline]] auto halve(worker& self, std::uint64_t first, std::uint64_t last, Body body) -> std::uint64_t {
   if (last - first == 1) return body(first);
   const std::uint64_t middle = first + (last - first) / 2;
-  auto earlier = [&] { return sum(first, middle, body); };
-  auto later = [&] { return sum(middle, last, body); };
-  const auto [left, right] = fork_and_join(self, earlier, later);
-  return left + right;
+  const auto [earlier, later] =
+      fork_and_join(self, [&] { return sum(first, middle, body); }, [&] { return sum(middle, last, body); });
+  return earlier + later;
 }
 
 }  // namespace detail
