@@ -239,7 +239,7 @@ struct faulty {
       word seen = word_.load(acquire);
       while (tail_of(seen) < split_of(seen)) {
         const std::uint32_t middle = (tail_of(seen) + split_of(seen)) / 2;
-        const word next = made(tail_of(seen), middle, tag_of(seen) + 1);
+        const word next = made(tail_of(seen), middle, tag_of(seen));
         if (Fault == fault::retracts_by_a_store)
           word_.store(next, release);
         else if (!word_.compare_exchange_weak(seen, next, acquire_and_release, acquire))

@@ -66,7 +66,7 @@ class split_deque {
 
  private:
   // The word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag (32).
-  // Positions are taken modulo 2^16; every change by the owner adds to the tag.
+  // Positions are taken modulo 2^16; every share adds to the tag.
   using word = std::uint64_t;
   static constexpr word one_split = word{1} << 16U;
   static constexpr word one_tag = word{1} << 32U;
@@ -80,7 +80,7 @@ class split_deque {
   }
   static auto one_kept_of_two(word value) noexcept -> word {
     const auto split = static_cast<std::uint16_t>(tail_of(value) + shared_in(value) / 2);
-    return ((value >> 32U) + 1) << 32U | word{split} << 16U | tail_of(value);
+    return (value & ~(word{0xffff} << 16U)) | word{split} << 16U;
   }
 
   auto find_room() noexcept -> bool;
