@@ -3,7 +3,7 @@
 option(BRAID_SHARED "Build braid as a shared library: one runtime per process" ON)
 option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
-option(BRAID_BENCH "Build the programs of bench/" ON)
+option(BRAID_BENCH "Build the measuring programs of bench/" OFF)
 option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
