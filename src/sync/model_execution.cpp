@@ -405,6 +405,8 @@ auto model_compare(const model_access& access, std::memory_order failure, std::u
   return current_run->on_compare(access, failure, expected, strength);
 }
 
+void model_yield() noexcept { current_run->yield(); }
+
 void model_light_barrier(std::source_location where) noexcept { current_run->on_light_barrier(where); }
 void model_heavy_barrier(std::source_location where) noexcept { current_run->on_heavy_barrier(where); }
 

@@ -22,9 +22,12 @@ enum class barrier_kind : std::uint8_t {
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
 /// It orders loads and stores of atomics; plain data needs the edge of an atomic, as ever.
+/// `where` is for the explorer of the model build, which leaves out one use at a time.
 /// Threads: any. Cost: light nothing but a branch, heavy 0.1 to 2 µs; a locked add each where the kind is symmetric.
 /// Source: membarrier(2); P1202R5, "Asymmetric fences". Protocol: docs/design/asymmetric_barrier.md
 class asymmetric_barrier {
+  using source = std::source_location;
+
  public:
   /// Asymmetric where this process can.
   asymmetric_barrier() noexcept : kind_(best_kind()) {}
@@ -40,20 +43,20 @@ class asymmetric_barrier {
 
   [[nodiscard]] auto kind() const noexcept -> barrier_kind { return kind_; }
 
-  void light() noexcept {
+  void light([[maybe_unused]] source where = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
       return meet();
 #if defined(BRAID_MODEL)
-    if (detail::model_active()) return detail::model_light_barrier(std::source_location::current());
+    if (detail::model_active()) return detail::model_light_barrier(where);
 #endif
     asm volatile("" ::: "memory");
   }
 
-  void heavy() noexcept {
+  void heavy([[maybe_unused]] source where = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
       return meet();
 #if defined(BRAID_MODEL)
-    if (detail::model_active()) return detail::model_heavy_barrier(std::source_location::current());
+    if (detail::model_active()) return detail::model_heavy_barrier(where);
 #endif
     interrupt_processors();
   }

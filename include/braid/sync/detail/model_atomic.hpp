@@ -52,6 +52,9 @@ void model_replace(const model_access& access, std::uint64_t value) noexcept;
 [[nodiscard]] auto model_compare(const model_access& access, std::memory_order failure, std::uint64_t expected,
                                  model_strength strength) noexcept -> model_compared;
 
+/// Another thread goes on, if one can.
+void model_yield() noexcept;
+
 /// The two sides of an asymmetric barrier, for the explorer's memory.
 void model_light_barrier(std::source_location where) noexcept;
 void model_heavy_barrier(std::source_location where) noexcept;
