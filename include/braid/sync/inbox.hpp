@@ -268,7 +268,7 @@ auto inbox<Capacity, Lock, Ports>::move_half_to(port& to) noexcept -> std::size_
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
   std::size_t moved = 0;
   for (std::size_t i = 0; i < count && moved == 0; ++i) {
-    for (std::size_t left = ports_[i]->ready_half(); left > 0 && to.has_room(); --left) {
+    for (std::size_t left = ports_[i]->half(); left > 0 && to.has_room(); --left) {
       claimed taken = ports_[i]->claim();
       if (taken.slot == nullptr) break;
       to.put([&](detail::inbox_slot& slot) {

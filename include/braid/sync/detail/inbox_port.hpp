@@ -32,8 +32,9 @@ class inbox_port_base {
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
 };
 
-/// Callables of one producer, in order. All that is in the list is newer than all that is in the ring.
-/// Threads: the producer for `try_put`, `has_room` and `spill`; one consumer at a time for `claim` and `ready_half`.
+/// Callables of one producer, in order. All that is in the list is newer than all that is in the ring, until a consumer
+/// fetches the whole list: then all that the producer puts into the ring is newer.
+/// Threads: the producer for `has_room`, `put` and `spill`; one consumer at a time for `claim` and `half`.
 template <std::size_t Capacity, typename Lock>
 class inbox_port : public inbox_port_base {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
@@ -74,7 +75,7 @@ class inbox_port : public inbox_port_base {
     auto spilled = std::make_unique<node>();
     spilled->slot.act.store(fill(spilled->slot), relaxed);
     const std::lock_guard lock(lock_);
-    list_.push(*spilled.release());
+    lists_[filled_].push(*spilled.release());
     spilled_.store(spilled_.load(relaxed) + 1, relaxed);
     count_post();
   }
@@ -83,25 +84,23 @@ class inbox_port : public inbox_port_base {
 
   /// The oldest callable. Without a slot when nothing is here.
   [[nodiscard]] auto claim() noexcept -> claim_result {
+    if (!fetched().empty()) return claim_fetched();
     claim_result oldest = claim_from_ring();
     if (oldest.slot != nullptr || spilled_.load(relaxed) == 0) return oldest;
     const std::lock_guard lock(lock_);
     oldest = claim_from_ring();  // what is in the list has waited for a full ring: it may not have been seen above
     if (oldest.slot != nullptr) return oldest;
-    oldest.spilled.reset(list_.pop());
-    if (oldest.spilled == nullptr) return oldest;
-    spilled_.store(spilled_.load(relaxed) - 1, relaxed);
-    count_take();
-    oldest.slot = &oldest.spilled->slot;
-    oldest.act = oldest.slot->act.load(relaxed);
-    return oldest;
+    // All at once, so that the producer goes back to its ring: what it posts there from now on is newer.
+    filled_ = 1 - filled_;
+    spilled_.store(0, relaxed);
+    return claim_fetched();
   }
 
-  /// How many to claim for half of what is here, as far as powers of two tell.
-  [[nodiscard]] auto ready_half() const noexcept -> std::size_t {
-    std::size_t half = Capacity / 2;
-    while (half > 0 && !is_ready(slots_[(head_ + 2 * half - 1) % Capacity].act.load(relaxed))) half /= 2;
-    return std::max<std::size_t>(half, empty() ? 0 : 1);
+  /// How many to claim for half of what is here, rounded up, but not more than half a ring. About, while it changes.
+  [[nodiscard]] auto half() const noexcept -> std::size_t {
+    const std::uint64_t taken = taken_.load(relaxed);
+    const std::uint64_t posted = posted_.load(relaxed);
+    return posted <= taken ? 0 : std::min<std::size_t>((posted - taken + 1) / 2, Capacity / 2);
   }
 
   /// The claimed callable is gone.
@@ -119,6 +118,19 @@ class inbox_port : public inbox_port_base {
  private:
   static auto is_ready(inbox_slot::act_fn act) noexcept -> bool {
     return act != nullptr && act != &inbox_slot::claimed;
+  }
+
+  /// What came out of the list: older than all that is in the ring. A consumer may look at filled_ without the lock,
+  /// because only consumers change it.
+  auto fetched() noexcept -> intrusive_queue<node>& { return lists_[1 - filled_]; }
+
+  auto claim_fetched() noexcept -> claim_result {
+    claim_result oldest;
+    oldest.spilled.reset(fetched().pop());
+    count_take();
+    oldest.slot = &oldest.spilled->slot;
+    oldest.act = oldest.slot->act.load(relaxed);
+    return oldest;
   }
 
   auto claim_from_ring() noexcept -> claim_result {
@@ -139,8 +151,9 @@ class inbox_port : public inbox_port_base {
   alignas(cache_line) atomic<std::uint64_t> taken_{0};  // how many were claimed; written by consumers
   std::uint64_t head_ = 0;                              // number of the next slot to claim; the consumers'
   alignas(cache_line) Lock lock_;                       // of the list
-  intrusive_queue<node> list_;
-  atomic<std::size_t> spilled_{0};  // how many are in the list; written under the lock
+  std::array<intrusive_queue<node>, 2> lists_;
+  std::size_t filled_ = 0;          // the list that the producer fills under the lock; the other is the consumers'
+  atomic<std::size_t> spilled_{0};  // how many are in that list; written under the lock
   alignas(cache_line) std::array<inbox_slot, Capacity> slots_;
 };
 
