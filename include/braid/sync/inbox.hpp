@@ -57,7 +57,7 @@ class inbox {
 
   /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never for long.
   /// Errors: std::bad_alloc, and what the copy or move of `fn` throws; then nothing was posted.
-  /// Cost: a few ns and no locked operation; 60 ns when the ring is full.
+  /// Cost: no locked operation and no allocation; when the ring is full a lock, and an allocation for every 16.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
     return post_from(my_port(), std::forward<Fn>(fn));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <braid/base/config.hpp>
-#include <braid/base/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/inbox_slot.hpp>
 
@@ -10,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -40,17 +38,39 @@ class inbox_port : public inbox_port_base {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
 
  public:
-  struct node {
-    node* next = nullptr;
-    inbox_slot slot;
+  /// Callables that did not fit into the ring, as many as make an allocation cheap. Freed by whoever is done with the
+  /// last of them.
+  struct chunk {
+    static constexpr std::uint32_t size = Capacity < 16 ? Capacity : 16;
+
+    /// This many more slots are done with, or will never be used.
+    static void release(chunk* of, std::uint32_t slots) noexcept {
+      if (of->left.fetch_sub(slots, acq_rel) == slots) delete of;  // edge inbox_port.chunk: both
+    }
+
+    chunk* next = nullptr;
+    std::uint32_t filled = 0;   // written by the producer, under the lock
+    std::uint32_t claimed = 0;  // written by consumers, inside their section
+    atomic<std::uint32_t> left{size};
+    std::array<inbox_slot, size> slots;
   };
 
-  /// A callable that only this consumer knows any more. In a slot of the ring until it is done with, or in a node.
+  /// A callable that only this consumer knows any more. It is in the ring or in a chunk until it is done with.
   struct claim_result {
     inbox_slot* slot = nullptr;
     inbox_slot::act_fn act = nullptr;
-    std::unique_ptr<node> spilled;
+    chunk* spilled = nullptr;
   };
+
+  inbox_port() = default;
+  inbox_port(const inbox_port&) = delete;
+  auto operator=(const inbox_port&) -> inbox_port& = delete;
+
+  /// Requires that everything was claimed.
+  ~inbox_port() {
+    for (chunks& list : lists_)
+      while (list.first != nullptr) delete std::exchange(list.first, list.first->next);
+  }
 
   // --- the producer ---
 
@@ -72,10 +92,11 @@ class inbox_port : public inbox_port_base {
   /// As `put`, into the list.
   template <typename Fill>
   void spill(Fill&& fill) {
-    auto spilled = std::make_unique<node>();
-    spilled->slot.act.store(fill(spilled->slot), relaxed);
     const std::lock_guard lock(lock_);
-    lists_[filled_].push(*spilled.release());
+    chunk& last = lists_[filled_].with_room();
+    inbox_slot& slot = last.slots[last.filled];
+    slot.act.store(fill(slot), relaxed);
+    ++last.filled;
     spilled_.store(spilled_.load(relaxed) + 1, relaxed);
     count_post();
   }
@@ -84,7 +105,7 @@ class inbox_port : public inbox_port_base {
 
   /// The oldest callable. Without a slot when nothing is here.
   [[nodiscard]] auto claim() noexcept -> claim_result {
-    if (!fetched().empty()) return claim_fetched();
+    if (claim_result oldest = claim_fetched(); oldest.slot != nullptr) return oldest;
     claim_result oldest = claim_from_ring();
     if (oldest.slot != nullptr || spilled_.load(relaxed) == 0) return oldest;
     const std::lock_guard lock(lock_);
@@ -104,8 +125,9 @@ class inbox_port : public inbox_port_base {
   }
 
   /// The claimed callable is gone.
-  static void done(claim_result& claimed) noexcept {
-    if (claimed.spilled == nullptr) claimed.slot->act.store(nullptr, release);  // edge inbox_port.slot: publish
+  static void done(const claim_result& claimed) noexcept {
+    if (claimed.spilled != nullptr) return chunk::release(claimed.spilled, 1);
+    claimed.slot->act.store(nullptr, release);  // edge inbox_port.slot: publish
   }
 
   // --- any thread ---
@@ -120,17 +142,31 @@ class inbox_port : public inbox_port_base {
     return act != nullptr && act != &inbox_slot::claimed;
   }
 
-  /// What came out of the list: older than all that is in the ring. A consumer may look at filled_ without the lock,
-  /// because only consumers change it.
-  auto fetched() noexcept -> intrusive_queue<node>& { return lists_[1 - filled_]; }
+  /// A list of chunks. Its last one may have room.
+  struct chunks {
+    auto with_room() -> chunk& {
+      if (first == nullptr) return *(first = last = new chunk);
+      if (last->filled == chunk::size) last = last->next = new chunk;
+      return *last;
+    }
+    chunk* first = nullptr;
+    chunk* last = nullptr;  // means something only while first is not null
+  };
 
+  /// The oldest of what came out of the list, which is older than all that is in the ring. A consumer may look at
+  /// filled_ without the lock, because only consumers change it.
   auto claim_fetched() noexcept -> claim_result {
-    claim_result oldest;
-    oldest.spilled.reset(fetched().pop());
+    chunks& fetched = lists_[1 - filled_];
+    chunk* const oldest = fetched.first;
+    if (oldest == nullptr) return {};
+    inbox_slot& slot = oldest->slots[oldest->claimed++];
+    const claim_result taken{.slot = &slot, .act = slot.act.load(relaxed), .spilled = oldest};
     count_take();
-    oldest.slot = &oldest.spilled->slot;
-    oldest.act = oldest.slot->act.load(relaxed);
-    return oldest;
+    if (oldest->claimed == oldest->filled) {
+      fetched.first = oldest->next;
+      if (oldest->filled < chunk::size) chunk::release(oldest, chunk::size - oldest->filled);
+    }
+    return taken;
   }
 
   auto claim_from_ring() noexcept -> claim_result {
@@ -140,7 +176,7 @@ class inbox_port : public inbox_port_base {
     slot.act.store(&inbox_slot::claimed, relaxed);
     ++head_;
     count_take();
-    return {.slot = &slot, .act = act, .spilled = nullptr};
+    return {.slot = &slot, .act = act};
   }
 
   void count_post() noexcept { posted_.store(posted_.load(relaxed) + 1, relaxed); }
@@ -151,7 +187,7 @@ class inbox_port : public inbox_port_base {
   alignas(cache_line) atomic<std::uint64_t> taken_{0};  // how many were claimed; written by consumers
   std::uint64_t head_ = 0;                              // number of the next slot to claim; the consumers'
   alignas(cache_line) Lock lock_;                       // of the list
-  std::array<intrusive_queue<node>, 2> lists_;
+  std::array<chunks, 2> lists_;
   std::size_t filled_ = 0;          // the list that the producer fills under the lock; the other is the consumers'
   atomic<std::size_t> spilled_{0};  // how many are in that list; written under the lock
   alignas(cache_line) std::array<inbox_slot, Capacity> slots_;

@@ -20,9 +20,9 @@ enum class inbox_action : std::uint8_t {
   move,  ///< to another slot, and end its life here
 };
 
-/// Memory for a callable. The producer that owns the slot fills it while `act` is null; whoever has claimed it empties
-/// it and makes `act` null again.
-struct alignas(64) inbox_slot {
+/// Memory for a callable: 64 bytes, which an aligned array of them makes a cache line each. The producer that owns the
+/// slot fills it while `act` is null; whoever has claimed it empties it and makes `act` null again.
+struct inbox_slot {
   using act_fn = void (*)(inbox_slot& self, inbox_action what, inbox_slot* to);
 
   static constexpr std::size_t inline_size = 56;
