@@ -120,6 +120,7 @@ void model_execution::start(std::function<void()> body) {
   if (current_run == this) {
     running().view.clock.tick(running_);
     fiber.view.clock = running().view.clock;
+    fiber.view.fenced = running().view.fenced;
   }
   ::getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = fiber.place.memory();
@@ -185,7 +186,10 @@ void model_execution::join() {
     running().state = model_state::joining;
     leave_to_another();
   }
-  for (const auto& fiber : fibers_) running().view.clock.join(fiber->view.clock);
+  for (const auto& fiber : fibers_) {
+    running().view.clock.join(fiber->view.clock);
+    running().view.fenced.join(fiber->view.fenced);
+  }
 }
 
 void model_execution::yield() {
@@ -229,25 +233,33 @@ void model_execution::count_step() {
     if (fiber->state == model_state::rested) fiber->state = model_state::ready;
 }
 
-/// What comes before every access: others may go first. The number of the atomic.
-auto model_execution::step(const model_access& access) -> std::size_t {
+/// What comes before every access: others may go first.
+void model_execution::step() {
   count_step();
-  if (preemptions_ > 0) {
-    const model_threads ready = with_state(model_state::ready);  // the running one among them
-    const std::size_t chosen = decide(model_question::preempt, ready.count);
-    if (chosen != 0) {
-      --preemptions_;
-      switch_to(ready.ids[chosen - (ready.ids[chosen - 1] < running_ ? 1 : 0)]);
-    }
-  }
+  if (preemptions_ == 0) return;
+  const model_threads ready = with_state(model_state::ready);  // the running one among them
+  const std::size_t chosen = decide(model_question::preempt, ready.count);
+  if (chosen == 0) return;
+  --preemptions_;
+  switch_to(ready.ids[chosen - (ready.ids[chosen - 1] < running_ ? 1 : 0)]);
+}
+
+/// The same before an access to an atomic, whose number it returns.
+auto model_execution::step(const model_access& access) -> std::size_t {
+  step();
   return memory_.find(access.place, access.initial);
+}
+
+/// Notes a place that orders something, and says whether this run takes that away.
+auto model_execution::weakened(const std::source_location& where) -> bool {
+  const model_site site = site_of(where);
+  if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);
+  return bounds_.weakened == site;
 }
 
 auto model_execution::order_of(const model_access& access) -> std::memory_order {
   if (access.order == std::memory_order_relaxed) return access.order;
-  const model_site site = site_of(access.where);
-  if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);
-  return bounds_.weakened == site ? std::memory_order_relaxed : access.order;
+  return weakened(access.where) ? std::memory_order_relaxed : access.order;
 }
 
 auto model_execution::on_load(const model_access& access) -> std::uint64_t {
@@ -331,6 +343,18 @@ void model_execution::on_wake(const model_access& word, int count) {
   }
 }
 
+void model_execution::on_light_barrier(std::source_location where) {
+  step();
+  if (!weakened(where)) memory_.light_barrier(running().view);
+  events_.push_back({.thread = running_, .what = "light barrier", .where = where});
+}
+
+void model_execution::on_heavy_barrier(std::source_location where) {
+  step();
+  if (!weakened(where)) memory_.heavy_barrier(running().view);
+  events_.push_back({.thread = running_, .what = "heavy barrier", .where = where});
+}
+
 void model_execution::on_read(model_plain& plain) {
   if (memory_.read_plain(plain, running().view)) return;
   fail("data race: thread " + std::to_string(running_) + " reads what thread " + std::to_string(plain.writer) +
@@ -349,10 +373,12 @@ void model_execution::note(const char* what, const model_access& access, std::ui
 }
 
 auto model_execution::line_of(const event& done) const -> std::string {
-  std::string text = "  thread " + std::to_string(done.thread) + ": a" + std::to_string(done.atomic) + " " + done.what +
-                     " " + std::to_string(done.value);
-  if (done.age > 0) text += ", " + std::to_string(done.age) + " older than the newest";
   const model_site site = site_of(done.where);
+  std::string text = "  thread " + std::to_string(done.thread) + ": ";
+  if (done.atomic == event::no_atomic)
+    return text + done.what + (bounds_.weakened == site ? ", left out, " : ", ") + to_string(site) + "\n";
+  text += "a" + std::to_string(done.atomic) + " " + done.what + " " + std::to_string(done.value);
+  if (done.age > 0) text += ", " + std::to_string(done.age) + " older than the newest";
   text += std::string(", ") + (bounds_.weakened == site ? "weakened" : name_of(done.order)) + ", " + to_string(site);
   return text + "\n";
 }
@@ -378,6 +404,11 @@ auto model_compare(const model_access& access, std::memory_order failure, std::u
                    model_strength strength) noexcept -> model_compared {
   return current_run->on_compare(access, failure, expected, strength);
 }
+
+void model_yield() noexcept { current_run->yield(); }
+
+void model_light_barrier(std::source_location where) noexcept { current_run->on_light_barrier(where); }
+void model_heavy_barrier(std::source_location where) noexcept { current_run->on_heavy_barrier(where); }
 
 auto model_wait(const model_atomic<std::uint32_t>& word, std::uint32_t expected,
                 const std::optional<time_point>& deadline) noexcept -> bool {

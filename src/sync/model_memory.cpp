@@ -19,7 +19,7 @@ auto releases(std::memory_order order) noexcept -> bool {
 auto model_memory::find(model_place& place, std::uint64_t initial) -> std::size_t {
   if (place.run != run_) {
     place = {.run = run_, .index = histories_.size()};
-    histories_.emplace_back().writes.push_back({.value = initial, .published = {}});
+    histories_.emplace_back().writes.push_back({.value = initial});
   }
   return place.index;
 }
@@ -31,7 +31,8 @@ auto model_memory::visible(std::size_t atomic, const model_view& view, std::memo
   // four coherence rules at once, because a thread sees what it writes.
   for (std::size_t thread = 0; thread < model_thread_limit; ++thread) {
     const auto& seen = of.sightings[thread];
-    const auto known = std::upper_bound(seen.begin(), seen.end(), view.clock[thread],
+    const std::uint32_t until = std::max(view.clock[thread], view.fenced[thread]);
+    const auto known = std::upper_bound(seen.begin(), seen.end(), until,
                                         [](std::uint32_t now, const sighting& s) { return now < s.moment; });
     if (known != seen.begin()) oldest = std::max(oldest, std::prev(known)->write);
   }
@@ -49,23 +50,31 @@ auto model_memory::load(std::size_t atomic, std::size_t age, model_view& view, s
   const std::size_t index = of.writes.size() - 1 - age;
   const write& source = of.writes[index];
   view.clock.tick(view.thread);
-  if (acquires(order)) view.clock.join(source.published);
+  if (acquires(order)) {
+    view.clock.join(source.published);
+    view.fenced.join(source.published_fenced);
+  }
   see(of, index, view, order);
   return source.value;
 }
 
 void model_memory::store(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order) {
-  append(histories_[atomic], {.value = value, .published = {}}, view, order);
+  append(histories_[atomic], {.value = value}, view, order);
 }
 
 void model_memory::replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order) {
   history& of = histories_[atomic];
-  append(of, {.value = value, .published = of.writes.back().published}, view, order);
+  write made = of.writes.back();
+  made.value = value;
+  append(of, made, view, order);
 }
 
 void model_memory::append(history& of, write made, model_view& view, std::memory_order order) {
   view.clock.tick(view.thread);
-  if (releases(order)) made.published.join(view.clock);
+  if (releases(order)) {
+    made.published.join(view.clock);
+    made.published_fenced.join(view.fenced);
+  }
   of.writes.push_back(made);
   see(of, of.writes.size() - 1, view, order);
 }
@@ -74,6 +83,19 @@ void model_memory::see(history& of, std::size_t write, const model_view& view, s
   auto& seen = of.sightings[view.thread];
   if (seen.empty() || seen.back().write < write) seen.push_back({view.clock[view.thread], write});
   if (order == std::memory_order_seq_cst) of.total_order = std::max(of.total_order, write);
+}
+
+void model_memory::light_barrier(model_view& view) {
+  before_light_.join(view.clock);
+  before_light_.join(view.fenced);
+  view.fenced.join(before_heavy_);
+}
+
+void model_memory::heavy_barrier(model_view& view) {
+  view.fenced.join(before_light_);
+  view.fenced.join(before_heavy_);
+  before_heavy_.join(view.clock);
+  before_heavy_.join(view.fenced);
 }
 
 void model_memory::begin(model_plain& plain) const noexcept {

@@ -63,8 +63,8 @@ inline auto explore_with(explorer explore, const options& wanted, const site* we
 
 using body = void (*)(run&);
 
-/// Makes every order above relaxed that `header` names relaxed, one at a time, and explores all schedules of the
-/// bodies: the places where nothing failed. The bodies must pass without that.
+/// Makes every order above relaxed that `header` names relaxed, and leaves out its barriers, one at a time, and
+/// explores all schedules of the bodies: the places where nothing failed. The bodies must pass without that.
 [[nodiscard]] inline auto orders_not_needed(std::string_view header, const options& bounds,
                                             const std::vector<body>& bodies) -> std::string {
   std::set<site> places;

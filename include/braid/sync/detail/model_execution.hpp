@@ -107,12 +107,16 @@ class model_execution {
                   model_strength strength) -> model_compared;
   auto on_wait(const model_access& word, std::uint32_t expected, const std::optional<time_point>& deadline) -> bool;
   void on_wake(const model_access& word, int count);
+  void on_light_barrier(std::source_location where);
+  void on_heavy_barrier(std::source_location where);
 
  private:
   struct event {
+    static constexpr std::size_t no_atomic = -1;  // of a barrier
+
     std::size_t thread = 0;
     const char* what = "";
-    std::size_t atomic = 0;
+    std::size_t atomic = no_atomic;
     std::uint64_t value = 0;
     std::size_t age = 0;
     std::memory_order order = std::memory_order_relaxed;
@@ -122,8 +126,10 @@ class model_execution {
   static void enter() noexcept;
   auto running() noexcept -> model_fiber&;
   auto with_state(model_state state) const noexcept -> model_threads;
+  void step();
   auto step(const model_access& access) -> std::size_t;
   void count_step();
+  auto weakened(const std::source_location& where) -> bool;
   auto order_of(const model_access& access) -> std::memory_order;
   auto decide(model_question question, std::size_t count) -> std::size_t;
   auto decide_surprise(std::size_t count) -> std::size_t;

@@ -39,6 +39,7 @@ class model_clock {
 struct model_view {
   std::size_t thread = 0;
   model_clock clock;
+  model_clock fenced;  // accesses that barriers put before: atomics are seen as after them, plain data is not ordered
 };
 
 /// The history of a plain object that threads share.
@@ -71,6 +72,11 @@ class model_memory {
   /// A write that follows the load of the newest write in one step, and so continues its release sequence.
   void replace(std::size_t atomic, std::uint64_t value, model_view& view, std::memory_order order);
 
+  /// The two sides of an asymmetric barrier. What is before a light one is seen after a heavy one that comes later, and
+  /// the other way round; of two heavy ones as well, of two light ones not.
+  void light_barrier(model_view& view);
+  void heavy_barrier(model_view& view);
+
   /// True when the access is ordered with every access before that it conflicts with.
   [[nodiscard]] auto read_plain(model_plain& plain, model_view& view) const -> bool;
   [[nodiscard]] auto write_plain(model_plain& plain, model_view& view) const -> bool;
@@ -78,7 +84,8 @@ class model_memory {
  private:
   struct write {
     std::uint64_t value = 0;
-    model_clock published;  // what happens before whoever acquires this write
+    model_clock published = {};         // what happens before whoever acquires this write
+    model_clock published_fenced = {};  // and what barriers put before it
   };
 
   /// A thread knew this write, or an earlier one of its own, from this moment on.
@@ -99,6 +106,8 @@ class model_memory {
 
   std::uint64_t run_;
   std::vector<history> histories_;
+  model_clock before_light_;  // what came before some light barrier
+  model_clock before_heavy_;  // what came before some heavy barrier
 };
 
 }  // namespace braid::detail

@@ -1,0 +1,74 @@
+// braid/sync/asymmetric_barrier.hpp: orders a store before a load on both sides, and lets the rare side pay for it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+namespace braid {
+
+/// How an asymmetric barrier does its work.
+enum class barrier_kind : std::uint8_t {
+  asymmetric,  ///< the light side is a promise of the compiler; the heavy side interrupts the other processors
+  symmetric,   ///< both sides change one word: where the system refuses, and under the thread sanitizer
+};
+
+/// Two sides that each store something and then look at what the other stores: with `light()` between the store and
+/// the load on the frequent side, and `heavy()` on the rare one, at least one of them sees the other's store. Two light
+/// sides promise each other nothing.
+///
+///   frequent: store a; light(); load b        rare: store b; heavy(); load a
+///
+/// It orders loads and stores of atomics; plain data needs the edge of an atomic, as ever.
+/// `where` is for the explorer of the model build, which leaves out one use at a time.
+/// Threads: any. Cost: light nothing but a branch, heavy 0.1 to 2 µs; a locked add each where the kind is symmetric.
+/// Source: membarrier(2); P1202R5, "Asymmetric fences". Protocol: docs/design/asymmetric_barrier.md
+class asymmetric_barrier {
+  using source = std::source_location;
+
+ public:
+  /// Asymmetric where this process can.
+  asymmetric_barrier() noexcept : kind_(best_kind()) {}
+
+  /// Requires, of the asymmetric kind, that `best_kind` is it.
+  explicit asymmetric_barrier(barrier_kind kind) noexcept : kind_(kind) {}
+
+  asymmetric_barrier(const asymmetric_barrier&) = delete;
+  auto operator=(const asymmetric_barrier&) -> asymmetric_barrier& = delete;
+
+  /// What this process can; asks the system once. Cost: the first call may take milliseconds when there are threads.
+  [[nodiscard]] BRAID_API static auto best_kind() noexcept -> barrier_kind;
+
+  [[nodiscard]] auto kind() const noexcept -> barrier_kind { return kind_; }
+
+  void light([[maybe_unused]] source where = source::current()) noexcept {
+    if (kind_ == barrier_kind::symmetric) [[unlikely]]
+      return meet();
+#if defined(BRAID_MODEL)
+    if (detail::model_active()) return detail::model_light_barrier(where);
+#endif
+    asm volatile("" ::: "memory");
+  }
+
+  void heavy([[maybe_unused]] source where = source::current()) noexcept {
+    if (kind_ == barrier_kind::symmetric) [[unlikely]]
+      return meet();
+#if defined(BRAID_MODEL)
+    if (detail::model_active()) return detail::model_heavy_barrier(where);
+#endif
+    interrupt_processors();
+  }
+
+ private:
+  /// Of two that change one word, the second happens after the first.
+  void meet() noexcept { met_.fetch_add(1, acq_rel); }  // edge asymmetric_barrier.met: both
+
+  BRAID_API static void interrupt_processors() noexcept;
+
+  const barrier_kind kind_;
+  atomic<std::uint32_t> met_{0};  // written by both sides of a symmetric barrier; its value means nothing
+};
+
+}  // namespace braid

@@ -1,0 +1,75 @@
+// braid/sync/detail/biased_section.hpp: a lock that costs its owner no locked operation, and everybody else a lot.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace braid::detail {
+
+/// One at a time is inside: the owner, or another that holds the lock. The owner announces itself and looks whether
+/// another wants in; the other announces itself, crosses the heavy side of the barrier, and waits for the owner to
+/// leave. An owner that finds another queues up for the lock like everybody else.
+/// Blocks: `lend` while the owner is inside; `own` while another is.
+/// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in docs/design/inbox.md.
+template <typename Lock>
+class biased_section {
+ public:
+  explicit biased_section(asymmetric_barrier& barrier) noexcept : barrier_(barrier) {}
+
+  /// Calls `fn` inside. From the owner only.
+  template <typename Fn>
+  auto own(Fn&& fn) {
+    inside_.store(1, relaxed);
+    barrier_.light();
+    const bool reserved = wanted_.load(acquire) == 0;  // edge biased_section.lent: observe
+    if (!reserved) {
+      inside_.store(0, release);  // edge biased_section.owned: publish
+      lock_.lock();
+    }
+    const leave_owned leaving{*this, reserved};
+    return std::forward<Fn>(fn)();
+  }
+
+  /// Calls `fn` inside. From any thread but the owner.
+  template <typename Fn>
+  auto lend(Fn&& fn) {
+    lock_.lock();
+    wanted_.store(1, relaxed);
+    barrier_.heavy();
+    while (inside_.load(acquire) != 0) let_others_run();  // edge biased_section.owned: observe
+    const leave_lent leaving{*this};
+    return std::forward<Fn>(fn)();
+  }
+
+ private:
+  struct leave_owned {
+    biased_section& section;
+    const bool reserved;
+    ~leave_owned() {
+      if (reserved)
+        section.inside_.store(0, release);  // edge biased_section.owned: publish
+      else
+        section.lock_.unlock();
+    }
+  };
+
+  struct leave_lent {
+    biased_section& section;
+    ~leave_lent() {
+      section.wanted_.store(0, release);  // edge biased_section.lent: publish
+      section.lock_.unlock();
+    }
+  };
+
+  asymmetric_barrier& barrier_;
+  alignas(cache_line) atomic<std::uint32_t> inside_{0};  // 1 while the owner is inside, or about to; written by it
+  alignas(cache_line) atomic<std::uint32_t> wanted_{0};  // 1 while another is inside, or about to; written under lock_
+  Lock lock_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,92 @@
+// braid/sync/detail/steal_ring.hpp: a bounded queue that its owner fills and empties, and that anybody may halve.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace braid::detail {
+
+/// Pointers to elements, first in, first out. Elements are numbered from 0 in the order of their push; number n lies in
+/// slot n modulo Capacity until `head_` has passed it.
+/// Threads: `take_half` and `size` from any, the rest from the owner only.
+/// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
+/// writes, one that everybody moves by compare-exchange. Protocol: docs/design/run_queue.md
+template <typename T, std::size_t Capacity>
+class steal_ring {
+  static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
+
+ public:
+  /// The most that one `take_half` gives.
+  static constexpr std::size_t half = Capacity / 2;
+
+  /// False when full. Cost: two stores.
+  [[nodiscard]] auto try_push(T& element) noexcept -> bool {
+    const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
+    if (tail - taken_ == Capacity && room() == 0) return false;
+    slot(tail).store(&element, relaxed);  // nobody looks here until the next line
+    tail_.store(tail + 1, release);       // edge steal_ring.element: publish
+    return true;
+  }
+
+  /// Requires that there is room for all of them.
+  void push_all(std::span<T* const> elements) noexcept {
+    std::uint64_t tail = tail_.load(relaxed);
+    for (T* element : elements) slot(tail++).store(element, relaxed);
+    tail_.store(tail, release);  // edge steal_ring.element: publish
+  }
+
+  /// How many more can be pushed. Others only make it more.
+  [[nodiscard]] auto room() noexcept -> std::size_t {
+    taken_ = head_.load(acquire);  // edge steal_ring.taken: observe
+    return Capacity - (tail_.load(relaxed) - taken_);
+  }
+
+  /// The oldest element, or null. Cost: a compare-exchange.
+  [[nodiscard]] auto pop() noexcept -> T* {
+    const std::uint64_t tail = tail_.load(relaxed);
+    std::uint64_t head = head_.load(relaxed);
+    while (head != tail) {
+      T* oldest = slot(head).load(relaxed);
+      if (head_.compare_exchange_weak(head, head + 1, relaxed, relaxed)) return oldest;
+    }
+    return nullptr;
+  }
+
+  /// Takes the older half, rounded up, but not more than `out` holds: how many, oldest first.
+  [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
+    std::uint64_t head = head_.load(relaxed);
+    for (;;) {
+      const std::uint64_t tail = tail_.load(acquire);  // edge steal_ring.element: observe
+      if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
+      const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
+      for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
+      // What was read counts only if nobody has moved the head: until then no slot behind it is filled again.
+      // edge steal_ring.taken: publish
+      if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
+    }
+  }
+
+  /// At a moment when nobody pushes or takes; otherwise near it. At least 1 when an element whose push happens before
+  /// this call has not been taken.
+  [[nodiscard]] auto size() const noexcept -> std::size_t {
+    const std::uint64_t tail = tail_.load(relaxed);
+    const std::uint64_t head = head_.load(relaxed);
+    return head < tail ? tail - head : 0;
+  }
+
+ private:
+  auto slot(std::uint64_t number) noexcept -> atomic<T*>& { return slots_[number % Capacity]; }
+
+  alignas(cache_line) atomic<std::uint64_t> head_{0};  // number of the oldest element; moved by who takes
+  alignas(cache_line) atomic<std::uint64_t> tail_{0};  // number of the next element; written by the owner
+  std::uint64_t taken_ = 0;                            // the owner's copy of the head, maybe an old one
+  std::array<atomic<T*>, Capacity> slots_{};           // written by the owner
+};
+
+}  // namespace braid::detail

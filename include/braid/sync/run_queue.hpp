@@ -1,0 +1,168 @@
+// braid/sync/run_queue.hpp: the work of one worker, in order, of which other workers may take half at any time.
+#pragma once
+
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/steal_ring.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+
+namespace braid {
+
+/// Elements with a member `T* next`, first in, first out, without a bound: a ring at either end and a list between
+/// them. And a slot for one element that is to run next, ahead of the queue. Whatever lies here can be taken by
+/// others: nothing that has not started waits behind what the owner is doing.
+///
+/// Who steals wakes another thief when it leaves something behind or has got more than one; see
+/// docs/design/run_queue.md Threads: the owner for what is grouped under its name, any thread for the rest. Blocks:
+/// where the ring is full, or empty with a list behind it: then for a lock that is held for half a ring at most.
+template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
+class run_queue {
+ public:
+  // --- the owner ---
+
+  /// Adds at the end. Cost: two stores; half a ring is moved under a lock every half ring while the ring is full.
+  void push(T& element) noexcept {
+    while (!back_.try_push(element)) spill();
+  }
+
+  /// Puts the element into the slot; what was there goes to the end of the queue. Cost: two stores when the slot is
+  /// free, an exchange otherwise.
+  void push_next(T& element) noexcept;
+
+  /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
+  [[nodiscard]] auto pop() noexcept -> T*;
+
+  /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
+  /// may put something there again, for ever.
+  [[nodiscard]] auto pop_next() noexcept -> T* {
+    return next_.load(relaxed) == nullptr ? nullptr : next_.exchange(nullptr, relaxed);
+  }
+
+  /// As the owner of this queue, takes the older half of one end of `other`: the result is the oldest of it, and the
+  /// others are at the end of this queue. Null when nothing was there, except maybe in the slot of `other`.
+  [[nodiscard]] auto steal_half_of(run_queue& other) noexcept -> T*;
+
+  // --- any thread ---
+
+  /// Names what is in the slot: 0 for nothing, and another number each time that the owner fills it. A thief that finds
+  /// the same number after a while knows that the owner is busy with something else, and may `steal_next`.
+  [[nodiscard]] auto next_mark() const noexcept -> std::uint64_t {
+    return next_.load(relaxed) == nullptr ? 0 : filled_.load(relaxed);
+  }
+
+  /// Takes what is in the slot if it is what `mark` names; else null.
+  [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
+    T* seen = next_.load(relaxed);
+    if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
+    // edge run_queue.next: observe
+    return next_.compare_exchange_strong(seen, nullptr, acquire, relaxed) ? seen : nullptr;
+  }
+
+  [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
+    return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(relaxed) == nullptr ? 0 : 1);
+  }
+
+  /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
+  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here.
+  [[nodiscard]] auto empty() noexcept -> bool {
+    if (approximate_size() != 0) return false;
+    const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed
+    return approximate_size() == 0;
+  }
+
+ private:
+  using ring = detail::steal_ring<T, Capacity>;
+  using half_ring = std::array<T*, ring::half>;
+
+  void spill() noexcept;
+  auto refill() noexcept -> T*;
+  auto take_half_of_list(std::span<T*> out) noexcept -> std::size_t;
+  auto unlist() noexcept -> T*;
+
+  ring front_;                       // the oldest elements
+  ring back_;                        // the newest ones
+  atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
+  atomic<std::uint64_t> filled_{0};  // how often the owner has filled the slot
+  alignas(cache_line) Lock lock_;    // for the list, and for everything that moves between it and the rings
+  intrusive_queue<T> list_;          // what is between the rings, added by the owner only
+  atomic<std::size_t> listed_{0};    // how many these are, written under the lock
+};
+
+template <typename T, std::size_t Capacity, typename Lock>
+void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
+  filled_.store(filled_.load(relaxed) + 1, relaxed);
+  if (next_.load(relaxed) == nullptr) {
+    next_.store(&element, release);  // edge run_queue.next: publish; nobody but the owner fills it
+    return;
+  }
+  T* const before = next_.exchange(&element, release);  // edge run_queue.next: publish
+  if (before != nullptr) push(*before);
+}
+
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
+  if (T* oldest = front_.pop()) return oldest;
+  if (listed_.load(relaxed) != 0)  // others only take from the list: when it looks empty here, it is
+    if (T* oldest = refill()) return oldest;
+  if (T* oldest = back_.pop()) return oldest;
+  return pop_next();
+}
+
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T* {
+  half_ring taken;
+  const std::span<T*> out(taken.data(), std::min(taken.size(), back_.room() + 1));
+  std::size_t count = other.front_.take_half(out);
+  if (count == 0) count = other.take_half_of_list(out);
+  if (count == 0) count = other.back_.take_half(out);
+  if (count == 0) return nullptr;
+  if (count > 1) back_.push_all(out.subspan(1, count - 1));
+  return taken[0];
+}
+
+/// Moves the older half of the back ring, which is full, to the list.
+template <typename T, std::size_t Capacity, typename Lock>
+void run_queue<T, Capacity, Lock>::spill() noexcept {
+  half_ring moved;
+  const std::lock_guard lock(lock_);
+  const std::size_t count = back_.take_half(moved);
+  for (std::size_t i = 0; i < count; ++i) list_.push(*moved[i]);
+  listed_.store(listed_.load(relaxed) + count, relaxed);
+}
+
+/// The oldest element of the list. Moves as many of those behind it as there is room for to the front ring.
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::refill() noexcept -> T* {
+  half_ring moved;
+  const std::lock_guard lock(lock_);
+  T* const oldest = unlist();
+  const std::size_t count = std::min({moved.size(), front_.room(), listed_.load(relaxed)});
+  for (std::size_t i = 0; i < count; ++i) moved[i] = unlist();
+  front_.push_all({moved.data(), count});
+  return oldest;
+}
+
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::take_half_of_list(std::span<T*> out) noexcept -> std::size_t {
+  if (listed_.load(relaxed) == 0) return 0;
+  const std::lock_guard lock(lock_);
+  const std::size_t count = std::min((listed_.load(relaxed) + 1) / 2, out.size());
+  for (std::size_t i = 0; i < count; ++i) out[i] = unlist();
+  return count;
+}
+
+/// Takes the oldest element out of the list, under the lock. Null when there is none.
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
+  T* const oldest = list_.pop();
+  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, relaxed);
+  return oldest;
+}
+
+}  // namespace braid

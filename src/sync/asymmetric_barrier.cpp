@@ -1,0 +1,45 @@
+// src/sync/asymmetric_barrier.cpp: the membarrier system call.
+#include <braid/sync/asymmetric_barrier.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define BRAID_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BRAID_THREAD_SANITIZER 1
+#endif
+#endif
+
+namespace braid {
+namespace {
+
+#if defined(BRAID_THREAD_SANITIZER)
+// The sanitizer sees what a locked add orders, and nothing of what the kernel does.
+auto try_register() noexcept -> bool { return false; }
+#else
+auto try_register() noexcept -> bool {
+  return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+#endif
+
+}  // namespace
+
+auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
+#if defined(BRAID_MODEL)
+  if (detail::model_active()) return barrier_kind::asymmetric;  // of the explorer, whatever the machine can
+#endif
+  static const barrier_kind best = try_register() ? barrier_kind::asymmetric : barrier_kind::symmetric;
+  return best;
+}
+
+void asymmetric_barrier::interrupt_processors() noexcept {
+  const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  BRAID_EXPECTS(status == 0, "membarrier is not taken away from a process that has registered for it");
+}
+
+}  // namespace braid

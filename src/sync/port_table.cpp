@@ -1,0 +1,80 @@
+// src/sync/port_table.cpp: a table of each thread: its ports into inboxes.
+#include <braid/sync/detail/port_table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+namespace {
+
+/// The inboxes that were asked for last, by number. Trivial, so that it can be used while the thread is torn down.
+struct recent_port {
+  std::uint64_t inbox = 0;  // numbers begin with 1
+  inbox_port_base* port = nullptr;
+};
+
+constinit thread_local std::array<recent_port, 8> recent{};
+constinit thread_local bool table_is_gone = false;
+
+struct entry {
+  std::uint64_t inbox = 0;
+  std::shared_ptr<inbox_port_base> port;
+};
+
+class table {
+ public:
+  table() = default;
+  table(const table&) = delete;
+  auto operator=(const table&) -> table& = delete;
+  ~table() {
+    for (const entry& one : entries_)
+      if (one.port != nullptr) one.port->give_back();
+    recent = {};
+    table_is_gone = true;
+  }
+
+  [[nodiscard]] auto find(std::uint64_t inbox) const noexcept -> known_port {
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) { return e.inbox == inbox; });
+    if (found == entries_.end()) return {};
+    return {.known = true, .port = found->port.get()};
+  }
+
+  void add(entry made) {
+    // A port that nobody else holds is one of an inbox that is gone.
+    std::erase_if(entries_, [](const entry& e) { return e.port != nullptr && e.port.use_count() == 1; });
+    entries_.push_back(std::move(made));
+  }
+
+ private:
+  std::vector<entry> entries_;
+};
+
+auto ports() -> table& {
+  thread_local table all;
+  return all;
+}
+
+}  // namespace
+
+auto next_inbox_number() noexcept -> std::uint64_t {
+  static atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, relaxed) + 1;
+}
+
+auto find_port(std::uint64_t inbox) noexcept -> known_port {
+  recent_port& last = recent[inbox % recent.size()];
+  if (last.inbox == inbox) return {.known = true, .port = last.port};
+  if (table_is_gone) return {.known = true, .port = nullptr};
+  const known_port found = ports().find(inbox);
+  if (found.known) last = {.inbox = inbox, .port = found.port};
+  return found;
+}
+
+void remember_port(std::uint64_t inbox, std::shared_ptr<inbox_port_base> port) {
+  ports().add({.inbox = inbox, .port = std::move(port)});
+}
+
+}  // namespace braid::detail
