@@ -32,6 +32,7 @@ SEEDS_PER_RANK = 10
 # Rows in all nodes of a plan, times its requests; the interpreter takes a few microseconds for each.
 MOST_ROWS_PER_SEED = 60_000
 PATIENCE_S = 300
+WORKERS = (1, 2, 8)
 PROJECT = """name = "oracle"
 environment = "dev"
 registry = "registry"
@@ -277,6 +278,31 @@ def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> Non
     tally.add(expected)
 
 
+def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | None:
+    """Which number of workers gives other bytes than one worker does, or None."""
+    # Explanations tell times.
+    requests = [{name: each[name] for name in each if name != "explain"} for each in case.requests]
+    requests_file = project.folder / "requests.ndjson"
+    requests_file.write_text("".join(json.dumps(each) + "\n" for each in requests), encoding="utf-8")
+    name = case.plan["plan_name"]
+    plan_file = project.folder / "plans" / f"{name}.json"
+    plan_file.write_text(json.dumps(case.plan), encoding="utf-8")
+    command = [str(rankd), "batch", "--in", str(requests_file), "--plan", name, "--project", str(project.folder)]
+    first: bytes | None = None
+    for workers in WORKERS:
+        done = subprocess.run(
+            [*command, "--workers", str(workers)], capture_output=True, timeout=PATIENCE_S, check=False
+        )
+        if done.stdout.count(b"\n") != len(requests):
+            return f"{workers} workers: no answer for each request; {done.stderr!r}"
+        if first is None:
+            first = done.stdout
+        elif done.stdout != first:
+            return f"{workers} workers give other bytes than {WORKERS[0]}"
+    plan_file.unlink()
+    return None
+
+
 def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
     """Compares the cases of all seeds; stops at the first that differs unless told to go on."""
     tally = Tally(args.count)
@@ -288,7 +314,11 @@ def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
                 shutil.rmtree(project.folder)
             project = make_project(folder, seed // SEEDS_PER_PROJECT)
         try:
-            compare_case(args.rankd, project, make_case(project.world, seed, args.requests), tally)
+            case = make_case(project.world, seed, args.requests)
+            compare_case(args.rankd, project, case, tally)
+            if args.all_workers and (what := disagreement_of_workers(args.rankd, project, case)):
+                report(case, 0, what, None, None)
+                tally.differences += 1
         except KeyboardInterrupt:
             break  # what has been compared is worth knowing
         if tally.differences and not args.go_on:
@@ -304,6 +334,7 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="the first seed (default: 1)")
     parser.add_argument("--count", type=_natural, default=200, metavar="N", help="seeds, a plan each (default: 200)")
     parser.add_argument("--requests", type=_natural, default=50, metavar="N", help="for each plan (default: 50)")
+    parser.add_argument("--all-workers", action="store_true", help="the bytes are the same for 1, 2 and 8 workers, too")
     parser.add_argument("--keep", action="store_true", help="keep the projects that were made, and say where")
     parser.add_argument("--go-on", action="store_true", help="report all differences, not just the first")
     args = parser.parse_args(arguments)
