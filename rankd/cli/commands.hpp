@@ -66,6 +66,10 @@ struct list_options : project_options {
   output_form form = output_form::people;
 };
 
+struct ops_options : list_options {
+  bool toml = false;  ///< everything that the bindings of authors are made from
+};
+
 struct init_options {
   std::filesystem::path folder;
   demo_size size;
@@ -77,7 +81,7 @@ auto batch_command(const batch_command_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
-auto ops_command(const list_options& options) -> exit_status;
+auto ops_command(const ops_options& options) -> exit_status;
 auto init_demo_command(const init_options& options) -> exit_status;
 
 }  // namespace rankd

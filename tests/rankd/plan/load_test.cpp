@@ -95,6 +95,8 @@ const std::vector<bad_edit> bad_edits{
     {"{\"cap.rfc.0001.math.v1\": null}", "[]", {"wrong_type /nodes/1/extensions f"}},
     {"[\"demo.plan.ts\"]", "[1]", {"wrong_type /source_files/0"}},
     {"\"source_spans\": {\"p\"", "\"source_spans\": {\"q\"", {"unknown_expr /source_spans/q"}},
+    {"\"source_spans\": {\"p\"", "\"source_spans\": {\"p/x\"", {"unknown_expr /source_spans/p~1x"}},
+    {"\"source_spans\": {\"p\"", "\"source_spans\": {\"\"", {"unknown_expr /source_spans/"}},
     {"\"file\": 0, \"line\": 3", "\"file\": 1, \"line\": 3", {"out_of_range /source_spans/p/file"}},
     {"\"line\": 3, ", "\"line\": 0, ", {"out_of_range /source_spans/p/line"}},
     {"\"line\": 1, \"column\": 2",
@@ -213,8 +215,9 @@ TEST_CASE("a right artifact becomes a plan without names to look up") {
   CHECK(ids_of(*read, read->order) == lines{"v", "f", "m", "c", "p", "a", "n", "t"});
   CHECK(read->extensions.size() == 1);
   CHECK(read->extensions[0].payload == R"({"a":[2],"b":1})");
-  CHECK(read->pred_table[0].span->end_column == 9);
-  CHECK_FALSE(read->expr_table[0].span);
+  REQUIRE(read->tree_spans.size() == 1);
+  CHECK(read->tree_spans[0].pointer == "/pred_table/p");
+  CHECK(read->tree_spans[0].span.end_column == 9);
 
   const plan_node& follow = read->nodes[1];
   CHECK(follow.pointer == "/nodes/1");

@@ -1,0 +1,2 @@
+// index.ts: placeholder.
+export {};
