@@ -370,8 +370,9 @@ TEST_CASE("a file is called as its plan, and its name is the source of complaint
 }
 
 TEST_CASE("the reference plans of the repository have the shape that is measured") {
-  const auto load = [](const std::string& name) {
-    return load_plan("plans/compiled/" + name + ".json", testing::rules());
+  const registries declared = registries::load("registry", "test").value();
+  const auto load = [&declared](const std::string& name) {
+    return load_plan("plans/compiled/" + name + ".json", {.ops = testing::ops, .declared = declared});
   };
   const auto reels = load("reels_plan_a");
   REQUIRE(reels);

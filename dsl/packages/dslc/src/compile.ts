@@ -7,7 +7,7 @@ import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
 import { Runner } from "./runner.js";
-import type { Failure, Limits, Module } from "./sandbox.js";
+import type { Failure, Limits } from "./sandbox.js";
 import { SpanTable } from "./transform.js";
 import { validate } from "./validate.js";
 
@@ -63,7 +63,7 @@ export function planNameOf(file: string): string {
 
 /** Compiles plans of one project. Close it: it keeps a worker. */
 export class Compiler {
-  private readonly runner = new Runner();
+  private runner: Runner | undefined;
   private readonly cache = new ProgramCache();
   private readonly generated: string;
   private readonly root: string;
@@ -81,67 +81,87 @@ export class Compiler {
     const spans = new SpanTable();
     const paths = files.map((file) => resolve(file));
     const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache);
-    const library = program.library();
+    const runner = (this.runner ??= new Runner({ limits: this.options.limits ?? defaultLimits, library: program.library() }));
     const out: Compiled[] = [];
-    for (const [index, file] of files.entries()) out.push(await new PlanCompilation(this.project, this.options, program, library, spans, this.runner, this.root).run(file, paths[index]!));
+    // While one plan runs in the worker the next is checked here.
+    let running: Promise<Compiled> | undefined;
+    for (const [index, file] of files.entries()) {
+      const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file, paths[index]!);
+      const refusal = plan.check();
+      if (running !== undefined) out.push(await running);
+      running = refusal === undefined ? plan.run(runner) : Promise.resolve(refusal);
+    }
+    if (running !== undefined) out.push(await running);
     return out;
   }
 
   /** Ends the worker. */
   async close(): Promise<void> {
-    await this.runner.close();
+    await this.runner?.close();
   }
 }
 
 class PlanCompilation {
+  private readonly sources: readonly string[];
+  private readonly shown: string;
+
   constructor(
     private readonly project: Project,
     private readonly options: CompilerOptions,
     private readonly program: PlanProgram,
-    private readonly library: readonly Module[],
     private readonly spans: SpanTable,
-    private readonly runner: Runner,
     private readonly root: string,
-  ) {}
-
-  async run(file: string, path: string): Promise<Compiled> {
-    const sources = this.program.filesOf(path);
-    const done = (complaints: readonly Complaint[], artifact?: string): Compiled => ({ file, name: planNameOf(file), artifact, complaints: inOrder(complaints), sources });
-    const shown = relative(this.root, path).split(sep).join("/");
-    if (shown.startsWith("..")) return done([complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(shown), { hint: "name the project with --project" })]);
-    const complaints = sources.flatMap((source) => this.program.check(source, this.options.types ?? "with types"));
-    if (complaints.length > 0) return done(complaints);
-
-    const modules = sources.map((source) => this.program.emit(source).module);
-    const outcome = await this.runner.run({ library: this.library, modules, entry: modules[0]!.id, limits: this.options.limits ?? defaultLimits });
-    if (outcome.error !== undefined) return done([this.failed(outcome.error, shown, sources)]);
-    return this.finish(JSON.parse(outcome.built!) as Built, shown, sources, done);
+    private readonly file: string,
+    path: string,
+  ) {
+    this.sources = program.filesOf(path);
+    this.shown = relative(root, path).split(sep).join("/");
   }
 
-  private failed(error: Failure, shown: string, sources: readonly string[]): Complaint {
-    const place = this.spans.find(error.span) ?? this.program.placeOfStack(error.stack, sources) ?? startOf(shown);
+  private done(complaints: readonly Complaint[], artifact?: string): Compiled {
+    return { file: this.file, name: planNameOf(this.file), artifact, complaints: inOrder(complaints), sources: this.sources };
+  }
+
+  /** What is wrong with the text; nothing where the plan can be run. */
+  check(): Compiled | undefined {
+    if (this.shown.startsWith(".."))
+      return this.done([complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), { hint: "name the project with --project" })]);
+    const complaints = this.sources.flatMap((source) => this.program.check(source, this.options.types ?? "with types"));
+    return complaints.length > 0 ? this.done(complaints) : undefined;
+  }
+
+  async run(runner: Runner): Promise<Compiled> {
+    const modules = this.sources.map((source) => this.program.emit(source).module);
+    const outcome = await runner.run({ modules, entry: modules[0]!.id });
+    if (outcome.error !== undefined) return this.done([this.failed(outcome.error)]);
+    return this.finish(JSON.parse(outcome.built!) as Built);
+  }
+
+  private failed(error: Failure): Complaint {
+    const span = this.spans.find(error.span);
+    const place = (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ?? this.program.placeOfExport(this.sources[0]!) ?? startOf(this.shown);
     return complaint(error.code, error.message, place, { hint: error.hint });
   }
 
-  private finish(built: Built, shown: string, sources: readonly string[], done: (complaints: readonly Complaint[], artifact?: string) => Compiled): Compiled {
+  private finish(built: Built): Compiled {
     const places = new Map<string, Place>();
-    const artifact = this.artifactOf(built, sources, places);
+    const artifact = this.artifactOf(built, places);
     const text = prettyJson(artifact);
-    const problems = validate(artifact, { declared: this.project.declared, stem: planNameOf(shown), bytes: Buffer.byteLength(text) });
-    if (problems.length === 0) return done([], text);
+    const problems = validate(artifact, { declared: this.project.declared, stem: planNameOf(this.shown), bytes: Buffer.byteLength(text) });
+    if (problems.length === 0) return this.done([], text);
     const placeOf = (pointer: string): Place => {
       for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
         const place = places.get(at);
         if (place !== undefined) return place;
-        if (at === "") return startOf(shown);
+        if (at === "") return startOf(this.shown);
       }
     };
-    return done(problems.map((each) => complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer })));
+    return this.done(problems.map((each) => complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer })));
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */
-  private artifactOf(built: Built, sources: readonly string[], places: Map<string, Place>): { [field: string]: Json } {
-    const emitted = sources.map((source) => this.program.emit(source));
+  private artifactOf(built: Built, places: Map<string, Place>): { [field: string]: Json } {
+    const emitted = this.sources.map((source) => this.program.emit(source));
     const numbers = new Map(emitted.map((each, index) => [each.shown, index]));
     const note = (pointer: string, span: unknown): Place | undefined => {
       const place = this.spans.find(span);

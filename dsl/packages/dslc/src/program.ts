@@ -138,9 +138,8 @@ export class PlanProgram {
     if (source === undefined) return [complaint("unreadable_file", "the file cannot be read", startOf(shown))];
     const refused = refusals(shown, source);
     const said = [...this.program.getSyntacticDiagnostics(source), ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : [])];
-    const places = new Set(refused.map((each) => `${each.place.line}:${each.place.column}`));
-    // Where a refusal says why, a type error at the same place says nothing more.
-    const typed = said.map((each) => this.complaintOf(each, shown)).filter((each) => !places.has(`${each.place.line}:${each.place.column}`));
+    // Where a refusal says why, a type error inside says nothing more.
+    const typed = said.map((each) => this.complaintOf(each, shown)).filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
     return [...refused, ...typed];
   }
 
@@ -184,6 +183,13 @@ export class PlanProgram {
     return isLibrary(file) ? relative(libraryFolder, file).replace(/\.ts$/, "") : this.shown(file);
   }
 
+  /** The place of a file's default export. */
+  placeOfExport(file: string): Place | undefined {
+    const source = this.program.getSourceFile(file);
+    const statement = source?.statements.find((each) => ts.isExportAssignment(each));
+    return source && statement && placeOf(this.shown(file), source, statement.getStart(source), statement.getEnd());
+  }
+
   /** The place that the innermost line of a stack with a plan's file speaks of. */
   placeOfStack(stack: string, files: readonly string[]): Place | undefined {
     const emitted = new Map(files.map((file) => [this.shown(file), this.emit(file)]));
@@ -205,6 +211,10 @@ function importLiterals(source: ts.SourceFile): ts.StringLiteral[] {
   });
 }
 
+function isWithin(inner: Place, outer: Place): boolean {
+  const startsAfter = inner.line > outer.line || (inner.line === outer.line && inner.column >= outer.column);
+  return startsAfter && (inner.line < outer.endLine || (inner.line === outer.endLine && inner.column < outer.endColumn));
+}
 function isStandard(file: string): boolean {
   return /[/\\]typescript[/\\]lib[/\\]lib\.[^/\\]*\.ts$/.test(file);
 }

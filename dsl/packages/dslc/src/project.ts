@@ -133,14 +133,13 @@ function endpointsOf(document: Row): Endpoint[] {
 }
 
 /** Reads the registries of a folder. They are not checked: the engine does that. */
-export function loadRegistries(folder: string, environment: string): Registries {
+export function loadRegistries(folder: string, environment: string, opsFile = join(folder, "ops.toml")): Registries {
   const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
   const keys = readToml(join(folder, "keys.toml"));
   const params = readToml(join(folder, "params.toml"));
   const features = optional("features.toml");
   const capabilities = optional("capabilities.toml");
   const endpoints = endpointsOf(readToml(join(folder, `endpoints.${environment}.toml`)));
-  const opsFile = join(folder, "ops.toml");
   const ops = readToml(opsFile);
   const shared = endpoints.map(({ id, kind, name }) => ({ endpoint_id: id, kind, name }));
   const digest = (document: unknown): string => sha256(canonicalJson(document));

@@ -1,8 +1,8 @@
 // sandbox.ts: runs the compiled text of one plan after another in QuickJS, inside a worker that can be ended from outside.
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 
 import variant from "@jitl/quickjs-wasmfile-release-sync";
-import { newQuickJSWASMModuleFromVariant, type QuickJSContext, type QuickJSHandle, type QuickJSSyncVariant, type QuickJSWASMModule } from "quickjs-emscripten-core";
+import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSContext, type QuickJSHandle, type QuickJSRuntime, type QuickJSSyncVariant, type QuickJSWASMModule } from "quickjs-emscripten-core";
 
 /** A module as JavaScript with CommonJS imports. */
 export interface Module {
@@ -15,10 +15,15 @@ export interface Module {
 /** One plan to run. */
 export interface Task {
   readonly number: number;
-  readonly library: readonly Module[];
   readonly modules: readonly Module[];
   readonly entry: string;
+}
+
+/** What a worker is started with. */
+export interface Setup {
   readonly limits: Limits;
+  /** The authoring package. */
+  readonly library: readonly Module[];
 }
 
 /** What a plan may use. */
@@ -32,6 +37,8 @@ export interface Outcome {
   readonly number: number;
   readonly built?: string;
   readonly error?: Failure;
+  /** False where the next plan may run in the same worker. */
+  readonly isSpoilt?: boolean;
 }
 
 /** Why a plan could not be run. */
@@ -43,7 +50,13 @@ export interface Failure {
   readonly stack: string;
 }
 
+/** Part of Node, and not of its types. */
+declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => never };
+
 const stackBytes = 512 * 1024;
+const pagesPerMb = 16;
+/** What the module has before a plan takes anything. */
+const baseMb = 16;
 
 /** The loader of modules, the traps, and the function that builds; what a plan could do harm with is gone afterwards. */
 const prelude = `(function (modules, entry) {
@@ -137,10 +150,20 @@ function interpret(limits: Limits, error: unknown): Failure {
   return { ...failure("plan_threw", text), ...place };
 }
 
-function run(quickjs: QuickJSWASMModule, task: Task): Outcome {
-  const { limits, number } = task;
+/** Runs a plan in a runtime of its own, and takes that apart again. */
+function runOnce(quickjs: QuickJSWASMModule, setup: Setup, task: Task): Outcome {
   const runtime = quickjs.newRuntime();
-  runtime.setMemoryLimit(limits.memoryMb * 1024 * 1024);
+  const outcome = run(runtime, setup, task);
+  try {
+    runtime.dispose();
+  } catch {
+    return { ...outcome, isSpoilt: true };
+  }
+  return { ...outcome, isSpoilt: outcome.error !== undefined && outcome.error.code.endsWith("_limit") };
+}
+
+function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): Outcome {
+  const { number } = task;
   runtime.setMaxStackSize(stackBytes);
   const context = runtime.newContext();
   const handles: QuickJSHandle[] = [];
@@ -149,7 +172,7 @@ function run(quickjs: QuickJSWASMModule, task: Task): Outcome {
     handles.push(modules);
     const add = context.unwrapResult(context.evalCode("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }"));
     handles.push(add);
-    for (const module of [...task.library, ...task.modules]) {
+    for (const module of [...library, ...task.modules]) {
       const args = [modules, context.newString(module.id), evaluateModule(context, module), context.newString(JSON.stringify(module.imports))];
       handles.push(...args.slice(1));
       context.unwrapResult(context.callFunction(add, context.undefined, ...args)).dispose();
@@ -174,20 +197,18 @@ function run(quickjs: QuickJSWASMModule, task: Task): Outcome {
     return { number, error: interpret(limits, (error as { cause?: unknown }).cause ?? error) };
   } finally {
     for (const handle of handles) if (handle.alive) handle.dispose();
-    try {
-      context.dispose();
-      runtime.dispose();
-    } catch {
-      // A plan that was stopped in the middle may leave objects behind. The worker is replaced after every failure.
-    }
+    context.dispose();
   }
 }
 
 if (parentPort !== null) {
   const port = parentPort;
-  const quickjs = await newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
+  const setup = workerData as Setup;
+  // QuickJS itself does not know here what its allocations take, so the memory of the module is what is limited.
+  const wasmMemory = new WebAssembly.Memory({ initial: pagesPerMb * baseMb, maximum: pagesPerMb * (baseMb + setup.limits.memoryMb) });
+  const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant as unknown as QuickJSSyncVariant, { wasmMemory }));
   port.on("message", (task: Task) => {
-    port.postMessage(run(quickjs, task));
+    port.postMessage(runOnce(quickjs, setup, task));
   });
   port.postMessage("ready");
 }

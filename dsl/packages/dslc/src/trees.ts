@@ -7,6 +7,8 @@ import { didYouMean, integerOf, isObject, numberProblem, type Problem, pointerTo
 const maxDepth = 200;
 const mostProblems = 1000;
 const longestPattern = 4096;
+/** About what fits into the memory that the engine gives RE2; near the limit the engine has the last word. */
+const mostInstructions = 2700;
 const comparisons = ["==", "!=", "<", "<=", ">", ">="];
 
 /** Complains about the shape of a tree; `gives` is "value" for expressions and "truth" for predicates. */
@@ -149,8 +151,8 @@ function checkListKey(tree: Readonly<Record<string, unknown>>, declared: Registr
 function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {
   if (Buffer.byteLength(pattern) > longestPattern) return `pattern longer than ${longestPattern} bytes`;
   try {
-    RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
-    return undefined;
+    const compiled = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    return compiled.programSize() > mostInstructions ? "pattern too large" : undefined;
   } catch (error) {
     return (error as Error).message;
   }

@@ -39,8 +39,6 @@ export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, s
 
 /** A comparison: of numbers, of a string key with a string, or with null. */
 export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
-  if (!comparisons.includes(how))
-    throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, { span: spanA || span });
   const isEquality = how === "==" || how === "!=";
   if (isEquality && (a === null || b === null)) {
     const tested = a === null ? toValue(b, spanB) : toValue(a, spanA);
@@ -147,8 +145,11 @@ export const Pred = {
     return shown(new TruthNode("const_bool", { value }, currentSpan()));
   },
   /** False where one side is null; with `null` itself on one side, `==` and `!=` test for null. */
-  cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate =>
-    shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2))),
+  cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
+    if (!comparisons.includes(how))
+      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, { span: argumentSpan(0) });
+    return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));
+  },
   /** Whether both hold; of none, true. */
   and: (a: Predicate, b: Predicate): Predicate =>
     shown(new TruthNode("and", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),

@@ -3,7 +3,10 @@ import { argumentSpan, PlanError, type SpanId } from "./places.js";
 
 declare const info: unique symbol;
 
-/** Marks a type with what the registry says; nothing of it exists at run time. */
+/**
+ * Marks a type with what the registry says; nothing of it exists at run time. The fields of `Info` are optional, so that
+ * tokens of different types can be compared with each other; that it is there is not.
+ */
 interface Token<Info> {
   readonly [info]: Info;
 }
@@ -22,10 +25,10 @@ type Natural<Type extends ValueType> = Type extends "string" ? string : Type ext
 
 /** A key: a column of rows. In expressions it stands for its value on each row. */
 export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &
-  Token<{ readonly sort: "key"; readonly type: Type; readonly use: Use }>;
+  Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
 
 /** A param: a value that a request may override. In expressions it stands for the value of the request. */
-export type ParamToken<Type extends ValueType> = Natural<Type> & Token<{ readonly sort: "param"; readonly type: Type }>;
+export type ParamToken<Type extends ValueType> = Natural<Type> & Token<{ readonly sort?: "param"; readonly type?: Type }>;
 
 /** An endpoint: where data comes from. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
