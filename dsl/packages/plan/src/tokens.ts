@@ -43,14 +43,19 @@ export type Expr = number;
 /** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
 export type Predicate = boolean;
 
-/** A whole number: of literals, negative ones, fractions and what is below `Least` do not type-check. */
-export type Whole<N extends number, Least extends 0 | 1> = `${N}` extends `-${string}` | `${string}.${string}` | `${string}e-${string}`
-  ? `a whole number of at least ${Least}`
-  : Least extends 1
-    ? `${N}` extends "0"
-      ? "a whole number of at least 1"
-      : N
-    : N;
+/** A type that nothing has, so that a complaint about it says what is wanted. */
+export interface Wanted<What extends string> {
+  readonly [info]: What;
+}
+
+/** A whole number of at least `Least`. Literals that are none do not type-check; what is computed is looked at later. */
+export type Whole<N extends number, Least extends 0 | 1> = `${N}` extends
+  | `-${string}`
+  | `${string}.${string}`
+  | `${string}e-${string}`
+  | (Least extends 1 ? "0" : never)
+  ? Wanted<`a whole number of at least ${Least}`>
+  : N;
 
 /** A node of a tree as the artifact has it; `$span` is taken out by the compiler. */
 export interface TreeJson {
