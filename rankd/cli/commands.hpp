@@ -80,6 +80,10 @@ struct registry_options : list_options {
   registry_view show = registry_view::entries;
 };
 
+struct ops_options : list_options {
+  bool toml = false;  ///< everything that the bindings of authors are made from
+};
+
 struct init_options {
   std::filesystem::path folder;
   demo_size size;
@@ -92,7 +96,7 @@ auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
-auto ops_command(const list_options& options) -> exit_status;
+auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto init_demo_command(const init_options& options) -> exit_status;
 

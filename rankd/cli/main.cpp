@@ -163,6 +163,16 @@ void add_registry(CLI::App& app, action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return registry_command(*options); }; });
 }
 
+void add_ops(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("ops", "List the operators that plans can use");
+  auto options = std::make_shared<rankd::ops_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_flag("--toml", options->toml,
+                    "Print TOML: params with their ranges and choices, and ops of expressions");
+  command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
+}
+
 void add_init(CLI::App& app, action& chosen) {
   auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
@@ -201,7 +211,7 @@ int main(int argc, char** argv) {
   add_dump(app, chosen);
   add_validate(app, chosen);
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
-  add_list(app, chosen, "ops", "List the operators that plans can use", &rankd::ops_command);
+  add_ops(app, chosen);
   add_registry(app, chosen);
   add_init(app, chosen);
 

@@ -7,6 +7,7 @@
 #include <rankd/registry/json_text.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/describe.hpp>
 #include <rankd/plan/catalog.hpp>
 
 #include <string>
@@ -51,30 +52,13 @@ auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string
   return names;
 }
 
-auto kind_name(param_kind kind) -> std::string_view {
-  switch (kind) {
-    case param_kind::int64: return "int";
-    case param_kind::float64: return "float";
-    case param_kind::boolean: return "bool";
-    case param_kind::string: return "string";
-    case param_kind::enumeration: return "choice";
-    case param_kind::expr_id: return "expr_id";
-    case param_kind::pred_id: return "pred_id";
-    case param_kind::node_ref: return "node_ref";
-    case param_kind::endpoint_ref: return "endpoint_ref";
-    case param_kind::key_id: return "key_id";
-    case param_kind::key_ids: return "key_ids";
-  }
-  return "";
-}
-
 auto params_text(const op_shape& shape) -> std::string {
   std::string out;
   for (const param_shape& param : shape.params) {
     if (!out.empty()) out += ", ";
     out += param.name;
     if (param.need != presence::required) out += '?';
-    out += ": " + std::string(kind_name(param.kind));
+    out += ": " + std::string(to_string(param.kind));
   }
   return out;
 }
@@ -89,7 +73,7 @@ auto op_json(const op_entry& entry) -> std::string {
     out += "{\"name\":";
     append_json_string(out, param.name);
     out += ",\"kind\":";
-    append_json_string(out, kind_name(param.kind));
+    append_json_string(out, to_string(param.kind));
     out += param.need == presence::required ? ",\"required\":true}" : ",\"required\":false}";
   }
   out += "],\"doc\":";
@@ -151,7 +135,11 @@ auto plans_command(const list_options& options) -> exit_status {
   return exit_status::fine;
 }
 
-auto ops_command(const list_options& options) -> exit_status {
+auto ops_command(const ops_options& options) -> exit_status {
+  if (options.toml) {
+    print(ops_toml());
+    return exit_status::fine;
+  }
   if (options.form == output_form::programs) {
     std::string out = "{\"ops\":[";
     for (const op_entry& entry : all_ops()) out += (out.ends_with('[') ? "" : ",") + op_json(entry);

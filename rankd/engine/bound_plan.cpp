@@ -2,6 +2,7 @@
 #include <rankd/engine/bound_plan.hpp>
 
 #include <rankd/op/catalog.hpp>
+#include <rankd/plan/source_place.hpp>
 
 #include <braid/base/assert.hpp>
 
@@ -46,6 +47,7 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
   }
   return {.node_id = node.node_id,
           .op_name = node.op,
+          .place = {},
           .op = std::move(*op),
           .sources = node.sources,
           .change = entry->change};
@@ -60,8 +62,11 @@ auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked
 
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
-  for (const plan_node& node : loaded.nodes) nodes.push_back(bind_node(node, {declared, exprs, preds}, problems));
-  if (!problems.empty()) return std::unexpected(std::move(problems));
+  for (const plan_node& node : loaded.nodes) {
+    nodes.push_back(bind_node(node, {declared, exprs, preds}, problems));
+    nodes.back().place = source_place(loaded, node.pointer);
+  }
+  if (!problems.empty()) return std::unexpected(with_places(std::move(problems), loaded));
 
   auto shape = braid::graph_shape::make(nodes.size(), edges_of(loaded));
   BRAID_EXPECTS(shape, "the loader of plans refuses circles");

@@ -17,6 +17,7 @@ namespace rankd {
 struct bound_node {
   std::string node_id;
   std::string op_name;
+  std::string place;  ///< where its author wrote it, as path:line:column, or empty
   std::unique_ptr<const bound_op> op;
   std::vector<node_index> sources;  ///< whose rows it takes, in order
   row_change change = row_change::dense_source;

@@ -47,13 +47,15 @@ auto error_of(const braid::graph_failure& failure, const request_state& state) -
       return {"deadline_exceeded", "the deadline of the request passed before its plan was done", {}, {}};
     return {"stopped", "the engine stopped before the plan was done", {}, {}};
   }
-  const std::string& node = state.plan->nodes[failure.node].node_id;
+  const bound_node& failed = state.plan->nodes[failure.node];
+  const std::string& node = failed.node_id;
+  const std::string named = "node `" + node + (failed.place.empty() ? "`" : "` (" + failed.place + ")");
   if (failure.why == cause::node_timeout)
-    return {"node_timeout", "node `" + node + "` did not end in the time that nodes have", node, {}};
-  if (failure.error) return {"internal_error", "node `" + node + "` threw: " + message_of(failure.error), node, {}};
+    return {"node_timeout", named + " did not end in the time that nodes have", node, {}};
+  if (failure.error) return {"internal_error", named + " threw: " + message_of(failure.error), node, {}};
   const auto& said = state.nodes[failure.node].error;
-  if (!said) return {"stopped", "node `" + node + "` was stopped", node, {}};
-  return {said->code, "node `" + node + "`: " + said->message, node, {}};
+  if (!said) return {"stopped", named + " was stopped", node, {}};
+  return {said->code, named + ": " + said->message, node, {}};
 }
 
 /// The rows of all outputs, one behind the other.

@@ -97,8 +97,9 @@ struct take_params {
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> { return context.inputs[0].take(count); }
 };
 
+constexpr std::array<std::string_view, 1> value_types{"float"};
 constexpr std::array vm_shape{
-    param_shape{.name = "out_key", .kind = param_kind::key_id},
+    param_shape{.name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = value_types},
     param_shape{.name = "expr_id", .kind = param_kind::expr_id},
 };
 constexpr std::array filter_shape{param_shape{.name = "pred_id", .kind = param_kind::pred_id}};
@@ -106,8 +107,9 @@ constexpr std::array concat_shape{param_shape{.name = "rhs", .kind = param_kind:
 constexpr std::array take_shape{param_shape{.name = "count", .kind = param_kind::int64, .range = {.min = 1}}};
 
 constexpr std::array<std::string_view, 2> directions{"asc", "desc"};
+constexpr std::array<std::string_view, 4> ordered_types{"int", "float", "string", "bool"};
 constexpr std::array sort_shape{
-    param_shape{.name = "by", .kind = param_kind::key_id},
+    param_shape{.name = "by", .kind = param_kind::key_id, .choices = ordered_types},
     param_shape{.name = "order", .kind = param_kind::enumeration, .need = presence::nullable, .choices = directions},
 };
 

@@ -138,16 +138,18 @@ struct list_params {
   }
 };
 
-constexpr std::array viewer_shape{param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref}};
+constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"};
+constexpr param_shape store_endpoint{.name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
+constexpr std::array viewer_shape{store_endpoint};
 
 constexpr std::int64_t most_rows_of_a_source = 10'000'000;
 constexpr std::array list_shape{
-    param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref},
+    store_endpoint,
     param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = most_rows_of_a_source}},
 };
 
 constexpr std::array media_shape{
-    param_shape{.name = "endpoint", .kind = param_kind::endpoint_ref},
+    store_endpoint,
     param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = 10'000}},
 };
 

@@ -3,6 +3,7 @@
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/json.hpp>
+#include <rankd/plan/source_place.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
@@ -169,24 +170,39 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
     auto tree = parse(item.value(), pointer);
     if (!tree) into.problems.append(std::move(tree.error()));
     known.add(item.key(), static_cast<std::uint32_t>(table.size()));
-    table.push_back({item.key(), tree ? std::move(*tree) : Tree(), std::nullopt});
+    table.push_back({item.key(), tree ? std::move(*tree) : Tree()});
   }
 }
 
-/// `source_spans` says where the trees of both tables were written; nodes carry their own.
+/// The part of a table that `path` leads to, as `id`, `id/a` or `id/a/b`; null where there is none.
+auto part_of(const json* table, std::string_view path) -> const json* {
+  while (table != nullptr) {
+    const std::string_view field = path.substr(0, path.find('/'));
+    const auto found = table->is_object() ? table->find(field) : table->end();
+    table = found == table->end() ? nullptr : &*found;
+    if (field.size() == path.size()) break;
+    path.remove_prefix(field.size() + 1);
+  }
+  return table;
+}
+
+/// `source_spans` says where trees of both tables, or their parts, were written; nodes carry their own.
 void read_spans(object_reader& top, draft& into) {
   const json* value = top.object("source_spans", presence::optional);
   if (value == nullptr) return;
-  for (const auto& item : value->items()) {
-    const std::string pointer = braid::json_pointer(top.pointer_of("source_spans"), item.key());
-    const auto span = detail::read_span(item.value(), pointer, into.out.source_files.size(), into.problems);
-    const auto expr = into.known.exprs.find(item.key());
-    const auto pred = into.known.preds.find(item.key());
-    if (expr) into.out.expr_table[*expr].span = span;
-    if (pred) into.out.pred_table[*pred].span = span;
-    if (!expr && !pred)
-      complain(into, pointer, "unknown_expr", "no expression or predicate is called " + quote_name(item.key()));
+  for (const auto& [path, item] : value->items()) {
+    const std::string pointer = braid::json_pointer(top.pointer_of("source_spans"), path);
+    const auto span = detail::read_span(item, pointer, into.out.source_files.size(), into.problems);
+    bool found = false;
+    for (const std::string_view table : {"expr_table", "pred_table"}) {
+      if (part_of(top.value(table, presence::optional), path) == nullptr) continue;
+      into.out.tree_spans.push_back({top.pointer_of(table) + "/" + path, span});
+      found = true;
+    }
+    if (!found)
+      complain(into, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
   }
+  std::ranges::sort(into.out.tree_spans, {}, &tree_span::pointer);
 }
 
 void read_origin(object_reader& in, draft& into) {
@@ -238,6 +254,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
   into.out.digest = sha256_hex(text);
   read_artifact(*document, std::move(stem), into);
   if (into.problems.empty()) return std::move(into.out);
+  into.problems = with_places(std::move(into.problems), into.out);
   into.problems.set_source(source_name);
   return std::unexpected(std::move(into.problems));
 }

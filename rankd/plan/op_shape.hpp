@@ -26,6 +26,9 @@ enum class param_kind : std::uint8_t {
   key_ids,       ///< an array of such, without repeats
 };
 
+/// What an operator does with the key that a param names.
+enum class key_use : std::uint8_t { read, write };
+
 /// Both ends included.
 struct float_range {
   double min = -std::numeric_limits<double>::max();
@@ -36,9 +39,12 @@ struct param_shape {
   std::string_view name;
   param_kind kind = param_kind::int64;
   presence need = presence::required;
-  int_range range = {};                            ///< of an int64
-  float_range floats = {};                         ///< of a float64
-  std::span<const std::string_view> choices = {};  ///< of an enumeration
+  int_range range = {};         ///< of an int64
+  float_range floats = {};      ///< of a float64
+  key_use use = key_use::read;  ///< of a key_id
+  /// Of an enumeration its values; of a key_id the types, of an endpoint_ref the kinds that its operator accepts when
+  /// it is bound.
+  std::span<const std::string_view> choices = {};
 };
 
 /// Every operator also takes `trace`, a string or null, which no shape lists.

@@ -72,7 +72,12 @@ template <typename Tree>
 struct named_tree {
   std::string id;
   Tree tree;
-  std::optional<source_span> span;
+};
+
+/// Where a tree of expr_table or pred_table, or a part of one, was written.
+struct tree_span {
+  std::string pointer;  ///< into the artifact
+  source_span span;
 };
 
 /// A plan whose shape is right. Keys, params and endpoints that it names are yet to be looked up.
@@ -89,7 +94,8 @@ struct plan {
   std::vector<std::string> capabilities_required;
   std::vector<plan_extension> extensions;
   std::vector<registry_digest> registry_digests;  ///< those that the artifact carries
-  std::vector<std::string> source_files;
+  std::vector<std::string> source_files;          ///< each a path, perhaps followed by `#` and the digest of the file
+  std::vector<tree_span> tree_spans;              ///< of both tables, in the order of their pointers
 };
 
 }  // namespace rankd

@@ -9,8 +9,6 @@
 
 namespace rankd::detail {
 
-enum class key_use : std::uint8_t { read, write };
-
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
 auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry*;

@@ -1,6 +1,7 @@
 // tests/rankd/cli/commands_test.cpp: the program itself: what it prints where, and how it exits.
 #include <rankd/cli/commands.hpp>
 
+#include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
@@ -338,6 +339,7 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(catalog.size() == 12);
   CHECK(catalog[0].at("op") == "core::concat");
   CHECK(catalog[0].at("params")[0].at("required") == true);
+  CHECK(rankd_here({"ops", "--toml"}).out == read_text_file("registry/ops.toml").value());
 }
 
 TEST_CASE("names and contents of files cannot steer the terminal of whoever reads about them") {

@@ -36,7 +36,8 @@ TEST_CASE("every entry is complete and its shape makes sense") {
       CHECK(names.insert(param.name).second);
       CHECK(param.name != "trace");
       CHECK(param.range.min <= param.range.max);
-      CHECK((param.kind == param_kind::enumeration) == !param.choices.empty());
+      const bool may_choose = param.kind == param_kind::key_id || param.kind == param_kind::endpoint_ref;
+      CHECK((param.kind == param_kind::enumeration || may_choose) == !param.choices.empty());
     }
     // Only what has no input makes rows of its own out of nothing, and only concat takes two.
     if (entry.shape.inputs == 0) CHECK(entry.change == row_change::dense_source);

@@ -1,0 +1,19 @@
+# dsl.cmake: the tests of the compiler of plans, where Node and the packages of dsl/ are there: `./dev test` installs them.
+find_program(NODE_EXECUTABLE NAMES node nodejs)
+if(NODE_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/dsl/node_modules/typescript/lib/tsc.js)
+  add_test(NAME dsl/build
+           COMMAND ${NODE_EXECUTABLE} node_modules/typescript/lib/tsc.js -b
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl)
+  set_tests_properties(dsl/build PROPERTIES LABELS test TIMEOUT 600 FIXTURES_SETUP dsl_compiler)
+  file(GLOB dsl_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/dsl/test/*.test.ts)
+  foreach(file IN LISTS dsl_tests)
+    cmake_path(GET file STEM stem)
+    add_test(NAME dsl/${stem}
+             COMMAND ${NODE_EXECUTABLE} --test dist-test/${stem}.test.js
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/dsl)
+    set_tests_properties(dsl/${stem} PROPERTIES LABELS test TIMEOUT 600 FIXTURES_REQUIRED dsl_compiler
+                                                ENVIRONMENT "RANKD=$<TARGET_FILE:rankd>")
+  endforeach()
+else()
+  message(STATUS "Node or dsl/node_modules is missing: the tests of dsl/ are left out")
+endif()

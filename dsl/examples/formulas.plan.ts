@@ -1,0 +1,51 @@
+import { coalesce, definePlan, E, EP, Key, P, Pred, regex } from "@rankd/plan";
+
+// [values]
+const values = [
+  Key.id * 0.5 + 3,
+  -Key.model_score_1,
+  P.esr_cutoff ?? 0.5, // 0.5 where the request gives no esr_cutoff
+  coalesce(P.esr_cutoff, Key.final_score),
+];
+// [/values]
+
+// [truths]
+const cutoff = 0.25;
+const truths = [
+  Key.final_score >= cutoff && Key.final_score < 100 * cutoff,
+  Key.final_score * 2 > Key.model_score_1 + 1 || !(Key.id == 7),
+  Key.country == "US",
+  Key.country != "US", // false where there is no country
+  Key.country == null, // no country
+  Key.id in [1, 2, 3],
+  Key.country in ["US", "CA"],
+  regex(Key.title, "^the ", "i"),
+];
+// [/truths]
+
+// [builders]
+const built = Pred.and(
+  Pred.cmp(">=", E.mul(E.key(Key.id), E.coalesce(E.param(P.media_age_penalty_weight), E.const(0.2))), E.const(0.6)),
+  Pred.not(Pred.in(Key.country, ["US", "CA"])),
+);
+const exact = Pred.cmp("==", Key.id, E.const(9007199254740993n));
+// [/builders]
+
+// [loop]
+/** Whether at least one of them holds. A loop runs while the plan is built. */
+const anyOf = (all: readonly boolean[]) => {
+  let any = Pred.const(false);
+  for (const each of all) any = any || each;
+  return any;
+};
+// [/loop]
+
+export default definePlan({
+  name: "formulas",
+  build: (ctx) => {
+    let set = ctx.viewer({ endpoint: EP.redis_default }).follow({ endpoint: EP.redis_default, fanout: 20 });
+    // The key may not be null, and there is no model_score_1 yet.
+    for (const value of values) set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
+    return set.filter({ pred: anyOf([...truths, built, exact]) });
+  },
+});

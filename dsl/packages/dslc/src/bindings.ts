@@ -1,0 +1,210 @@
+// bindings.ts: registries and operators as TypeScript: one token each, one method each.
+import type { Entry, Op, OpParam, Registries } from "./project.js";
+
+const string = (text: string): string => JSON.stringify(text);
+
+/** A sentence as a doc comment; what would end the comment is taken apart. */
+function doc(sentences: readonly string[], indent: string): string {
+  const text = sentences.filter((each) => each !== "").join(" ").replaceAll("*/", "* /");
+  return text === "" ? "" : `${indent}/** ${text} */\n`;
+}
+
+function deprecated(entry: { status: string }, sort: string, by?: number): string {
+  if (entry.status !== "deprecated") return "";
+  return by === undefined ? "@deprecated" : `@deprecated use ${sort} ${by} instead`;
+}
+
+function keyType(key: Entry): string {
+  const uses = [key.read ? "read: true" : "", key.write ? "write: true" : ""].filter((use) => use !== "").join("; ");
+  return `<${string(key.type)}, { ${uses} }>`;
+}
+
+function keys(declared: Registries): string {
+  const items = declared.keys
+    .filter((key) => key.status !== "blocked")
+    .map(
+      (key) =>
+        doc([key.doc, `Key ${key.id}, ${key.type}${key.nullable ? ", may be null" : ""}.`, deprecated(key, "key", key.replacedBy)], "  ") +
+        `  ${key.name}: keyToken${keyType(key)}(${key.id}, ${string(key.name)}, ${string(key.type)}),\n`,
+    );
+  return `/** The keys that plans may name. */\nexport const Key = {\n${items.join("")}} as const;\n`;
+}
+
+function params(declared: Registries): string {
+  const items = declared.params
+    .filter((param) => param.status !== "blocked" && param.read)
+    .map(
+      (param) =>
+        doc([param.doc, `Param ${param.id}, ${param.type}.`, deprecated(param, "param", param.replacedBy)], "  ") +
+        `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
+    );
+  return `/** The params that requests may override. */\nexport const P = {\n${items.join("")}} as const;\n`;
+}
+
+function endpoints(declared: Registries): string {
+  const items = declared.endpoints.map(
+    (each) => `  /** ${each.id}, of kind ${each.kind}. */\n  ${each.name}: endpointToken<${string(each.kind)}>(${string(each.id)}, ${string(each.name)}),\n`,
+  );
+  return `/** Where data comes from. */\nexport const EP = {\n${items.join("")}} as const;\n`;
+}
+
+function features(declared: Registries): string {
+  const stages = [...new Set(declared.features.map((each) => each.stage))].sort();
+  const items = stages.map((stage) => {
+    const own = declared.features.filter((each) => each.stage === stage && each.status !== "blocked");
+    const fields = own.map(
+      (each) => doc([each.doc], "    ") + `    ${each.name}: featureToken<${string(stage)}, ${string(each.type)}>(${each.id}, ${string(each.name)}),\n`,
+    );
+    return `  ${stage}: {\n${fields.join("")}  },\n`;
+  });
+  return `/** Features by stage. */\nexport const F = {\n${items.join("")}} as const;\n`;
+}
+
+const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** How a param is called in options: a reference is called by what it refers to. */
+export function optionOf(param: OpParam): string {
+  const refers = param.kind === "expr_id" || param.kind === "pred_id";
+  return camel(refers ? param.name.replace(/_id$/, "") : param.name);
+}
+
+/** `core::busy_cpu` → "BusyCpu"; of other namespaces with the namespace in front. */
+function typeName(op: Op): string {
+  const [scope, name] = op.name.split("::") as [string, string];
+  const words = `${scope === "core" ? "" : `${scope}_`}${name}`;
+  return camel(`_${words}`);
+}
+
+const isWhole = (param: OpParam): boolean => param.kind === "int" && param.min !== undefined && param.min >= 0;
+const wholeName = (param: OpParam): string => camel(`_${param.name}`);
+const union = (items: readonly string[]): string => items.map(string).join(" | ");
+
+function paramType(param: OpParam): string {
+  switch (param.kind) {
+    case "int":
+      return isWhole(param) ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>` : "number";
+    case "float":
+      return "number";
+    case "bool":
+      return "boolean";
+    case "string":
+      return "string";
+    case "choice":
+      return union(param.choices ?? []);
+    case "expr_id":
+      return "Expr";
+    case "pred_id":
+      return "Predicate";
+    case "node_ref":
+      return "CandidateSet";
+    case "endpoint_ref":
+      return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
+    case "key_id":
+      return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
+    case "key_ids":
+      return `readonly KeyToken<ValueType, { ${param.use ?? "read"}: true }>[]`;
+    default:
+      throw new Error(`the kind ${param.kind} of param ${param.name} has no type here`);
+  }
+}
+
+function range(param: OpParam): string {
+  if (param.kind !== "int" && param.kind !== "float") return "";
+  if (param.min !== undefined && param.max !== undefined) return `From ${param.min} to ${param.max}.`;
+  return param.min !== undefined ? `At least ${param.min}.` : param.max !== undefined ? `At most ${param.max}.` : "";
+}
+
+/** `<Fanout extends number>` for the params whose literals are looked at. */
+function generics(op: Op, form: "declare" | "use"): string {
+  const names = op.params.filter(isWhole).map((param) => wholeName(param) + (form === "declare" ? " extends number" : ""));
+  return names.length === 0 ? "" : `<${names.join(", ")}>`;
+}
+
+function options(op: Op): string {
+  const fields = op.params.map(
+    (param) => doc([`\`${param.name}\`.`, range(param)], "  ") + `  readonly ${optionOf(param)}${param.required ? "" : "?"}: ${paramType(param)};\n`,
+  );
+  const name = typeName(op) + "Options";
+  return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends NodeOptions {\n${fields.join("")}}\n`;
+}
+
+const scopeOf = (op: Op): string => (op.name.startsWith("core::") ? "" : op.name.split("::")[0]!);
+const methodOf = (op: Op): string => camel(op.name.split("::")[1]!);
+
+function method(op: Op, indent: string): string {
+  const optional = op.params.every((param) => !param.required) ? "?" : "";
+  return (
+    doc([op.doc], indent) +
+    `${indent}${methodOf(op)}${generics(op, "declare")}(options${optional}: ${typeName(op)}Options${generics(op, "use")}): CandidateSet;\n`
+  );
+}
+
+function methods(name: string, about: string, ops: readonly Op[], indent = "  "): string {
+  const scopes = [...new Set(ops.map(scopeOf))].filter((scope) => scope !== "").sort();
+  const own = ops.filter((op) => scopeOf(op) === "").map((op) => method(op, indent));
+  const nested = scopes.map((scope) => {
+    const inside = ops.filter((op) => scopeOf(op) === scope).map((op) => method(op, "    "));
+    return `  /** Operators of \`${scope}\`. */\n  readonly ${scope}: {\n${inside.join("")}  };\n`;
+  });
+  return `/** ${about} */\nexport interface ${name} {\n${own.join("")}${nested.join("")}}\n`;
+}
+
+function table(declared: Registries): string {
+  const items = declared.ops.map((op) => {
+    const list = op.params.map((param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)} }`);
+    const all = [...list, '{ name: "trace", option: "trace", kind: "string" }'].map((each) => `      ${each},\n`).join("");
+    return `  {\n    op: ${string(op.name)},\n    scope: ${string(scopeOf(op))},\n    method: ${string(methodOf(op))},\n    inputs: ${op.inputs},\n    params: [\n${all}    ],\n  },\n`;
+  });
+  return `/** The operators as data. */\nexport const operators: readonly OperatorInfo[] = [\n${items.join("")}];\n`;
+}
+
+const nodeOptions = `/** What every operator takes. */
+export interface NodeOptions {
+  /** The id of the node; made of the operator's name where absent. */
+  readonly as?: string;
+  /** A note that traces show. */
+  readonly trace?: string;
+}
+`;
+
+/** What the body may use of tokens.ts. */
+const tokenNames: readonly (readonly [string, string])[] = [
+  ["EndpointToken", "type "],
+  ["endpointToken", ""],
+  ["Expr", "type "],
+  ["featureToken", ""],
+  ["KeyToken", "type "],
+  ["keyToken", ""],
+  ["paramToken", ""],
+  ["Predicate", "type "],
+  ["ValueType", "type "],
+  ["Whole", "type "],
+];
+
+/** The module of tokens and methods for what a project declares. The same registries give the same text. */
+export function bindings(declared: Registries): string {
+  for (const op of declared.ops) if (op.inputs > 1) throw new Error(`${op.name} takes ${op.inputs} inputs; a method has one`);
+  const digests = { ...declared.digests, ops: declared.opsDigest };
+  const lines = Object.keys(digests)
+    .sort()
+    .map((name) => `// digest ${name} ${digests[name as keyof typeof digests]}\n`);
+  const body = [
+    keys(declared),
+    params(declared),
+    endpoints(declared),
+    features(declared),
+    nodeOptions,
+    ...declared.ops.map(options),
+    methods("PlanContext", "Where rows come from.", declared.ops.filter((op) => op.inputs === 0)),
+    methods("CandidateSet", "Rows on their way through a plan; each method makes a node that takes them.", declared.ops.filter((op) => op.inputs === 1)),
+    table(declared),
+  ].join("\n");
+  const imported = tokenNames.filter(([name]) => new RegExp(`\\b${name}\\b`).test(body)).map(([name, kind]) => `  ${kind}${name},\n`);
+  return [
+    "// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.\n",
+    ...lines,
+    'import type { OperatorInfo } from "./builder.js";\n',
+    `import {\n${imported.join("")}} from "./tokens.js";\n\n`,
+    body,
+  ].join("");
+}

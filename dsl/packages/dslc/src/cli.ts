@@ -1,0 +1,192 @@
+// cli.ts: the command line of dslc.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+import { bindings } from "./bindings.js";
+import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
+import { toLine } from "./complaint.js";
+import { difference } from "./diff.js";
+import { parseExact } from "./exact_json.js";
+import { readManifest, writeIndex } from "./folder.js";
+import { findProject, loadProject, type Project, ProjectError } from "./project.js";
+import { libraryFolder } from "./program.js";
+import type { Problem } from "./reader.js";
+import { validate } from "./validate.js";
+import { watch } from "./watch.js";
+
+const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
+
+  build [FILE…]   compile plans; without files those of plans/manifest.json
+  check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
+  watch [FILE…]   compile plans, and again whenever they change
+  diff A B        what distinguishes two plans (.plan.ts or .json)
+  bindings        write the tokens and methods of the project's registries for editors
+
+  --out DIR           build, watch: where artifacts go; default: the project's folder of plans
+  --out FILE          bindings: default: the authoring package
+  --project DIR       the folder with rankd.toml; default: at or above the first file, or here
+  --root DIR          paths in artifacts are relative to it; default: the project
+  --verify            build: write nothing, fail where an artifact would change
+  --json              complaints as JSON on standard output
+  --time-limit-ms N   time that each plan may take to build; default ${defaultLimits.timeMs}
+  --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
+  --help              this text
+
+Exit status: 0 fine, 1 a plan is wrong, 2 wrong usage.
+`;
+
+class UsageError extends Error {}
+
+/** What the command line says. */
+export interface Options {
+  readonly command: string;
+  readonly files: readonly string[];
+  readonly out: string | undefined;
+  readonly project: string | undefined;
+  readonly root: string | undefined;
+  readonly isVerify: boolean;
+  readonly isJson: boolean;
+  readonly timeMs: number;
+  readonly memoryMb: number;
+}
+
+const commands = ["build", "check", "watch", "diff", "bindings"];
+
+function parse(args: readonly string[]): Options {
+  const [command = "", ...rest] = args;
+  if (!commands.includes(command)) throw new UsageError(command === "" ? "a command is wanted" : `there is no command ${command}`);
+  const values = new Map<string, string>();
+  const flags = new Set<string>();
+  const files: string[] = [];
+  for (let at = 0; at < rest.length; ++at) {
+    const word = rest[at]!;
+    if (["--out", "--project", "--root", "--time-limit-ms", "--memory-limit-mb"].includes(word)) {
+      const value = rest[++at];
+      if (value === undefined) throw new UsageError(`${word} wants a value`);
+      values.set(word, value);
+    } else if (["--verify", "--json"].includes(word)) flags.add(word);
+    else if (word.startsWith("-")) throw new UsageError(`there is no option ${word}`);
+    else files.push(word);
+  }
+  const number = (name: string, otherwise: number): number => {
+    const value = Number(values.get(name) ?? otherwise);
+    if (!Number.isInteger(value) || value < 1) throw new UsageError(`${name} wants a whole number of at least 1`);
+    return value;
+  };
+  return {
+    command,
+    files,
+    out: values.get("--out"),
+    project: values.get("--project"),
+    root: values.get("--root"),
+    isVerify: flags.has("--verify"),
+    isJson: flags.has("--json"),
+    timeMs: number("--time-limit-ms", defaultLimits.timeMs),
+    memoryMb: number("--memory-limit-mb", defaultLimits.memoryMb),
+  };
+}
+
+/** Runs a command and gives its exit status. */
+export async function main(args: readonly string[]): Promise<number> {
+  if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(help);
+    return args.length === 0 ? 2 : 0;
+  }
+  try {
+    const options = parse(args);
+    const project = loadProject(options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])));
+    return await run(options, project);
+  } catch (error) {
+    if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
+    process.stderr.write(`dslc: ${error.message}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+async function run(options: Options, project: Project): Promise<number> {
+  if (options.command === "bindings") {
+    writeFileSync(options.out ?? join(libraryFolder, "generated.ts"), bindings(project.declared));
+    return 0;
+  }
+  const compiler = new Compiler(project, {
+    limits: { timeMs: options.timeMs, memoryMb: options.memoryMb },
+    ...(options.root === undefined ? {} : { root: options.root }),
+  });
+  try {
+    if (options.command === "diff") return await diff(options, project, compiler);
+    const files = options.files.length > 0 ? options.files : readManifest(project);
+    const once = async (changed: readonly string[]): Promise<readonly Compiled[]> => {
+      const compiled = await compileAll(changed, project, compiler);
+      report(compiled, options);
+      if (options.command !== "check") finish(compiled, options, project);
+      return compiled;
+    };
+    if (options.command === "watch") return await watch(files, once);
+    const compiled = await once(files);
+    return compiled.every((each) => each.complaints.length === 0) && !isStale ? 0 : 1;
+  } finally {
+    await compiler.close();
+  }
+}
+
+async function compileAll(files: readonly string[], project: Project, compiler: Compiler): Promise<Compiled[]> {
+  const plans = files.filter((file) => !file.endsWith(".json"));
+  const compiled = plans.length === 0 ? [] : await compiler.compile(plans);
+  return files.map((file) => (file.endsWith(".json") ? checkArtifact(file, project) : compiled.shift()!));
+}
+
+/** An artifact that was made elsewhere, held against the rules. */
+function checkArtifact(file: string, project: Project): Compiled {
+  const bytes = readFileSync(file);
+  const { value, problems } = parseExact(bytes);
+  const said: readonly Problem[] = problems.length > 0 ? problems : validate(value, { declared: project.declared, stem: planNameOf(file.replace(/\.json$/, ".ts")), bytes: bytes.length });
+  const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
+  const complaints = said.map(({ code, pointer, message, hint }) => ({ code, pointer, message: `${pointer}: ${message}`, hint, place }));
+  return { file, name: planNameOf(file), artifact: complaints.length === 0 ? bytes.toString("utf8") : undefined, complaints, sources: [file] };
+}
+
+function report(compiled: readonly Compiled[], options: Options): void {
+  if (options.isJson) {
+    process.stdout.write(`${JSON.stringify({ plans: compiled.map(({ file, name, complaints }) => ({ file, name, complaints })) })}\n`);
+    return;
+  }
+  for (const each of compiled) for (const complaint of each.complaints) process.stderr.write(`${toLine(complaint)}\n`);
+}
+
+let isStale = false;
+
+/** Writes what compiled, or says where it differs from what is there. */
+function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
+  const folder = resolve(options.out ?? project.plans);
+  for (const { name, artifact } of compiled) {
+    if (artifact === undefined) continue;
+    const file = join(folder, `${name}.json`);
+    if (!options.isVerify) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(file, artifact);
+    } else if (readOrEmpty(file) !== artifact) {
+      process.stderr.write(`dslc: ${file} is not what its source compiles to; run dslc build\n`);
+      isStale = true;
+    }
+  }
+  if (!options.isVerify) writeIndex(folder);
+}
+
+function readOrEmpty(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+async function diff(options: Options, project: Project, compiler: Compiler): Promise<number> {
+  const [a, b, ...more] = options.files;
+  if (a === undefined || b === undefined || more.length > 0) throw new UsageError("diff wants two plans");
+  const compiled = await compileAll([a, b], project, compiler);
+  report(compiled, options);
+  const [before, after] = compiled.map((each) => each.artifact);
+  if (before === undefined || after === undefined) return 1;
+  process.stdout.write(difference(JSON.parse(before), JSON.parse(after)));
+  return 0;
+}

@@ -1,0 +1,240 @@
+// compile.ts: from plans in TypeScript to artifacts, or to everything that is wrong with them.
+import { basename, relative, resolve, sep } from "node:path";
+
+import { bindings } from "./bindings.js";
+import { type Complaint, complaint, inOrder, type Place, startOf } from "./complaint.js";
+import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
+import { PlanProgram, ProgramCache } from "./program.js";
+import type { Project } from "./project.js";
+import { Runner } from "./runner.js";
+import type { Failure, Limits } from "./sandbox.js";
+import { SpanTable } from "./transform.js";
+import { validate } from "./validate.js";
+
+/** Written into artifacts; changes when the same plan would give other bytes. */
+export const builtBy = "dslc 1";
+
+/** What a plan may use while it is built. */
+export const defaultLimits: Limits = { timeMs: 1000, memoryMb: 64 };
+
+/** How a compiler works. */
+export interface CompilerOptions {
+  readonly limits?: Limits;
+  /** Paths in artifacts are relative to it; imports stay inside. The project's root where absent. */
+  readonly root?: string;
+  /** The sandbox and the engine's rules hold without them as well. */
+  readonly types?: "with types" | "without types";
+}
+
+/** What became of one plan. */
+export interface Compiled {
+  /** As it was given. */
+  readonly file: string;
+  readonly name: string;
+  /** The artifact, where there are no complaints. */
+  readonly artifact: string | undefined;
+  readonly complaints: readonly Complaint[];
+  /** Absolute; the plan and what it imports. */
+  readonly sources: readonly string[];
+}
+
+interface BuiltNode {
+  node_id: string;
+  op: string;
+  inputs: string[];
+  params: Record<string, unknown>;
+  $span: number;
+  $fields: Record<string, number>;
+}
+interface Built {
+  plan_name: string;
+  nodes: BuiltNode[];
+  outputs: string[];
+  expr_table: Record<string, unknown>;
+  pred_table: Record<string, unknown>;
+  $nameSpan: number;
+  $outputSpan: number;
+}
+
+/** "feed" of "plans/feed.plan.ts". */
+export function planNameOf(file: string): string {
+  return basename(file).replace(/(\.plan)?\.ts$/, "");
+}
+
+/** Compiles plans of one project. Close it: it keeps a worker. */
+export class Compiler {
+  private runner: Runner | undefined;
+  private readonly cache = new ProgramCache();
+  private readonly generated: string;
+  private readonly root: string;
+
+  constructor(
+    private readonly project: Project,
+    private readonly options: CompilerOptions = {},
+  ) {
+    this.generated = bindings(project.declared);
+    this.root = resolve(options.root ?? project.root);
+  }
+
+  /** Compiles plans together: what they share is read once. */
+  async compile(files: readonly string[]): Promise<Compiled[]> {
+    const spans = new SpanTable();
+    const paths = files.map((file) => resolve(file));
+    const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache);
+    const runner = (this.runner ??= new Runner({ limits: this.options.limits ?? defaultLimits, library: program.library() }));
+    const out: Compiled[] = [];
+    // While one plan runs in the worker the next is checked here.
+    let running: Promise<Compiled> | undefined;
+    for (const [index, file] of files.entries()) {
+      const plan = new PlanCompilation(this.project, this.options, program, spans, this.root, file, paths[index]!);
+      const refusal = plan.check();
+      if (running !== undefined) out.push(await running);
+      running = refusal === undefined ? plan.run(runner) : Promise.resolve(refusal);
+    }
+    if (running !== undefined) out.push(await running);
+    return out;
+  }
+
+  /** Ends the worker. */
+  async close(): Promise<void> {
+    await this.runner?.close();
+  }
+}
+
+class PlanCompilation {
+  private readonly sources: readonly string[];
+  private readonly shown: string;
+
+  constructor(
+    private readonly project: Project,
+    private readonly options: CompilerOptions,
+    private readonly program: PlanProgram,
+    private readonly spans: SpanTable,
+    private readonly root: string,
+    private readonly file: string,
+    path: string,
+  ) {
+    this.sources = program.filesOf(path);
+    this.shown = relative(root, path).split(sep).join("/");
+  }
+
+  private done(complaints: readonly Complaint[], artifact?: string): Compiled {
+    return { file: this.file, name: planNameOf(this.file), artifact, complaints: inOrder(complaints), sources: this.sources };
+  }
+
+  /** What is wrong with the text; nothing where the plan can be run. */
+  check(): Compiled | undefined {
+    if (this.shown.startsWith(".."))
+      return this.done([complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), { hint: "name the project with --project" })]);
+    const complaints = this.sources.flatMap((source) => this.program.check(source, this.options.types ?? "with types"));
+    return complaints.length > 0 ? this.done(complaints) : undefined;
+  }
+
+  async run(runner: Runner): Promise<Compiled> {
+    const modules = this.sources.map((source) => this.program.emit(source).module);
+    const outcome = await runner.run({ modules, entry: modules[0]!.id });
+    if (outcome.error !== undefined) return this.done([this.failed(outcome.error)]);
+    return this.finish(JSON.parse(outcome.built!) as Built);
+  }
+
+  private failed(error: Failure): Complaint {
+    const span = this.spans.find(error.span);
+    const place = (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ?? this.program.placeOfExport(this.sources[0]!) ?? startOf(this.shown);
+    return complaint(error.code, error.message, place, { hint: error.hint });
+  }
+
+  private finish(built: Built): Compiled {
+    const places = new Map<string, Place>();
+    const artifact = this.artifactOf(built, places);
+    const text = prettyJson(artifact);
+    const problems = validate(artifact, { declared: this.project.declared, stem: planNameOf(this.shown), bytes: Buffer.byteLength(text) });
+    if (problems.length === 0) return this.done([], text);
+    const placeOf = (pointer: string): Place => {
+      for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
+        const place = places.get(at);
+        if (place !== undefined) return place;
+        if (at === "") return startOf(this.shown);
+      }
+    };
+    return this.done(problems.map((each) => complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer })));
+  }
+
+  /** The artifact, and in `places` where the text behind each pointer stands. */
+  private artifactOf(built: Built, places: Map<string, Place>): { [field: string]: Json } {
+    const emitted = this.sources.map((source) => this.program.emit(source));
+    const numbers = new Map(emitted.map((each, index) => [each.shown, index]));
+    const note = (pointer: string, span: unknown): Place | undefined => {
+      const place = this.spans.find(span);
+      if (place !== undefined) places.set(pointer, place);
+      return place;
+    };
+    note("/plan_name", built.$nameSpan);
+    note("", built.$nameSpan);
+    note("/outputs", built.$outputSpan);
+    const spanJson = (place: Place): Json => ({
+      file: numbers.get(place.file) ?? 0,
+      line: place.line,
+      column: place.column,
+      end_line: place.endLine,
+      end_column: place.endColumn,
+    });
+
+    const treeSpans: Record<string, Json> = {};
+    const table = (field: string, trees: Record<string, unknown>): Json =>
+      Object.fromEntries(
+        Object.entries(trees).map(([id, tree]) => [
+          id,
+          plainTree(tree, "", (path, span) => {
+            const place = note(`/${field}/${id}${path}`, span);
+            if (place !== undefined) treeSpans[id + path] = spanJson(place);
+          }),
+        ]),
+      );
+    const exprs = table("expr_table", built.expr_table);
+    const preds = table("pred_table", built.pred_table);
+    const nodes = built.nodes.map((node, index): Json => {
+      const pointer = `/nodes/${index}`;
+      const place = note(pointer, node.$span);
+      for (const [field, span] of Object.entries(node.$fields)) note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
+      return {
+        node_id: node.node_id,
+        op: node.op,
+        inputs: node.inputs,
+        params: fromSandbox(node.params),
+        ...(place === undefined ? {} : { source_span: spanJson(place) }),
+      };
+    });
+    return {
+      schema_version: 1,
+      plan_name: built.plan_name,
+      built_by: builtBy,
+      nodes,
+      outputs: built.outputs,
+      registry_digests: this.project.declared.digests,
+      source_files: emitted.map((each) => `${each.shown}#sha256=${sha256(each.text)}`),
+      ...(Object.keys(built.expr_table).length === 0 ? {} : { expr_table: exprs }),
+      ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
+      ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),
+    };
+  }
+}
+
+/** A value that came out of the sandbox; integers that no number holds come as `{ $int }`. */
+function fromSandbox(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(fromSandbox);
+  if (typeof value !== "object" || value === null) return value as Json;
+  const digits = (value as Record<string, unknown>)["$int"];
+  if (typeof digits === "string" && /^-?[0-9]{1,19}$/.test(digits)) return new ExactInteger(digits);
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, fromSandbox(field)]));
+}
+
+/** A tree without its spans, each of which is told with the path of its part. */
+function plainTree(tree: unknown, path: string, tell: (path: string, span: unknown) => void): Json {
+  const out: Record<string, Json> = {};
+  for (const [name, field] of Object.entries(tree as Record<string, unknown>)) {
+    const isPart = typeof field === "object" && field !== null && "op" in field;
+    if (name === "$span") tell(path, field);
+    else out[name] = isPart ? plainTree(field, `${path}/${name}`, tell) : fromSandbox(field);
+  }
+  return out;
+}

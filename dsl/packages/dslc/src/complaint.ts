@@ -1,0 +1,46 @@
+// complaint.ts: what is wrong with a plan, with its place in the author's files.
+
+/** A place in a file; lines and columns count from 1, the end is the first character behind. */
+export interface Place {
+  /** Relative to the root of the project. */
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine: number;
+  readonly endColumn: number;
+}
+
+/** One complaint. The code is stable and made for programs, the message is a sentence for people. */
+export interface Complaint {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly place: Place;
+  /** Into the artifact, or empty. */
+  readonly pointer: string;
+}
+
+/** The first character of a file. */
+export function startOf(file: string): Place {
+  return { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
+}
+
+/** Makes a complaint of its parts. */
+export function complaint(code: string, message: string, place: Place, more: { hint?: string; pointer?: string } = {}): Complaint {
+  return { code, message, hint: more.hint ?? "", place, pointer: more.pointer ?? "" };
+}
+
+/** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint" */
+export function toLine(of: Complaint): string {
+  const hint = of.hint === "" ? "" : `; ${of.hint}`;
+  return `${of.place.file}:${of.place.line}:${of.place.column}: ${of.code}: ${of.message}${hint}`;
+}
+
+/** In the order of their places; what is said twice is said once. */
+export function inOrder(all: readonly Complaint[]): Complaint[] {
+  const key = (of: Complaint): string => `${of.place.file}\0${of.place.line}\0${of.place.column}\0${of.code}\0${of.message}`;
+  const unique = new Map(all.map((each) => [key(each), each]));
+  return [...unique.values()].sort(
+    (a, b) => (a.place.file < b.place.file ? -1 : a.place.file > b.place.file ? 1 : 0) || a.place.line - b.place.line || a.place.column - b.place.column,
+  );
+}

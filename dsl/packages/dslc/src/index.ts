@@ -1,0 +1,9 @@
+// index.ts: the compiler as a library.
+export { bindings } from "./bindings.js";
+export { type Compiled, Compiler, type CompilerOptions, defaultLimits, planNameOf } from "./compile.js";
+export { type Complaint, type Place, toLine } from "./complaint.js";
+export { parseExact } from "./exact_json.js";
+export { prettyJson, sha256 } from "./json.js";
+export { findProject, loadProject, loadRegistries, type Project, ProjectError, type Registries } from "./project.js";
+export { type Problem } from "./reader.js";
+export { validate } from "./validate.js";

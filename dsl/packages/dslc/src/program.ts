@@ -1,0 +1,227 @@
+// program.ts: type-checks plans and emits them as modules for the sandbox.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve, sep } from "node:path";
+
+import ts from "typescript";
+
+import { type Complaint, complaint, type Place, startOf } from "./complaint.js";
+import type { Module } from "./sandbox.js";
+import { SourceMap } from "./source_map.js";
+import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
+
+const packageName = "@rankd/plan";
+
+/** The folder of the authoring package's sources. */
+export const libraryFolder = dirname(createRequire(import.meta.url).resolve(packageName));
+
+const options: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  lib: ["lib.es2022.d.ts"],
+  module: ts.ModuleKind.CommonJS,
+  moduleResolution: ts.ModuleResolutionKind.Node10,
+  ignoreDeprecations: "5.0",
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  types: [],
+  skipLibCheck: true,
+  sourceMap: true,
+  removeComments: true,
+  newLine: ts.NewLineKind.LineFeed,
+};
+
+/** One file of a plan, ready to run. */
+export interface Emitted {
+  readonly module: Module;
+  readonly map: SourceMap;
+  /** As places name it. */
+  readonly shown: string;
+  /** The bytes that it was made of. */
+  readonly text: string;
+}
+
+/** Keeps what does not change between compilations: the standard library, the authoring package, unchanged plans. */
+export class ProgramCache {
+  readonly files = new Map<string, ts.SourceFile>();
+  program: ts.Program | undefined;
+}
+
+/** A set of plans with everything that they import. */
+export class PlanProgram {
+  private readonly program: ts.Program;
+  private readonly emitted = new Map<string, Emitted>();
+
+  /** `generated` is the text of the bindings of the project. */
+  constructor(
+    private readonly root: string,
+    plans: readonly string[],
+    private readonly generated: string,
+    private readonly spans: SpanTable,
+    private readonly cache: ProgramCache,
+  ) {
+    const host = this.host();
+    this.program = ts.createProgram({
+      rootNames: [...plans, join(libraryFolder, "index.ts"), join(libraryFolder, "hooks.ts")],
+      options,
+      host,
+      ...(cache.program === undefined ? {} : { oldProgram: cache.program }),
+    });
+    cache.program = this.program;
+  }
+
+  private host(): ts.CompilerHost {
+    const host = ts.createCompilerHost(options);
+    const read = (file: string): string | undefined => {
+      if (resolve(file) === join(libraryFolder, "generated.ts")) return this.generated;
+      try {
+        return readFileSync(file, "utf8");
+      } catch {
+        return undefined;
+      }
+    };
+    host.readFile = read;
+    host.fileExists = (file) => resolve(file) === join(libraryFolder, "generated.ts") || existsSync(file);
+    host.getSourceFile = (file, language) => {
+      const known = this.cache.files.get(file);
+      if (known !== undefined && isStandard(file)) return known;
+      const text = read(file);
+      if (text === undefined) return undefined;
+      if (known !== undefined && known.text === text) return known;
+      const made = ts.createSourceFile(file, text, language, true);
+      this.cache.files.set(file, made);
+      return made;
+    };
+    host.resolveModuleNameLiterals = (literals, importer) =>
+      literals.map((literal) => {
+        const file = this.resolveImport(literal.text, importer);
+        return { resolvedModule: file === undefined ? undefined : { resolvedFileName: file, extension: ts.Extension.Ts, isExternalLibraryImport: false } };
+      });
+    return host;
+  }
+
+  /** Only the authoring package and files of the project can be imported. */
+  private resolveImport(name: string, importer: string): string | undefined {
+    if (name === packageName) return join(libraryFolder, "index.ts");
+    if (!/^\.\.?\//.test(name)) return undefined;
+    const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
+    const file = [base.endsWith(".ts") ? base : `${base}.ts`].find((each) => existsSync(each) || each === join(libraryFolder, "generated.ts"));
+    if (file === undefined) return undefined;
+    return isLibrary(file) === isLibrary(importer) && (isLibrary(file) || isInside(file, this.root)) ? file : undefined;
+  }
+
+  private shown(file: string): string {
+    return relative(this.root, file).split(sep).join("/");
+  }
+
+  /** The files that a plan is made of: itself, then what it imports. */
+  filesOf(plan: string): string[] {
+    const found = [plan];
+    for (const file of found)
+      for (const next of Object.values(this.importsOf(file))) if (!isLibrary(next) && !found.includes(next)) found.push(next);
+    return found;
+  }
+
+  private importsOf(file: string): Record<string, string> {
+    const source = this.program.getSourceFile(file);
+    const out: Record<string, string> = {};
+    for (const { text } of source === undefined ? [] : importLiterals(source)) {
+      const target = this.resolveImport(text, file);
+      if (target !== undefined) out[text] = target;
+    }
+    return out;
+  }
+
+  /** What is wrong with the text and the types of a file. */
+  check(file: string, types: "with types" | "without types"): Complaint[] {
+    const source = this.program.getSourceFile(file);
+    const shown = this.shown(file);
+    if (source === undefined) return [complaint("unreadable_file", "the file cannot be read", startOf(shown))];
+    const refused = refusals(shown, source);
+    const said = [...this.program.getSyntacticDiagnostics(source), ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : [])];
+    // Where a refusal says why, a type error inside says nothing more.
+    const typed = said.map((each) => this.complaintOf(each, shown)).filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
+    return [...refused, ...typed];
+  }
+
+  private complaintOf(said: ts.Diagnostic, file: string): Complaint {
+    const syntax = said.code < 2000;
+    const message = `${ts.flattenDiagnosticMessageText(said.messageText, " ")} (TS${said.code})`;
+    const start = said.start ?? 0;
+    const place = said.file === undefined ? startOf(file) : placeOf(this.shown(said.file.fileName), said.file, start, start + (said.length ?? 0));
+    return complaint(syntax ? "syntax_error" : "type_error", message, place);
+  }
+
+  /** A file as a module. */
+  emit(file: string): Emitted {
+    const known = this.emitted.get(file);
+    if (known !== undefined) return known;
+    const source = this.program.getSourceFile(file)!;
+    const shown = this.shown(file);
+    let text = "";
+    let map = "";
+    const transformers = isLibrary(file) ? {} : { before: [transformer(shown, this.spans)] };
+    const write = (name: string, content: string): void => {
+      if (name.endsWith(".map")) map = content;
+      else text = content.replace(/\/\/# sourceMappingURL=.*\n?$/, "");
+    };
+    this.program.emit(source, write, undefined, false, transformers);
+    const imports = Object.fromEntries(Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]));
+    const emitted = { module: { id: this.idOf(file), text, imports }, map: new SourceMap(map), shown, text: source.text };
+    this.emitted.set(file, emitted);
+    return emitted;
+  }
+
+  /** The modules of the authoring package. */
+  library(): Module[] {
+    return this.program
+      .getSourceFiles()
+      .filter((source) => isLibrary(source.fileName))
+      .map((source) => this.emit(source.fileName).module);
+  }
+
+  private idOf(file: string): string {
+    return isLibrary(file) ? relative(libraryFolder, file).replace(/\.ts$/, "") : this.shown(file);
+  }
+
+  /** The place of a file's default export. */
+  placeOfExport(file: string): Place | undefined {
+    const source = this.program.getSourceFile(file);
+    const statement = source?.statements.find((each) => ts.isExportAssignment(each));
+    return source && statement && placeOf(this.shown(file), source, statement.getStart(source), statement.getEnd());
+  }
+
+  /** The place that the innermost line of a stack with a plan's file speaks of. */
+  placeOfStack(stack: string, files: readonly string[]): Place | undefined {
+    const emitted = new Map(files.map((file) => [this.shown(file), this.emit(file)]));
+    for (const [, name = "", line, column] of stack.matchAll(/\(?([^\s()]+\.ts):(\d+)(?::(\d+))?\)?/g)) {
+      const found = emitted.get(name)?.map.find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
+      if (found !== undefined) return { file: name, ...found, endLine: found.line, endColumn: found.column };
+    }
+    return undefined;
+  }
+}
+
+/** Characters in front of a module's first line in the sandbox. */
+const moduleHead = "(function(exports,require,module){".length;
+
+function importLiterals(source: ts.SourceFile): ts.StringLiteral[] {
+  return source.statements.flatMap((each) => {
+    const specifier = ts.isImportDeclaration(each) || ts.isExportDeclaration(each) ? each.moduleSpecifier : undefined;
+    return specifier !== undefined && ts.isStringLiteral(specifier) ? [specifier] : [];
+  });
+}
+
+function isWithin(inner: Place, outer: Place): boolean {
+  const startsAfter = inner.line > outer.line || (inner.line === outer.line && inner.column >= outer.column);
+  return startsAfter && (inner.line < outer.endLine || (inner.line === outer.endLine && inner.column < outer.endColumn));
+}
+function isStandard(file: string): boolean {
+  return /[/\\]typescript[/\\]lib[/\\]lib\.[^/\\]*\.ts$/.test(file);
+}
+function isLibrary(file: string): boolean {
+  return isInside(file, libraryFolder);
+}
+function isInside(file: string, folder: string): boolean {
+  const path = relative(folder, resolve(file));
+  return path !== "" && !path.startsWith("..") && !path.startsWith(sep);
+}

@@ -1,0 +1,196 @@
+// project.ts: the project that plans belong to: where things lie, and what its registries declare.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse } from "smol-toml";
+
+import { canonicalJson, sha256 } from "./json.js";
+
+/** A key or a param of the registry. */
+export interface Entry {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly status: string;
+  readonly read: boolean;
+  readonly write: boolean;
+  readonly replacedBy: number | undefined;
+  readonly doc: string;
+}
+
+/** An endpoint, as far as plans see it. */
+export interface Endpoint {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** A feature of one stage. */
+export interface Feature {
+  readonly id: number;
+  readonly stage: string;
+  readonly name: string;
+  readonly type: string;
+  readonly status: string;
+  readonly doc: string;
+}
+
+/** A param of an operator, as `rankd ops --toml` prints it. */
+export interface OpParam {
+  readonly name: string;
+  readonly kind: string;
+  readonly required: boolean;
+  readonly min?: number | bigint;
+  readonly max?: number | bigint;
+  readonly use?: "read" | "write";
+  readonly choices?: readonly string[];
+  readonly key_types?: readonly string[];
+  readonly endpoint_kinds?: readonly string[];
+}
+
+/** An operator. */
+export interface Op {
+  readonly name: string;
+  readonly inputs: number;
+  readonly doc: string;
+  readonly params: readonly OpParam[];
+}
+
+/** An op of expressions and predicates: its fields, each with its kind, in order. */
+export interface TreeOp {
+  readonly name: string;
+  readonly gives: string;
+  readonly fields: readonly (readonly [string, string])[];
+}
+
+/** Everything that plans may name. */
+export interface Registries {
+  readonly keys: readonly Entry[];
+  readonly params: readonly Entry[];
+  readonly features: readonly Feature[];
+  readonly endpoints: readonly Endpoint[];
+  readonly capabilities: readonly { readonly id: string; readonly status: string }[];
+  readonly ops: readonly Op[];
+  readonly treeOps: readonly TreeOp[];
+  /** Section → SHA-256, as the engine computes them. */
+  readonly digests: Readonly<Record<string, string>>;
+  /** Of the text that `rankd ops --toml` printed. */
+  readonly opsDigest: string;
+}
+
+/** A folder with rankd.toml. */
+export interface Project {
+  readonly root: string;
+  readonly plans: string;
+  readonly registry: string;
+  readonly declared: Registries;
+}
+
+/** What is wrong with the project itself; there is no plan to point into. */
+export class ProjectError extends Error {}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function readToml(file: string): Row {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    throw new ProjectError(`${file} cannot be read`);
+  }
+  try {
+    return parse(text, { integersAsBigInt: "asNeeded" }) as Row;
+  } catch (error) {
+    throw new ProjectError(`${file}: ${(error as Error).message}`);
+  }
+}
+
+function rows(document: Row, table: string): readonly Row[] {
+  const found = document[table];
+  return Array.isArray(found) ? (found as Row[]) : [];
+}
+
+const text = (row: Row, field: string): string => (typeof row[field] === "string" ? row[field] : "");
+
+function entryOf(row: Row, idField: string): Entry {
+  return {
+    id: Number(row[idField]),
+    name: text(row, "name"),
+    type: text(row, "type"),
+    nullable: row["nullable"] === true,
+    status: text(row, "status") || "active",
+    read: row["allow_read"] !== false,
+    write: row["allow_write"] !== false,
+    replacedBy: row["replaced_by"] === undefined ? undefined : Number(row["replaced_by"]),
+    doc: text(row, "doc"),
+  };
+}
+
+function endpointsOf(document: Row): Endpoint[] {
+  return rows(document, "endpoint")
+    .map((row) => ({ id: text(row, "endpoint_id"), name: text(row, "name"), kind: text(row, "kind") }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Reads the registries of a folder. They are not checked: the engine does that. */
+export function loadRegistries(folder: string, environment: string, opsFile = join(folder, "ops.toml")): Registries {
+  const optional = (name: string): Row => (existsSync(join(folder, name)) ? readToml(join(folder, name)) : {});
+  const keys = readToml(join(folder, "keys.toml"));
+  const params = readToml(join(folder, "params.toml"));
+  const features = optional("features.toml");
+  const capabilities = optional("capabilities.toml");
+  const endpoints = endpointsOf(readToml(join(folder, `endpoints.${environment}.toml`)));
+  const ops = readToml(opsFile);
+  const shared = endpoints.map(({ id, kind, name }) => ({ endpoint_id: id, kind, name }));
+  const digest = (document: unknown): string => sha256(canonicalJson(document));
+  return {
+    keys: rows(keys, "key").map((row) => entryOf(row, "key_id")),
+    params: rows(params, "param").map((row) => entryOf(row, "param_id")),
+    features: rows(features, "feature").map((row) => ({
+      id: Number(row["feature_id"]),
+      stage: text(row, "stage"),
+      name: text(row, "name"),
+      type: text(row, "type"),
+      status: text(row, "status") || "active",
+      doc: text(row, "doc"),
+    })),
+    endpoints,
+    capabilities: rows(capabilities, "capability").map((row) => ({ id: text(row, "id"), status: text(row, "status") || "active" })),
+    ops: rows(ops, "op").map((row) => ({
+      name: text(row, "name"),
+      inputs: Number(row["inputs"]),
+      doc: text(row, "doc"),
+      params: rows(row, "param") as unknown as OpParam[],
+    })),
+    treeOps: rows(ops, "tree_op") as unknown as TreeOp[],
+    digests: {
+      keys: digest(keys),
+      params: digest(params),
+      features: digest(features),
+      capabilities: digest(capabilities),
+      endpoints: digest({ endpoint: shared }),
+    },
+    opsDigest: sha256(readFileSync(opsFile)),
+  };
+}
+
+/** The folder with rankd.toml at or above `from`. */
+export function findProject(from: string): string {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "rankd.toml"))) return folder;
+    if (dirname(folder) === folder) throw new ProjectError(`no rankd.toml lies in ${resolve(from)} or in any folder above`);
+  }
+}
+
+/** Reads a project. */
+export function loadProject(folder: string): Project {
+  const root = resolve(folder);
+  const settings = readToml(join(root, "rankd.toml"));
+  const registry = join(root, text(settings, "registry") || "registry");
+  return {
+    root,
+    plans: join(root, text(settings, "plans") || "plans"),
+    registry,
+    declared: loadRegistries(registry, text(settings, "environment") || "dev"),
+  };
+}

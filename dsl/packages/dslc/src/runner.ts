@@ -1,0 +1,88 @@
+// runner.ts: the worker in which plans run: started when first needed, ended when it hangs, replaced when it fails.
+import { Worker } from "node:worker_threads";
+
+import type { Failure, Outcome, Setup, Task } from "./sandbox.js";
+
+/** What a worker gets beyond the time of its plan, before it is ended. */
+const graceMs = 500;
+/** How long a worker may take to start, on a machine that has much else to do. */
+const startMs = 60_000;
+
+type Result = Omit<Outcome, "number">;
+
+/** Runs plans one after another. */
+export class Runner {
+  private worker: Worker | undefined;
+  /** Takes what the worker says, or why it says nothing more. */
+  private listener: (said: Outcome | "ready" | Failure) => void = () => undefined;
+  private count = 0;
+
+  constructor(private readonly setup: Setup) {}
+
+  /** The plan as JSON, or why there is none. Never rejects. Call it again when it is done. */
+  async run(task: Omit<Task, "number">): Promise<Result> {
+    const number = ++this.count;
+    if (this.worker === undefined) {
+      const failed = await this.start();
+      if (failed !== undefined) return { error: failed };
+    }
+    const { timeMs } = this.setup.limits;
+    const said = await this.hear(timeMs + graceMs, failure("time_limit", `the plan did not come to an end within ${timeMs} ms`), () => {
+      this.worker!.postMessage({ ...task, number });
+    });
+    const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
+    // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
+    if (result.isSpoilt !== false) await this.close();
+    return result;
+  }
+
+  private async start(): Promise<Failure | undefined> {
+    const worker = new Worker(new URL("./sandbox.js", import.meta.url), { execArgv: [], env: {}, workerData: this.setup });
+    const tell = (said: Outcome | "ready" | Failure): void => {
+      if (this.worker === worker) this.listener(said);
+    };
+    worker.on("message", tell);
+    worker.on("error", (error) => {
+      tell(failure("sandbox_failed", `the sandbox failed: ${error.message}`));
+    });
+    worker.on("exit", () => {
+      tell(failure("sandbox_failed", "the sandbox came to an end"));
+    });
+    this.worker = worker;
+    const said = await this.hear(startMs, failure("sandbox_failed", "the sandbox did not start"), () => undefined);
+    if (said === "ready") {
+      worker.unref();
+      return undefined;
+    }
+    await this.close();
+    return said as Failure;
+  }
+
+  /** What the worker says next, or `otherwise` when it says nothing in time. */
+  private async hear(withinMs: number, otherwise: Failure, ask: () => void): Promise<Outcome | "ready" | Failure> {
+    return await new Promise((resolve) => {
+      let timer = setTimeout(() => {
+        // While this thread was busy the answer may have come: it gets a turn to be heard.
+        timer = setTimeout(() => {
+          resolve(otherwise);
+        }, 20);
+      }, withinMs);
+      this.listener = (said) => {
+        clearTimeout(timer);
+        resolve(said);
+      };
+      ask();
+    });
+  }
+
+  /** Ends the worker. */
+  async close(): Promise<void> {
+    const worker = this.worker;
+    this.worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+function failure(code: string, message: string): Failure {
+  return { code, message, hint: "", span: 0, stack: "" };
+}

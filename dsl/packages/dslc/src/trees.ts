@@ -1,0 +1,159 @@
+// trees.ts: the engine's rules for expressions and predicates: their shape, then what they name.
+import { RE2JS } from "re2js";
+
+import type { Registries, TreeOp } from "./project.js";
+import { didYouMean, integerOf, isObject, numberProblem, type Problem, pointerTo, Reader } from "./reader.js";
+
+const maxDepth = 200;
+const mostProblems = 1000;
+const longestPattern = 4096;
+/** About what fits into the memory that the engine gives RE2; near the limit the engine has the last word. */
+const mostInstructions = 2700;
+const comparisons = ["==", "!=", "<", "<=", ">", ">="];
+
+/** Complains about the shape of a tree; `gives` is "value" for expressions and "truth" for predicates. */
+export function checkShape(tree: unknown, pointer: string, gives: string, declared: Registries, problems: Problem[]): void {
+  const before = problems.length;
+  let toldDepth = false;
+  const visit = (value: unknown, at: string, wanted: string, depth: number): void => {
+    if (problems.length - before >= mostProblems) return;
+    if (depth > maxDepth) {
+      if (!toldDepth) problems.push({ code: "expr_too_deep", pointer: at, message: `the tree has more than ${maxDepth} levels`, hint: "", node: "" });
+      toldDepth = true;
+      return;
+    }
+    const fields = new Reader(value, at, problems);
+    const op = opOf(fields, wanted, declared);
+    if (op === undefined) return;
+    const children: [unknown, string, string][] = [];
+    for (const [name, kind] of op.fields) {
+      if (kind !== "value" && kind !== "truth") checkField(fields, name, kind);
+      else {
+        const child = fields.value(name, "required");
+        if (child !== undefined) children.push([child, pointerTo(at, name), kind]);
+      }
+    }
+    fields.refuseUnknownFields();
+    for (const [child, place, kind] of children) visit(child, place, kind, depth + 1);
+  };
+  visit(tree, pointer, gives, 1);
+}
+
+function opOf(fields: Reader, wanted: string, declared: Registries): TreeOp | undefined {
+  const name = fields.text("op", "required");
+  if (name === undefined) return undefined;
+  const op = declared.treeOps.find((each) => each.name === name);
+  if (op?.gives === wanted) return op;
+  const names = declared.treeOps.filter((each) => each.gives === wanted).map((each) => each.name);
+  const [what, other] = wanted === "truth" ? ["predicate", "expressions"] : ["expression", "predicates"];
+  fields.complain("op", "unknown_op", `no ${what} has the op \`${name}\``, op === undefined ? didYouMean(name, names) : `\`${name}\` is an op of ${other}`);
+  return undefined;
+}
+
+function checkField(fields: Reader, name: string, kind: string): void {
+  switch (kind) {
+    case "number": {
+      const value = fields.value(name, "required");
+      const wrong = value === undefined ? undefined : numberProblem(value, integerOf(value) === undefined ? "float" : "int");
+      if (wrong) fields.complain(name, wrong.code, `\`${name}\` ${wrong.message}`);
+      return;
+    }
+    case "bool":
+      fields.boolean(name, "required");
+      return;
+    case "key_id":
+    case "param":
+      fields.id(name, "required");
+      return;
+    case "cmp":
+      fields.choice(name, "required", comparisons);
+      return;
+    case "flags":
+      fields.choice(name, "optional", ["", "i"]);
+      return;
+    case "list":
+      return checkList(fields, name);
+    case "pattern":
+      return checkPattern(fields, name);
+  }
+}
+
+function checkList(fields: Reader, name: string): void {
+  const list = fields.array(name, "required") ?? [];
+  const strings = typeof list[0] === "string";
+  const parent = pointerTo(fields.pointer, name);
+  for (const [index, item] of list.entries()) {
+    const complain = (code: string, message: string): void => {
+      fields.problems.push({ code, pointer: pointerTo(parent, index), message, hint: "", node: "" });
+    };
+    const wrong = numberProblem(item, integerOf(item) === undefined ? "float" : "int");
+    if (strings) {
+      if (typeof item === "string") continue;
+      if (wrong?.code === "wrong_type") complain("wrong_type", "an element must be a string");
+      else complain("mixed_list", "a list that starts with a string holds strings only");
+    } else if (typeof item === "string") complain("mixed_list", "a list that starts with a number holds numbers only");
+    else if (wrong) complain(wrong.code, `an element ${wrong.message}`);
+  }
+}
+
+function checkPattern(fields: Reader, name: string): void {
+  const object = fields.child(name, "required");
+  if (object === undefined) return;
+  const pattern = new Reader(object, pointerTo(fields.pointer, name), fields.problems);
+  const kind = pattern.choice("kind", "required", ["literal", "param"]);
+  if (kind === undefined) return;
+  if (kind === "literal") pattern.text("value", "required");
+  else pattern.id("param_id", "required");
+  pattern.refuseUnknownFields();
+}
+
+/** Complains about what a tree of the right shape names. Children come before their parents. */
+export function checkNames(tree: unknown, pointer: string, declared: Registries, problems: Problem[]): void {
+  if (!isObject(tree)) return;
+  const op = declared.treeOps.find((each) => each.name === tree["op"]);
+  for (const [name, kind] of op?.fields ?? []) if (kind === "value" || kind === "truth") checkNames(tree[name], pointerTo(pointer, name), declared, problems);
+  const complain = (code: string, below: string, message: string, hint = ""): void => {
+    problems.push({ code, pointer: pointer + below, message, hint, node: "" });
+  };
+  const readable = (sort: "key" | "param", id: unknown, below: string) => {
+    const entry = (sort === "key" ? declared.keys : declared.params).find((each) => each.id === id);
+    if (entry === undefined) complain(`unknown_${sort}`, below, `there is no ${sort} ${String(id)}`);
+    else if (entry.status === "blocked")
+      complain(`blocked_${sort}`, below, `the ${sort} \`${entry.name}\` is blocked`, entry.replacedBy === undefined ? "" : `use ${sort} ${entry.replacedBy} instead`);
+    else if (!entry.read) complain(`unreadable_${sort}`, below, `the ${sort} \`${entry.name}\` may not be read`);
+    return entry;
+  };
+  if (tree["op"] === "key_ref") readable("key", tree["key_id"], "/key_id");
+  if (tree["op"] === "param_ref") readable("param", tree["param_id"], "/param_id");
+  if (tree["op"] === "in") checkListKey(tree, declared, complain);
+  if (tree["op"] !== "regex") return;
+  const key = readable("key", tree["key_id"], "/key_id");
+  if (key !== undefined && key.type !== "string") complain("regex_wants_string_key", "/key_id", `the key \`${key.name}\` holds no strings`);
+  const pattern = tree["pattern"] as Readonly<Record<string, unknown>>;
+  if (pattern["kind"] === "param") {
+    const param = readable("param", pattern["param_id"], "/pattern/param_id");
+    if (param !== undefined && param.type !== "string") complain("regex_wants_string_param", "/pattern/param_id", `the param \`${param.name}\` holds no string`);
+    return;
+  }
+  const refusal = refusedPattern(String(pattern["value"]), tree["flags"] === "i");
+  if (refusal !== undefined) complain("bad_regex", "/pattern/value", `RE2 refuses the pattern: ${refusal}`);
+}
+
+function checkListKey(tree: Readonly<Record<string, unknown>>, declared: Registries, complain: (code: string, below: string, message: string) => void): void {
+  const list = tree["list"] as readonly unknown[];
+  const lhs = tree["lhs"] as Readonly<Record<string, unknown>>;
+  if (typeof list[0] !== "string") return;
+  const key = lhs["op"] === "key_ref" ? declared.keys.find((each) => each.id === lhs["key_id"]) : undefined;
+  if (lhs["op"] === "key_ref" && key === undefined) return;
+  if (key?.type !== "string") complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+}
+
+function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {
+  if (Buffer.byteLength(pattern) > longestPattern) return `pattern longer than ${longestPattern} bytes`;
+  try {
+    const compiled = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    return compiled.programSize() > mostInstructions ? "pattern too large" : undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

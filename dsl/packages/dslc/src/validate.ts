@@ -1,0 +1,374 @@
+// validate.ts: the engine's rules for artifacts, so that what compiles also loads.
+import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
+import type { Op, OpParam, Registries } from "./project.js";
+import { didYouMean, integerOf, isObject, type JsonObject, kindOf, numberProblem, type Problem, pointerTo, Reader, sortedFields } from "./reader.js";
+import { checkNames, checkShape } from "./trees.js";
+
+/** What an artifact is held against. */
+export interface Rules {
+  readonly declared: Registries;
+  /** The stem of the artifact's file, which must be the plan's name; nothing where there is no file. */
+  readonly stem?: string | undefined;
+  /** The size of the artifact. */
+  readonly bytes?: number;
+}
+
+const maxNodes = 10_000;
+const maxEdges = 100_000;
+const maxBytes = 16 * 1024 * 1024;
+const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
+const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
+
+interface Node extends GraphNode {
+  readonly op: Op | undefined;
+  readonly params: JsonObject;
+}
+
+/** Everything that is wrong with an artifact, in the order in which the engine says it. */
+export function validate(artifact: unknown, rules: Rules): Problem[] {
+  return new Validator(artifact, rules).run();
+}
+
+class Validator {
+  private readonly problems: Problem[] = [];
+  private readonly declared: Registries;
+  private required: readonly string[] = [];
+  private files = 0;
+  private exprs: JsonObject = {};
+  private preds: JsonObject = {};
+  private nodes: Node[] = [];
+  private numbers = new Map<string, number>();
+
+  constructor(
+    private readonly artifact: unknown,
+    private readonly rules: Rules,
+  ) {
+    this.declared = rules.declared;
+  }
+
+  run(): Problem[] {
+    if ((this.rules.bytes ?? 0) > maxBytes) this.add("file_too_large", "", `the artifact has more than ${maxBytes} bytes`);
+    const top = new Reader(this.artifact, "", this.problems);
+    if (!isObject(this.artifact) || !this.readVersion(top)) return this.problems;
+    this.readName(top);
+    this.readCapabilities(top);
+    this.readExtensions(top, this.problems);
+    this.readDigests(top);
+    top.text("built_by", "optional");
+    this.files = this.readStrings(top, "source_files").length;
+    this.exprs = this.readTable(top, "expr_table", "value");
+    this.preds = this.readTable(top, "pred_table", "truth");
+    this.readSpans(top);
+    this.readGraph(top);
+    top.refuseUnknownFields();
+    if (this.problems.length === 0) this.bind();
+    return this.problems;
+  }
+
+  private add(code: string, pointer: string, message: string, hint = ""): void {
+    this.problems.push({ code, pointer, message, hint, node: "" });
+  }
+
+  private readVersion(top: Reader): boolean {
+    const version = top.integer("schema_version", "required");
+    if (version === undefined || version === 1n) return true;
+    top.complain("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+    return false;
+  }
+
+  private readName(top: Reader): void {
+    const name = top.text("plan_name", "required");
+    if (name === undefined) return;
+    if (!isWord(name)) top.complain("plan_name", "bad_name", `\`${name}\` is not letters, digits and \`_\``);
+    else if (this.rules.stem !== undefined && this.rules.stem !== name)
+      top.complain("plan_name", "name_mismatch", `the plan is called \`${name}\` and its file \`${this.rules.stem}\``);
+  }
+
+  private readStrings(top: Reader, field: string): unknown[] {
+    const list = top.array(field, "optional") ?? [];
+    for (const [index, item] of list.entries())
+      if (typeof item !== "string") this.add("wrong_type", pointerTo(pointerTo("", field), index), `each item must be a string, not ${kindOf(item)}`);
+    return [...list];
+  }
+
+  private readCapabilities(top: Reader): void {
+    const ids = this.readStrings(top, "capabilities_required").map((each) => (typeof each === "string" ? each : undefined));
+    ids.forEach((id, index) => {
+      if (id === undefined) return;
+      const pointer = pointerTo("/capabilities_required", index);
+      const known = this.declared.capabilities.find((each) => each.id === id);
+      if (!isCapability(id)) this.add("bad_capability_id", pointer, `\`${id}\` is not of the form \`cap.rfc.NNNN.slug.vK\``);
+      else if (known === undefined || known.status === "blocked")
+        this.add("unsupported_capability", pointer, `the capability \`${id}\` is not supported`, didYouMean(id, known ? [] : this.declared.capabilities.map((each) => each.id)));
+      const before = index === 0 ? undefined : (ids[index - 1] ?? "");
+      if (before === undefined || before < id) return;
+      if (before === id) this.add("duplicate_value", pointer, `\`${id}\` is listed twice`);
+      else this.add("not_sorted", pointer, `\`${id}\` comes after a greater one`);
+    });
+    this.required = ids.filter((id): id is string => id !== undefined);
+  }
+
+  private readExtensions(of: Reader, problems: Problem[]): void {
+    const value = of.child("extensions", "optional") ?? {};
+    for (const [capability] of sortedFields(value)) {
+      if (this.required.includes(capability)) continue;
+      const pointer = pointerTo(pointerTo(of.pointer, "extensions"), capability);
+      problems.push({ code: "capability_not_required", pointer, message: `\`${capability}\` is not among \`capabilities_required\``, hint: "", node: "" });
+    }
+  }
+
+  private readDigests(top: Reader): void {
+    const value = top.child("registry_digests", "optional");
+    if (value === undefined) return;
+    const digests = new Reader(value, "/registry_digests", this.problems);
+    for (const name of ["keys", "params", "features", "capabilities", "endpoints"]) {
+      const theirs = digests.text(name, "optional");
+      if (theirs === undefined) continue;
+      if (!/^[0-9a-f]{64}$/.test(theirs)) digests.complain(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+      else if (theirs !== this.declared.digests[name])
+        digests.complain(name, "registry_changed", `the plan was built against another registry of ${name}`, "build the plan again");
+    }
+    digests.refuseUnknownFields();
+  }
+
+  private readTable(top: Reader, field: string, gives: string): JsonObject {
+    const value = top.child(field, "optional") ?? {};
+    for (const [id, tree] of sortedFields(value)) {
+      const pointer = pointerTo(pointerTo("", field), id);
+      if (!isWord(id)) this.add("bad_name", pointer, `\`${id}\` is not letters, digits and \`_\``);
+      checkShape(tree, pointer, gives, this.declared, this.problems);
+    }
+    return value;
+  }
+
+  private readSpans(top: Reader): void {
+    const value = top.child("source_spans", "optional") ?? {};
+    for (const [path, span] of sortedFields(value)) {
+      const pointer = pointerTo("/source_spans", path);
+      this.readSpan(span, pointer, this.problems);
+      const isPart = (table: unknown): boolean => path.split("/").reduce((at, field) => (isObject(at) && Object.hasOwn(at, field) ? at[field] : undefined), table) !== undefined;
+      if (!isPart(this.exprs) && !isPart(this.preds)) this.add("unknown_expr", pointer, `no expression or predicate, or part of one, is \`${path}\``);
+    }
+  }
+
+  private readSpan(value: unknown, pointer: string, problems: Problem[]): void {
+    const span = new Reader(value, pointer, problems);
+    const file = span.integer("file", "required");
+    if (file !== undefined && (file < 0n || file >= BigInt(this.files))) span.complain("file", "out_of_range", "`file` is no position in `source_files`");
+    for (const field of ["line", "column", "end_line", "end_column"]) span.integer(field, "required", 1n, 2147483647n);
+    span.refuseUnknownFields();
+  }
+
+  private readGraph(top: Reader): void {
+    const before = this.problems.length;
+    const nodes = top.array("nodes", "required");
+    const outputs = top.array("outputs", "required");
+    if (nodes === undefined) return;
+    if (nodes.length > maxNodes) return this.add("too_many_nodes", "/nodes", `a plan has at most ${maxNodes} nodes`);
+    nodes.forEach((node, index) => {
+      const id = isObject(node) ? node["node_id"] : undefined;
+      if (typeof id === "string" && !this.numbers.has(id)) this.numbers.set(id, index);
+    });
+    let edges = 0;
+    for (const [index, node] of nodes.entries()) {
+      this.readNode(node, index);
+      edges += this.nodes[index]!.sources.length;
+      if (edges > maxEdges) return this.add("too_many_edges", "/nodes", `a plan has at most ${maxEdges} edges`);
+    }
+    const ends = outputs === undefined ? [] : this.readOutputs(outputs);
+    const isComplete = this.problems.length === before;
+    const order = orderOf(this.nodes);
+    if (order.length !== this.nodes.length) checkCircles(this.nodes, this.problems);
+    if (!isComplete || this.problems.length !== before) return;
+    checkDepth(this.nodes, order, this.problems);
+    checkReach(this.nodes, ends, this.problems);
+  }
+
+  private readOutputs(outputs: readonly unknown[]): number[] {
+    if (outputs.length === 0) this.add("no_outputs", "/outputs", "a plan has at least one output");
+    const found: number[] = [];
+    for (const [index, name] of outputs.entries()) {
+      const pointer = pointerTo("/outputs", index);
+      if (typeof name !== "string") {
+        this.add("wrong_type", pointer, `an output is the id of a node, not ${kindOf(name)}`);
+        continue;
+      }
+      const number = this.numbers.get(name);
+      if (number === undefined) this.add("unknown_node", pointer, `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
+      else if (found.includes(number)) this.add("duplicate_value", pointer, `\`${name}\` is listed twice`);
+      else found.push(number);
+    }
+    return found;
+  }
+
+  private readNode(value: unknown, index: number): void {
+    const problems: Problem[] = [];
+    const pointer = pointerTo("/nodes", index);
+    const node = new Reader(value, pointer, problems);
+    const id = this.readNodeId(node, index);
+    const op = this.findOp(node);
+    const sources = this.readInputs(node, op);
+    const params = node.value("params", "nullable");
+    if (op !== undefined) sources.push(...this.readParams(params ?? {}, pointerTo(pointer, "params"), op, problems));
+    this.readExtensions(node, problems);
+    const span = node.value("source_span", "optional");
+    if (span !== undefined) this.readSpan(span, pointerTo(pointer, "source_span"), problems);
+    node.refuseUnknownFields();
+    for (const each of problems) this.problems.push({ ...each, node: id });
+    this.nodes.push({ id, pointer, sources, op, params: isObject(params) ? params : {} });
+  }
+
+  private readNodeId(node: Reader, index: number): string {
+    const id = node.text("node_id", "required");
+    if (id === undefined) return "";
+    if (!isWord(id)) node.complain("node_id", "bad_name", `\`${id}\` is not letters, digits and \`_\``);
+    if (this.numbers.get(id) !== index) node.complain("node_id", "duplicate_node", `another node is already called \`${id}\``);
+    return id;
+  }
+
+  private findOp(node: Reader): Op | undefined {
+    const name = node.text("op", "required");
+    if (name === undefined) return undefined;
+    const op = this.declared.ops.find((each) => each.name === name);
+    if (op === undefined) node.complain("op", "unknown_op", `there is no operator \`${name}\``, didYouMean(name, this.declared.ops.map((each) => each.name)));
+    return op;
+  }
+
+  private readInputs(node: Reader, op: Op | undefined): number[] {
+    const inputs = node.array("inputs", "required");
+    if (inputs === undefined) return [];
+    if (op !== undefined && inputs.length !== op.inputs) node.complain("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
+    const found: number[] = [];
+    for (const [index, name] of inputs.entries()) {
+      const complain = (code: string, message: string, hint = ""): void => {
+        node.problems.push({ code, pointer: pointerTo(pointerTo(node.pointer, "inputs"), index), message, hint, node: "" });
+      };
+      const number = typeof name === "string" ? this.numbers.get(name) : undefined;
+      if (typeof name !== "string") complain("wrong_type", `an input is the id of a node, not ${kindOf(name)}`);
+      else if (number === undefined) complain("unknown_node", `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
+      else found.push(number);
+    }
+    return found;
+  }
+
+  /** The nodes that params refer to. */
+  private readParams(value: unknown, pointer: string, op: Op, problems: Problem[]): number[] {
+    const params = new Reader(value, pointer, problems);
+    const sources = op.params.flatMap((param) => this.readParam(params, param));
+    params.text("trace", "nullable");
+    params.refuseUnknownFields();
+    return sources;
+  }
+
+  private readParam(params: Reader, param: OpParam): number[] {
+    const { name, kind } = param;
+    const need = param.required ? "required" : "nullable";
+    switch (kind) {
+      case "int":
+        params.integer(name, need, param.min === undefined ? undefined : BigInt(param.min), param.max === undefined ? undefined : BigInt(param.max));
+        break;
+      case "key_id":
+        params.id(name, need);
+        break;
+      case "float":
+        this.readFloat(params, param, need);
+        break;
+      case "bool":
+        params.boolean(name, need);
+        break;
+      case "string":
+        params.text(name, need);
+        break;
+      case "choice":
+        params.choice(name, need, param.choices ?? []);
+        break;
+      case "endpoint_ref": {
+        const id = params.text(name, need);
+        if (id !== undefined && !/^ep_[0-9]{4}$/.test(id)) params.complain(name, "bad_endpoint_id", `\`${id}\` is not \`ep_\` and four digits`);
+        break;
+      }
+      case "key_ids":
+        this.readKeys(params, name, need);
+        break;
+      default:
+        return this.readReference(params, param, need);
+    }
+    return [];
+  }
+
+  private readFloat(params: Reader, param: OpParam, need: "required" | "nullable"): void {
+    const value = params.value(param.name, need);
+    if (value === undefined) return;
+    const wrong = numberProblem(value, "float");
+    if (wrong !== undefined) return params.complain(param.name, wrong.code, `\`${param.name}\` ${wrong.message}`);
+    const number = Number((value as { value?: number }).value ?? value);
+    if (number < Number(param.min ?? -Infinity) || number > Number(param.max ?? Infinity))
+      params.complain(param.name, "out_of_range", `\`${param.name}\` must lie between ${param.min ?? "any"} and ${param.max ?? "any"}`);
+  }
+
+  private readKeys(params: Reader, name: string, need: "required" | "nullable"): void {
+    const seen = new Set<bigint>();
+    for (const [index, item] of (params.array(name, need) ?? []).entries()) {
+      const complain = (code: string, message: string): void => {
+        params.problems.push({ code, pointer: pointerTo(pointerTo(params.pointer, name), index), message, hint: "", node: "" });
+      };
+      const key = integerOf(item);
+      const wrong = numberProblem(item, "int");
+      if (wrong !== undefined) complain(wrong.code, `the id of a key ${wrong.message}`);
+      else if (key! < 1n || key! > 4294967295n) complain("out_of_range", "no key has this id");
+      else if (seen.has(key!)) complain("duplicate_value", "this key is listed twice");
+      else seen.add(key!);
+    }
+  }
+
+  /** A param that names a tree or a node. */
+  private readReference(params: Reader, { name, kind }: OpParam, need: "required" | "nullable"): number[] {
+    const id = params.text(name, need);
+    if (id === undefined) return [];
+    const refuse = (code: string, what: string, known: readonly string[]): number[] => {
+      params.complain(name, code, `there is no ${what} \`${id}\``, didYouMean(id, known));
+      return [];
+    };
+    if (kind === "node_ref") {
+      const number = this.numbers.get(id);
+      return number === undefined ? refuse("unknown_node", "node", [...this.numbers.keys()]) : [number];
+    }
+    const [table, code, what] = kind === "expr_id" ? [this.exprs, "unknown_expr", "expression"] : [this.preds, "unknown_pred", "predicate"];
+    return Object.hasOwn(table, id) ? [] : refuse(code, what, Object.keys(table));
+  }
+
+  /** What operators and registries refuse; only where the shape is right. */
+  private bind(): void {
+    for (const [field, table] of [["expr_table", this.exprs], ["pred_table", this.preds]] as const)
+      for (const [id, tree] of sortedFields(table)) checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
+    for (const node of this.nodes)
+      for (const param of node.op?.params ?? []) {
+        const value = node.params[param.name];
+        if (value === undefined || value === null) continue;
+        const complain = (code: string, message: string, hint = ""): void => {
+          this.problems.push({ code, pointer: pointerTo(pointerTo(node.pointer, "params"), param.name), message, hint, node: node.id });
+        };
+        if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, complain);
+        if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, complain);
+      }
+  }
+
+  private bindKey(id: number, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {
+    const key = this.declared.keys.find((each) => each.id === id);
+    if (key === undefined) return complain("unknown_key", `no key has the number ${id}`, "the keys are declared in keys.toml");
+    const named = `key ${id} (${key.name})`;
+    if (key.status === "blocked") return complain("blocked_key", `${named} is blocked`);
+    if (param.use === "write" && !key.write) return complain("unwritable_key", `${named} must not be written by plans`);
+    if (param.use !== "write" && !key.read) return complain("unreadable_key", `${named} must not be read by plans`);
+    if (param.key_types !== undefined && !param.key_types.includes(key.type))
+      complain("wrong_key_type", `${named} is of type ${key.type}; wanted is one of: ${param.key_types.join(", ")}`);
+  }
+
+  private bindEndpoint(id: string, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {
+    const endpoint = this.declared.endpoints.find((each) => each.id === id);
+    if (endpoint === undefined) return complain("unknown_endpoint", `no endpoint has the id \`${id}\``, didYouMean(id, this.declared.endpoints.map((each) => each.id)));
+    const kinds = param.endpoint_kinds ?? [];
+    if (!kinds.includes(endpoint.kind))
+      complain("wrong_endpoint_kind", `endpoint \`${id}\` (${endpoint.name}) is of kind ${endpoint.kind}`, `name an endpoint of kind ${kinds.join(" or ")}`);
+  }
+}

@@ -1,0 +1,192 @@
+// builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
+import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
+import { KeyNode, literal, NameToken, runTimeValue, toTruth, toValue, type TreeJson, TreeNode, wrongType } from "./tokens.js";
+
+/** How a param of an operator is written in a plan. */
+export interface ParamInfo {
+  /** In the artifact. */
+  readonly name: string;
+  /** In the options of the method. */
+  readonly option: string;
+  readonly kind: string;
+}
+
+/** An operator as a method. */
+export interface OperatorInfo {
+  readonly op: string;
+  /** Empty for those of `core`, otherwise the namespace. */
+  readonly scope: string;
+  readonly method: string;
+  readonly inputs: number;
+  readonly params: readonly ParamInfo[];
+}
+
+/** A node as the compiler takes it over; `$` fields say where things were written. */
+export interface NodeJson {
+  node_id: string;
+  op: string;
+  inputs: string[];
+  params: Record<string, unknown>;
+  $span: SpanId;
+  $fields: Record<string, SpanId>;
+}
+
+/** A plan as the compiler takes it over. */
+export interface BuiltJson {
+  plan_name: string;
+  nodes: NodeJson[];
+  outputs: string[];
+  expr_table: Record<string, TreeJson>;
+  pred_table: Record<string, TreeJson>;
+  $nameSpan: SpanId;
+  $outputSpan: SpanId;
+}
+
+interface Draft {
+  readonly operator: OperatorInfo;
+  readonly input: Draft | undefined;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly spans: Readonly<Record<string, SpanId>>;
+  readonly span: SpanId;
+  id: string;
+}
+
+const maxNodes = 10_000;
+const nodeOption = "as";
+
+/** What a method that makes a node gives back. */
+class SetNode {
+  constructor(
+    readonly graph: Graph,
+    readonly draft: Draft,
+  ) {}
+}
+
+/** One plan's nodes, in the order in which they were made. */
+export class Graph {
+  private readonly drafts: Draft[] = [];
+  readonly context: object;
+
+  constructor(private readonly operators: readonly OperatorInfo[]) {
+    this.context = this.methods({}, undefined);
+  }
+
+  /** Puts a method for each operator that takes what is there onto `target`. */
+  private methods(target: object, input: Draft | undefined): object {
+    const scopes = new Map<string, object>([["", target]]);
+    for (const operator of this.operators) {
+      if (operator.inputs !== (input === undefined ? 0 : 1)) continue;
+      const scope = scopes.get(operator.scope) ?? {};
+      scopes.set(operator.scope, scope);
+      const method = (options: unknown): object => this.add(operator, input, options);
+      Object.defineProperty(scope, operator.method, { value: method, enumerable: true });
+    }
+    for (const [name, scope] of scopes) if (name !== "") Object.defineProperty(target, name, { value: scope, enumerable: true });
+    return target;
+  }
+
+  private add(operator: OperatorInfo, input: Draft | undefined, options: unknown): object {
+    if (this.drafts.length === maxNodes) throw new PlanError("too_many_nodes", `a plan has at most ${maxNodes} nodes`);
+    if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options)))
+      throw wrongType("an object of options", options, argumentSpan(0));
+    const given = (options ?? {}) as Record<string | symbol, unknown>;
+    const spans = (given[fieldSpans] ?? {}) as Record<string, SpanId>;
+    const name = given[nodeOption];
+    if (name !== undefined && typeof name !== "string") throw wrongType("the name of the node", name, spans[nodeOption] ?? 0);
+    const draft: Draft = { operator, input, options: { ...given }, spans, span: currentSpan(), id: name ?? "" };
+    this.drafts.push(draft);
+    return this.methods(new SetNode(this, draft), draft);
+  }
+
+  /** Everything that the outputs need, and what they do not, as the artifact will have it. */
+  finish(name: string, outputs: unknown, spans: { name: SpanId; outputs: SpanId }): BuiltJson {
+    this.nameNodes();
+    const list = Array.isArray(outputs) ? outputs : [outputs];
+    const built: BuiltJson = {
+      plan_name: name,
+      nodes: [],
+      outputs: list.map((each) => this.idOf(each, spans.outputs, "a set of candidates, as `build` returns it,")),
+      expr_table: {},
+      pred_table: {},
+      $nameSpan: spans.name,
+      $outputSpan: spans.outputs,
+    };
+    for (const draft of this.drafts) built.nodes.push(this.nodeOf(draft, built));
+    return built;
+  }
+
+  /** Nodes without a name are called after their method, with a number from the second on. */
+  private nameNodes(): void {
+    const taken = new Set(this.drafts.map((draft) => draft.id));
+    for (const draft of this.drafts) {
+      if (draft.id !== "" || nodeOption in draft.options) continue;
+      const base = draft.operator.op.replace(/^.*::/, "");
+      let id = base;
+      for (let count = 2; taken.has(id); ++count) id = `${base}_${count}`;
+      taken.add(id);
+      draft.id = id;
+    }
+  }
+
+  private idOf(value: unknown, span: SpanId, wanted: string): string {
+    if (!(value instanceof SetNode)) throw wrongType(wanted, value, span);
+    if (value.graph !== this) throw new PlanError("foreign_node", "this set of candidates belongs to another plan", { span });
+    return value.draft.id;
+  }
+
+  private nodeOf(draft: Draft, built: BuiltJson): NodeJson {
+    const { operator, options, spans } = draft;
+    const node: NodeJson = {
+      node_id: draft.id,
+      op: operator.op,
+      inputs: draft.input === undefined ? [] : [draft.input.id],
+      params: {},
+      $span: draft.span,
+      $fields: {},
+    };
+    if (nodeOption in spans) node.$fields["$as"] = spans[nodeOption]!;
+    for (const [option, value] of Object.entries(options)) {
+      if (option === nodeOption || value === undefined) continue;
+      const param = operator.params.find((each) => each.option === option);
+      const field = param?.name ?? option;
+      const span = spans[option] ?? draft.span;
+      node.$fields[field] = span;
+      node.params[field] = this.paramOf(param?.kind ?? "", value, span, draft.id, built);
+    }
+    return node;
+  }
+
+  private paramOf(kind: string, value: unknown, span: SpanId, id: string, built: BuiltJson): unknown {
+    if (kind === "expr_id") {
+      built.expr_table[`e_${id}`] = toValue(value, span).toTree();
+      return `e_${id}`;
+    }
+    if (kind === "pred_id") {
+      built.pred_table[`p_${id}`] = toTruth(value, span).toTree();
+      return `p_${id}`;
+    }
+    if (kind === "node_ref") return this.idOf(value, span, "a set of candidates");
+    if (kind === "key_ids" && Array.isArray(value)) return value.map((key: unknown) => keyId(key, span));
+    if (kind === "key_id") return keyId(value, span);
+    if (kind === "endpoint_ref") {
+      if (value instanceof NameToken && value.sort === "endpoint") return value.id;
+      if (typeof value === "string") return value;
+      throw wrongType("an endpoint", value, span);
+    }
+    return plainJson(value, span);
+  }
+}
+
+function keyId(value: unknown, span: SpanId): unknown {
+  if (value instanceof KeyNode) return value.info.id;
+  throw wrongType("a key", value, span);
+}
+
+/** A value that the artifact can hold as it is. */
+function plainJson(value: unknown, span: SpanId): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number" || typeof value === "bigint") return literal(value, span);
+  if (Array.isArray(value)) return value.map((item: unknown) => plainJson(item, span));
+  if (value instanceof TreeNode) throw runTimeValue(value, span);
+  throw wrongType("a value that is known while the plan is built", value, span);
+}

@@ -1,0 +1,183 @@
+// expr.ts: expressions and predicates by builders. The natural operators end here as well.
+import { argumentSpan, currentSpan, PlanError, type SpanId } from "./places.js";
+import {
+  type Expr,
+  isText,
+  KeyNode,
+  type KeyToken,
+  type KeyUse,
+  literal,
+  ParamNode,
+  type ParamToken,
+  type Predicate,
+  toNumber,
+  toTruth,
+  toValue,
+  TruthNode,
+  truthArgument,
+  ValueNode,
+  type ValueType,
+  valueArgument,
+  wrongType,
+} from "./tokens.js";
+
+/** How two expressions are compared. */
+export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=";
+
+const comparisons: readonly string[] = ["==", "!=", "<", "<=", ">", ">="];
+const shown = <Shown>(node: ValueNode | TruthNode): Shown => node as unknown as Shown;
+
+/** `a op b` of numbers. */
+export function binary(op: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
+  return new ValueNode(op, { a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
+}
+
+/** `a` where it is not null, otherwise `b`. */
+export function coalesced(a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): ValueNode {
+  return binary("coalesce", a, b, span, spanA, spanB);
+}
+
+/** A comparison: of numbers, of a string key with a string, or with null. */
+export function compared(how: string, a: unknown, b: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
+  const isEquality = how === "==" || how === "!=";
+  if (isEquality && (a === null || b === null)) {
+    const tested = a === null ? toValue(b, spanB) : toValue(a, spanA);
+    return new TruthNode(how === "==" ? "is_null" : "not_null", { x: tested }, span);
+  }
+  if (typeof a === "string" || typeof b === "string") {
+    const [key, text, keySpan] = typeof a === "string" ? [b, a, spanB] : [a, b as string, spanA];
+    if (!isEquality) throw new PlanError("string_comparison", `strings are compared with == and !=, not with ${how}`, { span });
+    return equalsText(how, stringKey(key, keySpan), text, span);
+  }
+  return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
+}
+
+/** Null equals no string and differs from none, as in every comparison. */
+function equalsText(how: string, key: KeyNode, text: string, span: SpanId): TruthNode {
+  const equal = new TruthNode("in", { lhs: key, list: [text] }, span);
+  if (how === "==") return equal;
+  return new TruthNode("and", { a: new TruthNode("not_null", { x: key }, span), b: new TruthNode("not", { x: equal }, span) }, span);
+}
+
+function stringKey(value: unknown, span: SpanId): KeyNode {
+  if (value instanceof KeyNode && value.info.type === "string") return new KeyNode(value.info, span);
+  if (value instanceof KeyNode || value instanceof ValueNode)
+    throw new PlanError("in_wants_string_key", `${value.what} holds no strings to compare with a string`, { span });
+  throw wrongType("a key of strings", value, span);
+}
+
+/** `lhs in list`: numbers or strings, which are known while the plan is built. */
+export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId, spanB: SpanId): TruthNode {
+  if (!Array.isArray(list)) throw wrongType("an array of numbers or strings", list, spanB);
+  const strings = list.length > 0 && typeof list[0] === "string";
+  const items = list.map((item: unknown) => {
+    if (item instanceof ValueNode || item instanceof TruthNode)
+      throw new PlanError("runtime_value", `${item.what} has a value only while a request runs; a list holds what is known before`, { span: spanB });
+    if (strings ? typeof item === "string" : typeof item === "number" || typeof item === "bigint")
+      return typeof item === "string" ? item : literal(item as number, spanB);
+    if (typeof item === "string" || typeof item === "number")
+      throw new PlanError("mixed_list", "a list holds either numbers or strings", { span: spanB });
+    throw wrongType("a number or a string", item, spanB);
+  });
+  const left = toValue(lhs, spanA);
+  if (strings) return new TruthNode("in", { lhs: stringKey(lhs, spanA), list: items }, span);
+  if (isText(left) && items.length > 0)
+    throw new PlanError("string_in_arithmetic", `${left.what} is a string and equals no number`, { span: spanA });
+  return new TruthNode("in", { lhs: left, list: items }, span);
+}
+
+const two = (op: string, a: unknown, b: unknown): Expr =>
+  shown(binary(op, a, b, currentSpan(), argumentSpan(0), argumentSpan(1)));
+
+/** Builders of expressions: each gives a number of each row, or null where an operand is null. */
+export const E = {
+  /** A number. A bigint is an integer of 64 bits. */
+  const: (value: number | bigint): Expr => {
+    if (typeof value !== "number" && typeof value !== "bigint") throw wrongType("a number", value, argumentSpan(0));
+    return shown(toValue(value, currentSpan()));
+  },
+  /** Null. */
+  null: (): Expr => shown(new ValueNode("const_null", {}, currentSpan())),
+  /** The value of a key on the row. */
+  key: (key: KeyToken<"int" | "float" | "bool", { read: true }>): Expr => {
+    if (!((key as unknown) instanceof KeyNode)) throw wrongType("a key", key, argumentSpan(0));
+    return shown(toValue(key, currentSpan()));
+  },
+  /** The value of a param in the request. */
+  param: (param: ParamToken<"int" | "float" | "bool">): Expr => {
+    if (!((param as unknown) instanceof ParamNode)) throw wrongType("a param", param, argumentSpan(0));
+    return shown(toValue(param, currentSpan()));
+  },
+  /** a + b */
+  add: (a: Expr, b: Expr): Expr => two("add", a, b),
+  /** a - b */
+  sub: (a: Expr, b: Expr): Expr => two("sub", a, b),
+  /** a * b */
+  mul: (a: Expr, b: Expr): Expr => two("mul", a, b),
+  /** -x */
+  neg: (x: Expr): Expr => shown(new ValueNode("neg", { x: valueArgument(x, 0) }, currentSpan())),
+  /** `a` where it is not null, otherwise `b`. */
+  coalesce: (a: Expr, b: Expr): Expr => two("coalesce", a, b),
+} as const;
+
+/** A pattern of RE2: the text itself, or a param of type string. */
+export type Pattern = string | ParamToken<"string">;
+
+function matched(key: unknown, pattern: unknown, flags: string): TruthNode {
+  if (!(key instanceof KeyNode)) throw wrongType("a key of strings", key, argumentSpan(0));
+  if (flags !== "" && flags !== "i")
+    throw new PlanError("bad_value", `\`flags\` is \`${String(flags)}\`, which is none of: "", "i"`, { span: argumentSpan(2) });
+  const fields =
+    pattern instanceof ParamNode
+      ? { kind: "param", param_id: pattern.info.id }
+      : typeof pattern === "string"
+        ? { kind: "literal", value: pattern }
+        : undefined;
+  if (fields === undefined) throw wrongType("a pattern, or a param that holds one,", pattern, argumentSpan(1));
+  return new TruthNode("regex", { key_id: key.info.id, pattern: fields, flags }, currentSpan());
+}
+
+/** Builders of predicates: each is true or false for each row. */
+export const Pred = {
+  /** The same for every row. */
+  const: (value: boolean): Predicate => {
+    if (typeof value !== "boolean") throw wrongType("true or false", value, argumentSpan(0));
+    return shown(new TruthNode("const_bool", { value }, currentSpan()));
+  },
+  /** False where one side is null; with `null` itself on one side, `==` and `!=` test for null. */
+  cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
+    if (!comparisons.includes(how))
+      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, { span: argumentSpan(0) });
+    return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));
+  },
+  /** Whether both hold; of none, true. */
+  and: (a: Predicate, b: Predicate): Predicate =>
+    shown(new TruthNode("and", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
+  /** Whether one of them holds. */
+  or: (a: Predicate, b: Predicate): Predicate =>
+    shown(new TruthNode("or", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
+  /** Whether `x` does not hold. */
+  not: (x: Predicate): Predicate => shown(new TruthNode("not", { x: toTruth(x, argumentSpan(0)) }, currentSpan())),
+  /** Whether the value is in the list; false for null. */
+  in: (lhs: Expr | string, list: readonly (number | bigint)[] | readonly string[]): Predicate =>
+    shown(listed(lhs, list, currentSpan(), argumentSpan(0), argumentSpan(1))),
+  /** Whether there is no value. */
+  isNull: (x: Expr | string | object): Predicate => shown(new TruthNode("is_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
+  /** Whether there is a value. */
+  notNull: (x: Expr | string | object): Predicate => shown(new TruthNode("not_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
+  /** Whether RE2 finds the pattern in the string; flag "i" ignores the case of letters. */
+  regex: (key: KeyToken<"string", { read: true }>, pattern: Pattern, flags: "" | "i" = ""): Predicate =>
+    shown(matched(key, pattern, flags)),
+} as const;
+
+/** `a` where it is not null, otherwise `b`; for use within natural expressions. */
+export function coalesce(a: Expr, b: Expr): Expr {
+  return two("coalesce", a, b);
+}
+
+/** Whether RE2 finds the pattern in the string; for use within natural predicates. */
+export function regex(key: KeyToken<"string", { read: true }>, pattern: Pattern, flags: "" | "i" = ""): Predicate {
+  return shown(matched(key, pattern, flags));
+}
+
+export type { KeyUse, ValueType };

@@ -1,0 +1,320 @@
+// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
+// digest capabilities 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+// digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
+// digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+// digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
+// digest ops 2233d32b10620098b4d47569cd7c5724def6c61370103e2c8b42d3d8e5366472
+// digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
+import type { OperatorInfo } from "./builder.js";
+import {
+  type EndpointToken,
+  endpointToken,
+  type Expr,
+  type KeyToken,
+  keyToken,
+  paramToken,
+  type Predicate,
+  type Whole,
+} from "./tokens.js";
+
+/** The keys that plans may name. */
+export const Key = {
+  /** The candidate's id, on every row. Key 1, int. */
+  id: keyToken<"int", { read: true }>(1, "id", "int"),
+  /** Score of the first model. Key 1001, float. */
+  model_score_1: keyToken<"float", { read: true; write: true }>(1001, "model_score_1", "float"),
+  /** Score of the second model. Key 1002, float. */
+  model_score_2: keyToken<"float", { read: true; write: true }>(1002, "model_score_2", "float"),
+  /** The score that decides the order of the answer. Key 2001, float. */
+  final_score: keyToken<"float", { read: true; write: true }>(2001, "final_score", "float"),
+  /** Country of the user, as the store has it. Key 3001, string, may be null. */
+  country: keyToken<"string", { read: true; write: true }>(3001, "country", "string"),
+  /** Title of the media. Key 3002, string, may be null. */
+  title: keyToken<"string", { read: true; write: true }>(3002, "title", "string"),
+  /** Features for early-stage ranking. Key 4001, feature_bundle, may be null. */
+  features_esr: keyToken<"feature_bundle", { read: true; write: true }>(4001, "features_esr", "feature_bundle"),
+  /** Features for late-stage ranking. Key 4002, feature_bundle, may be null. */
+  features_lsr: keyToken<"feature_bundle", { read: true; write: true }>(4002, "features_lsr", "feature_bundle"),
+} as const;
+
+/** The params that requests may override. */
+export const P = {
+  /** Weight of the penalty for the age of media. Param 1, float. */
+  media_age_penalty_weight: paramToken<"float">(1, "media_age_penalty_weight", "float"),
+  /** Titles that match are dropped. Param 2, string. */
+  blocklist_regex: paramToken<"string">(2, "blocklist_regex", "string"),
+  /** Least score that passes early-stage ranking. Param 3, float. */
+  esr_cutoff: paramToken<"float">(3, "esr_cutoff", "float"),
+} as const;
+
+/** Where data comes from. */
+export const EP = {
+  /** ep_0001, of kind redis. */
+  redis_default: endpointToken<"redis">("ep_0001", "redis_default"),
+  /** ep_0002, of kind http. */
+  http_api: endpointToken<"http">("ep_0002", "http_api"),
+} as const;
+
+/** Features by stage. */
+export const F = {
+} as const;
+
+/** What every operator takes. */
+export interface NodeOptions {
+  /** The id of the node; made of the operator's name where absent. */
+  readonly as?: string;
+  /** A note that traces show. */
+  readonly trace?: string;
+}
+
+/** Options of core::concat. */
+export interface ConcatOptions extends NodeOptions {
+  /** `rhs`. */
+  readonly rhs: CandidateSet;
+}
+
+/** Options of core::filter. */
+export interface FilterOptions extends NodeOptions {
+  /** `pred_id`. */
+  readonly pred: Predicate;
+}
+
+/** Options of core::follow. */
+export interface FollowOptions<Fanout extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `fanout`. From 1 to 10000000. */
+  readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::media. */
+export interface MediaOptions<Fanout extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `fanout`. From 1 to 10000. */
+  readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::recommendation. */
+export interface RecommendationOptions<Fanout extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `fanout`. From 1 to 10000000. */
+  readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::sort. */
+export interface SortOptions extends NodeOptions {
+  /** `by`. */
+  readonly by: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `order`. */
+  readonly order?: "asc" | "desc";
+}
+
+/** Options of core::take. */
+export interface TakeOptions<Count extends number> extends NodeOptions {
+  /** `count`. At least 1. */
+  readonly count: Count & Whole<Count, 1>;
+}
+
+/** Options of core::viewer. */
+export interface ViewerOptions extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+}
+
+/** Options of core::vm. */
+export interface VmOptions extends NodeOptions {
+  /** `out_key`. */
+  readonly outKey: KeyToken<"float", { write: true }>;
+  /** `expr_id`. */
+  readonly expr: Expr;
+}
+
+/** Options of test::busy_cpu. */
+export interface TestBusyCpuOptions<BusyWaitMs extends number> extends NodeOptions {
+  /** `busy_wait_ms`. From 0 to 3600000. */
+  readonly busyWaitMs: BusyWaitMs & Whole<BusyWaitMs, 0>;
+}
+
+/** Options of test::fixed_source. */
+export interface TestFixedSourceOptions<RowCount extends number> extends NodeOptions {
+  /** `row_count`. From 0 to 10000000. */
+  readonly rowCount?: RowCount & Whole<RowCount, 0>;
+}
+
+/** Options of test::sleep. */
+export interface TestSleepOptions<DurationMs extends number> extends NodeOptions {
+  /** `duration_ms`. From 0 to 3600000. */
+  readonly durationMs: DurationMs & Whole<DurationMs, 0>;
+  /** `fail_after_sleep`. */
+  readonly failAfterSleep?: boolean;
+}
+
+/** Where rows come from. */
+export interface PlanContext {
+  /** One row: the user who asks, with the country of hash user:ID. */
+  viewer(options: ViewerOptions): CandidateSet;
+  /** Operators of `test`. */
+  readonly test: {
+    /** Rows with the ids 1 to row_count. */
+    fixedSource<RowCount extends number>(options?: TestFixedSourceOptions<RowCount>): CandidateSet;
+  };
+}
+
+/** Rows on their way through a plan; each method makes a node that takes them. */
+export interface CandidateSet {
+  /** The rows of the input, then those of another node. */
+  concat(options: ConcatOptions): CandidateSet;
+  /** Keeps the rows for which a predicate holds. */
+  filter(options: FilterOptions): CandidateSet;
+  /** For each row the first ids of list follow:ID, each with its country. */
+  follow<Fanout extends number>(options: FollowOptions<Fanout>): CandidateSet;
+  /** For each row the first ids of list media:ID. */
+  media<Fanout extends number>(options: MediaOptions<Fanout>): CandidateSet;
+  /** For each row the first ids of list recommendation:ID, each with its country. */
+  recommendation<Fanout extends number>(options: RecommendationOptions<Fanout>): CandidateSet;
+  /** Orders the rows by a key, stable, nulls last. */
+  sort(options: SortOptions): CandidateSet;
+  /** The first rows in the current order. */
+  take<Count extends number>(options: TakeOptions<Count>): CandidateSet;
+  /** Adds a float column: the value of an expression on each row. */
+  vm(options: VmOptions): CandidateSet;
+  /** Operators of `test`. */
+  readonly test: {
+    /** Its input, after computing for that time. */
+    busyCpu<BusyWaitMs extends number>(options: TestBusyCpuOptions<BusyWaitMs>): CandidateSet;
+    /** Its input, after a timer. */
+    sleep<DurationMs extends number>(options: TestSleepOptions<DurationMs>): CandidateSet;
+  };
+}
+
+/** The operators as data. */
+export const operators: readonly OperatorInfo[] = [
+  {
+    op: "core::concat",
+    scope: "",
+    method: "concat",
+    inputs: 1,
+    params: [
+      { name: "rhs", option: "rhs", kind: "node_ref" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::filter",
+    scope: "",
+    method: "filter",
+    inputs: 1,
+    params: [
+      { name: "pred_id", option: "pred", kind: "pred_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::follow",
+    scope: "",
+    method: "follow",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::media",
+    scope: "",
+    method: "media",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::recommendation",
+    scope: "",
+    method: "recommendation",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::sort",
+    scope: "",
+    method: "sort",
+    inputs: 1,
+    params: [
+      { name: "by", option: "by", kind: "key_id" },
+      { name: "order", option: "order", kind: "choice" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::take",
+    scope: "",
+    method: "take",
+    inputs: 1,
+    params: [
+      { name: "count", option: "count", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::viewer",
+    scope: "",
+    method: "viewer",
+    inputs: 0,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::vm",
+    scope: "",
+    method: "vm",
+    inputs: 1,
+    params: [
+      { name: "out_key", option: "outKey", kind: "key_id" },
+      { name: "expr_id", option: "expr", kind: "expr_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "test::busy_cpu",
+    scope: "test",
+    method: "busyCpu",
+    inputs: 1,
+    params: [
+      { name: "busy_wait_ms", option: "busyWaitMs", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "test::fixed_source",
+    scope: "test",
+    method: "fixedSource",
+    inputs: 0,
+    params: [
+      { name: "row_count", option: "rowCount", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "test::sleep",
+    scope: "test",
+    method: "sleep",
+    inputs: 1,
+    params: [
+      { name: "duration_ms", option: "durationMs", kind: "int" },
+      { name: "fail_after_sleep", option: "failAfterSleep", kind: "bool" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+];

@@ -1,0 +1,20 @@
+// index.ts: what plans import.
+import type { CandidateSet, PlanContext } from "./generated.js";
+import { define } from "./plan.js";
+
+export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
+export * from "./generated.js";
+export type { EndpointToken, Expr, FeatureToken, KeyToken, KeyUse, ParamToken, Predicate, ValueType } from "./tokens.js";
+
+/** A plan: its name, which is the file's as well, and the function that builds it. */
+export interface PlanDefinition {
+  /** Letters, digits and `_`; the file is called NAME.plan.ts. */
+  readonly name: string;
+  /** Makes the nodes, and returns the sets of candidates that are the answer, one behind the other. */
+  readonly build: (context: PlanContext) => CandidateSet | readonly CandidateSet[];
+}
+
+/** Defines a plan. The default export of NAME.plan.ts is what this returns. */
+export function definePlan(plan: PlanDefinition): PlanDefinition {
+  return define(plan) as unknown as PlanDefinition;
+}

@@ -1,0 +1,53 @@
+// places.ts: where in the author's files the code that runs was written, and errors that say so.
+
+/** The number of a span in the compiler's table; 0 where nothing is known. */
+export type SpanId = number;
+
+/** Under this symbol an object literal of a plan carries the spans of its fields. */
+export const fieldSpans = Symbol("field spans");
+
+/** What is wrong with a plan, as the compiler reports it. */
+export class PlanError extends Error {
+  readonly code: string;
+  readonly span: SpanId;
+  readonly hint: string;
+
+  constructor(code: string, message: string, options: { span?: SpanId | undefined; hint?: string } = {}) {
+    super(message);
+    this.name = "PlanError";
+    this.code = code;
+    this.span = options.span || currentSpan();
+    this.hint = options.hint ?? "";
+  }
+}
+
+interface Frame {
+  span: SpanId;
+  args: readonly SpanId[];
+}
+
+const frames: Frame[] = [];
+
+/** The span of the innermost call of the plan that is running. */
+export function currentSpan(): SpanId {
+  return frames.length === 0 ? 0 : frames[frames.length - 1]!.span;
+}
+
+/** The span of an argument of that call. */
+export function argumentSpan(index: number): SpanId {
+  return frames.length === 0 ? 0 : (frames[frames.length - 1]!.args[index] ?? 0);
+}
+
+/** Runs a call of the plan's text. What it throws is given the place of the innermost call. */
+export function inFrame<Result>(span: SpanId, args: readonly SpanId[], run: () => Result): Result {
+  frames.push({ span, args });
+  try {
+    return run();
+  } catch (thrown) {
+    if (typeof thrown === "object" && thrown !== null && !("span" in thrown))
+      Object.defineProperty(thrown, "span", { value: span });
+    throw thrown;
+  } finally {
+    frames.pop();
+  }
+}

@@ -1,0 +1,250 @@
+// tokens.ts: what stands for keys, params, endpoints, expressions and predicates while a plan is built.
+import { argumentSpan, PlanError, type SpanId } from "./places.js";
+
+declare const info: unique symbol;
+
+/**
+ * Marks a type with what the registry says; nothing of it exists at run time. The fields of `Info` are optional, so that
+ * tokens of different types can be compared with each other; that it is there is not.
+ */
+interface Token<Info> {
+  readonly [info]: Info;
+}
+
+/** The types that keys and params have. */
+export type ValueType = "int" | "float" | "string" | "bool" | "feature_bundle";
+
+/** What plans may do with a key. */
+export interface KeyUse {
+  readonly read?: true;
+  readonly write?: true;
+}
+
+/** How a value of a registry's type is written in natural expressions; a bool is 1 or 0. */
+type Natural<Type extends ValueType> = Type extends "string" ? string : Type extends "feature_bundle" ? object : number;
+
+/** A key: a column of rows. In expressions it stands for its value on each row. */
+export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type> &
+  Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
+
+/** A param: a value that a request may override. In expressions it stands for the value of the request. */
+export type ParamToken<Type extends ValueType> = Natural<Type> & Token<{ readonly sort?: "param"; readonly type?: Type }>;
+
+/** An endpoint: where data comes from. */
+export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
+
+/** A feature of one stage of ranking. */
+export interface FeatureToken<Stage extends string, Type extends ValueType>
+  extends Token<{ readonly sort: "feature"; readonly stage: Stage; readonly type: Type }> {}
+
+/** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
+export type Expr = number;
+
+/** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
+export type Predicate = boolean;
+
+/** A type that nothing has, so that a complaint about it says what is wanted. */
+export interface Wanted<What extends string> {
+  readonly [info]: What;
+}
+
+/** A whole number of at least `Least`. Literals that are none do not type-check; what is computed is looked at later. */
+export type Whole<N extends number, Least extends 0 | 1> = `${N}` extends
+  | `-${string}`
+  | `${string}.${string}`
+  | `${string}e-${string}`
+  | (Least extends 1 ? "0" : never)
+  ? Wanted<`a whole number of at least ${Least}`>
+  : N;
+
+/** A node of a tree as the artifact has it; `$span` is taken out by the compiler. */
+export interface TreeJson {
+  readonly op: string;
+  readonly $span?: SpanId;
+  readonly [field: string]: unknown;
+}
+
+/** The engine reads no deeper trees. */
+export const maxDepth = 200;
+/** A tree that helpers made by sharing parts must not grow without end. */
+const maxSize = 100_000;
+
+/** A part of an expression or predicate. It has no value while the plan is built. */
+export abstract class TreeNode {
+  readonly depth: number;
+  readonly size: number;
+
+  constructor(
+    readonly op: string,
+    readonly fields: Readonly<Record<string, unknown>>,
+    readonly span: SpanId,
+  ) {
+    const children = Object.values(fields).filter((field): field is TreeNode => field instanceof TreeNode);
+    this.depth = 1 + Math.max(0, ...children.map((child) => child.depth));
+    this.size = 1 + children.reduce((sum, child) => sum + child.size, 0);
+    if (this.depth > maxDepth)
+      throw new PlanError("expr_too_deep", `the tree has more than ${maxDepth} levels`, { span });
+    if (this.size > maxSize)
+      throw new PlanError("expr_too_large", `the tree has more than ${maxSize} parts`, { span });
+  }
+
+  abstract readonly what: string;
+
+  toTree(span: SpanId = this.span): TreeJson {
+    const tree: Record<string, unknown> = { op: this.op };
+    for (const [name, field] of Object.entries(this.fields)) tree[name] = field instanceof TreeNode ? field.toTree() : field;
+    if (span !== 0) tree["$span"] = span;
+    return tree as unknown as TreeJson;
+  }
+
+  [Symbol.toPrimitive](): never {
+    throw runTimeValue(this, 0);
+  }
+  toJSON(): never {
+    throw runTimeValue(this, 0);
+  }
+}
+
+/** Of an expression. */
+export class ValueNode extends TreeNode {
+  readonly what: string = "an expression";
+}
+
+/** Of a predicate. */
+export class TruthNode extends TreeNode {
+  readonly what = "a predicate";
+}
+
+/** What the registry says of a key. */
+export interface KeyInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly type: ValueType;
+}
+
+/** The node behind a KeyToken. */
+export class KeyNode extends ValueNode {
+  override readonly what: string;
+  constructor(
+    readonly info: KeyInfo,
+    span: SpanId = 0,
+  ) {
+    super("key_ref", { key_id: info.id }, span);
+    this.what = `Key.${info.name}`;
+  }
+}
+
+/** The node behind a ParamToken. */
+export class ParamNode extends ValueNode {
+  override readonly what: string;
+  constructor(
+    readonly info: KeyInfo,
+    span: SpanId = 0,
+  ) {
+    super("param_ref", { param_id: info.id }, span);
+    this.what = `P.${info.name}`;
+  }
+}
+
+/** What is behind an EndpointToken or a FeatureToken. */
+export class NameToken {
+  constructor(
+    readonly sort: "endpoint" | "feature",
+    readonly id: string | number,
+    readonly name: string,
+  ) {}
+}
+
+/** The token of a key. */
+export function keyToken<Type extends ValueType, Use extends KeyUse>(id: number, name: string, type: Type): KeyToken<Type, Use> {
+  return new KeyNode({ id, name, type }) as unknown as KeyToken<Type, Use>;
+}
+
+/** The token of a param. */
+export function paramToken<Type extends ValueType>(id: number, name: string, type: Type): ParamToken<Type> {
+  return new ParamNode({ id, name, type }) as unknown as ParamToken<Type>;
+}
+
+/** The token of an endpoint. */
+export function endpointToken<Kind extends string>(id: string, name: string): EndpointToken<Kind> {
+  return new NameToken("endpoint", id, name) as unknown as EndpointToken<Kind>;
+}
+
+/** The token of a feature. */
+export function featureToken<Stage extends string, Type extends ValueType>(id: number, name: string): FeatureToken<Stage, Type> {
+  return new NameToken("feature", id, name) as unknown as FeatureToken<Stage, Type>;
+}
+
+/** The complaint about a run-time value that is used as if it were known. */
+export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
+  return new PlanError(
+    "runtime_value",
+    `${node.what} has a value only while a request runs; a plan is built once, before any request`,
+    { span, hint: "put the choice into an expression or a predicate, or make two plans" },
+  );
+}
+
+const least64 = -(2n ** 63n);
+const most64 = 2n ** 63n - 1n;
+
+/** A literal of the artifact. A bigint is an integer of 64 bits; large ones do not fit into a number. */
+export function literal(value: number | bigint, span: SpanId): unknown {
+  if (typeof value === "bigint") {
+    if (value < least64 || value > most64)
+      throw new PlanError("out_of_range", `${value} does not fit into 64 bits`, { span });
+    return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : { $int: value.toString() };
+  }
+  if (!Number.isFinite(value)) throw new PlanError("non_finite_number", `${value} is not a finite number`, { span });
+  return value === 0 ? 0 : value;
+}
+
+function kindOf(value: unknown): string {
+  if (value instanceof TreeNode) return value.what;
+  if (value instanceof NameToken) return `the ${value.sort} ${value.name}`;
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : typeof value === "function" ? "a function" : `the ${typeof value} ${String(value)}`;
+}
+
+/** The complaint about a value that is not what is wanted. */
+export function wrongType(wanted: string, value: unknown, span: SpanId): PlanError {
+  return new PlanError("wrong_type", `${wanted} is wanted here, not ${kindOf(value)}`, { span });
+}
+
+/** Anything that may stand for a number of each row, as a node; leaves get the span of their use. */
+export function toValue(value: unknown, span: SpanId): ValueNode {
+  if (value instanceof KeyNode) return new KeyNode(value.info, span || value.span);
+  if (value instanceof ParamNode) return new ParamNode(value.info, span || value.span);
+  if (value instanceof ValueNode) return value;
+  if (value === null) return new ValueNode("const_null", {}, span);
+  if (typeof value === "number" || typeof value === "bigint") return new ValueNode("const_number", { value: literal(value, span) }, span);
+  throw wrongType("an expression", value, span);
+}
+
+/** The same for a value that is computed with or compared: a string has no place there. */
+export function toNumber(value: unknown, span: SpanId): ValueNode {
+  const node = toValue(value, span);
+  if (isText(node))
+    throw new PlanError("string_in_arithmetic", `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`, {
+      span,
+      hint: "compare strings with ==, != or in",
+    });
+  return node;
+}
+
+/** Whether a node is a key or param of strings. */
+export function isText(node: TreeNode): node is KeyNode | ParamNode {
+  return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "string";
+}
+
+/** Anything that may stand for true or false of each row, as a node. */
+export function toTruth(value: unknown, span: SpanId): TruthNode {
+  if (value instanceof TruthNode) return value;
+  if (typeof value === "boolean") return new TruthNode("const_bool", { value }, span);
+  throw wrongType("a predicate", value, span);
+}
+
+/** The same for the arguments of the call of the plan that is running. */
+export const valueArgument = (value: unknown, index: number): ValueNode => toNumber(value, argumentSpan(index));
+/** A predicate among those arguments. */
+export const truthArgument = (value: unknown, index: number): TruthNode => toTruth(value, argumentSpan(index));

@@ -1,0 +1,128 @@
+// cli.test.ts: the commands of dslc, as processes.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { repository, scratchFolder, writeFiles } from "./support.js";
+
+const command = join(repository, "dsl/packages/dslc/bin/dslc.js");
+const plan = (name: string, count = 3): string => `import { definePlan, Key } from "@rankd/plan";
+import { score } from "./shared.js";
+export default definePlan({
+  name: "${name}",
+  build: (ctx) => ctx.test.fixedSource({ rowCount: 9 }).vm({ outKey: Key.final_score, expr: score(2), as: "score" }).take({ count: ${count} }),
+});
+`;
+
+function projectFolder(): string {
+  const folder = scratchFolder();
+  cpSync(join(repository, "registry"), join(folder, "registry"), { recursive: true });
+  writeFiles(folder, {
+    "rankd.toml": 'name = "x"\nenvironment = "test"\nregistry = "registry"\nplans = "plans/compiled"\n',
+    "plans/a.plan.ts": plan("a"),
+    "plans/b.plan.ts": plan("b"),
+    "plans/shared.ts": 'import { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n;\n',
+    "plans/manifest.json": '{"plans": ["plans/a.plan.ts", "plans/b.plan.ts"]}',
+    "plans/compiled/index.json": "{}",
+  });
+  return folder;
+}
+
+function dslc(folder: string, ...args: string[]): { status: number | null; out: string; err: string } {
+  const done = spawnSync(process.execPath, [command, ...args], { cwd: folder, encoding: "utf8" });
+  return { status: done.status, out: done.stdout, err: done.stderr };
+}
+
+test("help, and what is wrong with a command line", () => {
+  const folder = projectFolder();
+  assert.deepEqual([dslc(folder, "--help").status, dslc(folder, "build", "--help").status], [0, 0]);
+  for (const args of [[], ["biuld"], ["build", "--colour"], ["build", "--out"], ["build", "--time-limit-ms", "0"], ["diff", "a"]]) {
+    const wrong = dslc(folder, ...args);
+    assert.equal(wrong.status, 2, `${args.join(" ")}: ${wrong.err}`);
+  }
+  assert.equal(dslc(scratchFolder(), "build").status, 1);
+});
+
+test("build writes artifacts and their index, and verify finds what is stale", () => {
+  const folder = projectFolder();
+  const built = dslc(folder, "build");
+  assert.equal(built.status, 0, built.err);
+  const { plans } = JSON.parse(readFileSync(join(folder, "plans/compiled/index.json"), "utf8")) as { plans: { name: string }[] };
+  assert.deepEqual(plans.map((each) => each.name), ["a", "b"]);
+  assert.deepEqual((JSON.parse(readFileSync(join(folder, "plans/compiled/a.json"), "utf8")) as { source_files: string[] }).source_files.map((each) => each.split("#")[0]), ["plans/a.plan.ts", "plans/shared.ts"]);
+  assert.equal(dslc(folder, "build", "--verify").status, 0);
+  writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 4));
+  const stale = dslc(folder, "build", "--verify");
+  assert.equal(stale.status, 1);
+  assert.match(stale.err, /b\.json is not what its source compiles to/);
+  assert.equal(dslc(folder, "build", "--out", "other", "plans/a.plan.ts").status, 0);
+  assert.equal(readFileSync(join(folder, "other/a.json"), "utf8"), readFileSync(join(folder, "plans/compiled/a.json"), "utf8"));
+});
+
+test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", () => {
+  const folder = projectFolder();
+  writeFiles(folder, { "plans/a.plan.ts": plan("a", 0), "x.json": '{"schema_version": 1.0}' });
+  const people = dslc(folder, "check", "plans/a.plan.ts", "x.json");
+  assert.equal(people.status, 1);
+  assert.match(people.err, /^plans\/a\.plan\.ts:5:125: type_error: /m);
+  assert.match(people.err, /^x\.json:1:1: wrong_type: \/schema_version: /m);
+  const programs = JSON.parse(dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts").out) as { plans: { name: string; complaints: { code: string }[] }[] };
+  assert.deepEqual(programs.plans.map((each) => [each.name, each.complaints.map(({ code }) => code)]), [["a", ["type_error"]], ["b", []]]);
+  assert.ok(!existsSync(join(folder, "plans/compiled/b.json")));
+});
+
+test("diff tells nodes, params and formulas, and nothing of plans that mean the same", () => {
+  const folder = projectFolder();
+  assert.equal(dslc(folder, "build").status, 0);
+  writeFiles(folder, { "plans/shared.ts": '// A comment.\nimport { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n;\n' });
+  assert.deepEqual(dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts"), { status: 0, out: "", err: "" });
+  writeFiles(folder, { "plans/a.plan.ts": plan("a", 5).replace("score(2)", "score(2) + 1").replace(", as: \"score\"", ", as: \"score\", trace: \"t\"") });
+  assert.equal(dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts").out, '~ score: expr_id (key 1 * 2) → ((key 1 * 2) + 1)\n~ score: trace (none) → "t"\n~ take: count 3 → 5\n');
+});
+
+test("limits come from the command line", () => {
+  const folder = projectFolder();
+  writeFiles(folder, { "plans/a.plan.ts": plan("a").replace("(ctx) =>", "(ctx) => { for (;;) {} return") .replace("}),\n});", "}); },\n});") });
+  const stopped = dslc(folder, "check", "--time-limit-ms", "100", "plans/a.plan.ts");
+  assert.equal(stopped.status, 1);
+  assert.match(stopped.err, /time_limit: .* within 100 ms/);
+});
+
+test("watch compiles again what a change concerns", async () => {
+  const folder = projectFolder();
+  const watcher = spawn(process.execPath, [command, "watch"], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  const hear = async (wanted: RegExp): Promise<void> => {
+    const until = Date.now() + 60_000;
+    while (!wanted.test(said)) {
+      assert.ok(Date.now() < until, said);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    said = "";
+  };
+  watcher.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  await hear(/2 of 2 plans compiled in \d+ ms/);
+  writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 7));
+  await hear(/1 of 1 plans compiled in \d+ ms/);
+  assert.match(readFileSync(join(folder, "plans/compiled/b.json"), "utf8"), /"count": 7/);
+  writeFileSync(join(folder, "plans/shared.ts"), 'import { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n + 1;\n');
+  await hear(/2 of 2 plans compiled in \d+ ms/);
+  writeFileSync(join(folder, "plans/a.plan.ts"), "export default 3;\n");
+  await hear(/no_plan.*[^]*0 of 1 plans compiled/);
+  const ended = new Promise((resolve) => watcher.once("exit", resolve));
+  watcher.kill("SIGTERM");
+  assert.equal(await ended, 0);
+});
+
+test("bindings follow a change of a registry", () => {
+  const folder = projectFolder();
+  const keys = readFileSync(join(folder, "registry/keys.toml"), "utf8");
+  writeFileSync(join(folder, "registry/keys.toml"), `${keys}\n[[key]]\nkey_id = 5001\nname = "age_days"\ntype = "float"\nnullable = true\ndoc = "Age."\nstatus = "deprecated"\nreplaced_by = 1\n`);
+  assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
+  assert.match(readFileSync(join(folder, "generated.ts"), "utf8"), /\/\*\* Age\. Key 5001, float, may be null\. @deprecated use key 1 instead \*\/\n  age_days: keyToken/);
+  writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace("score(2)", "Key.age_days * 2"));
+  const checked = dslc(folder, "check", "plans/a.plan.ts");
+  assert.equal(checked.status, 0, checked.err);
+});

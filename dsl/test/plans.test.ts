@@ -1,0 +1,73 @@
+// plans.test.ts: the plans of the repository compile to the bytes that are there, twice, and fast once the compiler runs.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { bindings, sha256 } from "@rankd/dslc";
+
+import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
+
+const plans = [
+  ...(JSON.parse(readFileSync(join(repository, "plans/manifest.json"), "utf8")) as { plans: string[] }).plans.map((source) => ({
+    source,
+    root: repository,
+    artifact: join("plans/compiled", source.replace(/^.*\//, "").replace(".plan.ts", ".json")),
+  })),
+  { source: "rankd/cli/demo/plans/home_feed.plan.ts", root: join(repository, "rankd/cli/demo"), artifact: "rankd/cli/demo/plans/home_feed.json" },
+];
+
+for (const { source, root, artifact } of plans)
+  test(`${source} compiles twice to the bytes of ${artifact}`, async () => {
+    const expected = readFileSync(join(repository, artifact), "utf8");
+    for (const compiler of [compilerFor(root), compilerFor(root)]) {
+      const [compiled] = await compiler.compile([join(repository, source)]);
+      assert.deepEqual(compiled!.complaints, []);
+      assert.equal(compiled!.artifact, expected);
+    }
+  });
+
+test("the artifact says which source it was made of", () => {
+  for (const { source, root, artifact } of plans) {
+    const { source_files } = JSON.parse(readFileSync(join(repository, artifact), "utf8")) as { source_files: string[] };
+    const shown = join(repository, source).slice(root.length + 1);
+    assert.deepEqual(source_files, [`${shown}#sha256=${sha256(readFileSync(join(repository, source)))}`]);
+  }
+});
+
+test("the bindings are those of the registries", () => {
+  assert.equal(readFileSync(join(repository, "dsl/packages/plan/src/generated.ts"), "utf8"), bindings(project.declared));
+});
+
+test("a hundred plans compile together, and one alone", async () => {
+  const folder = scratchFolder();
+  const text = readFileSync(join(repository, "plans/reels_plan_a.plan.ts"), "utf8");
+  const names = Array.from({ length: 100 }, (_, i) => `plan_${i}`);
+  writeFiles(folder, Object.fromEntries(names.map((name) => [`${name}.plan.ts`, text.replace('"reels_plan_a"', `"${name}"`)])));
+  const compiler = compilerFor(folder);
+  const begin = Date.now();
+  await compiler.compile([join(folder, "plan_0.plan.ts")]);
+  const cold = Date.now();
+  const compiled = await compiler.compile(names.map((name) => join(folder, `${name}.plan.ts`)));
+  const batch = Date.now();
+  writeFiles(folder, { "plan_7.plan.ts": text.replace('"reels_plan_a"', '"plan_7"').replace("0.6", "0.7") });
+  const [changed] = await compiler.compile([join(folder, "plan_7.plan.ts")]);
+  console.log(`cold ${cold - begin} ms, a hundred ${batch - cold} ms, one more ${Date.now() - batch} ms`);
+  assert.deepEqual(compiled.flatMap((each) => each.complaints), []);
+  assert.match(changed!.artifact!, /0\.7/);
+});
+
+const rankd = [process.env["RANKD"] ?? "", join(repository, "build/release/bin/rankd"), join(repository, "build/dev/bin/rankd")].find((each) => each !== "" && existsSync(each));
+
+test("the engine accepts the plans, and names the author's file when it refuses one", { skip: rankd === undefined }, () => {
+  const folder = scratchFolder();
+  const valid = spawnSync(rankd!, ["validate", "--project", repository], { encoding: "utf8" });
+  assert.equal(valid.status, 0, valid.stdout + valid.stderr);
+  const wrong = readFileSync(join(repository, "plans/compiled/reels_plan_a.json"), "utf8").replace('"out_key": 2001', '"out_key": 1');
+  writeFiles(folder, { "reels_plan_a.json": wrong });
+  const refused = spawnSync(rankd!, ["validate", "--project", repository, join(folder, "reels_plan_a.json")], { encoding: "utf8" });
+  assert.equal(refused.status, 1);
+  assert.match(refused.stdout, /unwritable_key/);
+  assert.match(refused.stdout, /\(plans\/reels_plan_a\.plan\.ts:10:8\)/);
+});

@@ -1,0 +1,74 @@
+// support.ts: what the tests share: the repository, a compiler, sources with marks where complaints are expected.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { after } from "node:test";
+
+import { Compiler, loadProject, type Project } from "@rankd/dslc";
+
+/** The root of the repository. */
+export const repository = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+/** Where the sources of tests lie; the compiled ones lie in dist-test. */
+export const cases = join(repository, "dsl", "test", "cases");
+/** The repository as a project. */
+export const project: Project = loadProject(repository);
+
+/** A folder that is gone after the tests of a file. */
+export function scratchFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "dslc-"));
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** A compiler of the repository's registries, for plans in `root`, which is closed after the tests of a file. */
+export function compilerFor(root: string, more: { types?: "with types" | "without types"; timeMs?: number; memoryMb?: number } = {}): Compiler {
+  // The tests run on machines with much else to do: only what looks at limits has small ones.
+  const compiler = new Compiler(project, { root, limits: { timeMs: more.timeMs ?? 20_000, memoryMb: more.memoryMb ?? 64 }, types: more.types ?? "with types" });
+  after(() => compiler.close());
+  return compiler;
+}
+
+/** Writes files below a folder. */
+export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+/** "code line:column" of each mark: `!code` in a comment expects the complaint right behind it, `<code` at its start. */
+export function expectedIn(text: string): string[] {
+  const mark = /\/\*([!<])([a-z_0-9]+)\*\//g;
+  return [...text.matchAll(mark)]
+    .map((match) => {
+      const before = text.slice(0, match.index + (match[1] === "!" ? match[0].length : 0)).split("\n");
+      return { code: match[2]!, line: before.length, column: before.at(-1)!.length + 1 };
+    })
+    .sort((a, b) => a.line - b.line || a.column - b.column)
+    .map(({ code, line, column }) => `${code} ${line}:${column}`);
+}
+
+/** Files of a folder of cases, without those that only others import. */
+export function caseFiles(folder: string): string[] {
+  return readdirSync(join(cases, folder))
+    .filter((name) => name.endsWith(".plan.ts"))
+    .sort()
+    .map((name) => join(cases, folder, name));
+}
+
+/** The cases of one file: `// === name` begins each. */
+export function casesIn(file: string): { name: string; text: string }[] {
+  const parts = readFileSync(join(cases, file), "utf8").split(/^\/\/ === (.+)\n/m);
+  const out = [];
+  for (let at = 1; at < parts.length; at += 2) out.push({ name: parts[at]!.trim(), text: parts[at + 1]! });
+  const names = new Set(out.map((each) => each.name));
+  assert.equal(names.size, out.length, "each case has a name of its own");
+  return out;
+}
+
+/** A path for messages. */
+export const shown = (path: string): string => relative(repository, path);

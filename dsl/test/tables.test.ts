@@ -1,0 +1,59 @@
+// tables.test.ts: the compiler refuses the artifacts that the engine refuses, with the same complaints.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { loadRegistries, parseExact, validate } from "@rankd/dslc";
+
+import { repository } from "./support.js";
+
+type Text = string | { hex: string } | { repeat: string; times: number; from?: number; between?: string } | Text[];
+interface Row {
+  case: string;
+  text?: Text;
+  replace?: [string, Text][];
+  complaints: { code: string; pointer: Text; node?: string }[];
+}
+
+/** A text as the table spells it: see tests/rankd/tables/README.md. */
+function spelled(text: Text): Buffer {
+  if (typeof text === "string") return Buffer.from(text);
+  if (Array.isArray(text)) return Buffer.concat(text.map(spelled));
+  if ("hex" in text) return Buffer.from(text.hex, "hex");
+  const first = text.from ?? 0;
+  const items = Array.from({ length: text.times }, (_, i) => text.repeat.replaceAll("<i>", String(first + i)).replaceAll("<i-1>", String(first + i - 1)));
+  return Buffer.from(items.join(text.between ?? ""));
+}
+
+function documentOf(row: Row, base: Buffer): Buffer {
+  if (row.text !== undefined) return spelled(row.text);
+  return row.replace!.reduce((document, [from, to]) => {
+    const at = document.indexOf(from);
+    assert.notEqual(at, -1, `${row.case}: the base has no such text`);
+    return Buffer.concat([document.subarray(0, at), spelled(to), document.subarray(at + Buffer.byteLength(from))]);
+  }, base);
+}
+
+const folder = join(repository, "tests/rankd/tables");
+const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
+
+test("each bad plan of the engine's table gets its complaints and no others", { skip }, () => {
+  const registry = join(folder, "registry");
+  const declared = loadRegistries(registry, "dev", join(repository, "registry/ops.toml"));
+  const base = readFileSync(join(folder, "good_plan.json"));
+  const found = (bytes: Buffer): string[] => {
+    const { value, problems } = parseExact(bytes);
+    const all = problems.length > 0 ? problems : validate(value, { declared, bytes: bytes.length });
+    return all.map(({ code, pointer, node }) => `${code} ${pointer}${node === "" ? "" : ` ${node}`}`);
+  };
+  assert.deepEqual(found(base), []);
+  const rows = readFileSync(join(folder, "bad_plans.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line) as Row);
+  const wrong = rows.flatMap((row) => {
+    const expected = row.complaints.map(({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`);
+    const said = found(documentOf(row, base));
+    return said.join("\n") === expected.join("\n") ? [] : [`${row.case}: expected ${expected.slice(0, 4).join(", ")}; found ${said.slice(0, 4).join(", ")}`];
+  });
+  assert.equal(wrong.join("\n"), "");
+  console.log(`${rows.length} artifacts`);
+});

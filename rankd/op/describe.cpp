@@ -1,0 +1,109 @@
+// rankd/op/describe.cpp: the tables of operators and of ops, printed.
+#include <rankd/op/describe.hpp>
+
+#include <rankd/expr/detail/ops.hpp>
+#include <rankd/op/catalog.hpp>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+namespace rankd {
+namespace {
+
+/// A JSON string is a basic string of TOML, too.
+auto quoted(std::string_view text) -> std::string { return nlohmann::json(text).dump(); }
+
+void append_line(std::string& out, std::string_view field, std::string_view value) {
+  out.append(field).append(" = ").append(value) += '\n';
+}
+
+auto list_of(std::span<const std::string_view> items) -> std::string {
+  std::string out = "[";
+  for (const std::string_view item : items) out.append(out.size() > 1 ? ", " : "").append(quoted(item));
+  return out + "]";
+}
+
+auto choices_field(param_kind kind) noexcept -> std::string_view {
+  if (kind == param_kind::key_id) return "key_types";
+  return kind == param_kind::endpoint_ref ? "endpoint_kinds" : "choices";
+}
+
+/// What has no limit of its own is left out.
+void append_range(std::string& out, const param_shape& param) {
+  constexpr int_range any_int;
+  constexpr float_range any_float;
+  if (param.kind == param_kind::int64) {
+    if (param.range.min != any_int.min) append_line(out, "min", std::to_string(param.range.min));
+    if (param.range.max != any_int.max) append_line(out, "max", std::to_string(param.range.max));
+  }
+  if (param.kind == param_kind::float64) {
+    if (param.floats.min != any_float.min) append_line(out, "min", nlohmann::json(param.floats.min).dump());
+    if (param.floats.max != any_float.max) append_line(out, "max", nlohmann::json(param.floats.max).dump());
+  }
+}
+
+void append_param(std::string& out, const param_shape& param) {
+  out += "\n[[op.param]]\n";
+  append_line(out, "name", quoted(param.name));
+  append_line(out, "kind", quoted(to_string(param.kind)));
+  append_line(out, "required", param.need == presence::required ? "true" : "false");
+  append_range(out, param);
+  if (param.kind == param_kind::key_id)
+    append_line(out, "use", param.use == key_use::read ? quoted("read") : quoted("write"));
+  if (!param.choices.empty()) append_line(out, choices_field(param.kind), list_of(param.choices));
+}
+
+/// In the order of field_kind.
+constexpr std::array<std::string_view, 10> field_kind_names{"value", "truth", "number", "bool",    "key_id",
+                                                            "param", "cmp",   "list",   "pattern", "flags"};
+
+void append_tree_op(std::string& out, const detail::op_row& row) {
+  const auto kind_name = [](detail::field_kind kind) { return field_kind_names[static_cast<std::size_t>(kind)]; };
+  out += "\n[[tree_op]]\n";
+  append_line(out, "name", quoted(row.name));
+  append_line(out, "gives", quoted(kind_name(row.result)));
+  std::string fields = "[";
+  for (const detail::op_field& field : row.fields)
+    fields += (fields.size() > 1 ? ", [" : "[") + quoted(field.name) + ", " + quoted(kind_name(field.kind)) + "]";
+  append_line(out, "fields", fields + "]");
+}
+
+}  // namespace
+
+auto to_string(param_kind kind) noexcept -> std::string_view {
+  switch (kind) {
+    case param_kind::int64: return "int";
+    case param_kind::float64: return "float";
+    case param_kind::boolean: return "bool";
+    case param_kind::string: return "string";
+    case param_kind::enumeration: return "choice";
+    case param_kind::expr_id: return "expr_id";
+    case param_kind::pred_id: return "pred_id";
+    case param_kind::node_ref: return "node_ref";
+    case param_kind::endpoint_ref: return "endpoint_ref";
+    case param_kind::key_id: return "key_id";
+    case param_kind::key_ids: return "key_ids";
+  }
+  return "";
+}
+
+auto ops_toml() -> std::string {
+  std::string out =
+      "# Operators and ops of expressions, as `rankd ops --toml` prints them. Every operator also takes\n"
+      "# `trace`, a string.\n";
+  for (const op_entry& entry : all_ops()) {
+    out += "\n[[op]]\n";
+    append_line(out, "name", quoted(entry.shape.name));
+    append_line(out, "inputs", std::to_string(entry.shape.inputs));
+    append_line(out, "doc", quoted(entry.doc));
+    for (const param_shape& param : entry.shape.params) append_param(out, param);
+  }
+  for (const detail::op_row& row : detail::all_ops()) append_tree_op(out, row);
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,54 @@
+// tests/rankd/op/describe_test.cpp: the printed list of operators holds what plans are checked against.
+#include <rankd/op/catalog.hpp>
+#include <rankd/op/describe.hpp>
+#include <rankd/registry/file.hpp>
+#include <rankd/registry/toml.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+
+TEST_CASE("every operator is printed with its params, their ranges and what they accept") {
+  const auto printed = parse_toml(ops_toml(), "ops.toml");
+  REQUIRE(printed);
+  const auto& ops = printed->at("op");
+  REQUIRE(ops.size() == all_ops().size());
+  for (std::size_t at = 0; at < ops.size(); ++at) {
+    const op_shape& shape = all_ops()[at].shape;
+    CAPTURE(shape.name);
+    CHECK(ops[at].at("name") == shape.name);
+    CHECK(ops[at].at("inputs") == shape.inputs);
+    REQUIRE(ops[at].at("param").size() == shape.params.size());
+    for (std::size_t i = 0; i < shape.params.size(); ++i) {
+      const auto& param = ops[at].at("param")[i];
+      CHECK(param.at("name") == shape.params[i].name);
+      CHECK(param.at("kind") == to_string(shape.params[i].kind));
+      CHECK(param.at("required") == (shape.params[i].need == presence::required));
+    }
+  }
+  const auto& media = ops[3].at("param");
+  CHECK(media[0].at("endpoint_kinds") == nlohmann::json({"embedded", "redis"}));
+  CHECK(media[1].at("min") == 1);
+  CHECK(media[1].at("max") == 10'000);
+  const auto& out_key = ops[8].at("param")[0];
+  CHECK(out_key.at("use") == "write");
+  CHECK(out_key.at("key_types") == nlohmann::json({"float"}));
+}
+
+TEST_CASE("every op of expressions and predicates is printed with its fields") {
+  const auto printed = parse_toml(ops_toml(), "ops.toml");
+  REQUIRE(printed);
+  nlohmann::json fields;
+  for (const auto& op : printed->at("tree_op")) fields[op.at("name").get<std::string>()] = op.at("fields");
+  CHECK(fields.size() == 18);
+  CHECK(fields.at("neg") == nlohmann::json::parse(R"([["x", "value"]])"));
+  CHECK(fields.at("in") == nlohmann::json::parse(R"([["lhs", "value"], ["list", "list"]])"));
+  CHECK(fields.at("const_null") == nlohmann::json::array());
+}
+
+TEST_CASE("the file that bindings are made from is what is printed") {
+  CHECK(read_text_file("registry/ops.toml").value() == ops_toml());
+}
