@@ -161,19 +161,47 @@ test("watch compiles again what a change concerns", async () => {
   assert.equal(await ended, 0);
 });
 
-test("bindings follow a change of a registry", () => {
+test("tokens follow a change of a registry: names, documentation, what may be written", () => {
   const folder = projectFolder();
   const keys = readFileSync(join(folder, "registry/keys.toml"), "utf8");
-  writeFileSync(
-    join(folder, "registry/keys.toml"),
-    `${keys}\n[[key]]\nkey_id = 5001\nname = "age_days"\ntype = "float"\nnullable = true\ndoc = "Age."\nstatus = "deprecated"\nreplaced_by = 1\n`,
-  );
+  const added = `
+[[key]]
+key_id = 5001
+name = "age_days"
+type = "float"
+nullable = true
+doc = "Age."
+status = "deprecated"
+replaced_by = 1
+
+[[key]]
+key_id = 5002
+name = "frozen"
+type = "float"
+nullable = true
+allow_write = false
+
+[[key]]
+key_id = 5003
+name = "gone"
+type = "float"
+nullable = true
+status = "blocked"
+`;
+  writeFileSync(join(folder, "registry/keys.toml"), keys + added);
   assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
+  const generated = readFileSync(join(folder, "generated.ts"), "utf8");
   assert.match(
-    readFileSync(join(folder, "generated.ts"), "utf8"),
-    /\/\*\* Age\. Key 5001, float, may be null\. @deprecated use key 1 instead \*\/\n  age_days: keyToken/,
+    generated,
+    /\/\*\* Age\. Key 5001, float, may be null\. @deprecated use key 1 instead \*\/\n {2}age_days: keyToken/,
   );
-  writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace("score(2)", "Key.age_days * 2"));
-  const checked = dslc(folder, "check", "plans/a.plan.ts");
-  assert.equal(checked.status, 0, checked.err);
+  assert.doesNotMatch(generated, /gone/);
+
+  const using = (from: string, to: string): string => {
+    writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace(from, to));
+    return dslc(folder, "check", "plans/a.plan.ts").err;
+  };
+  assert.equal(using("score(2)", "Key.age_days * Key.frozen"), "");
+  assert.match(using("outKey: Key.final_score", "outKey: Key.frozen"), /^plans\/a\.plan\.ts:5:62: type_error: /);
+  assert.match(using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
 });
