@@ -17,6 +17,8 @@ function deprecated(entry: { status: string }, sort: string, by?: number): strin
   return by === undefined ? "@deprecated" : `@deprecated use ${sort} ${by} instead`;
 }
 
+const braced = (items: readonly string[]): string => (items.length === 0 ? "{}" : `{\n${items.join("")}}`);
+
 function keyType(key: Entry): string {
   const uses = [key.read ? "read: true" : "", key.write ? "write: true" : ""].filter((use) => use !== "").join("; ");
   return `<${string(key.type)}, { ${uses} }>`;
@@ -36,7 +38,7 @@ function keys(declared: Registries): string {
           "  ",
         ) + `  ${key.name}: keyToken${keyType(key)}(${key.id}, ${string(key.name)}, ${string(key.type)}),\n`,
     );
-  return `/** The keys that plans may name. */\nexport const Key = {\n${items.join("")}} as const;\n`;
+  return `/** The keys that plans may name. */\nexport const Key = ${braced(items)} as const;\n`;
 }
 
 function params(declared: Registries): string {
@@ -47,7 +49,7 @@ function params(declared: Registries): string {
         doc([param.doc, `Param ${param.id}, ${param.type}.`, deprecated(param, "param", param.replacedBy)], "  ") +
         `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
     );
-  return `/** The params that requests may override. */\nexport const P = {\n${items.join("")}} as const;\n`;
+  return `/** The params that requests may override. */\nexport const P = ${braced(items)} as const;\n`;
 }
 
 function endpoints(declared: Registries): string {
@@ -55,7 +57,7 @@ function endpoints(declared: Registries): string {
     (each) =>
       `  /** ${each.id}, of kind ${each.kind}. */\n  ${each.name}: endpointToken<${string(each.kind)}>(${string(each.id)}, ${string(each.name)}),\n`,
   );
-  return `/** Where data comes from. */\nexport const EP = {\n${items.join("")}} as const;\n`;
+  return `/** Where data comes from. */\nexport const EP = ${braced(items)} as const;\n`;
 }
 
 function features(declared: Registries): string {
@@ -69,7 +71,7 @@ function features(declared: Registries): string {
     );
     return `  ${stage}: {\n${fields.join("")}  },\n`;
   });
-  return `/** Features by stage. */\nexport const F = {\n${items.join("")}} as const;\n`;
+  return `/** Features by stage. */\nexport const F = ${braced(items)} as const;\n`;
 }
 
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

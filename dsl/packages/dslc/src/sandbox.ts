@@ -59,7 +59,7 @@ export interface Failure {
 }
 
 /** Part of Node, and not of its types. */
-declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => never };
+declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => object };
 
 const stackBytes = 512 * 1024;
 const pagesPerMb = 16;
