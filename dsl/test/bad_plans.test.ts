@@ -24,7 +24,10 @@ for (const [file, types] of [
   test(`${file}: each plan gets its complaints and no others`, async () => {
     const all = casesIn(file).map(({ name, text }) => ({ name, source: sourceOf(name, text) }));
     writeFiles(folder, Object.fromEntries(all.map(({ name, source }) => [`${name}.plan.ts`, source])));
-    writeFiles(folder, { "helper.ts": 'import { Key } from "@rankd/plan";\nexport const half = (x: number) => x * 0.5;\nexport const id = Key.id;\n' });
+    writeFiles(folder, {
+      "helper.ts":
+        'import { Key } from "@rankd/plan";\nexport const half = (x: number) => x * 0.5;\nexport const id = Key.id;\n',
+    });
     const compiled = await compiler.compile(all.map(({ name }) => join(folder, `${name}.plan.ts`)));
     const wrong: string[] = [];
     for (const [index, { name, source }] of all.entries()) {
@@ -35,7 +38,9 @@ for (const [file, types] of [
       const expected = expectedIn(source);
       assert.ok(expected.length > 0, `${name} expects nothing`);
       if (found.join() !== expected.join())
-        wrong.push(`${name}: expected ${expected.join(", ")}; found ${compiled[index]!.complaints.map((each) => `${each.code} ${each.place.line}:${each.place.column} ${each.message}`).join(", ")}`);
+        wrong.push(
+          `${name}: expected ${expected.join(", ")}; found ${compiled[index]!.complaints.map((each) => `${each.code} ${each.place.line}:${each.place.column} ${each.message}`).join(", ")}`,
+        );
     }
     assert.equal(wrong.join("\n"), "");
     console.log(`${file}: ${all.length} plans`);

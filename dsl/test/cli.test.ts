@@ -38,7 +38,14 @@ function dslc(folder: string, ...args: string[]): { status: number | null; out: 
 test("help, and what is wrong with a command line", () => {
   const folder = projectFolder();
   assert.deepEqual([dslc(folder, "--help").status, dslc(folder, "build", "--help").status], [0, 0]);
-  for (const args of [[], ["biuld"], ["build", "--colour"], ["build", "--out"], ["build", "--time-limit-ms", "0"], ["diff", "a"]]) {
+  for (const args of [
+    [],
+    ["biuld"],
+    ["build", "--colour"],
+    ["build", "--out"],
+    ["build", "--time-limit-ms", "0"],
+    ["diff", "a"],
+  ]) {
     const wrong = dslc(folder, ...args);
     assert.equal(wrong.status, 2, `${args.join(" ")}: ${wrong.err}`);
   }
@@ -49,16 +56,29 @@ test("build writes artifacts and their index, and verify finds what is stale", (
   const folder = projectFolder();
   const built = dslc(folder, "build");
   assert.equal(built.status, 0, built.err);
-  const { plans } = JSON.parse(readFileSync(join(folder, "plans/compiled/index.json"), "utf8")) as { plans: { name: string }[] };
-  assert.deepEqual(plans.map((each) => each.name), ["a", "b"]);
-  assert.deepEqual((JSON.parse(readFileSync(join(folder, "plans/compiled/a.json"), "utf8")) as { source_files: string[] }).source_files.map((each) => each.split("#")[0]), ["plans/a.plan.ts", "plans/shared.ts"]);
+  const { plans } = JSON.parse(readFileSync(join(folder, "plans/compiled/index.json"), "utf8")) as {
+    plans: { name: string }[];
+  };
+  assert.deepEqual(
+    plans.map((each) => each.name),
+    ["a", "b"],
+  );
+  assert.deepEqual(
+    (
+      JSON.parse(readFileSync(join(folder, "plans/compiled/a.json"), "utf8")) as { source_files: string[] }
+    ).source_files.map((each) => each.split("#")[0]),
+    ["plans/a.plan.ts", "plans/shared.ts"],
+  );
   assert.equal(dslc(folder, "build", "--verify").status, 0);
   writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 4));
   const stale = dslc(folder, "build", "--verify");
   assert.equal(stale.status, 1);
   assert.match(stale.err, /b\.json is not what its source compiles to/);
   assert.equal(dslc(folder, "build", "--out", "other", "plans/a.plan.ts").status, 0);
-  assert.equal(readFileSync(join(folder, "other/a.json"), "utf8"), readFileSync(join(folder, "plans/compiled/a.json"), "utf8"));
+  assert.equal(
+    readFileSync(join(folder, "other/a.json"), "utf8"),
+    readFileSync(join(folder, "plans/compiled/a.json"), "utf8"),
+  );
 });
 
 test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", () => {
@@ -68,23 +88,45 @@ test("check says what is wrong with plans and artifacts, for people and for prog
   assert.equal(people.status, 1);
   assert.match(people.err, /^plans\/a\.plan\.ts:5:125: type_error: /m);
   assert.match(people.err, /^x\.json:1:1: wrong_type: \/schema_version: /m);
-  const programs = JSON.parse(dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts").out) as { plans: { name: string; complaints: { code: string }[] }[] };
-  assert.deepEqual(programs.plans.map((each) => [each.name, each.complaints.map(({ code }) => code)]), [["a", ["type_error"]], ["b", []]]);
+  const programs = JSON.parse(dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts").out) as {
+    plans: { name: string; complaints: { code: string }[] }[];
+  };
+  assert.deepEqual(
+    programs.plans.map((each) => [each.name, each.complaints.map(({ code }) => code)]),
+    [
+      ["a", ["type_error"]],
+      ["b", []],
+    ],
+  );
   assert.ok(!existsSync(join(folder, "plans/compiled/b.json")));
 });
 
 test("diff tells nodes, params and formulas, and nothing of plans that mean the same", () => {
   const folder = projectFolder();
   assert.equal(dslc(folder, "build").status, 0);
-  writeFiles(folder, { "plans/shared.ts": '// A comment.\nimport { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n;\n' });
+  writeFiles(folder, {
+    "plans/shared.ts":
+      '// A comment.\nimport { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n;\n',
+  });
   assert.deepEqual(dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts"), { status: 0, out: "", err: "" });
-  writeFiles(folder, { "plans/a.plan.ts": plan("a", 5).replace("score(2)", "score(2) + 1").replace(", as: \"score\"", ", as: \"score\", trace: \"t\"") });
-  assert.equal(dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts").out, '~ score: expr_id (key 1 * 2) → ((key 1 * 2) + 1)\n~ score: trace (none) → "t"\n~ take: count 3 → 5\n');
+  writeFiles(folder, {
+    "plans/a.plan.ts": plan("a", 5)
+      .replace("score(2)", "score(2) + 1")
+      .replace(', as: "score"', ', as: "score", trace: "t"'),
+  });
+  assert.equal(
+    dslc(folder, "diff", "plans/compiled/a.json", "plans/a.plan.ts").out,
+    '~ score: expr_id (key 1 * 2) → ((key 1 * 2) + 1)\n~ score: trace (none) → "t"\n~ take: count 3 → 5\n',
+  );
 });
 
 test("limits come from the command line", () => {
   const folder = projectFolder();
-  writeFiles(folder, { "plans/a.plan.ts": plan("a").replace("(ctx) =>", "(ctx) => { for (;;) {} return") .replace("}),\n});", "}); },\n});") });
+  writeFiles(folder, {
+    "plans/a.plan.ts": plan("a")
+      .replace("(ctx) =>", "(ctx) => { for (;;) {} return")
+      .replace("}),\n});", "}); },\n});"),
+  });
   const stopped = dslc(folder, "check", "--time-limit-ms", "100", "plans/a.plan.ts");
   assert.equal(stopped.status, 1);
   assert.match(stopped.err, /time_limit: .* within 100 ms/);
@@ -107,7 +149,10 @@ test("watch compiles again what a change concerns", async () => {
   writeFileSync(join(folder, "plans/b.plan.ts"), plan("b", 7));
   await hear(/1 of 1 plans compiled in \d+ ms/);
   assert.match(readFileSync(join(folder, "plans/compiled/b.json"), "utf8"), /"count": 7/);
-  writeFileSync(join(folder, "plans/shared.ts"), 'import { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n + 1;\n');
+  writeFileSync(
+    join(folder, "plans/shared.ts"),
+    'import { Key } from "@rankd/plan";\nexport const score = (n: number) => Key.id * n + 1;\n',
+  );
   await hear(/2 of 2 plans compiled in \d+ ms/);
   writeFileSync(join(folder, "plans/a.plan.ts"), "export default 3;\n");
   await hear(/no_plan.*[^]*0 of 1 plans compiled/);
@@ -116,13 +161,47 @@ test("watch compiles again what a change concerns", async () => {
   assert.equal(await ended, 0);
 });
 
-test("bindings follow a change of a registry", () => {
+test("tokens follow a change of a registry: names, documentation, what may be written", () => {
   const folder = projectFolder();
   const keys = readFileSync(join(folder, "registry/keys.toml"), "utf8");
-  writeFileSync(join(folder, "registry/keys.toml"), `${keys}\n[[key]]\nkey_id = 5001\nname = "age_days"\ntype = "float"\nnullable = true\ndoc = "Age."\nstatus = "deprecated"\nreplaced_by = 1\n`);
+  const added = `
+[[key]]
+key_id = 5001
+name = "age_days"
+type = "float"
+nullable = true
+doc = "Age."
+status = "deprecated"
+replaced_by = 1
+
+[[key]]
+key_id = 5002
+name = "frozen"
+type = "float"
+nullable = true
+allow_write = false
+
+[[key]]
+key_id = 5003
+name = "gone"
+type = "float"
+nullable = true
+status = "blocked"
+`;
+  writeFileSync(join(folder, "registry/keys.toml"), keys + added);
   assert.equal(dslc(folder, "bindings", "--out", "generated.ts").status, 0);
-  assert.match(readFileSync(join(folder, "generated.ts"), "utf8"), /\/\*\* Age\. Key 5001, float, may be null\. @deprecated use key 1 instead \*\/\n  age_days: keyToken/);
-  writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace("score(2)", "Key.age_days * 2"));
-  const checked = dslc(folder, "check", "plans/a.plan.ts");
-  assert.equal(checked.status, 0, checked.err);
+  const generated = readFileSync(join(folder, "generated.ts"), "utf8");
+  assert.match(
+    generated,
+    /\/\*\* Age\. Key 5001, float, may be null\. @deprecated use key 1 instead \*\/\n {2}age_days: keyToken/,
+  );
+  assert.doesNotMatch(generated, /gone/);
+
+  const using = (from: string, to: string): string => {
+    writeFileSync(join(folder, "plans/a.plan.ts"), plan("a").replace(from, to));
+    return dslc(folder, "check", "plans/a.plan.ts").err;
+  };
+  assert.equal(using("score(2)", "Key.age_days * Key.frozen"), "");
+  assert.match(using("outKey: Key.final_score", "outKey: Key.frozen"), /^plans\/a\.plan\.ts:5:62: type_error: /);
+  assert.match(using("score(2)", "Key.gone * 2"), /^plans\/a\.plan\.ts:5:97: type_error: .*'gone'/);
 });

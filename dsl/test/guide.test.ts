@@ -20,19 +20,29 @@ test("every TypeScript block of the guide is cut from an example", () => {
   for (const [, before] of blocks) assert.match(before!, /^<!-- from: dsl\/examples\/\w+\.plan\.ts#\w+ -->$/);
 });
 
-const rankd = [process.env["RANKD"] ?? "", join(repository, "build/release/bin/rankd"), join(repository, "build/dev/bin/rankd")].find((each) => each !== "" && existsSync(each));
+const rankd = [
+  process.env["RANKD"] ?? "",
+  join(repository, "build/release/bin/rankd"),
+  join(repository, "build/dev/bin/rankd"),
+].find((each) => each !== "" && existsSync(each));
 
 test("every example compiles, and runs", async () => {
   const folder = scratchFolder();
-  for (const part of ["registry", "data/reference"]) cpSync(join(repository, part), join(folder, part), { recursive: true });
+  for (const part of ["registry", "data/reference"])
+    cpSync(join(repository, part), join(folder, part), { recursive: true });
   mkdirSync(join(folder, "plans"));
-  writeFileSync(join(folder, "rankd.toml"), 'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\ndata = "data/reference"\n');
+  writeFileSync(
+    join(folder, "rankd.toml"),
+    'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\ndata = "data/reference"\n',
+  );
   const compiled = await compilerFor(examples).compile(names.map((name) => join(examples, `${name}.plan.ts`)));
   for (const { name, artifact, complaints } of compiled) {
     assert.deepEqual(complaints, [], name);
     writeFileSync(join(folder, "plans", `${name}.json`), artifact!);
     if (rankd === undefined) continue;
-    const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", '{"user_id": 1}'], { encoding: "utf8" });
+    const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", '{"user_id": 1}'], {
+      encoding: "utf8",
+    });
     assert.equal(done.status, 0, `${name}: ${done.stdout}`);
     assert.ok((JSON.parse(done.stdout) as { candidates: unknown[] }).candidates.length > 0, name);
   }
@@ -46,5 +56,9 @@ test("every code that the guide names is one that the compiler or TypeScript giv
   const table = guide.slice(guide.indexOf("| code | meaning |"), guide.indexOf("A plan is executed in"));
   const codes = [...table.matchAll(/`([a-z]+_[a-z_]+)`/g)].map((match) => match[1]!);
   assert.ok(codes.length > 12);
-  for (const code of codes) assert.ok(sources.some((text) => text.includes(`"${code}"`)), code);
+  for (const code of codes)
+    assert.ok(
+      sources.some((text) => text.includes(`"${code}"`)),
+      code,
+    );
 });

@@ -13,7 +13,9 @@ import { repository } from "./support.js";
 const linter = new Linter();
 
 function lint(text: string, filename = "feed.plan.ts"): string[] {
-  const config = [{ files: ["**/*.ts"], languageOptions: { parser: parser as never }, ...(plugin.configs["recommended"] as object) }];
+  const config = [
+    { files: ["**/*.ts"], languageOptions: { parser: parser as never }, ...(plugin.configs["recommended"] as object) },
+  ];
   return linter.verify(text, config, { filename }).map(({ ruleId, line, column, message }) => {
     assert.ok(ruleId, message);
     return `${ruleId.replace("rankd/", "")} ${line}:${column}`;
@@ -28,8 +30,15 @@ test("values of rows and requests do not branch a plan", () => {
 });
 
 test("only the authoring package and the project's files are imported", () => {
-  assert.deepEqual(lint('import { E } from "@rankd/plan";\nimport { a } from "./shared";\nexport { b } from "../b";'), []);
-  assert.deepEqual(lint('import fs from "node:fs";\nexport * from "x";\nexport const y = import("./z");'), ["no-foreign-import 1:16", "no-foreign-import 2:15", "no-foreign-import 3:25"]);
+  assert.deepEqual(
+    lint('import { E } from "@rankd/plan";\nimport { a } from "./shared";\nexport { b } from "../b";'),
+    [],
+  );
+  assert.deepEqual(lint('import fs from "node:fs";\nexport * from "x";\nexport const y = import("./z");'), [
+    "no-foreign-import 1:16",
+    "no-foreign-import 2:15",
+    "no-foreign-import 3:25",
+  ]);
 });
 
 test("what is not in the sandbox is named", () => {
@@ -47,6 +56,7 @@ test("the plans of the repository have nothing to complain about", () => {
   for (const folder of ["plans", "dsl/examples", "rankd/cli/demo/plans"]) {
     const files = readdirSync(join(repository, folder)).filter((name) => name.endsWith(".plan.ts"));
     assert.ok(files.length > 0, folder);
-    for (const name of files) assert.deepEqual(lint(readFileSync(join(repository, folder, name), "utf8"), name), [], name);
+    for (const name of files)
+      assert.deepEqual(lint(readFileSync(join(repository, folder, name), "utf8"), name), [], name);
   }
 });

@@ -45,7 +45,10 @@ class Maker {
   }
 
   number(depth: number): Num {
-    const kind = depth === 0 ? this.pick(["constant", "key", "param"]) : this.pick(["add", "sub", "mul", "neg", "coalesce", "key", "constant", "named", "helper"]);
+    const kind =
+      depth === 0
+        ? this.pick(["constant", "key", "param"])
+        : this.pick(["add", "sub", "mul", "neg", "coalesce", "key", "constant", "named", "helper"]);
     const a = depth === 0 ? undefined : this.number(depth - 1);
     const b = depth === 0 ? undefined : this.number(depth - 1);
     const both = (f: (x: number, y: number) => number) => (row: Row) => {
@@ -54,22 +57,47 @@ class Maker {
     };
     switch (kind) {
       case "add":
-        return { natural: `(${a!.natural} + ${b!.natural})`, builder: `E.add(${a!.builder}, ${b!.builder})`, of: both((x, y) => x + y) };
+        return {
+          natural: `(${a!.natural} + ${b!.natural})`,
+          builder: `E.add(${a!.builder}, ${b!.builder})`,
+          of: both((x, y) => x + y),
+        };
       case "sub":
-        return { natural: `(${a!.natural} - ${b!.natural})`, builder: `E.sub(${a!.builder}, ${b!.builder})`, of: both((x, y) => x - y) };
+        return {
+          natural: `(${a!.natural} - ${b!.natural})`,
+          builder: `E.sub(${a!.builder}, ${b!.builder})`,
+          of: both((x, y) => x - y),
+        };
       case "mul":
-        return { natural: `(${a!.natural} * ${b!.natural})`, builder: `E.mul(${a!.builder}, ${b!.builder})`, of: both((x, y) => x * y) };
+        return {
+          natural: `(${a!.natural} * ${b!.natural})`,
+          builder: `E.mul(${a!.builder}, ${b!.builder})`,
+          of: both((x, y) => x * y),
+        };
       case "neg":
         return { natural: `(-${this.key().natural})`, builder: `E.neg(E.key(Key.id))`, of: (row) => -row.id };
       case "coalesce": {
         const natural = this.pick([`coalesce(${a!.natural}, ${b!.natural})`, `(P.esr_cutoff ?? ${b!.natural})`]);
-        if (natural.startsWith("(P")) return { natural, builder: `E.coalesce(E.param(P.esr_cutoff), ${b!.builder})`, of: (row) => row.weight ?? b!.of(row) };
+        if (natural.startsWith("(P"))
+          return {
+            natural,
+            builder: `E.coalesce(E.param(P.esr_cutoff), ${b!.builder})`,
+            of: (row) => row.weight ?? b!.of(row),
+          };
         return { natural, builder: `E.coalesce(${a!.builder}, ${b!.builder})`, of: (row) => a!.of(row) ?? b!.of(row) };
       }
       case "named":
-        return { natural: `(HALF * ${a!.natural})`, builder: `E.mul(E.const(0.5), ${a!.builder})`, of: (row) => (a!.of(row) === null ? null : 0.5 * a!.of(row)!) };
+        return {
+          natural: `(HALF * ${a!.natural})`,
+          builder: `E.mul(E.const(0.5), ${a!.builder})`,
+          of: (row) => (a!.of(row) === null ? null : 0.5 * a!.of(row)!),
+        };
       case "helper":
-        return { natural: `plusOne(${a!.natural})`, builder: `E.add(${a!.builder}, E.const(1))`, of: (row) => (a!.of(row) === null ? null : a!.of(row)! + 1) };
+        return {
+          natural: `plusOne(${a!.natural})`,
+          builder: `E.add(${a!.builder}, E.const(1))`,
+          of: (row) => (a!.of(row) === null ? null : a!.of(row)! + 1),
+        };
       case "param":
         return { natural: "P.esr_cutoff", builder: "E.param(P.esr_cutoff)", of: (row) => row.weight };
       case "key":
@@ -89,7 +117,18 @@ class Maker {
   }
 
   truth(depth: number): Truth {
-    const kinds = depth === 0 ? ["cmp", "in"] : ["and", "or", "not", "cmp", "in", "null", ...(this.strings === "with strings" ? ["text", "text_in", "text_null"] : [])];
+    const kinds =
+      depth === 0
+        ? ["cmp", "in"]
+        : [
+            "and",
+            "or",
+            "not",
+            "cmp",
+            "in",
+            "null",
+            ...(this.strings === "with strings" ? ["text", "text_in", "text_null"] : []),
+          ];
     switch (this.pick(kinds)) {
       case "and":
       case "or": {
@@ -106,7 +145,11 @@ class Maker {
       }
       case "in": {
         const [a, list] = [this.number(depth), [this.pick([1, 2, 3]), this.pick([0.5, 10]), 7]];
-        return { natural: `(${a.natural} in ${JSON.stringify(list)})`, builder: `Pred.in(${a.builder}, ${JSON.stringify(list)})`, of: (row) => list.includes(a.of(row) ?? NaN) };
+        return {
+          natural: `(${a.natural} in ${JSON.stringify(list)})`,
+          builder: `Pred.in(${a.builder}, ${JSON.stringify(list)})`,
+          of: (row) => list.includes(a.of(row) ?? NaN),
+        };
       }
       case "null": {
         const [a, isNull] = [this.number(depth), this.next() < 0.5];
@@ -125,13 +168,28 @@ class Maker {
         };
       }
       case "text_in":
-        return { natural: `(Key.country in NEAR)`, builder: `Pred.in(Key.country, ["US", "CA"])`, of: (row) => row.country === "US" || row.country === "CA" };
+        return {
+          natural: `(Key.country in NEAR)`,
+          builder: `Pred.in(Key.country, ["US", "CA"])`,
+          of: (row) => row.country === "US" || row.country === "CA",
+        };
       case "text_null":
-        return { natural: `(Key.country != null)`, builder: `Pred.notNull(Key.country)`, of: (row) => row.country !== null };
+        return {
+          natural: `(Key.country != null)`,
+          builder: `Pred.notNull(Key.country)`,
+          of: (row) => row.country !== null,
+        };
       default: {
         const [a, b] = [this.number(depth), this.number(depth === 0 ? 0 : depth - 1)];
         const how = this.pick(["==", "!=", "<", "<=", ">", ">="] as const);
-        const compare = { "==": (x: number, y: number) => x === y, "!=": (x: number, y: number) => x !== y, "<": (x: number, y: number) => x < y, "<=": (x: number, y: number) => x <= y, ">": (x: number, y: number) => x > y, ">=": (x: number, y: number) => x >= y }[how];
+        const compare = {
+          "==": (x: number, y: number) => x === y,
+          "!=": (x: number, y: number) => x !== y,
+          "<": (x: number, y: number) => x < y,
+          "<=": (x: number, y: number) => x <= y,
+          ">": (x: number, y: number) => x > y,
+          ">=": (x: number, y: number) => x >= y,
+        }[how];
         return {
           natural: `(${a.natural} ${how} ${b.natural})`,
           builder: `Pred.cmp("${how}", ${a.builder}, ${b.builder})`,
@@ -187,7 +245,11 @@ function evaluate(tree: Tree, row: Row): number | string | boolean | null {
     case "in":
       return (tree["list"] as unknown[]).includes(of("lhs"));
     case "cmp":
-      return numbers((x, y) => ({ "==": x === y, "!=": x !== y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y })[tree["cmp"] as "=="], false);
+      return numbers(
+        (x, y) =>
+          ({ "==": x === y, "!=": x !== y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y })[tree["cmp"] as "=="],
+        false,
+      );
     default:
       throw new Error(`the evaluator knows no ${tree.op}`);
   }
@@ -200,7 +262,12 @@ export const plusOne = (x: number) => x + 1;
 export const used = [coalesce, E, Pred, P];
 `;
 
-function planOf(name: string, spelling: "natural" | "builder", values: readonly Num[], truths: readonly Truth[]): string {
+function planOf(
+  name: string,
+  spelling: "natural" | "builder",
+  values: readonly Num[],
+  truths: readonly Truth[],
+): string {
   const nodes = [
     ...values.map((each, i) => `  set = set.vm({ as: "v${i}", outKey: Key.model_score_1, expr: ${each[spelling]} });`),
     ...truths.map((each, i) => `  set = set.filter({ as: "t${i}", pred: ${each[spelling]} });`),
@@ -216,50 +283,110 @@ test("natural expressions and builders mean the same on ten thousand rows", asyn
   const values = Array.from({ length: 60 }, () => maker.number(3));
   const truths = Array.from({ length: 60 }, () => maker.truth(3));
   const folder = scratchFolder();
-  writeFiles(folder, { "natural.plan.ts": planOf("natural", "natural", values, truths), "builder.plan.ts": planOf("builder", "builder", values, truths) });
-  const compiled = await compilerFor(folder).compile(["natural", "builder"].map((name) => join(folder, `${name}.plan.ts`)));
-  assert.deepEqual(compiled.flatMap((each) => each.complaints), [], `seed ${seed}`);
-  const [natural, builder] = compiled.map((each) => JSON.parse(each.artifact!) as { expr_table: Record<string, Tree>; pred_table: Record<string, Tree> });
+  writeFiles(folder, {
+    "natural.plan.ts": planOf("natural", "natural", values, truths),
+    "builder.plan.ts": planOf("builder", "builder", values, truths),
+  });
+  const compiled = await compilerFor(folder).compile(
+    ["natural", "builder"].map((name) => join(folder, `${name}.plan.ts`)),
+  );
+  assert.deepEqual(
+    compiled.flatMap((each) => each.complaints),
+    [],
+    `seed ${seed}`,
+  );
+  const [natural, builder] = compiled.map(
+    (each) => JSON.parse(each.artifact!) as { expr_table: Record<string, Tree>; pred_table: Record<string, Tree> },
+  );
   const some = <Item>(items: readonly Item[]): Item => items[Math.floor(next() * items.length)]!;
-  const rows = Array.from({ length: 10_000 }, (): Row => ({ id: 1 + Math.floor(next() * 20), final_score: some([null, 0, 0.5, 2, 7.25]), country: some([null, "US", "CA", "MX", ""]), weight: some([null, 0.5, 3]) }));
+  const rows = Array.from({ length: 10_000 }, (): Row => ({
+    id: 1 + Math.floor(next() * 20),
+    final_score: some([null, 0, 0.5, 2, 7.25]),
+    country: some([null, "US", "CA", "MX", ""]),
+    weight: some([null, 0.5, 3]),
+  }));
   for (const row of rows) {
-    for (const [table, prefix, formulas] of [["expr_table", "e_v", values], ["pred_table", "p_t", truths]] as const)
+    for (const [table, prefix, formulas] of [
+      ["expr_table", "e_v", values],
+      ["pred_table", "p_t", truths],
+    ] as const)
       for (let i = 0; i < formulas.length; i++) {
         const expected = formulas[i]!.of(row);
         const id = `${prefix}${i}`;
         const [a, b] = [evaluate(natural![table][id]!, row), evaluate(builder![table][id]!, row)];
-        if (!Object.is(a, expected) && a !== expected) assert.fail(`seed ${seed}: ${formulas[i]!.natural} of ${JSON.stringify(row)} is ${String(expected)}, not ${String(a)}`);
-        if (!Object.is(b, expected) && b !== expected) assert.fail(`seed ${seed}: ${formulas[i]!.builder} of ${JSON.stringify(row)} is ${String(expected)}, not ${String(b)}`);
+        if (!Object.is(a, expected) && a !== expected)
+          assert.fail(
+            `seed ${seed}: ${formulas[i]!.natural} of ${JSON.stringify(row)} is ${String(expected)}, not ${String(a)}`,
+          );
+        if (!Object.is(b, expected) && b !== expected)
+          assert.fail(
+            `seed ${seed}: ${formulas[i]!.builder} of ${JSON.stringify(row)} is ${String(expected)}, not ${String(b)}`,
+          );
       }
   }
 });
 
-const rankd = [process.env["RANKD"] ?? "", join(repository, "build/release/bin/rankd"), join(repository, "build/dev/bin/rankd")].find((each) => each !== "" && existsSync(each));
+const rankd = [
+  process.env["RANKD"] ?? "",
+  join(repository, "build/release/bin/rankd"),
+  join(repository, "build/dev/bin/rankd"),
+].find((each) => each !== "" && existsSync(each));
 
 test("the engine computes what the formulas say", { skip: rankd === undefined }, async () => {
   const maker = new Maker(random(seed + 1), "numbers only");
   const folder = scratchFolder();
-  for (const part of ["registry", "data/reference"]) cpSync(join(repository, part), join(folder, part), { recursive: true });
+  for (const part of ["registry", "data/reference"])
+    cpSync(join(repository, part), join(folder, part), { recursive: true });
   mkdirSync(join(folder, "plans"));
-  writeFileSync(join(folder, "rankd.toml"), 'name = "formulas"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\ndata = "data/reference"\n');
+  writeFileSync(
+    join(folder, "rankd.toml"),
+    'name = "formulas"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\ndata = "data/reference"\n',
+  );
   const formulas = Array.from({ length: 12 }, () => ({ value: maker.number(3), truth: maker.truth(2) }));
   const text = (name: string, spelling: "natural" | "builder", i: number): string =>
     `${head}export default definePlan({ name: "${name}", build: (ctx) => ctx.test.fixedSource({ rowCount: 1000 })\n  .vm({ outKey: Key.final_score, expr: coalesce(${formulas[i]!.value[spelling]}, -1) })\n  .filter({ pred: ${formulas[i]!.truth[spelling]} }) });\n`;
   const names = formulas.flatMap((_, i) => [`natural_${i}`, `builder_${i}`]);
-  writeFiles(join(folder, "plans"), Object.fromEntries(names.map((name) => [`${name}.plan.ts`, text(name, name.startsWith("natural") ? "natural" : "builder", Number(name.split("_")[1]))])));
+  writeFiles(
+    join(folder, "plans"),
+    Object.fromEntries(
+      names.map((name) => [
+        `${name}.plan.ts`,
+        text(name, name.startsWith("natural") ? "natural" : "builder", Number(name.split("_")[1])),
+      ]),
+    ),
+  );
   const compiled = await compilerFor(folder).compile(names.map((name) => join(folder, "plans", `${name}.plan.ts`)));
-  assert.deepEqual(compiled.flatMap((each) => each.complaints), [], `seed ${seed}`);
+  assert.deepEqual(
+    compiled.flatMap((each) => each.complaints),
+    [],
+    `seed ${seed}`,
+  );
   for (const each of compiled) writeFileSync(join(folder, "plans", `${each.name}.json`), each.artifact!);
   for (const name of names) {
     for (const weight of [null, 0.5]) {
       const request = { user_id: 1, param_overrides: weight === null ? {} : { esr_cutoff: weight } };
-      const done = spawnSync(rankd!, ["rank", "--project", folder, "--plan", name, "--request", JSON.stringify(request)], { encoding: "utf8", maxBuffer: 1 << 28 });
+      const done = spawnSync(
+        rankd!,
+        ["rank", "--project", folder, "--plan", name, "--request", JSON.stringify(request)],
+        { encoding: "utf8", maxBuffer: 1 << 28 },
+      );
       assert.equal(done.status, 0, `${name}: ${done.stdout}`);
-      const { candidates } = JSON.parse(done.stdout) as { candidates: { id: number; fields: { final_score: number } }[] };
+      const { candidates } = JSON.parse(done.stdout) as {
+        candidates: { id: number; fields: { final_score: number } }[];
+      };
       const { value, truth } = formulas[Number(name.split("_")[1])]!;
-      const rows = Array.from({ length: 1000 }, (_, i): Row => ({ id: i + 1, final_score: null, country: null, weight }));
+      const rows = Array.from({ length: 1000 }, (_, i): Row => ({
+        id: i + 1,
+        final_score: null,
+        country: null,
+        weight,
+      }));
       const expected = rows.filter((row) => truth.of(row)).map((row) => [row.id, (value.of(row) ?? -1) + 0]);
-      assert.deepEqual(candidates.map(({ id, fields }) => [id, fields.final_score + 0]), expected, `seed ${seed}: ${name} ${readFileSync(join(folder, "plans", `${name}.plan.ts`), "utf8")}`);
+      assert.deepEqual(
+        candidates.map(({ id, fields }) => [id, fields.final_score + 0]),
+        expected,
+        `seed ${seed}: ${name} ${readFileSync(join(folder, "plans", `${name}.plan.ts`), "utf8")}`,
+      );
     }
   }
 });

@@ -10,12 +10,18 @@ import { bindings, sha256 } from "@rankd/dslc";
 import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
 
 const plans = [
-  ...(JSON.parse(readFileSync(join(repository, "plans/manifest.json"), "utf8")) as { plans: string[] }).plans.map((source) => ({
-    source,
-    root: repository,
-    artifact: join("plans/compiled", source.replace(/^.*\//, "").replace(".plan.ts", ".json")),
-  })),
-  { source: "rankd/cli/demo/plans/home_feed.plan.ts", root: join(repository, "rankd/cli/demo"), artifact: "rankd/cli/demo/plans/home_feed.json" },
+  ...(JSON.parse(readFileSync(join(repository, "plans/manifest.json"), "utf8")) as { plans: string[] }).plans.map(
+    (source) => ({
+      source,
+      root: repository,
+      artifact: join("plans/compiled", source.replace(/^.*\//, "").replace(".plan.ts", ".json")),
+    }),
+  ),
+  {
+    source: "rankd/cli/demo/plans/home_feed.plan.ts",
+    root: join(repository, "rankd/cli/demo"),
+    artifact: "rankd/cli/demo/plans/home_feed.json",
+  },
 ];
 
 for (const { source, root, artifact } of plans)
@@ -37,14 +43,20 @@ test("the artifact says which source it was made of", () => {
 });
 
 test("the bindings are those of the registries", () => {
-  assert.equal(readFileSync(join(repository, "dsl/packages/plan/src/generated.ts"), "utf8"), bindings(project.declared));
+  assert.equal(
+    readFileSync(join(repository, "dsl/packages/plan/src/generated.ts"), "utf8"),
+    bindings(project.declared),
+  );
 });
 
 test("a hundred plans compile together, and one alone", async () => {
   const folder = scratchFolder();
   const text = readFileSync(join(repository, "plans/reels_plan_a.plan.ts"), "utf8");
   const names = Array.from({ length: 100 }, (_, i) => `plan_${i}`);
-  writeFiles(folder, Object.fromEntries(names.map((name) => [`${name}.plan.ts`, text.replace('"reels_plan_a"', `"${name}"`)])));
+  writeFiles(
+    folder,
+    Object.fromEntries(names.map((name) => [`${name}.plan.ts`, text.replace('"reels_plan_a"', `"${name}"`)])),
+  );
   const compiler = compilerFor(folder);
   const begin = Date.now();
   await compiler.compile([join(folder, "plan_0.plan.ts")]);
@@ -54,20 +66,51 @@ test("a hundred plans compile together, and one alone", async () => {
   writeFiles(folder, { "plan_7.plan.ts": text.replace('"reels_plan_a"', '"plan_7"').replace("0.6", "0.7") });
   const [changed] = await compiler.compile([join(folder, "plan_7.plan.ts")]);
   console.log(`cold ${cold - begin} ms, a hundred ${batch - cold} ms, one more ${Date.now() - batch} ms`);
-  assert.deepEqual(compiled.flatMap((each) => each.complaints), []);
+  assert.deepEqual(
+    compiled.flatMap((each) => each.complaints),
+    [],
+  );
   assert.match(changed!.artifact!, /0\.7/);
 });
 
-const rankd = [process.env["RANKD"] ?? "", join(repository, "build/release/bin/rankd"), join(repository, "build/dev/bin/rankd")].find((each) => each !== "" && existsSync(each));
+const rankd = [
+  process.env["RANKD"] ?? "",
+  join(repository, "build/release/bin/rankd"),
+  join(repository, "build/dev/bin/rankd"),
+].find((each) => each !== "" && existsSync(each));
 
-test("the engine accepts the plans, and names the author's file when it refuses one", { skip: rankd === undefined }, () => {
-  const folder = scratchFolder();
-  const valid = spawnSync(rankd!, ["validate", "--project", repository], { encoding: "utf8" });
-  assert.equal(valid.status, 0, valid.stdout + valid.stderr);
-  const wrong = readFileSync(join(repository, "plans/compiled/reels_plan_a.json"), "utf8").replace('"out_key": 2001', '"out_key": 1');
-  writeFiles(folder, { "reels_plan_a.json": wrong });
-  const refused = spawnSync(rankd!, ["validate", "--project", repository, join(folder, "reels_plan_a.json")], { encoding: "utf8" });
-  assert.equal(refused.status, 1);
-  assert.match(refused.stdout, /unwritable_key/);
-  assert.match(refused.stdout, /\(plans\/reels_plan_a\.plan\.ts:10:8\)/);
+test(
+  "the engine accepts the plans, and names the author's file when it refuses one",
+  { skip: rankd === undefined },
+  () => {
+    const folder = scratchFolder();
+    const valid = spawnSync(rankd!, ["validate", "--project", repository], { encoding: "utf8" });
+    assert.equal(valid.status, 0, valid.stdout + valid.stderr);
+    const wrong = readFileSync(join(repository, "plans/compiled/reels_plan_a.json"), "utf8").replace(
+      '"out_key": 2001',
+      '"out_key": 1',
+    );
+    writeFiles(folder, { "reels_plan_a.json": wrong });
+    const refused = spawnSync(rankd!, ["validate", "--project", repository, join(folder, "reels_plan_a.json")], {
+      encoding: "utf8",
+    });
+    assert.equal(refused.status, 1);
+    assert.match(refused.stdout, /unwritable_key/);
+    assert.match(refused.stdout, /\(plans\/reels_plan_a\.plan\.ts:10:8\)/);
+  },
+);
+
+test("the sources are formatted", async () => {
+  const { check, getFileInfo, resolveConfig } = await import("prettier");
+  const ignorePath = join(repository, "dsl/.prettierignore");
+  const listed = spawnSync("git", ["ls-files", "*.ts", "*.js"], { cwd: repository, encoding: "utf8" });
+  const options = await resolveConfig(join(repository, "dsl/package.json"));
+  for (const file of listed.stdout.split("\n").filter((name) => name !== "" && existsSync(join(repository, name)))) {
+    const path = join(repository, file);
+    if ((await getFileInfo(path, { ignorePath })).ignored) continue;
+    assert.ok(
+      await check(readFileSync(path, "utf8"), { ...options, filepath: path }),
+      `${file} is not formatted: npm run format`,
+    );
+  }
 });

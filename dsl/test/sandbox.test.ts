@@ -36,7 +36,8 @@ const attempts: Readonly<Record<string, string>> = {
   function_through_method: 'return ([] as any).filter.constructor("return 1")();',
   function_through_prototype: 'return Object.getPrototypeOf(() => 1).constructor("return this")();',
   function_through_key: 'return (Key.id as any).constructor.constructor("return 1")();',
-  function_through_descriptor: 'return Object.getOwnPropertyDescriptor(Object.getPrototypeOf(() => 1), "constructor")!.get!();',
+  function_through_descriptor:
+    'return Object.getOwnPropertyDescriptor(Object.getPrototypeOf(() => 1), "constructor")!.get!();',
   function_redefined: 'Object.defineProperty(Object.getPrototypeOf(() => 1), "constructor", { value: 1 }); return 1;',
   import_dynamic: 'return import("node:fs");',
   import_meta: "return import.meta.url;",
@@ -66,15 +67,37 @@ test("whatever reaches outside, runs text or differs from run to run is refused"
       assert.ok(place.line >= 2, each.name);
     }
   }
-  const threw = compiled.filter((each) => each.complaints.some(({ code }) => code === "plan_threw")).map((each) => each.name);
+  const threw = compiled
+    .filter((each) => each.complaints.some(({ code }) => code === "plan_threw"))
+    .map((each) => each.name);
   assert.deepEqual(threw, ["function_redefined", "randomness_redefined"]);
   console.log(`${names.length} attempts`);
 });
 
 test("a file of the host is imported neither by path nor by address", async () => {
-  const sources = ["/etc/hosts", "../../../../etc/hosts", "file:///etc/hosts", "http://127.0.0.1/x.js", "data:text/javascript,1", "fs", "node:fs", "@rankd/dslc", "typescript", "./nothing", "@rankd/plan/places"];
+  const sources = [
+    "/etc/hosts",
+    "../../../../etc/hosts",
+    "file:///etc/hosts",
+    "http://127.0.0.1/x.js",
+    "data:text/javascript,1",
+    "fs",
+    "node:fs",
+    "@rankd/dslc",
+    "typescript",
+    "./nothing",
+    "@rankd/plan/places",
+  ];
   const names = sources.map((_, index) => `import_${index}`);
-  writeFiles(folder, Object.fromEntries(names.map((name, index) => [`${name}.plan.ts`, `import x from ${JSON.stringify(sources[index])};\n${plan(name, "return (x as any).y;")}`])));
+  writeFiles(
+    folder,
+    Object.fromEntries(
+      names.map((name, index) => [
+        `${name}.plan.ts`,
+        `import x from ${JSON.stringify(sources[index])};\n${plan(name, "return (x as any).y;")}`,
+      ]),
+    ),
+  );
   for (const each of await compiler.compile(names.map((name) => join(folder, `${name}.plan.ts`)))) {
     assert.equal(each.artifact, undefined, each.name);
     assert.equal(each.complaints[0]!.code, "foreign_import", each.name);
@@ -83,7 +106,10 @@ test("a file of the host is imported neither by path nor by address", async () =
 
 test("what a plan breaks of its own world breaks no other plan", async () => {
   writeFiles(folder, {
-    "breaks.plan.ts": plan("breaks", 'Array.prototype.map = () => []; Object.prototype.toString = () => "x"; (JSON as any).stringify = () => "3"; Object.freeze(Object.prototype); return 1;'),
+    "breaks.plan.ts": plan(
+      "breaks",
+      'Array.prototype.map = () => []; Object.prototype.toString = () => "x"; (JSON as any).stringify = () => "3"; Object.freeze(Object.prototype); return 1;',
+    ),
     "after.plan.ts": plan("after", "return [1, 2].map((n) => n * 2).join();"),
   });
   const [, after] = await compiler.compile(["breaks", "after"].map((name) => join(folder, `${name}.plan.ts`)));
@@ -96,13 +122,22 @@ const hogs: Readonly<Record<string, readonly [code: string, body: string]>> = {
   endless_loop_with_catch: ["time_limit", "for (;;) { try { for (;;) {} } catch { continue; } finally { continue; } }"],
   endless_recursion: ["stack_limit", "const f = (n: number): number => f(n + 1) + 1; return f(0);"],
   endless_getter: ["time_limit", "const o = { get x(): number { for (;;) {} } }; return o.x;"],
-  endless_generator: ["time_limit", "const g = (function* () { for (;;) yield 1; })(); let n = 0; for (const x of g) n += x; return n;"],
-  endless_native_search: ["time_limit", 'return Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1);'],
+  endless_generator: [
+    "time_limit",
+    "const g = (function* () { for (;;) yield 1; })(); let n = 0; for (const x of g) n += x; return n;",
+  ],
+  endless_native_search: ["time_limit", "return Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1);"],
   slow_pattern: ["time_limit", 'return /^(a+)+$/.test("a".repeat(40) + "b");'],
   endless_growth: ["memory_limit", "const all: unknown[] = []; for (;;) all.push(new Array(1000).fill(1));"],
-  long_text: ["memory_limit", 'const all: string[] = []; for (let i = 0; ; i++) all.push(String(i).padEnd(100000, "x"));'],
+  long_text: [
+    "memory_limit",
+    'const all: string[] = []; for (let i = 0; ; i++) all.push(String(i).padEnd(100000, "x"));',
+  ],
   one_large_array: ["memory_limit", "return new Uint8Array(1e9).length;"],
-  caught_growth: ["memory_limit", "const all: unknown[] = []; for (;;) { try { all.push(new Array(100000).fill(1)); } catch (e) { if (all.length > 3) throw e; } }"],
+  caught_growth: [
+    "memory_limit",
+    "const all: unknown[] = []; for (;;) { try { all.push(new Array(100000).fill(1)); } catch (e) { if (all.length > 3) throw e; } }",
+  ],
 };
 
 test("what does not end is ended, and what grows without end is stopped", async () => {
@@ -115,7 +150,10 @@ test("what does not end is ended, and what grows without end is stopped", async 
     const [complaint] = compiled!.complaints;
     assert.ok(complaint, name);
     // A machine with much else to do may reach the time before the other limit.
-    assert.ok([hogs[name]![0], "time_limit"].includes(complaint.code), `${name}: ${complaint.code} ${complaint.message}`);
+    assert.ok(
+      [hogs[name]![0], "time_limit"].includes(complaint.code),
+      `${name}: ${complaint.code} ${complaint.message}`,
+    );
     console.log(`${name}: ${complaint.code} after ${Date.now() - begin} ms`);
   }
 });

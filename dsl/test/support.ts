@@ -25,9 +25,16 @@ export function scratchFolder(): string {
 }
 
 /** A compiler of the repository's registries, for plans in `root`, which is closed after the tests of a file. */
-export function compilerFor(root: string, more: { types?: "with types" | "without types"; timeMs?: number; memoryMb?: number } = {}): Compiler {
+export function compilerFor(
+  root: string,
+  more: { types?: "with types" | "without types"; timeMs?: number; memoryMb?: number } = {},
+): Compiler {
   // The tests run on machines with much else to do: only what looks at limits has small ones.
-  const compiler = new Compiler(project, { root, limits: { timeMs: more.timeMs ?? 20_000, memoryMb: more.memoryMb ?? 64 }, types: more.types ?? "with types" });
+  const compiler = new Compiler(project, {
+    root,
+    limits: { timeMs: more.timeMs ?? 20_000, memoryMb: more.memoryMb ?? 64 },
+    types: more.types ?? "with types",
+  });
   after(() => compiler.close());
   return compiler;
 }

@@ -22,7 +22,9 @@ function spelled(text: Text): Buffer {
   if (Array.isArray(text)) return Buffer.concat(text.map(spelled));
   if ("hex" in text) return Buffer.from(text.hex, "hex");
   const first = text.from ?? 0;
-  const items = Array.from({ length: text.times }, (_, i) => text.repeat.replaceAll("<i>", String(first + i)).replaceAll("<i-1>", String(first + i - 1)));
+  const items = Array.from({ length: text.times }, (_, i) =>
+    text.repeat.replaceAll("<i>", String(first + i)).replaceAll("<i-1>", String(first + i - 1)),
+  );
   return Buffer.from(items.join(text.between ?? ""));
 }
 
@@ -48,11 +50,18 @@ test("each bad plan of the engine's table gets its complaints and no others", { 
     return all.map(({ code, pointer, node }) => `${code} ${pointer}${node === "" ? "" : ` ${node}`}`);
   };
   assert.deepEqual(found(base), []);
-  const rows = readFileSync(join(folder, "bad_plans.ndjson"), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line) as Row);
+  const rows = readFileSync(join(folder, "bad_plans.ndjson"), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Row);
   const wrong = rows.flatMap((row) => {
-    const expected = row.complaints.map(({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`);
+    const expected = row.complaints.map(
+      ({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`,
+    );
     const said = found(documentOf(row, base));
-    return said.join("\n") === expected.join("\n") ? [] : [`${row.case}: expected ${expected.slice(0, 4).join(", ")}; found ${said.slice(0, 4).join(", ")}`];
+    return said.join("\n") === expected.join("\n")
+      ? []
+      : [`${row.case}: expected ${expected.slice(0, 4).join(", ")}; found ${said.slice(0, 4).join(", ")}`];
   });
   assert.equal(wrong.join("\n"), "");
   console.log(`${rows.length} artifacts`);

@@ -85,3 +85,18 @@ TEST_CASE("the reference plans are bound by the registries of their project") {
   CHECK(world.reference_plan("reels_plan_a").nodes.size() == 6);
   CHECK(world.reference_plan("concat_plan").nodes.size() == 5);
 }
+
+TEST_CASE("a node knows where its author wrote it, and so do complaints about it and about parts of trees") {
+  engine_world world(1);
+  CHECK(world.reference_plan("concat_plan").nodes[1].place == "plans/concat_plan.plan.ts:10:29");
+
+  const std::string tables =
+      R"("source_files":["t.plan.ts"],"source_spans":{"bad/a":{"file":0,"line":3,"column":9,"end_line":3,"end_column":14}},)"
+      R"("expr_table":{"bad":{"op":"add","a":{"op":"key_ref","key_id":4242},"b":{"op":"const_null"}}},)";
+  const auto bound = bind_artifact(artifact_of(source("s", 1) + "," + vm("m", 4243, "bad"), R"("m")", tables));
+  REQUIRE_FALSE(bound);
+  const std::string text = bound.error().to_text();
+  CAPTURE(text);
+  CHECK(text.find("there is no key 4242 (t.plan.ts:3:9)") != std::string::npos);
+  CHECK(text.find("4243 (") == std::string::npos);
+}

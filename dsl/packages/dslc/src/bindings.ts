@@ -5,7 +5,10 @@ const string = (text: string): string => JSON.stringify(text);
 
 /** A sentence as a doc comment; what would end the comment is taken apart. */
 function doc(sentences: readonly string[], indent: string): string {
-  const text = sentences.filter((each) => each !== "").join(" ").replaceAll("*/", "* /");
+  const text = sentences
+    .filter((each) => each !== "")
+    .join(" ")
+    .replaceAll("*/", "* /");
   return text === "" ? "" : `${indent}/** ${text} */\n`;
 }
 
@@ -13,6 +16,8 @@ function deprecated(entry: { status: string }, sort: string, by?: number): strin
   if (entry.status !== "deprecated") return "";
   return by === undefined ? "@deprecated" : `@deprecated use ${sort} ${by} instead`;
 }
+
+const braced = (items: readonly string[]): string => (items.length === 0 ? "{}" : `{\n${items.join("")}}`);
 
 function keyType(key: Entry): string {
   const uses = [key.read ? "read: true" : "", key.write ? "write: true" : ""].filter((use) => use !== "").join("; ");
@@ -24,10 +29,16 @@ function keys(declared: Registries): string {
     .filter((key) => key.status !== "blocked")
     .map(
       (key) =>
-        doc([key.doc, `Key ${key.id}, ${key.type}${key.nullable ? ", may be null" : ""}.`, deprecated(key, "key", key.replacedBy)], "  ") +
-        `  ${key.name}: keyToken${keyType(key)}(${key.id}, ${string(key.name)}, ${string(key.type)}),\n`,
+        doc(
+          [
+            key.doc,
+            `Key ${key.id}, ${key.type}${key.nullable ? ", may be null" : ""}.`,
+            deprecated(key, "key", key.replacedBy),
+          ],
+          "  ",
+        ) + `  ${key.name}: keyToken${keyType(key)}(${key.id}, ${string(key.name)}, ${string(key.type)}),\n`,
     );
-  return `/** The keys that plans may name. */\nexport const Key = {\n${items.join("")}} as const;\n`;
+  return `/** The keys that plans may name. */\nexport const Key = ${braced(items)} as const;\n`;
 }
 
 function params(declared: Registries): string {
@@ -38,14 +49,15 @@ function params(declared: Registries): string {
         doc([param.doc, `Param ${param.id}, ${param.type}.`, deprecated(param, "param", param.replacedBy)], "  ") +
         `  ${param.name}: paramToken<${string(param.type)}>(${param.id}, ${string(param.name)}, ${string(param.type)}),\n`,
     );
-  return `/** The params that requests may override. */\nexport const P = {\n${items.join("")}} as const;\n`;
+  return `/** The params that requests may override. */\nexport const P = ${braced(items)} as const;\n`;
 }
 
 function endpoints(declared: Registries): string {
   const items = declared.endpoints.map(
-    (each) => `  /** ${each.id}, of kind ${each.kind}. */\n  ${each.name}: endpointToken<${string(each.kind)}>(${string(each.id)}, ${string(each.name)}),\n`,
+    (each) =>
+      `  /** ${each.id}, of kind ${each.kind}. */\n  ${each.name}: endpointToken<${string(each.kind)}>(${string(each.id)}, ${string(each.name)}),\n`,
   );
-  return `/** Where data comes from. */\nexport const EP = {\n${items.join("")}} as const;\n`;
+  return `/** Where data comes from. */\nexport const EP = ${braced(items)} as const;\n`;
 }
 
 function features(declared: Registries): string {
@@ -53,11 +65,13 @@ function features(declared: Registries): string {
   const items = stages.map((stage) => {
     const own = declared.features.filter((each) => each.stage === stage && each.status !== "blocked");
     const fields = own.map(
-      (each) => doc([each.doc], "    ") + `    ${each.name}: featureToken<${string(stage)}, ${string(each.type)}>(${each.id}, ${string(each.name)}),\n`,
+      (each) =>
+        doc([each.doc], "    ") +
+        `    ${each.name}: featureToken<${string(stage)}, ${string(each.type)}>(${each.id}, ${string(each.name)}),\n`,
     );
     return `  ${stage}: {\n${fields.join("")}  },\n`;
   });
-  return `/** Features by stage. */\nexport const F = {\n${items.join("")}} as const;\n`;
+  return `/** Features by stage. */\nexport const F = ${braced(items)} as const;\n`;
 }
 
 const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -116,13 +130,17 @@ function range(param: OpParam): string {
 
 /** `<Fanout extends number>` for the params whose literals are looked at. */
 function generics(op: Op, form: "declare" | "use"): string {
-  const names = op.params.filter(isWhole).map((param) => wholeName(param) + (form === "declare" ? " extends number" : ""));
+  const names = op.params
+    .filter(isWhole)
+    .map((param) => wholeName(param) + (form === "declare" ? " extends number" : ""));
   return names.length === 0 ? "" : `<${names.join(", ")}>`;
 }
 
 function options(op: Op): string {
   const fields = op.params.map(
-    (param) => doc([`\`${param.name}\`.`, range(param)], "  ") + `  readonly ${optionOf(param)}${param.required ? "" : "?"}: ${paramType(param)};\n`,
+    (param) =>
+      doc([`\`${param.name}\`.`, range(param)], "  ") +
+      `  readonly ${optionOf(param)}${param.required ? "" : "?"}: ${paramType(param)};\n`,
   );
   const name = typeName(op) + "Options";
   return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends NodeOptions {\n${fields.join("")}}\n`;
@@ -151,8 +169,12 @@ function methods(name: string, about: string, ops: readonly Op[], indent = "  ")
 
 function table(declared: Registries): string {
   const items = declared.ops.map((op) => {
-    const list = op.params.map((param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)} }`);
-    const all = [...list, '{ name: "trace", option: "trace", kind: "string" }'].map((each) => `      ${each},\n`).join("");
+    const list = op.params.map(
+      (param) => `{ name: ${string(param.name)}, option: ${string(optionOf(param))}, kind: ${string(param.kind)} }`,
+    );
+    const all = [...list, '{ name: "trace", option: "trace", kind: "string" }']
+      .map((each) => `      ${each},\n`)
+      .join("");
     return `  {\n    op: ${string(op.name)},\n    scope: ${string(scopeOf(op))},\n    method: ${string(methodOf(op))},\n    inputs: ${op.inputs},\n    params: [\n${all}    ],\n  },\n`;
   });
   return `/** The operators as data. */\nexport const operators: readonly OperatorInfo[] = [\n${items.join("")}];\n`;
@@ -183,7 +205,8 @@ const tokenNames: readonly (readonly [string, string])[] = [
 
 /** The module of tokens and methods for what a project declares. The same registries give the same text. */
 export function bindings(declared: Registries): string {
-  for (const op of declared.ops) if (op.inputs > 1) throw new Error(`${op.name} takes ${op.inputs} inputs; a method has one`);
+  for (const op of declared.ops)
+    if (op.inputs > 1) throw new Error(`${op.name} takes ${op.inputs} inputs; a method has one`);
   const digests = { ...declared.digests, ops: declared.opsDigest };
   const lines = Object.keys(digests)
     .sort()
@@ -195,11 +218,21 @@ export function bindings(declared: Registries): string {
     features(declared),
     nodeOptions,
     ...declared.ops.map(options),
-    methods("PlanContext", "Where rows come from.", declared.ops.filter((op) => op.inputs === 0)),
-    methods("CandidateSet", "Rows on their way through a plan; each method makes a node that takes them.", declared.ops.filter((op) => op.inputs === 1)),
+    methods(
+      "PlanContext",
+      "Where rows come from.",
+      declared.ops.filter((op) => op.inputs === 0),
+    ),
+    methods(
+      "CandidateSet",
+      "Rows on their way through a plan; each method makes a node that takes them.",
+      declared.ops.filter((op) => op.inputs === 1),
+    ),
     table(declared),
   ].join("\n");
-  const imported = tokenNames.filter(([name]) => new RegExp(`\\b${name}\\b`).test(body)).map(([name, kind]) => `  ${kind}${name},\n`);
+  const imported = tokenNames
+    .filter(([name]) => new RegExp(`\\b${name}\\b`).test(body))
+    .map(([name, kind]) => `  ${kind}${name},\n`);
   return [
     "// generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.\n",
     ...lines,

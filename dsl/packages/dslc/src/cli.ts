@@ -54,7 +54,8 @@ const commands = ["build", "check", "watch", "diff", "bindings"];
 
 function parse(args: readonly string[]): Options {
   const [command = "", ...rest] = args;
-  if (!commands.includes(command)) throw new UsageError(command === "" ? "a command is wanted" : `there is no command ${command}`);
+  if (!commands.includes(command))
+    throw new UsageError(command === "" ? "a command is wanted" : `there is no command ${command}`);
   const values = new Map<string, string>();
   const flags = new Set<string>();
   const files: string[] = [];
@@ -94,7 +95,9 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   try {
     const options = parse(args);
-    const project = loadProject(options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])));
+    const project = loadProject(
+      options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])),
+    );
     return await run(options, project);
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
@@ -139,15 +142,36 @@ async function compileAll(files: readonly string[], project: Project, compiler: 
 function checkArtifact(file: string, project: Project): Compiled {
   const bytes = readFileSync(file);
   const { value, problems } = parseExact(bytes);
-  const said: readonly Problem[] = problems.length > 0 ? problems : validate(value, { declared: project.declared, stem: planNameOf(file.replace(/\.json$/, ".ts")), bytes: bytes.length });
+  const said: readonly Problem[] =
+    problems.length > 0
+      ? problems
+      : validate(value, {
+          declared: project.declared,
+          stem: planNameOf(file.replace(/\.json$/, ".ts")),
+          bytes: bytes.length,
+        });
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
-  const complaints = said.map(({ code, pointer, message, hint }) => ({ code, pointer, message: `${pointer}: ${message}`, hint, place }));
-  return { file, name: planNameOf(file), artifact: complaints.length === 0 ? bytes.toString("utf8") : undefined, complaints, sources: [file] };
+  const complaints = said.map(({ code, pointer, message, hint }) => ({
+    code,
+    pointer,
+    message: `${pointer}: ${message}`,
+    hint,
+    place,
+  }));
+  return {
+    file,
+    name: planNameOf(file),
+    artifact: complaints.length === 0 ? bytes.toString("utf8") : undefined,
+    complaints,
+    sources: [file],
+  };
 }
 
 function report(compiled: readonly Compiled[], options: Options): void {
   if (options.isJson) {
-    process.stdout.write(`${JSON.stringify({ plans: compiled.map(({ file, name, complaints }) => ({ file, name, complaints })) })}\n`);
+    process.stdout.write(
+      `${JSON.stringify({ plans: compiled.map(({ file, name, complaints }) => ({ file, name, complaints })) })}\n`,
+    );
     return;
   }
   for (const each of compiled) for (const complaint of each.complaints) process.stderr.write(`${toLine(complaint)}\n`);

@@ -81,7 +81,10 @@ export class Compiler {
     const spans = new SpanTable();
     const paths = files.map((file) => resolve(file));
     const program = new PlanProgram(this.root, paths, this.generated, spans, this.cache);
-    const runner = (this.runner ??= new Runner({ limits: this.options.limits ?? defaultLimits, library: program.library() }));
+    const runner = (this.runner ??= new Runner({
+      limits: this.options.limits ?? defaultLimits,
+      library: program.library(),
+    }));
     const out: Compiled[] = [];
     // While one plan runs in the worker the next is checked here.
     let running: Promise<Compiled> | undefined;
@@ -119,13 +122,23 @@ class PlanCompilation {
   }
 
   private done(complaints: readonly Complaint[], artifact?: string): Compiled {
-    return { file: this.file, name: planNameOf(this.file), artifact, complaints: inOrder(complaints), sources: this.sources };
+    return {
+      file: this.file,
+      name: planNameOf(this.file),
+      artifact,
+      complaints: inOrder(complaints),
+      sources: this.sources,
+    };
   }
 
   /** What is wrong with the text; nothing where the plan can be run. */
   check(): Compiled | undefined {
     if (this.shown.startsWith(".."))
-      return this.done([complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), { hint: "name the project with --project" })]);
+      return this.done([
+        complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
+          hint: "name the project with --project",
+        }),
+      ]);
     const complaints = this.sources.flatMap((source) => this.program.check(source, this.options.types ?? "with types"));
     return complaints.length > 0 ? this.done(complaints) : undefined;
   }
@@ -139,7 +152,10 @@ class PlanCompilation {
 
   private failed(error: Failure): Complaint {
     const span = this.spans.find(error.span);
-    const place = (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ?? this.program.placeOfExport(this.sources[0]!) ?? startOf(this.shown);
+    const place =
+      (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ??
+      this.program.placeOfExport(this.sources[0]!) ??
+      startOf(this.shown);
     return complaint(error.code, error.message, place, { hint: error.hint });
   }
 
@@ -147,7 +163,11 @@ class PlanCompilation {
     const places = new Map<string, Place>();
     const artifact = this.artifactOf(built, places);
     const text = prettyJson(artifact);
-    const problems = validate(artifact, { declared: this.project.declared, stem: planNameOf(this.shown), bytes: Buffer.byteLength(text) });
+    const problems = validate(artifact, {
+      declared: this.project.declared,
+      stem: planNameOf(this.shown),
+      bytes: Buffer.byteLength(text),
+    });
     if (problems.length === 0) return this.done([], text);
     const placeOf = (pointer: string): Place => {
       for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
@@ -156,7 +176,11 @@ class PlanCompilation {
         if (at === "") return startOf(this.shown);
       }
     };
-    return this.done(problems.map((each) => complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer })));
+    return this.done(
+      problems.map((each) =>
+        complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
+      ),
+    );
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */
@@ -195,7 +219,8 @@ class PlanCompilation {
     const nodes = built.nodes.map((node, index): Json => {
       const pointer = `/nodes/${index}`;
       const place = note(pointer, node.$span);
-      for (const [field, span] of Object.entries(node.$fields)) note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
+      for (const [field, span] of Object.entries(node.$fields))
+        note(field === "$as" ? `${pointer}/node_id` : `${pointer}/params/${field}`, span);
       return {
         node_id: node.node_id,
         op: node.op,

@@ -26,7 +26,12 @@ export function startOf(file: string): Place {
 }
 
 /** Makes a complaint of its parts. */
-export function complaint(code: string, message: string, place: Place, more: { hint?: string; pointer?: string } = {}): Complaint {
+export function complaint(
+  code: string,
+  message: string,
+  place: Place,
+  more: { hint?: string; pointer?: string } = {},
+): Complaint {
   return { code, message, hint: more.hint ?? "", place, pointer: more.pointer ?? "" };
 }
 
@@ -38,9 +43,13 @@ export function toLine(of: Complaint): string {
 
 /** In the order of their places; what is said twice is said once. */
 export function inOrder(all: readonly Complaint[]): Complaint[] {
-  const key = (of: Complaint): string => `${of.place.file}\0${of.place.line}\0${of.place.column}\0${of.code}\0${of.message}`;
+  const key = (of: Complaint): string =>
+    `${of.place.file}\0${of.place.line}\0${of.place.column}\0${of.code}\0${of.message}`;
   const unique = new Map(all.map((each) => [key(each), each]));
   return [...unique.values()].sort(
-    (a, b) => (a.place.file < b.place.file ? -1 : a.place.file > b.place.file ? 1 : 0) || a.place.line - b.place.line || a.place.column - b.place.column,
+    (a, b) =>
+      (a.place.file < b.place.file ? -1 : a.place.file > b.place.file ? 1 : 0) ||
+      a.place.line - b.place.line ||
+      a.place.column - b.place.column,
   );
 }

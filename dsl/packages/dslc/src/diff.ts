@@ -57,7 +57,10 @@ function fieldsOf(node: Node, plan: Artifact): Map<string, string> {
     ["inputs", node.inputs.join(", ")],
   ]);
   for (const [name, value] of Object.entries(node.params ?? {})) {
-    const tree = typeof value === "string" ? (name === "expr_id" ? plan.expr_table : name === "pred_id" ? plan.pred_table : undefined)?.[value] : undefined;
+    const tree =
+      typeof value === "string"
+        ? (name === "expr_id" ? plan.expr_table : name === "pred_id" ? plan.pred_table : undefined)?.[value]
+        : undefined;
     fields.set(name, tree === undefined ? canonicalJson(value) : formula(tree));
   }
   return fields;
@@ -78,7 +81,8 @@ export function difference(before: unknown, after: unknown): string {
     }
     const [theirs, ours] = [fieldsOf(was, a), fieldsOf(node, b)];
     for (const name of new Set([...theirs.keys(), ...ours.keys()]))
-      if (theirs.get(name) !== ours.get(name)) lines.push(`~ ${node.node_id}: ${name} ${theirs.get(name) ?? "(none)"} → ${ours.get(name) ?? "(none)"}`);
+      if (theirs.get(name) !== ours.get(name))
+        lines.push(`~ ${node.node_id}: ${name} ${theirs.get(name) ?? "(none)"} → ${ours.get(name) ?? "(none)"}`);
   }
   if (a.outputs.join() !== b.outputs.join()) lines.push(`~ outputs ${a.outputs.join(", ")} → ${b.outputs.join(", ")}`);
   return lines.map((line) => `${line}\n`).join("");

@@ -13,7 +13,16 @@ const mostDuplicates = 100;
 const least64 = -(2n ** 63n);
 const mostUnsigned64 = 2n ** 64n - 1n;
 const number = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
-const escapes: Readonly<Record<string, string>> = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  "\\": "\\",
+  "/": "/",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+};
 
 class Stop extends Error {}
 
@@ -59,7 +68,11 @@ class Parser {
     const first = this.text[this.at];
     if (first === "{" || first === "[") return this.container(first);
     if (first === '"') return this.string();
-    for (const [word, value] of [["null", null], ["true", true], ["false", false]] as const) {
+    for (const [word, value] of [
+      ["null", null],
+      ["true", true],
+      ["false", false],
+    ] as const) {
       if (!this.text.startsWith(word, this.at)) continue;
       this.at += word.length;
       return value;
@@ -79,7 +92,7 @@ class Parser {
   private array(): unknown[] {
     const out: unknown[] = [];
     this.skipSpace();
-    if (this.text[this.at] === "]") return ++this.at, out;
+    if (this.text[this.at] === "]") return (++this.at, out);
     for (;;) {
       this.path.push(out.length);
       out.push(this.value());
@@ -91,7 +104,7 @@ class Parser {
   private object(): Record<string, unknown> {
     const out = Object.create(null) as Record<string, unknown>;
     this.skipSpace();
-    if (this.text[this.at] === "}") return ++this.at, out;
+    if (this.text[this.at] === "}") return (++this.at, out);
     for (;;) {
       this.skipSpace();
       if (this.text[this.at] !== '"') this.syntax("the name of a field is wanted");
@@ -123,7 +136,7 @@ class Parser {
     for (++this.at; ; ++this.at) {
       const next = this.text[this.at];
       if (next === undefined || next < " ") this.syntax("the string does not end");
-      if (next === '"') return ++this.at, out;
+      if (next === '"') return (++this.at, out);
       out += next === "\\" ? this.escape() : next;
     }
   }
@@ -134,7 +147,8 @@ class Parser {
     const unit = this.unit();
     if (unit >= 0xdc00 && unit <= 0xdfff) this.syntax("the second half of a surrogate pair stands alone");
     if (unit < 0xd800 || unit > 0xdfff) return String.fromCharCode(unit);
-    if (this.text[this.at + 1] !== "\\" || this.text[this.at + 2] !== "u") this.syntax("the first half of a surrogate pair stands alone");
+    if (this.text[this.at + 1] !== "\\" || this.text[this.at + 2] !== "u")
+      this.syntax("the first half of a surrogate pair stands alone");
     this.at += 2;
     const low = this.unit();
     if (low < 0xdc00 || low > 0xdfff) this.syntax("the first half of a surrogate pair stands alone");
@@ -155,7 +169,11 @@ class Parser {
     const [literal, point, exponent] = match;
     const value = Number(literal);
     if (!Number.isFinite(value)) {
-      this.problem("number_out_of_range", this.pointer(), `the number ${literal.slice(0, 40)} is past the range of floats`);
+      this.problem(
+        "number_out_of_range",
+        this.pointer(),
+        `the number ${literal.slice(0, 40)} is past the range of floats`,
+      );
       throw new Stop();
     }
     this.at += literal.length;
@@ -163,7 +181,11 @@ class Parser {
     if (Number.isSafeInteger(value)) return value;
     const exact = BigInt(literal);
     if (exact < least64 || exact > mostUnsigned64)
-      this.problem("number_out_of_range", this.pointer(), `the integer ${literal.slice(0, 40)} does not fit into 64 bits`);
+      this.problem(
+        "number_out_of_range",
+        this.pointer(),
+        `the integer ${literal.slice(0, 40)} does not fit into 64 bits`,
+      );
     return new ExactInteger(literal);
   }
 }
@@ -171,12 +193,18 @@ class Parser {
 /** The document, or what is wrong with its text. */
 export function parseExact(bytes: Buffer): { value?: unknown; problems: Problem[] } {
   const problem = (code: string, message: string): Problem => ({ code, pointer: "", message, hint: "", node: "" });
-  if (bytes.length > largestDocument) return { problems: [problem("file_too_large", `the document has more than ${largestDocument} bytes`)] };
+  if (bytes.length > largestDocument)
+    return { problems: [problem("file_too_large", `the document has more than ${largestDocument} bytes`)] };
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    return { problems: [problem("invalid_utf8", "the bytes are not UTF-8"), ...(bytes.includes(0) ? [problem("json_syntax", "a zero byte")] : [])] };
+    return {
+      problems: [
+        problem("invalid_utf8", "the bytes are not UTF-8"),
+        ...(bytes.includes(0) ? [problem("json_syntax", "a zero byte")] : []),
+      ],
+    };
   }
   if (text.includes("\0")) return { problems: [problem("json_syntax", "a zero byte")] };
   const parser = new Parser(text);

@@ -15,7 +15,8 @@ export function readManifest(project: Project): string[] {
     throw new ProjectError(`${file}: ${(error as Error).message}`);
   }
   const plans = (manifest as { plans?: unknown }).plans;
-  if (!Array.isArray(plans) || !plans.every((each) => typeof each === "string")) throw new ProjectError(`${file}: \`plans\` must list the sources of plans`);
+  if (!Array.isArray(plans) || !plans.every((each) => typeof each === "string"))
+    throw new ProjectError(`${file}: \`plans\` must list the sources of plans`);
   return plans.map((each) => join(project.root, each));
 }
 
@@ -26,6 +27,10 @@ export function writeIndex(folder: string): void {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".json") && name !== "index.json")
     .sort();
-  const plans = names.map((path) => ({ name: path.replace(/\.json$/, ""), path, digest: sha256(readFileSync(join(folder, path))) }));
+  const plans = names.map((path) => ({
+    name: path.replace(/\.json$/, ""),
+    path,
+    digest: sha256(readFileSync(join(folder, path))),
+  }));
   writeFileSync(index, prettyJson({ schema_version: 1, plans }));
 }

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 
 /** A value as JSON has it; `exactInteger` stands for what a number cannot hold. */
-export type Json = null | boolean | number | string | ExactInteger | readonly Json[] | { readonly [field: string]: Json };
+export type Json =
+  null | boolean | number | string | ExactInteger | readonly Json[] | { readonly [field: string]: Json };
 
 /** An integer beyond 2^53. */
 export class ExactInteger {
@@ -38,7 +39,10 @@ function scalarText(value: Json): string {
 
 function inline(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
-  if (isObject(value)) return `{${fieldsOf(value).map(([name, field]) => `${JSON.stringify(name)}: ${inline(field)}`).join(", ")}}`;
+  if (isObject(value))
+    return `{${fieldsOf(value)
+      .map(([name, field]) => `${JSON.stringify(name)}: ${inline(field)}`)
+      .join(", ")}}`;
   return scalarText(value);
 }
 
@@ -60,8 +64,12 @@ function pretty(value: Json, indent: string): string {
 }
 
 function isSmall(value: Json, most: number): boolean {
-  if (Array.isArray(value)) return value.length <= most && value.every((item) => !isObject(item) && !Array.isArray(item));
-  return isObject(value) && Object.values(value).every((item) => !isObject(item) && (!Array.isArray(item) || isSmall(item, most)));
+  if (Array.isArray(value))
+    return value.length <= most && value.every((item) => !isObject(item) && !Array.isArray(item));
+  return (
+    isObject(value) &&
+    Object.values(value).every((item) => !isObject(item) && (!Array.isArray(item) || isSmall(item, most)))
+  );
 }
 
 /** For people and for version control: two spaces a level, short things on one line, a line break at the end. */

@@ -94,7 +94,12 @@ export class PlanProgram {
     host.resolveModuleNameLiterals = (literals, importer) =>
       literals.map((literal) => {
         const file = this.resolveImport(literal.text, importer);
-        return { resolvedModule: file === undefined ? undefined : { resolvedFileName: file, extension: ts.Extension.Ts, isExternalLibraryImport: false } };
+        return {
+          resolvedModule:
+            file === undefined
+              ? undefined
+              : { resolvedFileName: file, extension: ts.Extension.Ts, isExternalLibraryImport: false },
+        };
       });
     return host;
   }
@@ -104,7 +109,9 @@ export class PlanProgram {
     if (name === packageName) return join(libraryFolder, "index.ts");
     if (!/^\.\.?\//.test(name)) return undefined;
     const base = resolve(dirname(importer), name.replace(/\.js$/, ""));
-    const file = [base.endsWith(".ts") ? base : `${base}.ts`].find((each) => existsSync(each) || each === join(libraryFolder, "generated.ts"));
+    const file = [base.endsWith(".ts") ? base : `${base}.ts`].find(
+      (each) => existsSync(each) || each === join(libraryFolder, "generated.ts"),
+    );
     if (file === undefined) return undefined;
     return isLibrary(file) === isLibrary(importer) && (isLibrary(file) || isInside(file, this.root)) ? file : undefined;
   }
@@ -117,7 +124,8 @@ export class PlanProgram {
   filesOf(plan: string): string[] {
     const found = [plan];
     for (const file of found)
-      for (const next of Object.values(this.importsOf(file))) if (!isLibrary(next) && !found.includes(next)) found.push(next);
+      for (const next of Object.values(this.importsOf(file)))
+        if (!isLibrary(next) && !found.includes(next)) found.push(next);
     return found;
   }
 
@@ -137,9 +145,14 @@ export class PlanProgram {
     const shown = this.shown(file);
     if (source === undefined) return [complaint("unreadable_file", "the file cannot be read", startOf(shown))];
     const refused = refusals(shown, source);
-    const said = [...this.program.getSyntacticDiagnostics(source), ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : [])];
+    const said = [
+      ...this.program.getSyntacticDiagnostics(source),
+      ...(types === "with types" ? this.program.getSemanticDiagnostics(source) : []),
+    ];
     // Where a refusal says why, a type error inside says nothing more.
-    const typed = said.map((each) => this.complaintOf(each, shown)).filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
+    const typed = said
+      .map((each) => this.complaintOf(each, shown))
+      .filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
     return [...refused, ...typed];
   }
 
@@ -147,7 +160,10 @@ export class PlanProgram {
     const syntax = said.code < 2000;
     const message = `${ts.flattenDiagnosticMessageText(said.messageText, " ")} (TS${said.code})`;
     const start = said.start ?? 0;
-    const place = said.file === undefined ? startOf(file) : placeOf(this.shown(said.file.fileName), said.file, start, start + (said.length ?? 0));
+    const place =
+      said.file === undefined
+        ? startOf(file)
+        : placeOf(this.shown(said.file.fileName), said.file, start, start + (said.length ?? 0));
     return complaint(syntax ? "syntax_error" : "type_error", message, place);
   }
 
@@ -165,8 +181,15 @@ export class PlanProgram {
       else text = content.replace(/\/\/# sourceMappingURL=.*\n?$/, "");
     };
     this.program.emit(source, write, undefined, false, transformers);
-    const imports = Object.fromEntries(Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]));
-    const emitted = { module: { id: this.idOf(file), text, imports }, map: new SourceMap(map), shown, text: source.text };
+    const imports = Object.fromEntries(
+      Object.entries(this.importsOf(file)).map(([name, target]) => [name, this.idOf(target)]),
+    );
+    const emitted = {
+      module: { id: this.idOf(file), text, imports },
+      map: new SourceMap(map),
+      shown,
+      text: source.text,
+    };
     this.emitted.set(file, emitted);
     return emitted;
   }
@@ -194,7 +217,9 @@ export class PlanProgram {
   placeOfStack(stack: string, files: readonly string[]): Place | undefined {
     const emitted = new Map(files.map((file) => [this.shown(file), this.emit(file)]));
     for (const [, name = "", line, column] of stack.matchAll(/\(?([^\s()]+\.ts):(\d+)(?::(\d+))?\)?/g)) {
-      const found = emitted.get(name)?.map.find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
+      const found = emitted
+        .get(name)
+        ?.map.find(Number(line), Number(column ?? 1) - (Number(line) === 1 ? moduleHead : 0));
       if (found !== undefined) return { file: name, ...found, endLine: found.line, endColumn: found.column };
     }
     return undefined;
@@ -213,7 +238,9 @@ function importLiterals(source: ts.SourceFile): ts.StringLiteral[] {
 
 function isWithin(inner: Place, outer: Place): boolean {
   const startsAfter = inner.line > outer.line || (inner.line === outer.line && inner.column >= outer.column);
-  return startsAfter && (inner.line < outer.endLine || (inner.line === outer.endLine && inner.column < outer.endColumn));
+  return (
+    startsAfter && (inner.line < outer.endLine || (inner.line === outer.endLine && inner.column < outer.endColumn))
+  );
 }
 function isStandard(file: string): boolean {
   return /[/\\]typescript[/\\]lib[/\\]lib\.[^/\\]*\.ts$/.test(file);

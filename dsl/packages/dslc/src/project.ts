@@ -155,7 +155,10 @@ export function loadRegistries(folder: string, environment: string, opsFile = jo
       doc: text(row, "doc"),
     })),
     endpoints,
-    capabilities: rows(capabilities, "capability").map((row) => ({ id: text(row, "id"), status: text(row, "status") || "active" })),
+    capabilities: rows(capabilities, "capability").map((row) => ({
+      id: text(row, "id"),
+      status: text(row, "status") || "active",
+    })),
     ops: rows(ops, "op").map((row) => ({
       name: text(row, "name"),
       inputs: Number(row["inputs"]),
@@ -178,7 +181,8 @@ export function loadRegistries(folder: string, environment: string, opsFile = jo
 export function findProject(from: string): string {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "rankd.toml"))) return folder;
-    if (dirname(folder) === folder) throw new ProjectError(`no rankd.toml lies in ${resolve(from)} or in any folder above`);
+    if (dirname(folder) === folder)
+      throw new ProjectError(`no rankd.toml lies in ${resolve(from)} or in any folder above`);
   }
 }
 

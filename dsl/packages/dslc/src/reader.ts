@@ -28,7 +28,13 @@ export function pointerTo(parent: string, token: string | number): string {
 
 /** Whether a value is an object of JSON. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Fraction) && !(value instanceof ExactInteger);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Fraction) &&
+    !(value instanceof ExactInteger)
+  );
 }
 
 /** The integer that is there, of any size; nothing where it is none. */
@@ -59,7 +65,10 @@ export function numberProblem(value: unknown, type: "int" | "float"): { code: st
     if (whole === undefined) return { code: "wrong_type", message: `must be an integer, not ${kindOf(value)}` };
     return whole > most64 || whole < least64 ? { code: "out_of_range", message: "must fit into 64 bits" } : undefined;
   }
-  if (whole !== undefined) return BigInt(Number(whole)) === whole ? undefined : { code: "out_of_range", message: "no float equals this integer" };
+  if (whole !== undefined)
+    return BigInt(Number(whole)) === whole
+      ? undefined
+      : { code: "out_of_range", message: "no float equals this integer" };
   const fraction = value instanceof Fraction ? value.value : value;
   if (typeof fraction !== "number") return { code: "wrong_type", message: `must be a number, not ${kindOf(value)}` };
   return Number.isFinite(fraction) ? undefined : { code: "non_finite_number", message: "must be finite" };
@@ -82,7 +91,8 @@ function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; ++i) {
     const next = [i];
-    for (let j = 1; j <= b.length; ++j) next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    for (let j = 1; j <= b.length; ++j)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
     row = next;
   }
   return row[b.length]!;
@@ -99,7 +109,14 @@ export class Reader {
     readonly problems: Problem[],
   ) {
     if (isObject(value)) this.object = value;
-    else this.problems.push({ code: "wrong_type", pointer, message: `an object is wanted here, not ${kindOf(value)}`, hint: "", node: "" });
+    else
+      this.problems.push({
+        code: "wrong_type",
+        pointer,
+        message: `an object is wanted here, not ${kindOf(value)}`,
+        hint: "",
+        node: "",
+      });
   }
 
   complain(field: string, code: string, message: string, hint = ""): void {
@@ -111,14 +128,25 @@ export class Reader {
     if (this.object === undefined) return undefined;
     if (!Object.hasOwn(this.object, field)) {
       if (need === "required")
-        this.problems.push({ code: "missing_field", pointer: this.pointer, message: `the field \`${field}\` is missing`, hint: "", node: "" });
+        this.problems.push({
+          code: "missing_field",
+          pointer: this.pointer,
+          message: `the field \`${field}\` is missing`,
+          hint: "",
+          node: "",
+        });
       return undefined;
     }
     const found = this.object[field];
     return found === null && need === "nullable" ? undefined : found;
   }
 
-  private typed<Wanted>(field: string, need: Presence, what: string, is: (value: unknown) => value is Wanted): Wanted | undefined {
+  private typed<Wanted>(
+    field: string,
+    need: Presence,
+    what: string,
+    is: (value: unknown) => value is Wanted,
+  ): Wanted | undefined {
     const found = this.value(field, need);
     if (found === undefined || is(found)) return found as Wanted | undefined;
     this.complain(field, "wrong_type", `\`${field}\` must be ${what}, not ${kindOf(found)}`);
@@ -142,8 +170,10 @@ export class Reader {
     const found = this.value(field, need);
     if (found === undefined) return undefined;
     const whole = integerOf(found);
-    if (whole === undefined) this.complain(field, "wrong_type", `\`${field}\` must be an integer, not ${kindOf(found)}`);
-    else if (whole < min || whole > max) this.complain(field, "out_of_range", `\`${field}\` must lie between ${min} and ${max}`);
+    if (whole === undefined)
+      this.complain(field, "wrong_type", `\`${field}\` must be an integer, not ${kindOf(found)}`);
+    else if (whole < min || whole > max)
+      this.complain(field, "out_of_range", `\`${field}\` must lie between ${min} and ${max}`);
     else return whole;
     return undefined;
   }
@@ -157,7 +187,12 @@ export class Reader {
   choice(field: string, need: Presence, choices: readonly string[]): string | undefined {
     const found = this.text(field, need);
     if (found === undefined || choices.includes(found)) return found;
-    this.complain(field, "bad_value", `\`${field}\` is \`${found}\`, which is none of: ${choices.join(", ")}`, didYouMean(found, choices));
+    this.complain(
+      field,
+      "bad_value",
+      `\`${field}\` is \`${found}\`, which is none of: ${choices.join(", ")}`,
+      didYouMean(found, choices),
+    );
     return undefined;
   }
 

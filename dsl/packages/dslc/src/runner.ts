@@ -27,9 +27,13 @@ export class Runner {
       if (failed !== undefined) return { error: failed };
     }
     const { timeMs } = this.setup.limits;
-    const said = await this.hear(timeMs + graceMs, failure("time_limit", `the plan did not come to an end within ${timeMs} ms`), () => {
-      this.worker!.postMessage({ ...task, number });
-    });
+    const said = await this.hear(
+      timeMs + graceMs,
+      failure("time_limit", `the plan did not come to an end within ${timeMs} ms`),
+      () => {
+        this.worker!.postMessage({ ...task, number });
+      },
+    );
     const result: Result = typeof said === "object" && "number" in said ? said : { error: said as Failure };
     // Whatever a plan that was stopped in the middle has left behind, the next one does not meet it.
     if (result.isSpoilt !== false) await this.close();
@@ -37,7 +41,11 @@ export class Runner {
   }
 
   private async start(): Promise<Failure | undefined> {
-    const worker = new Worker(new URL("./sandbox.js", import.meta.url), { execArgv: [], env: {}, workerData: this.setup });
+    const worker = new Worker(new URL("./sandbox.js", import.meta.url), {
+      execArgv: [],
+      env: {},
+      workerData: this.setup,
+    });
     const tell = (said: Outcome | "ready" | Failure): void => {
       if (this.worker === worker) this.listener(said);
     };

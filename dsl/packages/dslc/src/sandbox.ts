@@ -2,7 +2,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 import variant from "@jitl/quickjs-wasmfile-release-sync";
-import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSContext, type QuickJSHandle, type QuickJSRuntime, type QuickJSSyncVariant, type QuickJSWASMModule } from "quickjs-emscripten-core";
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSRuntime,
+  type QuickJSSyncVariant,
+  type QuickJSWASMModule,
+} from "quickjs-emscripten-core";
 
 /** A module as JavaScript with CommonJS imports. */
 export interface Module {
@@ -51,7 +59,7 @@ export interface Failure {
 }
 
 /** Part of Node, and not of its types. */
-declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => never };
+declare const WebAssembly: { readonly Memory: new (limits: { initial: number; maximum: number }) => object };
 
 const stackBytes = 512 * 1024;
 const pagesPerMb = 16;
@@ -133,7 +141,9 @@ const prelude = `(function (modules, entry) {
 })`;
 
 function evaluateModule(context: QuickJSContext, module: Module): QuickJSHandle {
-  return context.unwrapResult(context.evalCode(`(function(exports,require,module){${module.text}\n})`, module.id, { type: "global" }));
+  return context.unwrapResult(
+    context.evalCode(`(function(exports,require,module){${module.text}\n})`, module.id, { type: "global" }),
+  );
 }
 
 function failure(code: string, message: string): Failure {
@@ -144,8 +154,10 @@ function interpret(limits: Limits, error: unknown): Failure {
   const { name, message, stack } = error as { name?: string; message?: string; stack?: string };
   const text = `${name}: ${message}`;
   const place = { stack: stack ?? "" };
-  if (text.includes("interrupted")) return { ...failure("time_limit", `the plan did not come to an end within ${limits.timeMs} ms`), ...place };
-  if (text.includes("out of memory")) return { ...failure("memory_limit", `the plan wants more than ${limits.memoryMb} MB of memory`), ...place };
+  if (text.includes("interrupted"))
+    return { ...failure("time_limit", `the plan did not come to an end within ${limits.timeMs} ms`), ...place };
+  if (text.includes("out of memory"))
+    return { ...failure("memory_limit", `the plan wants more than ${limits.memoryMb} MB of memory`), ...place };
   if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
   return { ...failure("plan_threw", text), ...place };
 }
@@ -170,10 +182,17 @@ function run(runtime: QuickJSRuntime, { limits, library }: Setup, task: Task): O
   try {
     const modules = context.unwrapResult(context.evalCode("new Map()"));
     handles.push(modules);
-    const add = context.unwrapResult(context.evalCode("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }"));
+    const add = context.unwrapResult(
+      context.evalCode("(modules, id, body, imports) => { modules.set(id, { body, imports: JSON.parse(imports) }); }"),
+    );
     handles.push(add);
     for (const module of [...library, ...task.modules]) {
-      const args = [modules, context.newString(module.id), evaluateModule(context, module), context.newString(JSON.stringify(module.imports))];
+      const args = [
+        modules,
+        context.newString(module.id),
+        evaluateModule(context, module),
+        context.newString(JSON.stringify(module.imports)),
+      ];
       handles.push(...args.slice(1));
       context.unwrapResult(context.callFunction(add, context.undefined, ...args)).dispose();
     }
@@ -205,8 +224,13 @@ if (parentPort !== null) {
   const port = parentPort;
   const setup = workerData as Setup;
   // QuickJS itself does not know here what its allocations take, so the memory of the module is what is limited.
-  const wasmMemory = new WebAssembly.Memory({ initial: pagesPerMb * baseMb, maximum: pagesPerMb * (baseMb + setup.limits.memoryMb) });
-  const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant as unknown as QuickJSSyncVariant, { wasmMemory }));
+  const wasmMemory = new WebAssembly.Memory({
+    initial: pagesPerMb * baseMb,
+    maximum: pagesPerMb * (baseMb + setup.limits.memoryMb),
+  });
+  const quickjs = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant as unknown as QuickJSSyncVariant, { wasmMemory }),
+  );
   port.on("message", (task: Task) => {
     port.postMessage(runOnce(quickjs, setup, task));
   });

@@ -91,18 +91,49 @@ class Rewriter {
     if (ts.isCallExpression(node)) return this.call(node);
     if (ts.isObjectLiteralExpression(node)) return this.object(node);
     if (ts.isConditionalExpression(node))
-      return this.make.updateConditionalExpression(node, this.plain(node.condition), node.questionToken, this.expr(node.whenTrue), node.colonToken, this.expr(node.whenFalse));
+      return this.make.updateConditionalExpression(
+        node,
+        this.plain(node.condition),
+        node.questionToken,
+        this.expr(node.whenTrue),
+        node.colonToken,
+        this.expr(node.whenFalse),
+      );
     if (ts.isIfStatement(node))
-      return this.make.updateIfStatement(node, this.plain(node.expression), this.statement(node.thenStatement), node.elseStatement && this.statement(node.elseStatement));
-    if (ts.isWhileStatement(node)) return this.make.updateWhileStatement(node, this.plain(node.expression), this.statement(node.statement));
-    if (ts.isDoStatement(node)) return this.make.updateDoStatement(node, this.statement(node.statement), this.plain(node.expression));
+      return this.make.updateIfStatement(
+        node,
+        this.plain(node.expression),
+        this.statement(node.thenStatement),
+        node.elseStatement && this.statement(node.elseStatement),
+      );
+    if (ts.isWhileStatement(node))
+      return this.make.updateWhileStatement(node, this.plain(node.expression), this.statement(node.statement));
+    if (ts.isDoStatement(node))
+      return this.make.updateDoStatement(node, this.statement(node.statement), this.plain(node.expression));
     if (ts.isForStatement(node)) return this.loop(node);
     if (ts.isSwitchStatement(node))
-      return this.make.updateSwitchStatement(node, this.plain(node.expression), ts.visitNode(node.caseBlock, this.visit) as ts.CaseBlock);
-    if (ts.isCaseClause(node)) return this.make.updateCaseClause(node, this.plain(node.expression), ts.visitNodes(node.statements, this.visit) as ts.NodeArray<ts.Statement>);
+      return this.make.updateSwitchStatement(
+        node,
+        this.plain(node.expression),
+        ts.visitNode(node.caseBlock, this.visit) as ts.CaseBlock,
+      );
+    if (ts.isCaseClause(node))
+      return this.make.updateCaseClause(
+        node,
+        this.plain(node.expression),
+        ts.visitNodes(node.statements, this.visit) as ts.NodeArray<ts.Statement>,
+      );
     if (ts.isTemplateSpan(node)) return this.make.updateTemplateSpan(node, this.plain(node.expression), node.literal);
-    if (ts.isElementAccessExpression(node) && !ts.isLiteralExpression(node.argumentExpression) && !ts.isOptionalChain(node))
-      return this.make.updateElementAccessExpression(node, this.expr(node.expression), this.plain(node.argumentExpression));
+    if (
+      ts.isElementAccessExpression(node) &&
+      !ts.isLiteralExpression(node.argumentExpression) &&
+      !ts.isOptionalChain(node)
+    )
+      return this.make.updateElementAccessExpression(
+        node,
+        this.expr(node.expression),
+        this.plain(node.argumentExpression),
+      );
     if (ts.isForOfStatement(node) || ts.isForInStatement(node)) return this.iteration(node);
     return ts.visitEachChild(node, this.visit, this.context);
   };
@@ -115,11 +146,17 @@ class Rewriter {
   }
 
   private span(node: ts.Node, from: ts.Node = node): ts.Expression {
-    return this.make.createNumericLiteral(this.spans.add(placeOf(this.file, this.source, from.getStart(this.source), node.getEnd())));
+    return this.make.createNumericLiteral(
+      this.spans.add(placeOf(this.file, this.source, from.getStart(this.source), node.getEnd())),
+    );
   }
 
   private hook(name: string, args: readonly ts.Expression[]): ts.Expression {
-    return this.make.createCallExpression(this.make.createPropertyAccessExpression(this.make.createIdentifier(hooksName), name), undefined, args);
+    return this.make.createCallExpression(
+      this.make.createPropertyAccessExpression(this.make.createIdentifier(hooksName), name),
+      undefined,
+      args,
+    );
   }
 
   /** What decides while the plan is built. */
@@ -135,7 +172,14 @@ class Rewriter {
       return this.hook("op", [this.make.createStringLiteral(sign), this.expr(left), this.expr(right), ...spans]);
     const name = lazy.get(operatorToken.kind);
     if (name !== undefined) {
-      const later = this.make.createArrowFunction(undefined, undefined, [], undefined, undefined, this.make.createParenthesizedExpression(this.expr(right)));
+      const later = this.make.createArrowFunction(
+        undefined,
+        undefined,
+        [],
+        undefined,
+        undefined,
+        this.make.createParenthesizedExpression(this.expr(right)),
+      );
       return this.hook(name, [this.expr(left), later, ...spans]);
     }
     const step = compound.get(operatorToken.kind);
@@ -144,31 +188,47 @@ class Rewriter {
       return this.make.createAssignment(left, value);
     }
     // A pattern that is assigned to is no literal.
-    if (operatorToken.kind === ts.SyntaxKind.EqualsToken && (ts.isObjectLiteralExpression(left) || ts.isArrayLiteralExpression(left)))
+    if (
+      operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+      (ts.isObjectLiteralExpression(left) || ts.isArrayLiteralExpression(left))
+    )
       return this.make.updateBinaryExpression(node, left, operatorToken, this.expr(right));
     return ts.visitEachChild(node, this.visit, this.context);
   }
 
   private prefix(node: ts.PrefixUnaryExpression): ts.Node {
     const name = unary.get(node.operator);
-    if (name === undefined || ts.isNumericLiteral(node.operand) || ts.isBigIntLiteral(node.operand)) return ts.visitEachChild(node, this.visit, this.context);
+    if (name === undefined || ts.isNumericLiteral(node.operand) || ts.isBigIntLiteral(node.operand))
+      return ts.visitEachChild(node, this.visit, this.context);
     return this.hook(name, [this.expr(node.operand), this.span(node), this.span(node.operand)]);
   }
 
   private call(node: ts.CallExpression): ts.Node {
     const { expression: callee } = node;
-    const isSpecial = callee.kind === ts.SyntaxKind.SuperKeyword || callee.kind === ts.SyntaxKind.ImportKeyword || ts.isOptionalChain(node);
+    const isSpecial =
+      callee.kind === ts.SyntaxKind.SuperKeyword ||
+      callee.kind === ts.SyntaxKind.ImportKeyword ||
+      ts.isOptionalChain(node);
     if (isSpecial) return ts.visitEachChild(node, this.visit, this.context);
     const args = this.make.createArrayLiteralExpression(node.arguments.map((each) => this.expr(each)));
     const hasSpread = node.arguments.some((each) => ts.isSpreadElement(each));
-    const spans = this.make.createArrayLiteralExpression(hasSpread ? [] : node.arguments.map((each) => this.span(each)));
+    const spans = this.make.createArrayLiteralExpression(
+      hasSpread ? [] : node.arguments.map((each) => this.span(each)),
+    );
     if (ts.isPropertyAccessExpression(callee)) {
-      if (callee.expression.kind === ts.SyntaxKind.SuperKeyword || ts.isPrivateIdentifier(callee.name)) return ts.visitEachChild(node, this.visit, this.context);
+      if (callee.expression.kind === ts.SyntaxKind.SuperKeyword || ts.isPrivateIdentifier(callee.name))
+        return ts.visitEachChild(node, this.visit, this.context);
       const name = this.make.createStringLiteral(callee.name.text);
       return this.hook("call", [this.span(node, callee.name), this.expr(callee.expression), name, args, spans]);
     }
     if (ts.isElementAccessExpression(callee))
-      return this.hook("call", [this.span(node, callee.argumentExpression), this.expr(callee.expression), this.plain(callee.argumentExpression), args, spans]);
+      return this.hook("call", [
+        this.span(node, callee.argumentExpression),
+        this.expr(callee.expression),
+        this.plain(callee.argumentExpression),
+        args,
+        spans,
+      ]);
     return this.hook("apply", [this.span(node), this.expr(callee), args, spans]);
   }
 
@@ -179,7 +239,9 @@ class Rewriter {
       if (!isNamed) return [];
       const value = ts.isPropertyAssignment(each) ? each.initializer : each;
       const name = (each.name as ts.Identifier | ts.StringLiteral).text;
-      return name === "__proto__" ? [] : [this.make.createPropertyAssignment(this.make.createStringLiteral(name), this.span(value))];
+      return name === "__proto__"
+        ? []
+        : [this.make.createPropertyAssignment(this.make.createStringLiteral(name), this.span(value))];
     });
     if (fields.length === 0) return visited;
     return this.hook("fields", [visited, this.make.createObjectLiteralExpression(fields)]);
@@ -198,8 +260,19 @@ class Rewriter {
   /** The left side may be a pattern that is assigned to, which is left alone. */
   private iteration(node: ts.ForOfStatement | ts.ForInStatement): ts.Node {
     if (ts.isForOfStatement(node))
-      return this.make.updateForOfStatement(node, node.awaitModifier, node.initializer, this.expr(node.expression), this.statement(node.statement));
-    return this.make.updateForInStatement(node, node.initializer, this.plain(node.expression), this.statement(node.statement));
+      return this.make.updateForOfStatement(
+        node,
+        node.awaitModifier,
+        node.initializer,
+        this.expr(node.expression),
+        this.statement(node.statement),
+      );
+    return this.make.updateForInStatement(
+      node,
+      node.initializer,
+      this.plain(node.expression),
+      this.statement(node.statement),
+    );
   }
 }
 
@@ -215,16 +288,34 @@ export function refusals(file: string, source: ts.SourceFile): Complaint[] {
   const checkImport = (specifier: ts.Expression): void => {
     const name = ts.isStringLiteral(specifier) ? specifier.text : "";
     if (name !== packageName && !/^\.\.?\//.test(name))
-      refuse(specifier, "foreign_import", `\`${name}\` cannot be imported`, `a plan imports ${packageName} and files of its own project`);
+      refuse(
+        specifier,
+        "foreign_import",
+        `\`${name}\` cannot be imported`,
+        `a plan imports ${packageName} and files of its own project`,
+      );
   };
   const visit = (node: ts.Node): void => {
-    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) checkImport(node.moduleSpecifier);
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
+      checkImport(node.moduleSpecifier);
     if (ts.isImportEqualsDeclaration(node)) refuse(node, "foreign_import", "`import = ` has no place in a plan");
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) refuse(node, "foreign_import", "a plan cannot import while it runs");
-    if (ts.isMetaProperty(node) && node.keywordToken === ts.SyntaxKind.ImportKeyword) refuse(node, "not_in_sandbox", "`import.meta` is not available");
-    if (ts.isIdentifier(node) && refusedNames.has(node.text) && isUse(node)) refuse(node, "not_in_sandbox", `\`${node.text}\` is not available: a plan runs no text and reaches nothing outside`);
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      refuse(node, "foreign_import", "a plan cannot import while it runs");
+    if (ts.isMetaProperty(node) && node.keywordToken === ts.SyntaxKind.ImportKeyword)
+      refuse(node, "not_in_sandbox", "`import.meta` is not available");
+    if (ts.isIdentifier(node) && refusedNames.has(node.text) && isUse(node))
+      refuse(
+        node,
+        "not_in_sandbox",
+        `\`${node.text}\` is not available: a plan runs no text and reaches nothing outside`,
+      );
     if (ts.isNumericLiteral(node) && !isExact(node.getText(source)))
-      refuse(node, "number_not_exact", `${node.getText(source)} is no number of 53 bits and would be rounded to ${Number(node.text)}`, "write it as a bigint in E.const, or with an exponent");
+      refuse(
+        node,
+        "number_not_exact",
+        `${node.getText(source)} is no number of 53 bits and would be rounded to ${Number(node.text)}`,
+        "write it as a bigint in E.const, or with an exponent",
+      );
     ts.forEachChild(node, visit);
   };
   visit(source);
@@ -235,7 +326,8 @@ export function refusals(file: string, source: ts.SourceFile): Complaint[] {
 function isUse(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
-  if (ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent) || ts.isMethodDeclaration(parent)) return parent.name !== node;
+  if (ts.isPropertyAssignment(parent) || ts.isPropertySignature(parent) || ts.isMethodDeclaration(parent))
+    return parent.name !== node;
   return !ts.isTypeReferenceNode(parent);
 }
 

@@ -12,13 +12,26 @@ const mostInstructions = 2700;
 const comparisons = ["==", "!=", "<", "<=", ">", ">="];
 
 /** Complains about the shape of a tree; `gives` is "value" for expressions and "truth" for predicates. */
-export function checkShape(tree: unknown, pointer: string, gives: string, declared: Registries, problems: Problem[]): void {
+export function checkShape(
+  tree: unknown,
+  pointer: string,
+  gives: string,
+  declared: Registries,
+  problems: Problem[],
+): void {
   const before = problems.length;
   let toldDepth = false;
   const visit = (value: unknown, at: string, wanted: string, depth: number): void => {
     if (problems.length - before >= mostProblems) return;
     if (depth > maxDepth) {
-      if (!toldDepth) problems.push({ code: "expr_too_deep", pointer: at, message: `the tree has more than ${maxDepth} levels`, hint: "", node: "" });
+      if (!toldDepth)
+        problems.push({
+          code: "expr_too_deep",
+          pointer: at,
+          message: `the tree has more than ${maxDepth} levels`,
+          hint: "",
+          node: "",
+        });
       toldDepth = true;
       return;
     }
@@ -46,7 +59,12 @@ function opOf(fields: Reader, wanted: string, declared: Registries): TreeOp | un
   if (op?.gives === wanted) return op;
   const names = declared.treeOps.filter((each) => each.gives === wanted).map((each) => each.name);
   const [what, other] = wanted === "truth" ? ["predicate", "expressions"] : ["expression", "predicates"];
-  fields.complain("op", "unknown_op", `no ${what} has the op \`${name}\``, op === undefined ? didYouMean(name, names) : `\`${name}\` is an op of ${other}`);
+  fields.complain(
+    "op",
+    "unknown_op",
+    `no ${what} has the op \`${name}\``,
+    op === undefined ? didYouMean(name, names) : `\`${name}\` is an op of ${other}`,
+  );
   return undefined;
 }
 
@@ -54,7 +72,8 @@ function checkField(fields: Reader, name: string, kind: string): void {
   switch (kind) {
     case "number": {
       const value = fields.value(name, "required");
-      const wrong = value === undefined ? undefined : numberProblem(value, integerOf(value) === undefined ? "float" : "int");
+      const wrong =
+        value === undefined ? undefined : numberProblem(value, integerOf(value) === undefined ? "float" : "int");
       if (wrong) fields.complain(name, wrong.code, `\`${name}\` ${wrong.message}`);
       return;
     }
@@ -111,7 +130,8 @@ function checkPattern(fields: Reader, name: string): void {
 export function checkNames(tree: unknown, pointer: string, declared: Registries, problems: Problem[]): void {
   if (!isObject(tree)) return;
   const op = declared.treeOps.find((each) => each.name === tree["op"]);
-  for (const [name, kind] of op?.fields ?? []) if (kind === "value" || kind === "truth") checkNames(tree[name], pointerTo(pointer, name), declared, problems);
+  for (const [name, kind] of op?.fields ?? [])
+    if (kind === "value" || kind === "truth") checkNames(tree[name], pointerTo(pointer, name), declared, problems);
   const complain = (code: string, below: string, message: string, hint = ""): void => {
     problems.push({ code, pointer: pointer + below, message, hint, node: "" });
   };
@@ -119,7 +139,12 @@ export function checkNames(tree: unknown, pointer: string, declared: Registries,
     const entry = (sort === "key" ? declared.keys : declared.params).find((each) => each.id === id);
     if (entry === undefined) complain(`unknown_${sort}`, below, `there is no ${sort} ${String(id)}`);
     else if (entry.status === "blocked")
-      complain(`blocked_${sort}`, below, `the ${sort} \`${entry.name}\` is blocked`, entry.replacedBy === undefined ? "" : `use ${sort} ${entry.replacedBy} instead`);
+      complain(
+        `blocked_${sort}`,
+        below,
+        `the ${sort} \`${entry.name}\` is blocked`,
+        entry.replacedBy === undefined ? "" : `use ${sort} ${entry.replacedBy} instead`,
+      );
     else if (!entry.read) complain(`unreadable_${sort}`, below, `the ${sort} \`${entry.name}\` may not be read`);
     return entry;
   };
@@ -128,24 +153,31 @@ export function checkNames(tree: unknown, pointer: string, declared: Registries,
   if (tree["op"] === "in") checkListKey(tree, declared, complain);
   if (tree["op"] !== "regex") return;
   const key = readable("key", tree["key_id"], "/key_id");
-  if (key !== undefined && key.type !== "string") complain("regex_wants_string_key", "/key_id", `the key \`${key.name}\` holds no strings`);
+  if (key !== undefined && key.type !== "string")
+    complain("regex_wants_string_key", "/key_id", `the key \`${key.name}\` holds no strings`);
   const pattern = tree["pattern"] as Readonly<Record<string, unknown>>;
   if (pattern["kind"] === "param") {
     const param = readable("param", pattern["param_id"], "/pattern/param_id");
-    if (param !== undefined && param.type !== "string") complain("regex_wants_string_param", "/pattern/param_id", `the param \`${param.name}\` holds no string`);
+    if (param !== undefined && param.type !== "string")
+      complain("regex_wants_string_param", "/pattern/param_id", `the param \`${param.name}\` holds no string`);
     return;
   }
   const refusal = refusedPattern(String(pattern["value"]), tree["flags"] === "i");
   if (refusal !== undefined) complain("bad_regex", "/pattern/value", `RE2 refuses the pattern: ${refusal}`);
 }
 
-function checkListKey(tree: Readonly<Record<string, unknown>>, declared: Registries, complain: (code: string, below: string, message: string) => void): void {
+function checkListKey(
+  tree: Readonly<Record<string, unknown>>,
+  declared: Registries,
+  complain: (code: string, below: string, message: string) => void,
+): void {
   const list = tree["list"] as readonly unknown[];
   const lhs = tree["lhs"] as Readonly<Record<string, unknown>>;
   if (typeof list[0] !== "string") return;
   const key = lhs["op"] === "key_ref" ? declared.keys.find((each) => each.id === lhs["key_id"]) : undefined;
   if (lhs["op"] === "key_ref" && key === undefined) return;
-  if (key?.type !== "string") complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+  if (key?.type !== "string")
+    complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
 }
 
 function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {

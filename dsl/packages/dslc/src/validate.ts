@@ -1,7 +1,18 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import type { Op, OpParam, Registries } from "./project.js";
-import { didYouMean, integerOf, isObject, type JsonObject, kindOf, numberProblem, type Problem, pointerTo, Reader, sortedFields } from "./reader.js";
+import {
+  didYouMean,
+  integerOf,
+  isObject,
+  type JsonObject,
+  kindOf,
+  numberProblem,
+  type Problem,
+  pointerTo,
+  Reader,
+  sortedFields,
+} from "./reader.js";
 import { checkNames, checkShape } from "./trees.js";
 
 /** What an artifact is held against. */
@@ -47,7 +58,8 @@ class Validator {
   }
 
   run(): Problem[] {
-    if ((this.rules.bytes ?? 0) > maxBytes) this.add("file_too_large", "", `the artifact has more than ${maxBytes} bytes`);
+    if ((this.rules.bytes ?? 0) > maxBytes)
+      this.add("file_too_large", "", `the artifact has more than ${maxBytes} bytes`);
     const top = new Reader(this.artifact, "", this.problems);
     if (!isObject(this.artifact) || !this.readVersion(top)) return this.problems;
     this.readName(top);
@@ -87,19 +99,32 @@ class Validator {
   private readStrings(top: Reader, field: string): unknown[] {
     const list = top.array(field, "optional") ?? [];
     for (const [index, item] of list.entries())
-      if (typeof item !== "string") this.add("wrong_type", pointerTo(pointerTo("", field), index), `each item must be a string, not ${kindOf(item)}`);
+      if (typeof item !== "string")
+        this.add(
+          "wrong_type",
+          pointerTo(pointerTo("", field), index),
+          `each item must be a string, not ${kindOf(item)}`,
+        );
     return [...list];
   }
 
   private readCapabilities(top: Reader): void {
-    const ids = this.readStrings(top, "capabilities_required").map((each) => (typeof each === "string" ? each : undefined));
+    const ids = this.readStrings(top, "capabilities_required").map((each) =>
+      typeof each === "string" ? each : undefined,
+    );
     ids.forEach((id, index) => {
       if (id === undefined) return;
       const pointer = pointerTo("/capabilities_required", index);
       const known = this.declared.capabilities.find((each) => each.id === id);
-      if (!isCapability(id)) this.add("bad_capability_id", pointer, `\`${id}\` is not of the form \`cap.rfc.NNNN.slug.vK\``);
+      if (!isCapability(id))
+        this.add("bad_capability_id", pointer, `\`${id}\` is not of the form \`cap.rfc.NNNN.slug.vK\``);
       else if (known === undefined || known.status === "blocked")
-        this.add("unsupported_capability", pointer, `the capability \`${id}\` is not supported`, didYouMean(id, known ? [] : this.declared.capabilities.map((each) => each.id)));
+        this.add(
+          "unsupported_capability",
+          pointer,
+          `the capability \`${id}\` is not supported`,
+          didYouMean(id, known ? [] : this.declared.capabilities.map((each) => each.id)),
+        );
       const before = index === 0 ? undefined : (ids[index - 1] ?? "");
       if (before === undefined || before < id) return;
       if (before === id) this.add("duplicate_value", pointer, `\`${id}\` is listed twice`);
@@ -113,7 +138,13 @@ class Validator {
     for (const [capability] of sortedFields(value)) {
       if (this.required.includes(capability)) continue;
       const pointer = pointerTo(pointerTo(of.pointer, "extensions"), capability);
-      problems.push({ code: "capability_not_required", pointer, message: `\`${capability}\` is not among \`capabilities_required\``, hint: "", node: "" });
+      problems.push({
+        code: "capability_not_required",
+        pointer,
+        message: `\`${capability}\` is not among \`capabilities_required\``,
+        hint: "",
+        node: "",
+      });
     }
   }
 
@@ -124,9 +155,15 @@ class Validator {
     for (const name of ["keys", "params", "features", "capabilities", "endpoints"]) {
       const theirs = digests.text(name, "optional");
       if (theirs === undefined) continue;
-      if (!/^[0-9a-f]{64}$/.test(theirs)) digests.complain(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+      if (!/^[0-9a-f]{64}$/.test(theirs))
+        digests.complain(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
       else if (theirs !== this.declared.digests[name])
-        digests.complain(name, "registry_changed", `the plan was built against another registry of ${name}`, "build the plan again");
+        digests.complain(
+          name,
+          "registry_changed",
+          `the plan was built against another registry of ${name}`,
+          "build the plan again",
+        );
     }
     digests.refuseUnknownFields();
   }
@@ -146,15 +183,21 @@ class Validator {
     for (const [path, span] of sortedFields(value)) {
       const pointer = pointerTo("/source_spans", path);
       this.readSpan(span, pointer, this.problems);
-      const isPart = (table: unknown): boolean => path.split("/").reduce((at, field) => (isObject(at) && Object.hasOwn(at, field) ? at[field] : undefined), table) !== undefined;
-      if (!isPart(this.exprs) && !isPart(this.preds)) this.add("unknown_expr", pointer, `no expression or predicate, or part of one, is \`${path}\``);
+      const isPart = (table: unknown): boolean =>
+        path
+          .split("/")
+          .reduce((at, field) => (isObject(at) && Object.hasOwn(at, field) ? at[field] : undefined), table) !==
+        undefined;
+      if (!isPart(this.exprs) && !isPart(this.preds))
+        this.add("unknown_expr", pointer, `no expression or predicate, or part of one, is \`${path}\``);
     }
   }
 
   private readSpan(value: unknown, pointer: string, problems: Problem[]): void {
     const span = new Reader(value, pointer, problems);
     const file = span.integer("file", "required");
-    if (file !== undefined && (file < 0n || file >= BigInt(this.files))) span.complain("file", "out_of_range", "`file` is no position in `source_files`");
+    if (file !== undefined && (file < 0n || file >= BigInt(this.files)))
+      span.complain("file", "out_of_range", "`file` is no position in `source_files`");
     for (const field of ["line", "column", "end_line", "end_column"]) span.integer(field, "required", 1n, 2147483647n);
     span.refuseUnknownFields();
   }
@@ -194,7 +237,8 @@ class Validator {
         continue;
       }
       const number = this.numbers.get(name);
-      if (number === undefined) this.add("unknown_node", pointer, `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
+      if (number === undefined)
+        this.add("unknown_node", pointer, `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
       else if (found.includes(number)) this.add("duplicate_value", pointer, `\`${name}\` is listed twice`);
       else found.push(number);
     }
@@ -222,7 +266,8 @@ class Validator {
     const id = node.text("node_id", "required");
     if (id === undefined) return "";
     if (!isWord(id)) node.complain("node_id", "bad_name", `\`${id}\` is not letters, digits and \`_\``);
-    if (this.numbers.get(id) !== index) node.complain("node_id", "duplicate_node", `another node is already called \`${id}\``);
+    if (this.numbers.get(id) !== index)
+      node.complain("node_id", "duplicate_node", `another node is already called \`${id}\``);
     return id;
   }
 
@@ -230,22 +275,39 @@ class Validator {
     const name = node.text("op", "required");
     if (name === undefined) return undefined;
     const op = this.declared.ops.find((each) => each.name === name);
-    if (op === undefined) node.complain("op", "unknown_op", `there is no operator \`${name}\``, didYouMean(name, this.declared.ops.map((each) => each.name)));
+    if (op === undefined)
+      node.complain(
+        "op",
+        "unknown_op",
+        `there is no operator \`${name}\``,
+        didYouMean(
+          name,
+          this.declared.ops.map((each) => each.name),
+        ),
+      );
     return op;
   }
 
   private readInputs(node: Reader, op: Op | undefined): number[] {
     const inputs = node.array("inputs", "required");
     if (inputs === undefined) return [];
-    if (op !== undefined && inputs.length !== op.inputs) node.complain("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
+    if (op !== undefined && inputs.length !== op.inputs)
+      node.complain("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
     const found: number[] = [];
     for (const [index, name] of inputs.entries()) {
       const complain = (code: string, message: string, hint = ""): void => {
-        node.problems.push({ code, pointer: pointerTo(pointerTo(node.pointer, "inputs"), index), message, hint, node: "" });
+        node.problems.push({
+          code,
+          pointer: pointerTo(pointerTo(node.pointer, "inputs"), index),
+          message,
+          hint,
+          node: "",
+        });
       };
       const number = typeof name === "string" ? this.numbers.get(name) : undefined;
       if (typeof name !== "string") complain("wrong_type", `an input is the id of a node, not ${kindOf(name)}`);
-      else if (number === undefined) complain("unknown_node", `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
+      else if (number === undefined)
+        complain("unknown_node", `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
       else found.push(number);
     }
     return found;
@@ -265,7 +327,12 @@ class Validator {
     const need = param.required ? "required" : "nullable";
     switch (kind) {
       case "int":
-        params.integer(name, need, param.min === undefined ? undefined : BigInt(param.min), param.max === undefined ? undefined : BigInt(param.max));
+        params.integer(
+          name,
+          need,
+          param.min === undefined ? undefined : BigInt(param.min),
+          param.max === undefined ? undefined : BigInt(param.max),
+        );
         break;
       case "key_id":
         params.id(name, need);
@@ -284,7 +351,8 @@ class Validator {
         break;
       case "endpoint_ref": {
         const id = params.text(name, need);
-        if (id !== undefined && !/^ep_[0-9]{4}$/.test(id)) params.complain(name, "bad_endpoint_id", `\`${id}\` is not \`ep_\` and four digits`);
+        if (id !== undefined && !/^ep_[0-9]{4}$/.test(id))
+          params.complain(name, "bad_endpoint_id", `\`${id}\` is not \`ep_\` and four digits`);
         break;
       }
       case "key_ids":
@@ -303,14 +371,24 @@ class Validator {
     if (wrong !== undefined) return params.complain(param.name, wrong.code, `\`${param.name}\` ${wrong.message}`);
     const number = Number((value as { value?: number }).value ?? value);
     if (number < Number(param.min ?? -Infinity) || number > Number(param.max ?? Infinity))
-      params.complain(param.name, "out_of_range", `\`${param.name}\` must lie between ${param.min ?? "any"} and ${param.max ?? "any"}`);
+      params.complain(
+        param.name,
+        "out_of_range",
+        `\`${param.name}\` must lie between ${param.min ?? "any"} and ${param.max ?? "any"}`,
+      );
   }
 
   private readKeys(params: Reader, name: string, need: "required" | "nullable"): void {
     const seen = new Set<bigint>();
     for (const [index, item] of (params.array(name, need) ?? []).entries()) {
       const complain = (code: string, message: string): void => {
-        params.problems.push({ code, pointer: pointerTo(pointerTo(params.pointer, name), index), message, hint: "", node: "" });
+        params.problems.push({
+          code,
+          pointer: pointerTo(pointerTo(params.pointer, name), index),
+          message,
+          hint: "",
+          node: "",
+        });
       };
       const key = integerOf(item);
       const wrong = numberProblem(item, "int");
@@ -333,20 +411,31 @@ class Validator {
       const number = this.numbers.get(id);
       return number === undefined ? refuse("unknown_node", "node", [...this.numbers.keys()]) : [number];
     }
-    const [table, code, what] = kind === "expr_id" ? [this.exprs, "unknown_expr", "expression"] : [this.preds, "unknown_pred", "predicate"];
+    const [table, code, what] =
+      kind === "expr_id" ? [this.exprs, "unknown_expr", "expression"] : [this.preds, "unknown_pred", "predicate"];
     return Object.hasOwn(table, id) ? [] : refuse(code, what, Object.keys(table));
   }
 
   /** What operators and registries refuse; only where the shape is right. */
   private bind(): void {
-    for (const [field, table] of [["expr_table", this.exprs], ["pred_table", this.preds]] as const)
-      for (const [id, tree] of sortedFields(table)) checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
+    for (const [field, table] of [
+      ["expr_table", this.exprs],
+      ["pred_table", this.preds],
+    ] as const)
+      for (const [id, tree] of sortedFields(table))
+        checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
     for (const node of this.nodes)
       for (const param of node.op?.params ?? []) {
         const value = node.params[param.name];
         if (value === undefined || value === null) continue;
         const complain = (code: string, message: string, hint = ""): void => {
-          this.problems.push({ code, pointer: pointerTo(pointerTo(node.pointer, "params"), param.name), message, hint, node: node.id });
+          this.problems.push({
+            code,
+            pointer: pointerTo(pointerTo(node.pointer, "params"), param.name),
+            message,
+            hint,
+            node: node.id,
+          });
         };
         if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, complain);
         if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, complain);
@@ -355,7 +444,8 @@ class Validator {
 
   private bindKey(id: number, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {
     const key = this.declared.keys.find((each) => each.id === id);
-    if (key === undefined) return complain("unknown_key", `no key has the number ${id}`, "the keys are declared in keys.toml");
+    if (key === undefined)
+      return complain("unknown_key", `no key has the number ${id}`, "the keys are declared in keys.toml");
     const named = `key ${id} (${key.name})`;
     if (key.status === "blocked") return complain("blocked_key", `${named} is blocked`);
     if (param.use === "write" && !key.write) return complain("unwritable_key", `${named} must not be written by plans`);
@@ -364,11 +454,27 @@ class Validator {
       complain("wrong_key_type", `${named} is of type ${key.type}; wanted is one of: ${param.key_types.join(", ")}`);
   }
 
-  private bindEndpoint(id: string, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {
+  private bindEndpoint(
+    id: string,
+    param: OpParam,
+    complain: (code: string, message: string, hint?: string) => void,
+  ): void {
     const endpoint = this.declared.endpoints.find((each) => each.id === id);
-    if (endpoint === undefined) return complain("unknown_endpoint", `no endpoint has the id \`${id}\``, didYouMean(id, this.declared.endpoints.map((each) => each.id)));
+    if (endpoint === undefined)
+      return complain(
+        "unknown_endpoint",
+        `no endpoint has the id \`${id}\``,
+        didYouMean(
+          id,
+          this.declared.endpoints.map((each) => each.id),
+        ),
+      );
     const kinds = param.endpoint_kinds ?? [];
     if (!kinds.includes(endpoint.kind))
-      complain("wrong_endpoint_kind", `endpoint \`${id}\` (${endpoint.name}) is of kind ${endpoint.kind}`, `name an endpoint of kind ${kinds.join(" or ")}`);
+      complain(
+        "wrong_endpoint_kind",
+        `endpoint \`${id}\` (${endpoint.name}) is of kind ${endpoint.kind}`,
+        `name an endpoint of kind ${kinds.join(" or ")}`,
+      );
   }
 }

@@ -8,7 +8,10 @@ import type { Compiled } from "./compile.js";
 const settleMs = 50;
 
 /** Runs until the process is interrupted. `once` compiles the plans that it is given and says what became of them. */
-export async function watch(files: readonly string[], once: (files: readonly string[]) => Promise<readonly Compiled[]>): Promise<number> {
+export async function watch(
+  files: readonly string[],
+  once: (files: readonly string[]) => Promise<readonly Compiled[]>,
+): Promise<number> {
   const sources = new Map<string, Set<string>>();
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
@@ -28,11 +31,18 @@ export async function watch(files: readonly string[], once: (files: readonly str
       // A folder is watched and not a file: editors replace files by others of the same name.
       for (const folder of each.sources.map(dirname)) {
         if (watchers.has(folder)) continue;
-        watchers.set(folder, watchFile(folder, (_, name) => { if (name !== null) note(resolve(folder, name)); }));
+        watchers.set(
+          folder,
+          watchFile(folder, (_, name) => {
+            if (name !== null) note(resolve(folder, name));
+          }),
+        );
       }
     }
     const wrong = compiled.filter((each) => each.complaints.length > 0).length;
-    process.stderr.write(`dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`);
+    process.stderr.write(
+      `dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`,
+    );
   };
 
   let isOver = false;

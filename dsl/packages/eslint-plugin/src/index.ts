@@ -9,14 +9,19 @@ interface AnyNode {
   readonly [field: string]: unknown;
 }
 
-const isNode = (value: unknown): value is AnyNode => typeof value === "object" && value !== null && typeof (value as AnyNode).type === "string";
+const isNode = (value: unknown): value is AnyNode =>
+  typeof value === "object" && value !== null && typeof (value as AnyNode).type === "string";
 const isFunction = (node: AnyNode): boolean => /Function/.test(node.type);
 
 /** `Key.x` or `P.x` in an expression, outside of the functions that it may hold. */
 function runtimeValueIn(node: AnyNode): string | undefined {
   if (isFunction(node)) return undefined;
   const { object, property } = node as { object?: AnyNode; property?: AnyNode };
-  if (node.type === "MemberExpression" && object?.type === "Identifier" && ["Key", "P"].includes(String(object["name"])))
+  if (
+    node.type === "MemberExpression" &&
+    object?.type === "Identifier" &&
+    ["Key", "P"].includes(String(object["name"]))
+  )
     return `${String(object["name"])}.${String(property?.["name"] ?? "…")}`;
   for (const [name, field] of Object.entries(node)) {
     if (name === "parent") continue;
@@ -31,15 +36,21 @@ function runtimeValueIn(node: AnyNode): string | undefined {
 const noRuntimeBranch: Rule.RuleModule = {
   meta: {
     type: "problem",
-    docs: { description: "Keys and params have values while a request runs, so they cannot decide what a plan looks like." },
-    messages: { branch: "{{ what }} has a value only while a request runs; a plan is built once, before any request. Put the choice into an expression or a predicate." },
+    docs: {
+      description: "Keys and params have values while a request runs, so they cannot decide what a plan looks like.",
+    },
+    messages: {
+      branch:
+        "{{ what }} has a value only while a request runs; a plan is built once, before any request. Put the choice into an expression or a predicate.",
+    },
     schema: [],
   },
   create(context) {
     const look = (field: string) => (node: Rule.Node) => {
       const test = (node as unknown as AnyNode)[field];
       const what = isNode(test) ? runtimeValueIn(test) : undefined;
-      if (what !== undefined) context.report({ node: test as unknown as Rule.Node, messageId: "branch", data: { what } });
+      if (what !== undefined)
+        context.report({ node: test as unknown as Rule.Node, messageId: "branch", data: { what } });
     };
     return {
       IfStatement: look("test"),
@@ -67,12 +78,19 @@ const noForeignImport: Rule.RuleModule = {
       if (node.type !== "ImportExpression" && (name === packageName || /^\.\.?\//.test(name))) return;
       context.report({ node: source as unknown as Rule.Node, messageId: "foreign", data: { name } });
     };
-    return { ImportDeclaration: look, ExportNamedDeclaration: look, ExportAllDeclaration: look, ImportExpression: look };
+    return {
+      ImportDeclaration: look,
+      ExportNamedDeclaration: look,
+      ExportAllDeclaration: look,
+      ImportExpression: look,
+    };
   },
 };
 
 const ambient = new Set(
-  "eval Function require process fetch XMLHttpRequest WebSocket Date performance crypto setTimeout setInterval queueMicrotask console globalThis window self Deno Bun Buffer WebAssembly SharedArrayBuffer Atomics WeakRef FinalizationRegistry".split(" "),
+  "eval Function require process fetch XMLHttpRequest WebSocket Date performance crypto setTimeout setInterval queueMicrotask console globalThis window self Deno Bun Buffer WebAssembly SharedArrayBuffer Atomics WeakRef FinalizationRegistry".split(
+    " ",
+  ),
 );
 
 const noAmbient: Rule.RuleModule = {
@@ -86,9 +104,13 @@ const noAmbient: Rule.RuleModule = {
     return {
       "Program:exit"(node) {
         const scope: Scope.Scope = context.sourceCode.getScope(node);
-        const all = [...scope.through, ...scope.variables.filter((each) => each.defs.length === 0).flatMap((each) => each.references)];
+        const all = [
+          ...scope.through,
+          ...scope.variables.filter((each) => each.defs.length === 0).flatMap((each) => each.references),
+        ];
         for (const { identifier } of all)
-          if (ambient.has(identifier.name)) context.report({ node: identifier, messageId: "ambient", data: { name: identifier.name } });
+          if (ambient.has(identifier.name))
+            context.report({ node: identifier, messageId: "ambient", data: { name: identifier.name } });
       },
       'MemberExpression[object.name="Math"][property.name="random"]'(node: Rule.Node) {
         context.report({ node, messageId: "ambient", data: { name: "Math.random" } });
@@ -107,7 +129,9 @@ const planName: Rule.RuleModule = {
   create(context) {
     const file = context.filename.replace(/^.*[/\\]/, "").replace(/(\.plan)?\.ts$/, "");
     return {
-      'CallExpression[callee.name="definePlan"] > ObjectExpression > Property[key.name="name"] > Literal.value'(node: Rule.Node) {
+      'CallExpression[callee.name="definePlan"] > ObjectExpression > Property[key.name="name"] > Literal.value'(
+        node: Rule.Node,
+      ) {
         const name = String((node as unknown as AnyNode)["value"]);
         if (name !== file) context.report({ node, messageId: "name", data: { name, file } });
       },
@@ -117,7 +141,12 @@ const planName: Rule.RuleModule = {
 
 const plugin: ESLint.Plugin & { configs: Record<string, unknown> } = {
   meta: { name: "@rankd/eslint-plugin", version: "0.1.0" },
-  rules: { "no-runtime-branch": noRuntimeBranch, "no-foreign-import": noForeignImport, "no-ambient": noAmbient, "plan-name": planName },
+  rules: {
+    "no-runtime-branch": noRuntimeBranch,
+    "no-foreign-import": noForeignImport,
+    "no-ambient": noAmbient,
+    "plan-name": planName,
+  },
   configs: {},
 };
 plugin.configs["recommended"] = {

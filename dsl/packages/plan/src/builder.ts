@@ -1,6 +1,16 @@
 // builder.ts: the graph of a plan while it is built: contexts, sets of candidates, nodes.
 import { argumentSpan, currentSpan, fieldSpans, PlanError, type SpanId } from "./places.js";
-import { KeyNode, literal, NameToken, runTimeValue, toTruth, toValue, type TreeJson, TreeNode, wrongType } from "./tokens.js";
+import {
+  KeyNode,
+  literal,
+  NameToken,
+  runTimeValue,
+  toTruth,
+  toValue,
+  type TreeJson,
+  TreeNode,
+  wrongType,
+} from "./tokens.js";
 
 /** How a param of an operator is written in a plan. */
 export interface ParamInfo {
@@ -81,7 +91,8 @@ export class Graph {
       const method = (options: unknown): object => this.add(operator, input, options);
       Object.defineProperty(scope, operator.method, { value: method, enumerable: true });
     }
-    for (const [name, scope] of scopes) if (name !== "") Object.defineProperty(target, name, { value: scope, enumerable: true });
+    for (const [name, scope] of scopes)
+      if (name !== "") Object.defineProperty(target, name, { value: scope, enumerable: true });
     return target;
   }
 
@@ -92,7 +103,8 @@ export class Graph {
     const given = (options ?? {}) as Record<string | symbol, unknown>;
     const spans = (given[fieldSpans] ?? {}) as Record<string, SpanId>;
     const name = given[nodeOption];
-    if (name !== undefined && typeof name !== "string") throw wrongType("the name of the node", name, spans[nodeOption] ?? 0);
+    if (name !== undefined && typeof name !== "string")
+      throw wrongType("the name of the node", name, spans[nodeOption] ?? 0);
     const draft: Draft = { operator, input, options: { ...given }, spans, span: currentSpan(), id: name ?? "" };
     this.drafts.push(draft);
     return this.methods(new SetNode(this, draft), draft);
@@ -130,7 +142,8 @@ export class Graph {
 
   private idOf(value: unknown, span: SpanId, wanted: string): string {
     if (!(value instanceof SetNode)) throw wrongType(wanted, value, span);
-    if (value.graph !== this) throw new PlanError("foreign_node", "this set of candidates belongs to another plan", { span });
+    if (value.graph !== this)
+      throw new PlanError("foreign_node", "this set of candidates belongs to another plan", { span });
     return value.draft.id;
   }
 

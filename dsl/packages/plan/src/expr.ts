@@ -46,7 +46,8 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
   }
   if (typeof a === "string" || typeof b === "string") {
     const [key, text, keySpan] = typeof a === "string" ? [b, a, spanB] : [a, b as string, spanA];
-    if (!isEquality) throw new PlanError("string_comparison", `strings are compared with == and !=, not with ${how}`, { span });
+    if (!isEquality)
+      throw new PlanError("string_comparison", `strings are compared with == and !=, not with ${how}`, { span });
     return equalsText(how, stringKey(key, keySpan), text, span);
   }
   return new TruthNode("cmp", { cmp: how, a: toNumber(a, spanA), b: toNumber(b, spanB) }, span);
@@ -56,7 +57,11 @@ export function compared(how: string, a: unknown, b: unknown, span: SpanId, span
 function equalsText(how: string, key: KeyNode, text: string, span: SpanId): TruthNode {
   const equal = new TruthNode("in", { lhs: key, list: [text] }, span);
   if (how === "==") return equal;
-  return new TruthNode("and", { a: new TruthNode("not_null", { x: key }, span), b: new TruthNode("not", { x: equal }, span) }, span);
+  return new TruthNode(
+    "and",
+    { a: new TruthNode("not_null", { x: key }, span), b: new TruthNode("not", { x: equal }, span) },
+    span,
+  );
 }
 
 function stringKey(value: unknown, span: SpanId): KeyNode {
@@ -72,7 +77,11 @@ export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId,
   const strings = list.length > 0 && typeof list[0] === "string";
   const items = list.map((item: unknown) => {
     if (item instanceof ValueNode || item instanceof TruthNode)
-      throw new PlanError("runtime_value", `${item.what} has a value only while a request runs; a list holds what is known before`, { span: spanB });
+      throw new PlanError(
+        "runtime_value",
+        `${item.what} has a value only while a request runs; a list holds what is known before`,
+        { span: spanB },
+      );
     if (strings ? typeof item === "string" : typeof item === "number" || typeof item === "bigint")
       return typeof item === "string" ? item : literal(item as number, spanB);
     if (typeof item === "string" || typeof item === "number")
@@ -126,7 +135,9 @@ export type Pattern = string | ParamToken<"string">;
 function matched(key: unknown, pattern: unknown, flags: string): TruthNode {
   if (!(key instanceof KeyNode)) throw wrongType("a key of strings", key, argumentSpan(0));
   if (flags !== "" && flags !== "i")
-    throw new PlanError("bad_value", `\`flags\` is \`${String(flags)}\`, which is none of: "", "i"`, { span: argumentSpan(2) });
+    throw new PlanError("bad_value", `\`flags\` is \`${String(flags)}\`, which is none of: "", "i"`, {
+      span: argumentSpan(2),
+    });
   const fields =
     pattern instanceof ParamNode
       ? { kind: "param", param_id: pattern.info.id }
@@ -147,7 +158,9 @@ export const Pred = {
   /** False where one side is null; with `null` itself on one side, `==` and `!=` test for null. */
   cmp: (how: Comparison, a: Expr | string | null, b: Expr | string | null): Predicate => {
     if (!comparisons.includes(how))
-      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, { span: argumentSpan(0) });
+      throw new PlanError("bad_value", `\`cmp\` is \`${how}\`, which is none of: ${comparisons.join(", ")}`, {
+        span: argumentSpan(0),
+      });
     return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));
   },
   /** Whether both hold; of none, true. */
@@ -162,9 +175,11 @@ export const Pred = {
   in: (lhs: Expr | string, list: readonly (number | bigint)[] | readonly string[]): Predicate =>
     shown(listed(lhs, list, currentSpan(), argumentSpan(0), argumentSpan(1))),
   /** Whether there is no value. */
-  isNull: (x: Expr | string | object): Predicate => shown(new TruthNode("is_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
+  isNull: (x: Expr | string | object): Predicate =>
+    shown(new TruthNode("is_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
   /** Whether there is a value. */
-  notNull: (x: Expr | string | object): Predicate => shown(new TruthNode("not_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
+  notNull: (x: Expr | string | object): Predicate =>
+    shown(new TruthNode("not_null", { x: toValue(x, argumentSpan(0)) }, currentSpan())),
   /** Whether RE2 finds the pattern in the string; flag "i" ignores the case of letters. */
   regex: (key: KeyToken<"string", { read: true }>, pattern: Pattern, flags: "" | "i" = ""): Predicate =>
     shown(matched(key, pattern, flags)),

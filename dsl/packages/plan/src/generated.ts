@@ -56,8 +56,7 @@ export const EP = {
 } as const;
 
 /** Features by stage. */
-export const F = {
-} as const;
+export const F = {} as const;
 
 /** What every operator takes. */
 export interface NodeOptions {

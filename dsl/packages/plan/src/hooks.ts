@@ -98,7 +98,8 @@ export const hooks = {
   call(span: SpanId, target: unknown, name: PropertyKey, args: unknown[], spans: readonly SpanId[]): unknown {
     return inFrame(span, spans, () => {
       const method = (target as Record<PropertyKey, unknown>)[name];
-      if (typeof method !== "function") throw new PlanError("not_a_function", `there is no method \`${String(name)}\` here`);
+      if (typeof method !== "function")
+        throw new PlanError("not_a_function", `there is no method \`${String(name)}\` here`);
       return Reflect.apply(method, target, args) as unknown;
     });
   },

@@ -4,7 +4,16 @@ import { define } from "./plan.js";
 
 export { coalesce, type Comparison, E, type Pattern, Pred, regex } from "./expr.js";
 export * from "./generated.js";
-export type { EndpointToken, Expr, FeatureToken, KeyToken, KeyUse, ParamToken, Predicate, ValueType } from "./tokens.js";
+export type {
+  EndpointToken,
+  Expr,
+  FeatureToken,
+  KeyToken,
+  KeyUse,
+  ParamToken,
+  Predicate,
+  ValueType,
+} from "./tokens.js";
 
 /** A plan: its name, which is the file's as well, and the function that builds it. */
 export interface PlanDefinition {

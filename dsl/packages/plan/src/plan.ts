@@ -15,7 +15,8 @@ const definitions = new WeakSet<object>();
 /** Checks what a plan is defined with. */
 export function define(options: unknown): object {
   const given = options as Record<string | symbol, unknown> | null;
-  if (typeof given !== "object" || given === null) throw wrongType("an object with name and build", options, argumentSpan(0));
+  if (typeof given !== "object" || given === null)
+    throw wrongType("an object with name and build", options, argumentSpan(0));
   const spans = (given[fieldSpans] ?? {}) as Record<string, SpanId>;
   const { name, build } = given;
   if (typeof name !== "string") throw wrongType("the name of the plan", name, spans["name"] ?? 0);
@@ -31,13 +32,18 @@ export function define(options: unknown): object {
 /** Builds the plan that a file exports by default. */
 export function buildPlan(exported: unknown, operators: readonly OperatorInfo[]): BuiltJson {
   if (typeof exported !== "object" || exported === null || !definitions.has(exported))
-    throw new PlanError("no_plan", "the file's default export is no plan: write `export default definePlan({ name, build })`");
+    throw new PlanError(
+      "no_plan",
+      "the file's default export is no plan: write `export default definePlan({ name, build })`",
+    );
   const { name, build, span, spans } = exported as Definition;
   return inFrame(span, [], () => {
     const graph = new Graph(operators);
     const outputs = build(graph.context as never);
     if (outputs instanceof Promise)
-      throw new PlanError("promise_refused", "a plan is built at once, so `build` is not async", { span: spans["build"] });
+      throw new PlanError("promise_refused", "a plan is built at once, so `build` is not async", {
+        span: spans["build"],
+      });
     return graph.finish(name, outputs, { name: spans["name"] ?? span, outputs: spans["build"] ?? span });
   });
 }

@@ -28,14 +28,18 @@ export type KeyToken<Type extends ValueType, Use extends KeyUse> = Natural<Type>
   Token<{ readonly sort?: "key"; readonly type?: Type; readonly use?: Use }>;
 
 /** A param: a value that a request may override. In expressions it stands for the value of the request. */
-export type ParamToken<Type extends ValueType> = Natural<Type> & Token<{ readonly sort?: "param"; readonly type?: Type }>;
+export type ParamToken<Type extends ValueType> = Natural<Type> &
+  Token<{ readonly sort?: "param"; readonly type?: Type }>;
 
 /** An endpoint: where data comes from. */
 export interface EndpointToken<Kind extends string> extends Token<{ readonly sort: "endpoint"; readonly kind: Kind }> {}
 
 /** A feature of one stage of ranking. */
-export interface FeatureToken<Stage extends string, Type extends ValueType>
-  extends Token<{ readonly sort: "feature"; readonly stage: Stage; readonly type: Type }> {}
+export interface FeatureToken<Stage extends string, Type extends ValueType> extends Token<{
+  readonly sort: "feature";
+  readonly stage: Stage;
+  readonly type: Type;
+}> {}
 
 /** An expression: a number of each row, or null. Natural operators and the builders of `E` both make one. */
 export type Expr = number;
@@ -50,10 +54,7 @@ export interface Wanted<What extends string> {
 
 /** A whole number of at least `Least`. Literals that are none do not type-check; what is computed is looked at later. */
 export type Whole<N extends number, Least extends 0 | 1> = `${N}` extends
-  | `-${string}`
-  | `${string}.${string}`
-  | `${string}e-${string}`
-  | (Least extends 1 ? "0" : never)
+  `-${string}` | `${string}.${string}` | `${string}e-${string}` | (Least extends 1 ? "0" : never)
   ? Wanted<`a whole number of at least ${Least}`>
   : N;
 
@@ -84,15 +85,15 @@ export abstract class TreeNode {
     this.size = 1 + children.reduce((sum, child) => sum + child.size, 0);
     if (this.depth > maxDepth)
       throw new PlanError("expr_too_deep", `the tree has more than ${maxDepth} levels`, { span });
-    if (this.size > maxSize)
-      throw new PlanError("expr_too_large", `the tree has more than ${maxSize} parts`, { span });
+    if (this.size > maxSize) throw new PlanError("expr_too_large", `the tree has more than ${maxSize} parts`, { span });
   }
 
   abstract readonly what: string;
 
   toTree(span: SpanId = this.span): TreeJson {
     const tree: Record<string, unknown> = { op: this.op };
-    for (const [name, field] of Object.entries(this.fields)) tree[name] = field instanceof TreeNode ? field.toTree() : field;
+    for (const [name, field] of Object.entries(this.fields))
+      tree[name] = field instanceof TreeNode ? field.toTree() : field;
     if (span !== 0) tree["$span"] = span;
     return tree as unknown as TreeJson;
   }
@@ -156,7 +157,11 @@ export class NameToken {
 }
 
 /** The token of a key. */
-export function keyToken<Type extends ValueType, Use extends KeyUse>(id: number, name: string, type: Type): KeyToken<Type, Use> {
+export function keyToken<Type extends ValueType, Use extends KeyUse>(
+  id: number,
+  name: string,
+  type: Type,
+): KeyToken<Type, Use> {
   return new KeyNode({ id, name, type }) as unknown as KeyToken<Type, Use>;
 }
 
@@ -171,7 +176,10 @@ export function endpointToken<Kind extends string>(id: string, name: string): En
 }
 
 /** The token of a feature. */
-export function featureToken<Stage extends string, Type extends ValueType>(id: number, name: string): FeatureToken<Stage, Type> {
+export function featureToken<Stage extends string, Type extends ValueType>(
+  id: number,
+  name: string,
+): FeatureToken<Stage, Type> {
   return new NameToken("feature", id, name) as unknown as FeatureToken<Stage, Type>;
 }
 
@@ -192,7 +200,9 @@ export function literal(value: number | bigint, span: SpanId): unknown {
   if (typeof value === "bigint") {
     if (value < least64 || value > most64)
       throw new PlanError("out_of_range", `${value} does not fit into 64 bits`, { span });
-    return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : { $int: value.toString() };
+    return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)
+      ? Number(value)
+      : { $int: value.toString() };
   }
   if (!Number.isFinite(value)) throw new PlanError("non_finite_number", `${value} is not a finite number`, { span });
   return value === 0 ? 0 : value;
@@ -203,7 +213,11 @@ function kindOf(value: unknown): string {
   if (value instanceof NameToken) return `the ${value.sort} ${value.name}`;
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : typeof value === "function" ? "a function" : `the ${typeof value} ${String(value)}`;
+  return typeof value === "object"
+    ? "an object"
+    : typeof value === "function"
+      ? "a function"
+      : `the ${typeof value} ${String(value)}`;
 }
 
 /** The complaint about a value that is not what is wanted. */
@@ -217,7 +231,8 @@ export function toValue(value: unknown, span: SpanId): ValueNode {
   if (value instanceof ParamNode) return new ParamNode(value.info, span || value.span);
   if (value instanceof ValueNode) return value;
   if (value === null) return new ValueNode("const_null", {}, span);
-  if (typeof value === "number" || typeof value === "bigint") return new ValueNode("const_number", { value: literal(value, span) }, span);
+  if (typeof value === "number" || typeof value === "bigint")
+    return new ValueNode("const_number", { value: literal(value, span) }, span);
   throw wrongType("an expression", value, span);
 }
 
@@ -225,10 +240,14 @@ export function toValue(value: unknown, span: SpanId): ValueNode {
 export function toNumber(value: unknown, span: SpanId): ValueNode {
   const node = toValue(value, span);
   if (isText(node))
-    throw new PlanError("string_in_arithmetic", `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`, {
-      span,
-      hint: "compare strings with ==, != or in",
-    });
+    throw new PlanError(
+      "string_in_arithmetic",
+      `${node.what} is a string, which is null in arithmetic and in comparisons of numbers`,
+      {
+        span,
+        hint: "compare strings with ==, != or in",
+      },
+    );
   return node;
 }
 
