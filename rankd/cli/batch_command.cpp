@@ -1,6 +1,7 @@
 // rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -21,6 +22,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -111,14 +114,24 @@ auto plans_digest(const workspace& in) -> std::string {
   return sha256_hex(all);
 }
 
+/// What changes when a file is written again, even in the same size.
+auto identity_of(const fs::path& file) -> nlohmann::json {
+  struct ::stat status{};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
 /// Everything that the answers depend on.
 auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
     if (embedded == nullptr) continue;
-    if (const auto manifest = read_manifest(in.where.root / embedded->path))
-      stores.push_back({endpoint.endpoint_id, manifest->generation, manifest->data_bytes});
+    const fs::path folder = in.where.root / embedded->path;
+    const auto manifest = read_manifest(folder);
+    if (manifest)
+      stores.push_back(
+          {endpoint.endpoint_id, manifest->generation, identity_of(data_file(folder, manifest->generation))});
   }
   nlohmann::json registries = nlohmann::json::array();
   for (const registry_digest& each : in.declared.digests()) registries.push_back(each.sha256);
@@ -145,7 +158,7 @@ class batch_job {
       while (!at_end_ && runner_->wants_more())
         if (auto done = submit_some(); !done) return done;
       auto answers = runner_->next();
-      if (!answers) return answers_->finish();
+      if (!answers) return requests_are_whole() ? answers_->finish() : cut_short();
       if (auto done = write(*answers); !done) return done;
       if (end_ != 0) bar.show(answers_->progress().read.bytes - range_.begin.bytes, end_ - range_.begin.bytes);
     }
@@ -169,6 +182,13 @@ class batch_job {
     ends_.push_back(requests_.position());
     runner_->submit(std::move(lines));
     return {};
+  }
+
+  /// A file that loses lines while it is read has not been answered.
+  [[nodiscard]] auto requests_are_whole() const -> bool { return end_ == 0 || requests_.bytes_done() >= end_; }
+
+  [[nodiscard]] auto cut_short() const -> std::unexpected<braid::diagnostics> {
+    return refused("requests_unreadable", in_->string() + " has become shorter while it was read");
   }
 
   static auto is_blank(const text_line& line) -> bool {
@@ -209,13 +229,27 @@ class batch_job {
 void print_summary(const batch_progress& done, const fs::path& out) {
   std::fprintf(stderr, "answered %s, %s of them with an error%s%s\n", counted(done.answered, "request").c_str(),
                done.failed == 0 ? "none" : std::to_string(done.failed).c_str(), out.empty() ? "" : ", into ",
-               out.c_str());
+               printable(out.string()).c_str());
 }
 
 auto open_requests(const fs::path& in, line_position start) -> braid::checked<line_reader> {
   auto opened = in.empty() ? line_reader::standard_input() : line_reader::open(in, start);
   if (!opened) return unreadable(in, opened.error());
   return std::move(*opened);
+}
+
+/// Whether two paths name one file.
+auto is_same_file(const fs::path& one, const fs::path& other) -> bool {
+  std::error_code error;
+  return fs::equivalent(one, other, error) && !error;
+}
+
+/// A batch must not write over its own requests.
+auto writes_over_requests(const batch_command_options& options) -> bool {
+  if (options.in.empty() || options.out.empty() || !is_regular(options.in)) return false;
+  for (const char* suffix : {"", ".part", ".part.state"})
+    if (is_same_file(options.in, options.out.string() + suffix)) return true;
+  return false;
 }
 
 auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
@@ -230,13 +264,24 @@ auto open_output(const batch_command_options& options, const workspace& in, cons
   return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
 }
 
+auto answer_with(const batch_command_options& options, request_range range, line_reader requests, batch_runner& runner,
+                 batch_output& answers) -> braid::checked<batch_progress> {
+  batch_job job(options.in, range, std::move(requests), runner, answers);
+  if (auto done = job.run(); !done) return std::unexpected(std::move(done.error()));
+  return answers.progress();
+}
+
 auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
   plan_shelf plans(in);
   const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
   if (!plan) return std::unexpected(plan.error());
+  if (writes_over_requests(options))
+    return refused("output_unwritable", "the answers would be written over the requests",
+                   "name another file with --out");
   auto range = range_of(options.in, options.shard);
   if (!range) return std::unexpected(std::move(range.error()));
-  if (auto readable = open_requests(options.in, range->begin); !readable) return std::unexpected(readable.error());
+  auto requests = open_requests(options.in, range->begin);  // a pipe is opened once
+  if (!requests) return std::unexpected(std::move(requests.error()));
   const auto stores = open_all_stores(in);
   if (!stores) return std::unexpected(stores.error());
 
@@ -251,12 +296,14 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
   if (!runner) return std::unexpected(runner.error());
   auto answers = open_output(options, in, *plan);
   if (!answers) return std::unexpected(std::move(answers.error()));
-  const bool goes_on = answers->progress().read.bytes != 0;
-  auto requests = open_requests(options.in, goes_on ? answers->progress().read : range->begin);
-  if (!requests) return std::unexpected(std::move(requests.error()));
-  batch_job job(options.in, *range, std::move(*requests), **runner, *answers);
-  if (auto done = job.run(); !done) return std::unexpected(std::move(done.error()));
-  return answers->progress();
+  if (answers->progress().read.bytes != 0) {
+    std::fprintf(stderr, "going on behind request line %llu\n",
+                 static_cast<unsigned long long>(answers->progress().read.lines));
+    auto rest = open_requests(options.in, answers->progress().read);
+    if (!rest) return std::unexpected(std::move(rest.error()));
+    return answer_with(options, *range, std::move(*rest), **runner, *answers);
+  }
+  return answer_with(options, *range, std::move(*requests), **runner, *answers);
 }
 
 }  // namespace

@@ -94,20 +94,32 @@ auto differences(const json& before, const json& now) -> std::string {
 
 }  // namespace
 
-auto batch_output::open(const fs::path& out, const json& made_from, unfinished earlier)
-    -> braid::checked<batch_output> {
-  const fs::path part = out.string() + ".part";
+auto batch_output::open(fs::path out, const json& made_from, unfinished earlier) -> braid::checked<batch_output> {
   std::error_code error;
+  if (fs::exists(out, error)) {
+    if (const fs::path followed = fs::canonical(out, error); !error) out = followed;
+    if (fs::is_directory(out, error)) return refused("output_unwritable", out, "this is a folder", "name a file in it");
+    if (!fs::is_regular_file(out, error)) return open_device(out);
+  }
+  const fs::path part = out.string() + ".part";
   // A state alone is what a batch leaves that died between its last two steps.
   if (!fs::exists(part, error)) earlier = unfinished::restart;
-  const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   batch_output opened(out, descriptor);
-  if (descriptor < 0) return opened.failure();
+  if (descriptor < 0) return opened.failure("");
+  if (!fs::is_regular_file(part, error)) return refused("output_unwritable", part, "this is no regular file");
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
     return refused("output_busy", part, "another process is writing this file", "wait until it is done");
   auto begun = opened.begin(made_from.dump(), earlier);
   if (!begun) return std::unexpected(std::move(begun.error()));
   return opened;
+}
+
+auto batch_output::open_device(const fs::path& out) -> braid::checked<batch_output> {
+  const int descriptor = ::open(out.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return refused("output_unwritable", out, "the answers cannot be written: " + braid::last_system_error().message());
+  return batch_output({}, descriptor);
 }
 
 auto batch_output::standard_output() -> batch_output { return {{}, STDOUT_FILENO}; }
@@ -121,25 +133,26 @@ batch_output::batch_output(batch_output&& other) noexcept
       made_from_(std::move(other.made_from_)) {}
 
 batch_output::~batch_output() {
-  if (descriptor_ >= 0 && !out_.empty()) ::close(descriptor_);
+  if (descriptor_ >= 0 && descriptor_ != STDOUT_FILENO) ::close(descriptor_);
 }
 
 auto batch_output::part() const -> fs::path { return out_.string() + ".part"; }
 
 auto batch_output::state() const -> fs::path { return out_.string() + ".part.state"; }
 
-auto batch_output::failure() const -> std::unexpected<braid::diagnostics> {
+auto batch_output::failure(std::string hint) const -> std::unexpected<braid::diagnostics> {
   const std::error_code why = braid::last_system_error();
-  if (out_.empty())
-    return refused("output_unwritable", "standard output", "the answers cannot be written: " + why.message());
-  return refused("output_unwritable", part(), "the answers cannot be written: " + why.message(),
-                 "what is written stays there; go on with --resume");
+  return refused("output_unwritable", out_.empty() ? fs::path("output") : part(),
+                 "the answers cannot be written: " + why.message(), out_.empty() ? "" : std::move(hint));
 }
 
 auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {
   made_from_ = std::move(made_from);
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
+  if (!is_unfinished && earlier != unfinished::restart && fs::file_size(part(), error) != 0)
+    return refused("batch_unfinished", part(), "this file is there already, and nothing says how it came about",
+                   "move it away, or write over it with --restart");
   if (is_unfinished && earlier == unfinished::refuse)
     return refused("batch_unfinished", part(), "an earlier batch into this file did not end",
                    "--resume continues it, --restart forgets it");

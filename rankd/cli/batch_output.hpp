@@ -35,10 +35,11 @@ enum class unfinished : std::uint8_t {
 /// Threads: one. Blocks: on the disk.
 class batch_output {
  public:
-  /// `made_from` is an object of whatever the answers depend on, by names that people understand.
+  /// `made_from` is an object of whatever the answers depend on, by names that people understand. A link is followed;
+  /// what is no regular file is written as it is, and cannot be resumed.
   /// Errors: output_unwritable, output_busy (another process writes it), batch_unfinished (with unfinished::refuse),
   /// resume_mismatch (what changed is named), resume_corrupt.
-  static auto open(const std::filesystem::path& out, const nlohmann::json& made_from, unfinished earlier)
+  static auto open(std::filesystem::path out, const nlohmann::json& made_from, unfinished earlier)
       -> braid::checked<batch_output>;
   /// Writes to standard output, which cannot be resumed.
   static auto standard_output() -> batch_output;
@@ -60,14 +61,17 @@ class batch_output {
  private:
   batch_output(std::filesystem::path out, int descriptor) : out_(std::move(out)), descriptor_(descriptor) {}
 
+  static auto open_device(const std::filesystem::path& out) -> braid::checked<batch_output>;
+
   auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
   auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
   auto save_state() -> bool;
-  [[nodiscard]] auto failure() const -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto failure(std::string hint = "what is written stays there; go on with --resume") const
+      -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto part() const -> std::filesystem::path;
   [[nodiscard]] auto state() const -> std::filesystem::path;
 
-  std::filesystem::path out_;  ///< empty for standard output
+  std::filesystem::path out_;  ///< empty for what is no regular file
   int descriptor_;
   batch_progress progress_;
   std::uint64_t bytes_ = 0;       ///< written

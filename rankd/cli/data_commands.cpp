@@ -94,7 +94,7 @@ auto init_demo_command(const init_options& options) -> exit_status {
   }
   if (!written) return report(written.error());
   print("wrote " + counted(written->files, "file") + " (" + std::to_string(written->bytes / 1'000'000) + " MB) into " +
-        options.folder.string() + "\n");
+        printable(options.folder.string()) + "\n");
   return exit_status::fine;
 }
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -24,8 +25,11 @@ using rankd::output_form;
 /// What the chosen subcommand will do, once the whole line has been read.
 using action = std::function<exit_status()>;
 
+auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
+
 void add_project(CLI::App& command, rankd::project_options& options) {
   command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
+      ->check(check_not_empty)
       ->type_name("DIR");
 }
 
@@ -47,8 +51,6 @@ void add_workers(CLI::App& command, Options& options) {
   command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
       ->check(CLI::Range(1, 4096));
 }
-
-auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
 
 void add_store(CLI::App& command, std::string& store) {
   command.add_option("--store", store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
@@ -88,8 +90,12 @@ void add_batch(CLI::App& app, action& chosen) {
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
       ->type_name("NAME");
-  command->add_option("--in", options->in, "Requests, one a line; default: standard input")->type_name("FILE");
-  command->add_option("--out", options->out, "Answers, one a line; default: standard output")->type_name("FILE");
+  command->add_option("--in", options->in, "Requests, one a line; default: standard input")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--out", options->out, "Answers, one a line; default: standard output")
+      ->check(check_not_empty)
+      ->type_name("FILE");
   command
       ->add_option_function<std::string>(
           "--shard",
@@ -199,6 +205,7 @@ auto output_is_out() -> bool {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");

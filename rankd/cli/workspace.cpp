@@ -71,6 +71,8 @@ auto workspace::open(const fs::path& folder) -> braid::checked<workspace> {
 auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::checked<bound_plan> {
   const auto file = artifact_of(where, name_or_file);
   if (!file) return std::unexpected(file.error());
+  if (auto problems = verify_index_of({file->stem().string(), *file}); !problems.empty())
+    return std::unexpected(std::move(problems));
   const auto loaded = load_plan(*file, {all_op_shapes(), declared});
   if (!loaded) return std::unexpected(loaded.error());
   auto bound = bind_plan(*loaded, declared);

@@ -94,6 +94,26 @@ auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics {
   return problems;
 }
 
+auto verify_index_of(const artifact& one) -> braid::diagnostics {
+  const std::filesystem::path file = one.file.parent_path() / index_file;
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return {};
+  const auto document = read_json_file(file);
+  if (!document) return document.error();
+  braid::diagnostics problems;
+  object_reader in(*document, "", problems);
+  const json* rows = in.array("plans", presence::required);
+  for (std::size_t i = 0; rows != nullptr && i < rows->size(); ++i) {
+    const json& row = (*rows)[i];
+    if (!row.is_object() || row.value("name", json()) != one.name) continue;
+    object_reader fields(row, braid::json_pointer("/plans", i), problems);
+    std::set<std::string, std::less<>> indexed;
+    check_row(fields, {one}, indexed);
+  }
+  problems.set_source(file.string());
+  return problems;
+}
+
 auto load_plans(const std::filesystem::path& folder, const plan_rules& rules) -> braid::checked<std::vector<plan>> {
   const auto artifacts = list_artifacts(folder);
   if (!artifacts) return std::unexpected(artifacts.error());

@@ -30,6 +30,10 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
 /// Errors: digest_mismatch, not_indexed, unknown_artifact, and those of `read_json_file` and `object_reader`.
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
+/// The same for one artifact only: what the index says of the others does not matter. One that the index does not name
+/// is fine here; the complaint about it is that of the whole.
+auto verify_index_of(const artifact& one) -> braid::diagnostics;
+
 /// Every plan of a folder, in the order of their names, the index verified.
 /// Blocks: on the disk.
 /// Errors: every complaint about every artifact and the index.

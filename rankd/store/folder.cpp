@@ -19,10 +19,11 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";
 constexpr std::size_t longest_manifest = 256;
 
-/// A descriptor that is closed with its scope.
+/// A descriptor that is closed with its scope. Of a pipe, which has no place in a store, nobody waits for the other
+/// end.
 class descriptor {
  public:
-  descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644)) {}
   descriptor(const descriptor&) = delete;
   auto operator=(const descriptor&) -> descriptor& = delete;
   ~descriptor() {

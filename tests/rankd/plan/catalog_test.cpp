@@ -95,4 +95,24 @@ TEST_CASE("an index that does not is refused") {
   CHECK(check({index_row("a", right), elsewhere}) == lines{"bad_value /plans/1/path"});
 }
 
+TEST_CASE("what an index says of one artifact is checked by itself") {
+  const scratch_folder folder;
+  const auto a = folder.write("a.json", small_plan("a"));
+  const auto b = folder.write("b.json", small_plan("b"));
+  const auto of = [](const std::string& name, const std::filesystem::path& file) {
+    return testing::list(verify_index_of({name, file}));
+  };
+  using lines = std::vector<std::string>;
+  CHECK(of("a", a).empty());
+  folder.write("index.json", index_of({index_row("a", sha256_hex(small_plan("b")))}));
+  CHECK(of("a", a) == lines{"digest_mismatch /plans/0/digest"});
+  CHECK(of("b", b).empty());
+  folder.write("index.json", index_of({index_row("a", sha256_hex(small_plan("a")))}));
+  CHECK(of("a", a).empty());
+  folder.write("index.json", "{}");
+  CHECK(of("a", a) == lines{"missing_field "});
+  folder.write("index.json", "[");
+  CHECK(of("a", a) == lines{"json_syntax "});
+}
+
 TEST_CASE("the index of the repository's artifacts is true") { CHECK(verify_index("plans/compiled").to_text() == ""); }
