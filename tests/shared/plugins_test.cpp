@@ -1,4 +1,5 @@
 // tests/shared/plugins_test.cpp: a program and two plug-ins with hidden symbols share one braid.
+#include <braid/runtime/default_runtime.hpp>
 #include <tests/shared/loaded_plugin.hpp>
 
 #include <doctest/doctest.h>
@@ -70,6 +71,16 @@ TEST_CASE_FIXTURE(both_plugins, "a pool of the program runs the jobs of the plug
   CHECK(second->post_jobs(pool, 500, ran) == 500);
   CHECK(pool.wait_idle());
   CHECK(ran.load(relaxed) == 1000);
+}
+
+TEST_CASE_FIXTURE(both_plugins, "program and plug-ins see one runtime of the process") {
+  braid::runtime* const seen = first->process_runtime();
+  CHECK(second->process_runtime() == seen);
+  CHECK(&braid::default_runtime() == seen);
+  braid::atomic<std::size_t> ran{0};
+  CHECK(second->post_jobs(seen->workers(), 100, ran) == 100);
+  CHECK(seen->workers().wait_idle());
+  CHECK(ran.load(relaxed) == 100);
 }
 
 TEST_CASE_FIXTURE(both_plugins, "what a job of a plug-in throws is caught in the program by its type") {

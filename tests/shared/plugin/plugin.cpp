@@ -1,6 +1,7 @@
 // tests/shared/plugin/plugin.cpp: a shared object with hidden symbols that uses the program's braid.
 #include <tests/shared/plugin/plugin.hpp>
 
+#include <braid/runtime/default_runtime.hpp>
 #include <braid/thread/registered_thread.hpp>
 
 #include <memory>
@@ -44,6 +45,8 @@ bool post_failure(pool& where) {
   return post(where, [] { throw std::out_of_range("thrown by a plug-in"); }).has_value();
 }
 
+runtime* process_runtime() { return &default_runtime(); }
+
 #if defined(__clang__)
 constexpr const char* compiler = "clang";
 #else
@@ -55,6 +58,7 @@ constexpr const char* compiler = "g++";
 
 auto braid_test_plugin() -> const braid::testing::plugin_functions* {
   using namespace braid::testing;
-  static constexpr plugin_functions all{compiler, sees, start_thread, end_thread, count, post_jobs, post_failure};
+  static constexpr plugin_functions all{compiler, sees,      start_thread, end_thread,
+                                        count,    post_jobs, post_failure, process_runtime};
   return &all;
 }

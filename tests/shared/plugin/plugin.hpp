@@ -1,6 +1,7 @@
 // tests/shared/plugin/plugin.hpp: what a plug-in of the tests can be asked to do.
 #pragma once
 
+#include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/thread/registry.hpp>
@@ -23,6 +24,8 @@ struct plugin_functions {
   std::size_t (*post_jobs)(pool& where, std::size_t count, atomic<std::size_t>& ran);
   /// Posts a job that throws std::out_of_range.
   bool (*post_failure)(pool& where);
+  /// The runtime of the process, as the plug-in sees it.
+  runtime* (*process_runtime)();
 };
 
 }  // namespace braid::testing

@@ -1,0 +1,23 @@
+// src/runtime/default_runtime.cpp: one object in the shared library.
+#include <braid/runtime/default_runtime.hpp>
+
+#include <memory>
+#include <system_error>
+
+namespace braid {
+namespace {
+
+auto made() -> std::unique_ptr<runtime> {
+  auto created = runtime::create();
+  if (!created) throw std::system_error(created.error(), "the runtime of the process cannot start");
+  return std::move(*created);
+}
+
+}  // namespace
+
+auto default_runtime() -> runtime& {
+  static const std::unique_ptr<runtime> only = made();
+  return *only;
+}
+
+}  // namespace braid
