@@ -51,14 +51,16 @@ auto work_stealing::steal(worker& self, search why) noexcept -> job* {
     const std::size_t victim = (self.index + step) % seats_.size();
     detail::seat& other = *seats_[victim];
     auto taken = other.take_half([&](std::size_t jobs, std::uint64_t popped) {
-      const bool held_up = why == search::watch && own.seen[victim] == popped;
-      own.seen[victim] = popped;
+      const bool held_up = why == search::watch && std::exchange(own.seen[victim], popped) == popped;
       return anything || held_up || is_worth_a_wake(jobs, other.pace);
     });
     if (taken.count == 0) continue;
     if (why == search::watch) kept_busy_.store(self.index, relaxed);
     job* first = taken.jobs.pop();
-    if (taken.count > 1) own.add(std::move(taken.jobs), taken.count - 1);
+    if (taken.count > 1) {
+      own.add(std::move(taken.jobs), taken.count - 1);
+      self.moved_jobs = true;
+    }
     return first;
   }
   return nullptr;

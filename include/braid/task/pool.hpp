@@ -65,7 +65,7 @@ struct pool_options {
 /// What happens to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
-  drop_pending,  ///< they are dropped: waiters fail with errc::dropped
+  drop_pending,  ///< they are dropped: waiters fail with errc::dropped; one that is just changing its queue is run
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -114,7 +114,7 @@ class basic_pool final : public executor {
   void wake_one() noexcept;
   void wake(worker& picked) noexcept;
   static constexpr auto why_after(wake_cause woken) noexcept -> search;
-  void pass_on(const job* found) noexcept;
+  void pass_on() noexcept;
   auto sleep(worker& self) noexcept -> wake_cause;
   auto rest(worker& self) noexcept -> wake_cause;
   auto try_watch() noexcept -> bool;
@@ -232,7 +232,7 @@ auto basic_pool<Policy>::wait_idle() -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   while (true) {
     const auto key = became_idle_.prepare();
-    if (policy_.empty() && idle_.all()) {
+    if (policy_.empty() && idle_.all() && policy_.empty()) {
       became_idle_.cancel();
       return {};
     }
@@ -270,15 +270,18 @@ void basic_pool<Policy>::work(worker& self) noexcept {
   reports_[self.index] = this_thread::apply(detail::worker_profile(options_, self.index));
   const auto registered = detail::register_worker(options_, self.index);
   configured_.count_down();
+  bool relied_on = false;  // posts may have counted on this worker since it looked for more
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     job* item = next_job(self, why_after(woken));
     if (woken == wake_cause::picked) searching_.fetch_sub(1, relaxed);
-    if (woken != wake_cause::own) pass_on(item);
+    if (woken != wake_cause::own || std::exchange(self.moved_jobs, false)) relied_on = true;
     woken = wake_cause::own;
-    if (item != nullptr)
-      run(self, *item);
-    else
+    if (item == nullptr) {
       woken = sleep(self);
+      continue;
+    }
+    if (std::exchange(relied_on, false)) pass_on();
+    run(self, *item);
   }
 }
 
@@ -316,15 +319,15 @@ void basic_pool<Policy>::wake_one() noexcept {
 
 template <scheduling_policy Policy>
 void basic_pool<Policy>::wake(worker& picked) noexcept {
-  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back in end_search
+  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first look
   picked.sleep.unpark();
 }
 
-/// Posts may have relied on a worker that searched or watched and now runs a job. So if more jobs are there, it wakes
-/// the next worker before it starts.
+/// Posts may have relied on a worker that searched or watched, or looked for jobs while it moved them, and it now runs
+/// one. So if more are there, it wakes the next worker before it starts.
 template <scheduling_policy Policy>
-void basic_pool<Policy>::pass_on(const job* found) noexcept {
-  if (found != nullptr && !policy_.empty()) wake_one();
+void basic_pool<Policy>::pass_on() noexcept {
+  if (!policy_.empty()) wake_one();
 }
 
 /// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
@@ -344,28 +347,32 @@ auto basic_pool<Policy>::sleep(worker& self) noexcept -> wake_cause {
   return rest(self);
 }
 
-/// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it.
+/// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it. A
+/// pick does not put off when that is due.
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::rest(worker& self) noexcept -> wake_cause {
   if (!try_watch()) {
     self.sleep.park();
     return wake_cause::picked;
   }
-  bool picked = self.sleep.park_until(steady_time().now() + watch_interval);
-  if (!picked && !idle_.try_retract(self.index)) {
-    self.sleep.park();  // the permit is on its way
-    picked = true;
+  if (self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
+  bool picked = self.sleep.park_until(self.watch_due);
+  if (!picked) {
+    self.watch_due = {};
+    picked = !idle_.try_retract(self.index);
+    if (picked) self.sleep.park();  // the permit is on its way
   }
-  watching_.store(0, relaxed);
+  watching_.exchange(0, acq_rel);  // edge pool.watching: both
   return picked ? wake_cause::picked : wake_cause::watched;
 }
 
+/// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
+/// job at its own seat.
 template <scheduling_policy Policy>
 auto basic_pool<Policy>::try_watch() noexcept -> bool {
   if constexpr (!Policy::watches) return false;
-  if (idle_.all()) return false;
-  std::uint32_t nobody = 0;
-  return watching_.compare_exchange_strong(nobody, 1, relaxed, relaxed);
+  if (idle_.all() && policy_.empty()) return false;
+  return watching_.exchange(1, acq_rel) == 0;  // edge pool.watching: both
 }
 
 extern template class BRAID_API basic_pool<shared_queue>;

@@ -1,6 +1,7 @@
 // braid/task/worker.hpp: one thread of a pool, as schedulers see it.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/task/driver.hpp>
@@ -19,6 +20,8 @@ struct alignas(cache_line) worker {
   executor* pool;              ///< whose jobs it runs
   std::size_t index;           ///< from 0, within its pool
   std::uint64_t jobs_run = 0;  ///< written by the worker only
+  bool moved_jobs = false;     ///< set by its scheduler when jobs have changed their seat; the pool clears it
+  time_point watch_due;        ///< when it looks, as the one who watches, whether others are held up; unset: not yet
   parker sleep;                ///< its driver: what it blocks in when there is nothing to do
 };
 

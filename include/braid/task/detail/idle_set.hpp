@@ -12,7 +12,8 @@ namespace braid::detail {
 
 /// A worker announces that it is about to sleep, looks for work once more, and sleeps; who brings work picks one that
 /// has announced itself. The policy's queue orders the two: announce comes before the worker's look, placing comes
-/// before the pick, and both looks go through the queue's lock. Protocol: docs/design/pool.md
+/// before the pick, and both looks go through the lock of that queue: of the worker's own, where each has one.
+/// Protocol: docs/design/pool.md
 class idle_set {
  public:
   explicit idle_set(std::size_t workers) : announced_(workers) {}
