@@ -105,10 +105,8 @@ struct future_core::sleeper {
   bool announced = false;
 };
 
-/// From now on the producer wakes who sleeps. False when it has settled already.
-auto future_core::announce_sleep() noexcept -> bool {
-  return (head_.fetch_or(watched, acquire) & settled) == 0;  // edge future.result: observe
-}
+/// From now on the producer wakes who sleeps. False when it has settled already, as `is_settled` says then, too.
+auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
   signal_.store(1, release);  // edge future.signal: publish
@@ -173,7 +171,7 @@ void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) 
     return more.add(*consumer);
   }
   head_.store(reinterpret_cast<std::uintptr_t>(consumer) | static_cast<std::uintptr_t>(as), relaxed);
-  refs_.fetch_add(deferred - 1, acq_rel);  // edge future.reference: both
+  refs_.fetch_add(deferred - 1, relaxed);  // the others are readers that this thread tells after this
 }
 
 auto failure_of(errc code) noexcept -> const std::exception_ptr& {
