@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/failures.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -19,7 +20,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -34,6 +34,7 @@ using braid::future;
 using braid::promise;
 using braid::relaxed;
 using braid::release;
+using braid::testing::failure;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -105,7 +106,7 @@ auto of_payload(const payload& value) -> int { return value.number(); }
 /// Fulfils the promise in one of three ways.
 void fulfil(promise<payload> source, give what) {
   if (what == give::value) source.set_value(7).value();
-  if (what == give::failure) source.set_exception(std::make_exception_ptr(std::runtime_error("given"))).value();
+  if (what == give::failure) source.set_exception(failure("given")).value();
 }
 
 /// What the owner of the future does with it meanwhile.
@@ -158,7 +159,7 @@ constexpr std::array<user, 10> users = {
       return ends_with(all, what, [](const auto& values) { return std::get<0>(values).number(); });
     },
     +[](future<payload> from, give what, braid::random_source&) {
-      auto lost = braid::failed_future<int>(std::make_exception_ptr(std::runtime_error("other")));
+      auto lost = braid::failed_future<int>(failure("other"));
       auto any = braid::when_any(std::move(from), std::move(lost));
       return ends_with(any, what, [](const auto& won) { return std::get<0>(won.value).number(); });
     },
