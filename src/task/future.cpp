@@ -16,8 +16,8 @@
 namespace braid::detail {
 namespace {
 
-constexpr unsigned free_helps = 30;           // so many may be nested whatever happens
-constexpr duration first_pause = 10us;        // of a worker that finds no job to help with
+constexpr unsigned free_helps = 30;     // so many may be nested whatever happens
+constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
 constexpr duration longest_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
@@ -37,9 +37,7 @@ auto has_stack() noexcept -> bool {
 
 /// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: somebody must, where
 /// it is the last one and what it waits for needs a job that waits as well.
-auto may_help(duration pause) noexcept -> bool {
-  return helps < free_helps || (pause >= longest_pause && has_stack());
-}
+auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= longest_pause && has_stack()); }
 
 auto help(executor& own) noexcept -> bool {
   ++helps;
@@ -77,7 +75,9 @@ class last_reader final : public continuation {
  public:
   last_reader() noexcept : continuation(nullptr) {}
 
-  [[nodiscard]] auto is_over() const noexcept -> bool { return told_.load(acquire) != 0; }  // edge future.signal: observe
+  [[nodiscard]] auto is_over() const noexcept -> bool {
+    return told_.load(acquire) != 0;
+  }  // edge future.signal: observe
   void sleep(std::optional<time_point> deadline) const noexcept { sleep_while_zero(told_, deadline); }
 
  private:

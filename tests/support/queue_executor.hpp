@@ -41,8 +41,7 @@ class queue_executor final : public executor {
   /// Becomes the worker, and runs what there is, and what that posts, to the end.
   void work() {
     const detail::worker_scope here(self_);
-    while (run_one()) {
-    }
+    while (run_one()) {}
   }
 
   /// Becomes the worker until `done()`.

@@ -93,8 +93,7 @@ TEST_CASE("a failure passes a million links by, and their captures are destroyed
   stack_extent stack;
   promise<int> source;
   auto last = source.get_future();
-  for (int i = 0; i < links; ++i)
-    last = std::move(last).then([guard = witness(stack)](int n) { return n; });
+  for (int i = 0; i < links; ++i) last = std::move(last).then([guard = witness(stack)](int n) { return n; });
   CHECK(source.set_exception(failure("lost")));
   CHECK(failure_text(last) == "lost");
   CHECK(stack.marks() == links);
@@ -106,8 +105,7 @@ TEST_CASE("a chain that nobody fulfils or waits for is destroyed link by link") 
   {
     promise<int> source;
     auto last = source.get_future();
-    for (int i = 0; i < links; ++i)
-      last = std::move(last).then([guard = witness(stack)](int n) { return n; });
+    for (int i = 0; i < links; ++i) last = std::move(last).then([guard = witness(stack)](int n) { return n; });
     last.detach();
     CHECK(stack.marks() == 0);
   }

@@ -141,8 +141,7 @@ constexpr std::array<user, 10> users = {
                  ends_with(looked, what, as_is) == expectation::met);
     },
     +[](future<payload> from, give what, braid::random_source&) {
-      while (!from.wait_for(1us)) {
-      }
+      while (!from.wait_for(1us)) {}
       return ends_with(from, what, of_payload);
     },
     +[](future<payload> from, give what, braid::random_source& random) {
@@ -211,11 +210,13 @@ TEST_CASE("futures settle once and right while their pool is shut down in the mi
     std::vector<future<int>> futures;
     std::thread producer([&] {
       for (int i = 0; i < 300; ++i)
-        futures.push_back(braid::spawn(workers, [] { return payload(7); })
-                              .then([](payload value) { return value; })
-                              .then([&workers](payload value) {
-                                return braid::spawn(workers, [inner = std::move(value)] { return inner.number(); });
-                              }));
+        futures.push_back(braid::spawn(workers, [] {
+                            return payload(7);
+                          }).then([](payload value) {
+                              return value;
+                            }).then([&workers](payload value) {
+          return braid::spawn(workers, [inner = std::move(value)] { return inner.number(); });
+        }));
     });
     for (auto wait = random.below(200); wait > 0; --wait) std::this_thread::yield();
     const auto mode = random.below(2) == 0 ? braid::shutdown_mode::drain : braid::shutdown_mode::drop_pending;

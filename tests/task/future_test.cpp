@@ -1,4 +1,5 @@
-// tests/task/future_test.cpp: a value or failure arrives once, wherever it is waited for, and goes on along every chain.
+// tests/task/future_test.cpp: a value or failure arrives once, wherever it is waited for, and goes on along every
+// chain.
 #include <braid/task/future.hpp>
 #include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
@@ -157,10 +158,12 @@ TEST_CASE("any number of continuations hang on one future and see the same value
   std::vector<int> order;
   std::vector<const int*> seen;
   for (int i = 0; i < 5; ++i)
-    shared.then_inline([&, i](const int& value) {
-      order.push_back(i);
-      seen.push_back(&value);
-    }).detach();
+    shared
+        .then_inline([&, i](const int& value) {
+          order.push_back(i);
+          seen.push_back(&value);
+        })
+        .detach();
   CHECK(source.set_value(1));
   CHECK(order == std::vector{0, 1, 2, 3, 4});
   CHECK(seen == std::vector(5, seen.front()));
@@ -227,9 +230,8 @@ TEST_CASE("a continuation that returns a future is unwrapped, before and after t
   CHECK(later.set_value("late"));
   CHECK(waits.get() == "late");
   CHECK(ready_future<int>(1).then([](int) { return ready_future<std::string>("at once"); }).get() == "at once");
-  CHECK(failure_text(ready_future<int>(1).then([](int) {
-          return braid::failed_future<int>(failure("inner"));
-        })) == "inner");
+  CHECK(failure_text(ready_future<int>(1).then([](int) { return braid::failed_future<int>(failure("inner")); })) ==
+        "inner");
   CHECK(failure_code(ready_future<int>(1).then([](int) { return future<int>(); })) == errc::broken_promise);
 }
 
@@ -311,8 +313,9 @@ TEST_CASE("a handler stands in for a failed value, and a value passes it by") {
   });
   CHECK(mended.get() == 5);
   CHECK(ready_future<int>(1).recover([](std::exception_ptr) { return 5; }).get() == 1);
-  CHECK(braid::failed_future<int>(failure("lost")).recover([](std::exception_ptr) { return ready_future<int>(7); }).get() ==
-        7);
+  CHECK(braid::failed_future<int>(failure("lost"))
+            .recover([](std::exception_ptr) { return ready_future<int>(7); })
+            .get() == 7);
   bool handled = false;
   braid::failed_future<void>(failure("lost")).recover_inline([&](std::exception_ptr) { handled = true; }).get();
   CHECK(handled);
@@ -350,7 +353,8 @@ TEST_CASE("a failure whose handler is refused or dropped stays what it was") {
 TEST_CASE("a continuation that an executor drops or refuses fails with the code, and so do those behind it") {
   manual_executor where;
   deaths ended;
-  auto dropped = ready_future<int>(1).then(where, [guard = mortal(ended)](int n) { return n; }).then([](int n) { return n; });
+  auto dropped =
+      ready_future<int>(1).then(where, [guard = mortal(ended)](int n) { return n; }).then([](int n) { return n; });
   where.drop();
   CHECK(failure_code(dropped) == errc::dropped);
   CHECK(ended.count == 1);
@@ -366,9 +370,9 @@ TEST_CASE("captures of a continuation, and the value before it, are gone when it
   deaths values;
   int captures_gone = 0;
   int values_gone = 0;
-  auto last = source.get_future()
-                  .then([guard = mortal(captures)](mortal&&) { return 1; })
-                  .then([&](int) { captures_gone = captures.count, values_gone = values.count; });
+  auto last = source.get_future().then([guard = mortal(captures)](mortal&&) { return 1; }).then([&](int) {
+    captures_gone = captures.count, values_gone = values.count;
+  });
   CHECK(source.set_value(mortal(values)));
   CHECK(captures_gone == 1);
   CHECK(values_gone == 1);
@@ -380,7 +384,9 @@ TEST_CASE("a dropped future detaches its work, and the value is destroyed once")
   deaths ended;
   int calls = 0;
   spawn(where, [&] { return ++calls, mortal(ended); }).detach();
-  { const auto dropped = spawn(where, [&] { return ++calls, mortal(ended); }).then([&](mortal&&) { ++calls; }); }
+  {
+    const auto dropped = spawn(where, [&] { return ++calls, mortal(ended); }).then([&](mortal&&) { ++calls; });
+  }
   where.run_all();
   CHECK(calls == 3);
   CHECK(ended.count == 2);

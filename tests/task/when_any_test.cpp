@@ -71,7 +71,8 @@ TEST_CASE("nothing and references can win") {
 }
 
 TEST_CASE("of several that are ready the first by position wins") {
-  CHECK(when_any(braid::failed_future<int>(failure("lost")), ready_future<int>(1), ready_future<int>(2)).get().index == 1);
+  CHECK(when_any(braid::failed_future<int>(failure("lost")), ready_future<int>(1), ready_future<int>(2)).get().index ==
+        1);
 }
 
 TEST_CASE("a failure does not win, also when it comes first") {

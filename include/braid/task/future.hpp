@@ -16,8 +16,8 @@ namespace braid {
 template <typename T>
 class shared_future;
 
-/// The result of work that runs elsewhere: a T, nothing, a reference, or what was thrown. Dropping it detaches the work,
-/// and then nobody hears what that throws.
+/// The result of work that runs elsewhere: a T, nothing, a reference, or what was thrown. Dropping it detaches the
+/// work, and then nobody hears what that throws.
 ///
 /// A continuation is called once the value is there. It gets a future of its own, with what it returns; if that is a
 /// future, with the value of that one. If the future fails, continuations are not called and their futures fail alike.
@@ -30,7 +30,8 @@ class shared_future;
 ///   then_inline(fn)  at once, on the thread that fulfils the future or, when it is ready, on the caller's: for small
 ///                    work that does not block
 ///
-/// An executor that refuses a continuation makes its future fail with errc::closed, one that drops it with errc::dropped.
+/// An executor that refuses a continuation makes its future fail with errc::closed, one that drops it with
+/// errc::dropped.
 ///
 /// Threads: one at a time. Lifetime: the executor must outlive what was attached to run on it; a future and its value
 /// outlive it. Cost: a continuation is one block of memory for jobs, two locked operations, and one post.
@@ -109,8 +110,8 @@ class [[nodiscard]] future {
     return pass<place::inside, gets::value>(state().where(), std::forward<Fn>(fn));
   }
 
-  /// Calls `fn(std::exception_ptr)` if the future fails, and goes on with what that returns: a T, or a future<T>. A value
-  /// passes by. Where it runs: as `then`; if the executor refuses or drops it, the failure stays what it was.
+  /// Calls `fn(std::exception_ptr)` if the future fails, and goes on with what that returns: a T, or a future<T>. A
+  /// value passes by. Where it runs: as `then`; if the executor refuses or drops it, the failure stays what it was.
   template <detail::link_function<T, gets::failure> Fn>
   auto recover(Fn&& fn) && -> future {
     return pass<place::posted, gets::failure>(state().where(), std::forward<Fn>(fn));

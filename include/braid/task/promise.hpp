@@ -17,7 +17,7 @@ namespace braid {
 
 /// Fulfils its future, once. If it is dropped before, the future fails with errc::broken_promise.
 /// Threads: one at a time; the future may meanwhile be with another. The thread that sets runs the continuations that
-/// run inline, before the call returns.
+/// run inline, before the call returns. Lifetime: may be destroyed as soon as the future is ready.
 template <typename T>
 class promise {
   using state = detail::promise_state<T>;
@@ -27,8 +27,7 @@ class promise {
   promise() : promise(nullptr) {}
   /// Continuations that name no other place run on `where`.
   explicit promise(executor& where) : promise(&where) {}
-  promise(promise&& other) noexcept
-      : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
+  promise(promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
   auto operator=(promise&& other) noexcept -> promise&;
   ~promise();
 
@@ -73,9 +72,9 @@ template <typename... Args>
   requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
 auto promise<T>::set_value(Args&&... args) -> result<void> {
   if (state_ == nullptr) return braid::fail(errc::already_set);
+  state_->emplace([&]() -> T { return T(std::forward<Args>(args)...); });
   detail::cascade more;
-  state_->succeed([&]() -> T { return T(std::forward<Args>(args)...); }, more);
-  state_ = nullptr;
+  std::exchange(state_, nullptr)->settle(detail::verdict::value, more);
   more.run();
   return {};
 }

@@ -16,9 +16,9 @@ namespace braid {
 
 /// What can be spawned: callable once with its arguments, all of them as rvalues of the job's own.
 template <typename Fn, typename... Args>
-concept spawnable = std::constructible_from<std::decay_t<Fn>, Fn> &&
-                    (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
-                    std::invocable<std::decay_t<Fn>, std::decay_t<Args>...>;
+concept spawnable =
+    std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
+    std::invocable<std::decay_t<Fn>, std::decay_t<Args>...>;
 
 /// What can say that spawned work is no longer wanted: a std::stop_token, or a stop_flag that stays where it is.
 template <typename Signal>
@@ -29,10 +29,10 @@ concept stop_signal = std::same_as<std::remove_cvref_t<Signal>, std::stop_token>
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<Fn, Args...>>>;
 
-/// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives in
-/// the future. Dropping the future detaches the work.
-/// Threads: any. Cost: one block of memory for jobs, for everything together.
-/// Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a shutdown drops it.
+/// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives
+/// in the future. Dropping the future detaches the work. Threads: any. Cost: one block of memory for jobs, for
+/// everything together. Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a
+/// shutdown drops it.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {

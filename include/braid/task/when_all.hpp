@@ -70,7 +70,7 @@ void all_state<Inputs, Rule>::finish(cascade& more) noexcept {
       failure = std::current_exception();
     }
   }
-  for (auto& one : inputs_.all()) one.release(more);
+  for (auto& one : inputs_.all()) one.release();
   if (failure == nullptr) return this->settle(verdict::value, more);
   this->fail(std::move(failure), more);
 }

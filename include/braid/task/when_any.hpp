@@ -35,6 +35,7 @@ namespace detail {
 template <typename Inputs, typename Rule>
 class any_state final : public future_state<typename Rule::result> {
   using inputs = typename Inputs::template of<any_state>;
+  static constexpr std::size_t won = ~(SIZE_MAX >> 1U);
 
  public:
   using result = typename Rule::result;
@@ -50,8 +51,8 @@ class any_state final : public future_state<typename Rule::result> {
 
   void settled(input<any_state>& one, cascade& more) noexcept {
     if (!one.has_failed()) {
-      if (won_.exchange(1, relaxed) == 0) win(one, more);
-      one.release(more);
+      if ((holds_.fetch_or(won, relaxed) & won) == 0) win(one, more);
+      one.release();
     }
     arrive(more);
   }
@@ -59,21 +60,19 @@ class any_state final : public future_state<typename Rule::result> {
  private:
   void win(input<any_state>& one, cascade& more) noexcept;
   void arrive(cascade& more) noexcept;
-  void let_go() noexcept {
-    if (holds_.fetch_sub(1, acq_rel) == 1) destroy_state(*this);  // edge when_any.input: both
-  }
+  void vanish() noexcept;
 
   void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing; its inputs do
 
   void destroy() noexcept override {
     this->destroy_result();
-    let_go();
+    if ((holds_.fetch_sub(1, acq_rel) & ~won) == 1) vanish();  // edge when_any.input: both
   }
 
   inputs inputs_;
   // Inputs that have not settled, `begin`, and the references to the result together; who takes the last away frees it.
+  // And `won`, once an input with a value has come. One word, because after the last but one the object may be gone.
   atomic<std::size_t> holds_;
-  atomic<std::uint32_t> won_{0};  // 1: an input with a value came; written by the first of them
 };
 
 template <typename Inputs, typename Rule>
@@ -93,12 +92,15 @@ void any_state<Inputs, Rule>::win(input<any_state>& one, cascade& more) noexcept
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
   const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both
-  if (before > 2) return;
-  if (before == 1) return destroy_state(*this);
-  if (won_.load(relaxed) != 0) return;
-  auto failure = first_failure(inputs_);
-  for (auto& one : inputs_.all()) one.release(more);
-  this->fail(std::move(failure), more);
+  if ((before & ~won) == 1) return vanish();
+  if (before == 2) this->fail(first_failure(inputs_), more);
+}
+
+/// Inputs that failed were kept until now, because the first of them might have been the result.
+template <typename Inputs, typename Rule>
+void any_state<Inputs, Rule>::vanish() noexcept {
+  for (auto& one : inputs_.all()) one.release();
+  destroy_state(*this);
 }
 
 template <typename... T>
@@ -113,7 +115,7 @@ struct first_as_variant {
  private:
   template <typename Input, std::size_t... Index>
   static auto result_of(Input& one, std::size_t index, std::index_sequence<Index...> /*unused*/) -> result {
-    using make = auto (*)(Input&) -> value;
+    using make = auto (*)(Input&)->value;
     constexpr std::array<make, sizeof...(T)> makers = {
         +[](Input& from) { return value(std::in_place_index<Index>, from.template take<T>()); }...};
     return {index, makers[index](one)};

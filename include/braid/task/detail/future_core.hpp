@@ -28,10 +28,9 @@ enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 /// One result that is to come: who waits for it, and who still needs it. The result itself is kept by the class that
 /// derives from this one; it writes the result before `settle`, and then never again.
 ///
-/// The references: one of the producer, which `settle` gives up, one of the future, or of each copy of a shared one, and
-/// one of each reader. A consumer takes over the one of the future, and with it the right to take the value out; it is
-/// told when it is the last.
-/// Protocol: docs/design/future.md
+/// The references: one of the producer, which `settle` gives up, one of the future, or of each copy of a shared one,
+/// and one of each reader. A consumer takes over the one of the future, and with it the right to take the value out; it
+/// is told when it is the last. Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
   /// Where the producer runs, and continuations that name no other place; null: nowhere in particular.
@@ -71,9 +70,7 @@ class BRAID_API future_core : public continuation {
 
   /// Blocks until it has settled, or until `deadline`: then false. On a worker it runs other jobs meanwhile.
   /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it.
-  auto wait(std::optional<time_point> deadline = std::nullopt) -> bool {
-    return is_settled() || wait_slowly(deadline);
-  }
+  auto wait(std::optional<time_point> deadline = std::nullopt) -> bool { return is_settled() || wait_slowly(deadline); }
 
   auto wait_for(duration limit) -> bool;
 
@@ -133,8 +130,8 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
 }
 
 inline void future_core::drop_reference(cascade& more) noexcept {
-  if (refs_.load(acquire) == 1) return destroy();               // edge future.reference: observe
-  const std::uint32_t before = refs_.fetch_sub(1, acq_rel);     // edge future.reference: both
+  if (refs_.load(acquire) == 1) return destroy();            // edge future.reference: observe
+  const std::uint32_t before = refs_.fetch_sub(1, acq_rel);  // edge future.reference: both
   if (before == 1) return destroy();
   if (before != (deferred | 2)) return;
   refs_.store(1, relaxed);  // only the consumer is left

@@ -87,14 +87,8 @@ class promise_state final : public future_state<T> {
  public:
   explicit promise_state(executor* where) noexcept : future_state<T>(nullptr, where) {}
 
+  using future_state<T>::emplace;
   using future_state<T>::fail;
-
-  /// Settles with what `make` returns. Errors: what it throws; the state is unchanged then.
-  template <typename Make>
-  void succeed(Make&& make, cascade& more) {
-    this->emplace(std::forward<Make>(make));
-    this->settle(verdict::value, more);
-  }
 
  private:
   void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing

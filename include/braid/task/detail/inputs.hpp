@@ -62,9 +62,9 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Gives up the future, if that was not done before.
-  void release(cascade& more) noexcept {
-    if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference(more);
+  /// Gives up the future, if that was not done before. Nobody waits for that: consumers come last.
+  void release() noexcept {
+    if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }
 
  private:

@@ -1,4 +1,5 @@
-// braid/task/detail/produced_state.hpp: a result that a callable of the user gives, perhaps through a future of its own.
+// braid/task/detail/produced_state.hpp: a result that a callable of the user gives, perhaps through a future of its
+// own.
 #pragma once
 
 #include <braid/task/detail/future_state.hpp>

@@ -53,9 +53,7 @@ struct bound_call {
   template <typename F, typename... A>
   explicit bound_call(F&& f, A&&... a) : fn(std::forward<F>(f)), args(std::forward<A>(a)...) {}
 
-  auto operator()() && -> decltype(auto) {
-    return std::apply(std::move(fn), std::move(args));
-  }
+  auto operator()() && -> decltype(auto) { return std::apply(std::move(fn), std::move(args)); }
 
   [[no_unique_address]] Fn fn;
   [[no_unique_address]] std::tuple<Args...> args;
