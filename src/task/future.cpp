@@ -76,8 +76,8 @@ class last_reader final : public continuation {
   last_reader() noexcept : continuation(nullptr) {}
 
   [[nodiscard]] auto is_over() const noexcept -> bool {
-    return told_.load(acquire) != 0;
-  }  // edge future.signal: observe
+    return told_.load(acquire) != 0;  // edge future.signal: observe
+  }
   void sleep(std::optional<time_point> deadline) const noexcept { sleep_while_zero(told_, deadline); }
 
  private:
