@@ -87,14 +87,50 @@ class inbox {
 
   // --- the owner ---
 
+  /// A callable that was claimed: run once, or dropped at the end of this.
+  class work {
+   public:
+    work() = default;
+    explicit work(typename port::claim_result taken) noexcept : taken_(taken) {}
+    work(work&& other) noexcept : taken_(std::exchange(other.taken_, {})), ran_(other.ran_) {}
+    auto operator=(work&&) -> work& = delete;
+    ~work() {
+      if (taken_.slot == nullptr) return;
+      if (!ran_) taken_.act(*taken_.slot, detail::inbox_action::drop, nullptr);
+      port::done(taken_);
+    }
+    explicit operator bool() const noexcept { return taken_.slot != nullptr; }
+    void run() {
+      ran_ = true;
+      taken_.act(*taken_.slot, detail::inbox_action::run, nullptr);
+    }
+
+   private:
+    typename port::claim_result taken_;
+    bool ran_ = false;
+  };
+
+  [[nodiscard]] auto claim() noexcept -> work {
+    return work(consumers_.own([this] { return claim_next(); }));
+  }
+  void drop_all() noexcept {
+    while (finish(consumers_.lend([this] { return claim_next(); }), detail::inbox_action::drop)) {}
+  }
+  [[nodiscard]] auto size() const noexcept -> std::size_t {
+    std::size_t total = 0;
+    const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+    for (std::size_t i = 0; i < count; ++i) total += ports_[i]->size();
+    return total;
+  }
+
   /// Runs the next callable. False when there is none. Errors: what the callable throws; its captures are destroyed.
   auto run_one() -> bool {
-    return finish(consumers_.own([this] { return claim(); }), detail::inbox_action::run);
+    return finish(consumers_.own([this] { return claim_next(); }), detail::inbox_action::run);
   }
 
   /// Destroys the next callable without running it. False when there is none.
   auto drop_one() noexcept -> bool {
-    return finish(consumers_.own([this] { return claim(); }), detail::inbox_action::drop);
+    return finish(consumers_.own([this] { return claim_next(); }), detail::inbox_action::drop);
   }
 
   /// Moves half of what one producer has posted to `other` to this inbox, as far as the ring has room: how many. Wakes
@@ -139,7 +175,7 @@ class inbox {
   auto post_through(port& mine, when_full then, Fill fill) -> post_outcome;
   template <typename Fill>
   auto post_shared(Fill fill) -> post_outcome;
-  auto claim() noexcept -> claimed;
+  auto claim_next() noexcept -> claimed;
   auto finish(claimed taken, detail::inbox_action what) -> bool;
   auto move_half_to(port& to) noexcept -> std::size_t;
 
@@ -225,7 +261,7 @@ auto inbox<Capacity, Lock, Ports>::add_port() -> std::shared_ptr<port> {
 
 /// The next callable, inside consumers_. A producer that has more than others does not keep them waiting.
 template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::claim() noexcept -> claimed {
+auto inbox<Capacity, Lock, Ports>::claim_next() noexcept -> claimed {
   constexpr std::size_t most_in_a_row = 32;
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
   if (in_a_row_ == most_in_a_row) {
@@ -257,7 +293,6 @@ template <std::size_t Capacity, typename Lock, std::size_t Ports>
 auto inbox<Capacity, Lock, Ports>::steal_half_of(inbox& other, port& mine) -> std::size_t {
   const posting here(mine);
   barrier_.light();
-  if (closed_.load(relaxed) != 0) return 0;
   const std::size_t moved = other.consumers_.lend([&] { return other.move_half_to(mine); });
   barrier_.light();
   return moved;

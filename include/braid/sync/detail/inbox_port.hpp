@@ -135,6 +135,11 @@ class inbox_port : public inbox_port_base {
   /// False when something is here whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool { return posted_.load(relaxed) <= taken_.load(relaxed); }
 
+  [[nodiscard]] auto size() const noexcept -> std::size_t {
+    const std::uint64_t taken = taken_.load(relaxed);
+    const std::uint64_t posted = posted_.load(relaxed);
+    return posted <= taken ? 0 : posted - taken;
+  }
   atomic<std::uint32_t> posting{0};  // 1 while the producer is at it; what a close waits for
 
  private:

@@ -56,6 +56,8 @@ struct inbox_slot {
       Fn& fn;
       ~guard() { std::destroy_at(&fn); }
     } const owner{*std::launder(reinterpret_cast<Fn*>(self.captures.data()))};
+    if constexpr (requires { owner.fn.drop(); })
+      if (what == inbox_action::drop) owner.fn.drop();
     if (what == inbox_action::run) std::invoke(std::move(owner.fn));
     if (what == inbox_action::move) std::construct_at(reinterpret_cast<Fn*>(to->captures.data()), std::move(owner.fn));
   }
