@@ -99,5 +99,5 @@ TEST_CASE("another scheduler can be put in, and decides the order") {
   opened.count_down();
   CHECK(where.wait_idle());
   CHECK(order == std::vector<int>{4, 3, 2, 1, 0});
-  CHECK(where.shutdown(shutdown_mode::drain));
+  CHECK(where.shutdown(braid::shutdown_mode::drain));
 }
