@@ -14,7 +14,7 @@ constinit thread_local worker* current __attribute__((tls_model("initial-exec"))
 
 worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
                std::unique_ptr<driver> sleeps_in)
-    : pool(&owner), index(number), box(barrier), pace(clock), sleep(std::move(sleeps_in)) {}
+    : pool(&owner), index(number), sleep(std::move(sleeps_in)), pace(clock), box(barrier) {}
 
 namespace detail {
 

@@ -28,6 +28,7 @@ class run_queue {
 
   /// Adds at the end. Cost: two stores; half a ring is moved under a lock every half ring while the ring is full.
   void push(T& element) noexcept {
+    seems_empty_ = false;
     while (!back_.try_push(element)) spill();
   }
 
@@ -37,6 +38,9 @@ class run_queue {
 
   /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
+
+  /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
+  [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
   /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
   /// may put something there again, for ever.
@@ -91,6 +95,7 @@ class run_queue {
   auto take_half_of_list(std::span<T*> out) noexcept -> std::size_t;
   auto unlist() noexcept -> T*;
 
+  bool seems_empty_ = true;          // the owner's: nothing was pushed since it last found nothing
   ring front_;                       // the oldest elements
   ring back_;                        // the newest ones
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
@@ -102,6 +107,7 @@ class run_queue {
 
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
+  seems_empty_ = false;
   filled_.store(filled_.load(relaxed) + 1, relaxed);
   if (next_.load(relaxed) == nullptr) {
     next_.store(&element, release);  // edge run_queue.next: publish; nobody but the owner fills it
@@ -117,7 +123,9 @@ auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
   if (listed_.load(relaxed) != 0)  // others only take from the list: when it looks empty here, it is
     if (T* oldest = refill()) return oldest;
   if (T* oldest = back_.pop()) return oldest;
-  return pop_next();
+  T* const next = pop_next();
+  if (next == nullptr) seems_empty_ = true;
+  return next;
 }
 
 template <typename T, std::size_t Capacity, typename Lock>
@@ -128,7 +136,10 @@ auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T
   if (count == 0) count = other.take_half_of_list(out);
   if (count == 0) count = other.back_.take_half(out);
   if (count == 0) return nullptr;
-  if (count > 1) back_.push_all(out.subspan(1, count - 1));
+  if (count > 1) {
+    seems_empty_ = false;
+    back_.push_all(out.subspan(1, count - 1));
+  }
   return taken[0];
 }
 

@@ -30,8 +30,9 @@ class BRAID_API work_stealing {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
-    if (found_job own = seats_.take_own(self)) return own;
+    if (found_job own = take_own(self)) return own;
     return steal(self, why);
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
