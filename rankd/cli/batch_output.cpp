@@ -2,8 +2,8 @@
 #include <rankd/cli/batch_output.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/write_file.hpp>
 
-#include <cerrno>
 #include <optional>
 #include <system_error>
 
@@ -30,36 +30,6 @@ auto refused(std::string code, const fs::path& source, std::string message, std:
                                              .hint = std::move(hint),
                                              .node = {},
                                              .source = source.string()}));
-}
-
-auto write_all(int descriptor, std::string_view text) -> bool {
-  while (!text.empty()) {
-    const ::ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Replaces a file as a whole: after a crash it is the old or the new one.
-auto replace_file(const fs::path& file, std::string_view text) -> bool {
-  const fs::path fresh = file.string() + ".new";
-  const int descriptor = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return false;
-  const bool written = write_all(descriptor, text) && ::fsync(descriptor) == 0;
-  const int status = ::close(descriptor);
-  return written && status == 0 && ::rename(fresh.c_str(), file.c_str()) == 0;
-}
-
-/// A new name is on the disk once its folder is.
-auto sync_folder_of(const fs::path& file) -> bool {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool done = ::fsync(descriptor) == 0;
-  ::close(descriptor);
-  return done;
 }
 
 struct saved_state {
@@ -106,7 +76,7 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   if (!fs::exists(part, error)) earlier = unfinished::restart;
   const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   batch_output opened(out, descriptor);
-  if (descriptor < 0) return opened.failure("");
+  if (descriptor < 0) return opened.failure(braid::last_system_error(), "");
   if (!fs::is_regular_file(part, error)) return refused("output_unwritable", part, "this is no regular file");
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
     return refused("output_busy", part, "another process is writing this file", "wait until it is done");
@@ -140,8 +110,7 @@ auto batch_output::part() const -> fs::path { return out_.string() + ".part"; }
 
 auto batch_output::state() const -> fs::path { return out_.string() + ".part.state"; }
 
-auto batch_output::failure(std::string hint) const -> std::unexpected<braid::diagnostics> {
-  const std::error_code why = braid::last_system_error();
+auto batch_output::failure(std::error_code why, std::string hint) const -> std::unexpected<braid::diagnostics> {
   return refused("output_unwritable", out_.empty() ? fs::path("output") : part(),
                  "the answers cannot be written: " + why.message(), out_.empty() ? "" : std::move(hint));
 }
@@ -161,7 +130,8 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
     if (!text) return std::unexpected(text.error());
     return resume(*text, made_from_);
   }
-  if (::ftruncate(descriptor_, 0) != 0 || !save_state()) return failure();
+  if (::ftruncate(descriptor_, 0) != 0) return failure(braid::last_system_error());
+  if (const auto done = save_state(); !done) return failure(done.error());
   return {};
 }
 
@@ -175,37 +145,39 @@ auto batch_output::resume(std::string_view text, const std::string& made_from) -
                    "the earlier batch was made from something else: " + differences(saved->made_from, now),
                    "--restart forgets it");
   const auto bytes = static_cast<::off_t>(saved->bytes);
-  if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) != bytes) return failure();
+  if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) != bytes)
+    return failure(braid::last_system_error());
   progress_ = saved->progress;
   bytes_ = bytes_safe_ = saved->bytes;
   return {};
 }
 
-auto batch_output::save_state() -> bool {
-  if (::fdatasync(descriptor_) != 0) return false;
+auto batch_output::save_state() -> braid::result<void> {
+  if (::fdatasync(descriptor_) != 0) return braid::fail(braid::last_system_error());
   const json document = {{"made_from", json::parse(made_from_)}, {"read_bytes", progress_.read.bytes},
                          {"read_lines", progress_.read.lines},   {"answered", progress_.answered},
                          {"failed", progress_.failed},           {"bytes", bytes_}};
-  if (!replace_file(state(), document.dump() + "\n")) return false;
+  if (auto done = replace_file(state(), document.dump() + "\n"); !done) return done;
   bytes_safe_ = bytes_;
-  return true;
+  return {};
 }
 
 auto batch_output::write(std::string_view lines, const batch_progress& now) -> braid::checked<void> {
-  if (!write_all(descriptor_, lines)) return failure();
+  if (const auto done = write_all(descriptor_, lines); !done) return failure(done.error());
   bytes_ += lines.size();
   progress_ = now;
   if (out_.empty() || bytes_ - bytes_safe_ < save_every) return {};
-  if (!save_state()) return failure();
+  if (const auto done = save_state(); !done) return failure(done.error());
   return {};
 }
 
 auto batch_output::finish() -> braid::checked<void> {
   if (out_.empty()) return {};
-  if (::fsync(descriptor_) != 0 || ::rename(part().c_str(), out_.c_str()) != 0) return failure();
+  if (::fsync(descriptor_) != 0 || ::rename(part().c_str(), out_.c_str()) != 0)
+    return failure(braid::last_system_error());
   std::error_code ignored;  // a state without its part means nothing
   fs::remove(state(), ignored);
-  if (!sync_folder_of(out_)) return failure();
+  if (const auto done = sync_folder_of(out_); !done) return failure(done.error());
   return {};
 }
 

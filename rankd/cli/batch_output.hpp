@@ -4,11 +4,13 @@
 #include <rankd/store/line_reader.hpp>
 
 #include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json_fwd.hpp>
@@ -65,8 +67,9 @@ class batch_output {
 
   auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
   auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
-  auto save_state() -> bool;
-  [[nodiscard]] auto failure(std::string hint = "what is written stays there; go on with --resume") const
+  auto save_state() -> braid::result<void>;
+  [[nodiscard]] auto failure(std::error_code why,
+                             std::string hint = "what is written stays there; go on with --resume") const
       -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto part() const -> std::filesystem::path;
   [[nodiscard]] auto state() const -> std::filesystem::path;

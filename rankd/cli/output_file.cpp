@@ -1,7 +1,8 @@
 // rankd/cli/output_file.cpp: writing beside, and renaming.
 #include <rankd/cli/output_file.hpp>
 
-#include <cerrno>
+#include <rankd/registry/write_file.hpp>
+
 #include <string>
 #include <system_error>
 
@@ -9,21 +10,7 @@
 #include <unistd.h>
 
 namespace rankd {
-namespace {
-
 namespace fs = std::filesystem;
-
-/// A new name is on the disk once its folder is.
-auto sync_folder_of(const fs::path& file) -> bool {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool done = ::fsync(descriptor) == 0;
-  ::close(descriptor);
-  return done;
-}
-
-}  // namespace
 
 auto output_file::create(const fs::path& file) -> braid::result<output_file> {
   if (file.empty()) return output_file(STDOUT_FILENO, {}, {});
@@ -45,15 +32,7 @@ output_file::~output_file() {
   if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
 }
 
-auto output_file::write(std::string_view bytes) -> braid::result<void> {
-  while (!bytes.empty()) {
-    const ::ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return braid::fail(braid::last_system_error());
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
+auto output_file::write(std::string_view bytes) -> braid::result<void> { return write_all(descriptor_, bytes); }
 
 auto output_file::finish() -> braid::result<void> {
   if (place_.empty()) return {};
@@ -63,8 +42,7 @@ auto output_file::finish() -> braid::result<void> {
   if (unfinished_.empty()) return {};
   if (::rename(unfinished_.c_str(), place_.c_str()) != 0) return braid::fail(braid::last_system_error());
   unfinished_.clear();
-  if (!sync_folder_of(place_)) return braid::fail(braid::last_system_error());
-  return {};
+  return sync_folder_of(place_);
 }
 
 }  // namespace rankd
