@@ -1,6 +1,7 @@
 // rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
@@ -31,15 +32,6 @@ namespace rankd {
 namespace {
 
 namespace fs = std::filesystem;
-
-auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = {}}));
-}
 
 auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<braid::diagnostics> {
   return refused("requests_unreadable", "the requests cannot be read from " +
@@ -198,12 +190,9 @@ class batch_job {
   static auto taken(const text_line& line) -> batch_line {
     batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
     if (line.too_long)
-      out.unreadable = {.code = "line_too_long",
-                        .pointer = {},
-                        .message = "line " + std::to_string(line.number) + " is longer than 16 MiB",
-                        .hint = {},
-                        .node = {},
-                        .source = "request"};
+      out.unreadable =
+          complaint("line_too_long", "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
+              .front();
     return out;
   }
 

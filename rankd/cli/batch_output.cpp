@@ -1,6 +1,7 @@
 // rankd/cli/batch_output.cpp: OUT.part, its state, and the rename at the end.
 #include <rankd/cli/batch_output.hpp>
 
+#include <rankd/cli/complaint.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>
 
@@ -21,16 +22,6 @@ using nlohmann::json;
 
 /// What an interruption may cost at most, in bytes of answers.
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
-
-auto refused(std::string code, const fs::path& source, std::string message, std::string hint = {})
-    -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = source.string()}));
-}
 
 struct saved_state {
   json made_from;
@@ -68,7 +59,7 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   std::error_code error;
   if (fs::exists(out, error)) {
     if (const fs::path followed = fs::canonical(out, error); !error) out = followed;
-    if (fs::is_directory(out, error)) return refused("output_unwritable", out, "this is a folder", "name a file in it");
+    if (fs::is_directory(out, error)) return refused("output_unwritable", "this is a folder", "name a file in it", out);
     if (!fs::is_regular_file(out, error)) return open_device(out);
   }
   const fs::path part = out.string() + ".part";
@@ -77,9 +68,9 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
   batch_output opened(out, descriptor);
   if (descriptor < 0) return opened.failure(braid::last_system_error(), "");
-  if (!fs::is_regular_file(part, error)) return refused("output_unwritable", part, "this is no regular file");
+  if (!fs::is_regular_file(part, error)) return refused("output_unwritable", "this is no regular file", {}, part);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-    return refused("output_busy", part, "another process is writing this file", "wait until it is done");
+    return refused("output_busy", "another process is writing this file", "wait until it is done", part);
   auto begun = opened.begin(made_from.dump(), earlier);
   if (!begun) return std::unexpected(std::move(begun.error()));
   return opened;
@@ -88,7 +79,8 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
 auto batch_output::open_device(const fs::path& out) -> braid::checked<batch_output> {
   const int descriptor = ::open(out.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0)
-    return refused("output_unwritable", out, "the answers cannot be written: " + braid::last_system_error().message());
+    return refused("output_unwritable", "the answers cannot be written: " + braid::last_system_error().message(), {},
+                   out);
   return batch_output({}, descriptor);
 }
 
@@ -111,8 +103,8 @@ auto batch_output::part() const -> fs::path { return out_.string() + ".part"; }
 auto batch_output::state() const -> fs::path { return out_.string() + ".part.state"; }
 
 auto batch_output::failure(std::error_code why, std::string hint) const -> std::unexpected<braid::diagnostics> {
-  return refused("output_unwritable", out_.empty() ? fs::path("output") : part(),
-                 "the answers cannot be written: " + why.message(), out_.empty() ? "" : std::move(hint));
+  return refused("output_unwritable", "the answers cannot be written: " + why.message(),
+                 out_.empty() ? "" : std::move(hint), out_.empty() ? fs::path("output") : part());
 }
 
 auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {
@@ -120,11 +112,11 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
   if (!is_unfinished && earlier != unfinished::restart && fs::file_size(part(), error) != 0)
-    return refused("batch_unfinished", part(), "this file is there already, and nothing says how it came about",
-                   "move it away, or write over it with --restart");
+    return refused("batch_unfinished", "this file is there already, and nothing says how it came about",
+                   "move it away, or write over it with --restart", part());
   if (is_unfinished && earlier == unfinished::refuse)
-    return refused("batch_unfinished", part(), "an earlier batch into this file did not end",
-                   "--resume continues it, --restart forgets it");
+    return refused("batch_unfinished", "an earlier batch into this file did not end",
+                   "--resume continues it, --restart forgets it", part());
   if (is_unfinished && earlier == unfinished::resume) {
     const auto text = read_text_file(state());
     if (!text) return std::unexpected(text.error());
@@ -139,11 +131,11 @@ auto batch_output::resume(std::string_view text, const std::string& made_from) -
   const auto saved = parse_state(text);
   const ::off_t size = ::lseek(descriptor_, 0, SEEK_END);
   if (!saved || size < 0 || static_cast<std::uint64_t>(size) < saved->bytes)
-    return refused("resume_corrupt", state(), "the state of the earlier batch is damaged", "--restart forgets it");
+    return refused("resume_corrupt", "the state of the earlier batch is damaged", "--restart forgets it", state());
   if (const json now = json::parse(made_from); saved->made_from != now)
-    return refused("resume_mismatch", part(),
+    return refused("resume_mismatch",
                    "the earlier batch was made from something else: " + differences(saved->made_from, now),
-                   "--restart forgets it");
+                   "--restart forgets it", part());
   const auto bytes = static_cast<::off_t>(saved->bytes);
   if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) != bytes)
     return failure(braid::last_system_error());

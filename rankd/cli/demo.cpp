@@ -1,6 +1,7 @@
 // rankd/cli/demo.cpp: the files of a demo project, one after another; rankd.toml last, as the mark of a whole one.
 #include <rankd/cli/demo.hpp>
 
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
 
 #include <braid/base/assert.hpp>
@@ -21,16 +22,6 @@ constexpr std::string_view mark_file = "rankd.toml";
 constexpr std::string_view mark_line = "# Written by `rankd init demo`.";
 constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::uint64_t data_files = 4;
-
-auto complaint(std::string_view code, const fs::path& where, std::string_view message, std::string_view hint)
-    -> braid::diagnostics {
-  return braid::diagnostics({.code = std::string(code),
-                             .pointer = {},
-                             .message = std::string(message),
-                             .hint = std::string(hint),
-                             .node = {},
-                             .source = where.string()});
-}
 
 /// Writes one file in pieces. Errors of the stream stay until `close` tells them.
 class file_writer {
@@ -169,24 +160,24 @@ auto demo_writer::run() -> braid::checked<demo_report> {
       fine = fine && write_text(file);
   }
   if (fine && write_text(mark)) return report_;
-  return std::unexpected(
-      complaint("demo_write_failed", folder_ / failed_, "the file cannot be written",
-                "check the permissions and the space on the disk; what was written is deleted again"));
+  return refused("demo_write_failed", "the file cannot be written",
+                 "check the permissions and the space on the disk; what was written is deleted again",
+                 folder_ / failed_);
 }
 
 /// Why nothing may be written into `folder`, or no complaint.
 auto check_folder(const fs::path& folder, made_places& made) -> braid::diagnostics {
   std::error_code error = made.make_folders(folder);
   const bool empty = !error && fs::is_empty(folder, error);
-  if (error) return complaint("demo_write_failed", folder, "the folder cannot be used: " + error.message(), {});
+  if (error) return complaint("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
   if (empty) return {};
   std::string first_line;
   std::ifstream mark(folder / mark_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
-    return complaint("demo_exists", folder, "a demo project is here already", "use it, or delete the folder first");
-  return complaint("folder_not_empty", folder, "the folder is not empty",
-                   "name one that is empty or does not exist yet");
+    return complaint("demo_exists", "a demo project is here already", "use it, or delete the folder first", folder);
+  return complaint("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
+                   folder);
 }
 
 }  // namespace

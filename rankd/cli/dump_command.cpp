@@ -1,5 +1,6 @@
 // rankd/cli/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/output_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
@@ -15,12 +16,7 @@ namespace rankd {
 namespace {
 
 auto unwritable(const dump_command_options& options, std::error_code why) -> braid::diagnostics {
-  return braid::diagnostics({.code = "output_unwritable",
-                             .pointer = {},
-                             .message = "the output cannot be written: " + why.message(),
-                             .hint = {},
-                             .node = {},
-                             .source = options.out.string()});
+  return complaint("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
 }
 
 }  // namespace

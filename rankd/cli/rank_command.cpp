@@ -35,15 +35,6 @@ auto text_of(const std::string& request) -> braid::checked<std::string> {
   return read_text_file(request);
 }
 
-auto no_runtime(const std::error_code& why) -> braid::diagnostics {
-  return braid::diagnostics({.code = "no_runtime",
-                             .pointer = {},
-                             .message = "no threads can be had: " + why.message(),
-                             .hint = {},
-                             .node = {},
-                             .source = {}});
-}
-
 /// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
 auto look_up(store& from, const row_set& rows, std::string_view field, braid::arena& memory)
     -> braid::task<std::vector<std::string>> {

@@ -12,18 +12,6 @@
 #include <utility>
 
 namespace rankd {
-namespace {
-
-auto no_runtime(const std::error_code& why) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = "no_runtime",
-                                             .pointer = {},
-                                             .message = "no threads can be had: " + why.message(),
-                                             .hint = {},
-                                             .node = {},
-                                             .source = {}}));
-}
-
-}  // namespace
 
 /// What one thread answers with. The engine is used by the last tasks of the runtime, so it goes last.
 struct batch_runner::lane {
@@ -45,7 +33,7 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
   std::unique_ptr<batch_runner> runner(new batch_runner(std::move(options)));
   for (unsigned index = 0; index < workers; ++index) {
     auto on = braid::runtime::create({.workers = 1, .name = "batch" + std::to_string(index)});
-    if (!on) return no_runtime(on.error());
+    if (!on) return std::unexpected(no_runtime(on.error()));
     auto& added = *runner->lanes_.emplace_back(std::make_unique<lane>());
     added.on = std::move(*on);
     added.ranker.emplace(*added.on, declared, stores, runner->options_.engine);
@@ -59,7 +47,7 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
       });
     }
   } catch (const std::system_error& refused) {
-    return no_runtime(refused.code());
+    return std::unexpected(no_runtime(refused.code()));
   }
   return runner;
 }
