@@ -8,7 +8,6 @@
 #include <braid/thread/name.hpp>
 #include <braid/thread/worker_count.hpp>
 
-#include <system_error>
 #include <utility>
 
 namespace rankd {
@@ -39,15 +38,12 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
     added.ranker.emplace(*added.on, declared, stores, runner->options_.engine);
     added.declared = &declared;
   }
-  try {
-    for (unsigned index = 0; index < workers; ++index) {
-      runner->threads_.emplace_back([self = runner.get(), index] {
-        static_cast<void>(braid::this_thread::set_name(braid::indexed_thread_name("batch", index)));
-        self->serve(*self->lanes_[index]);
-      });
-    }
-  } catch (const std::system_error& refused) {
-    return std::unexpected(no_runtime(refused.code()));
+  for (unsigned index = 0; index < workers; ++index) {
+    auto started = braid::thread::create(
+        {.name = braid::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
+        [self = runner.get(), index] { self->serve(*self->lanes_[index]); });
+    if (!started) return std::unexpected(no_runtime(started.error()));
+    runner->threads_.push_back(std::move(*started));
   }
   return runner;
 }
@@ -60,7 +56,7 @@ batch_runner::~batch_runner() {
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& each : threads_) each.join();
+  threads_.clear();  // joins them
 }
 
 auto batch_runner::wants_more() const noexcept -> bool {

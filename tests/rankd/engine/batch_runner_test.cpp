@@ -1,6 +1,8 @@
 // tests/rankd/engine/batch_runner_test.cpp: answers come in the order of the requests, and depend on nothing else.
 #include <rankd/engine/batch_runner.hpp>
 
+#include <braid/thread/thread_info.hpp>
+
 #include <tests/rankd/engine/engine_world.hpp>
 
 #include <string>
@@ -151,4 +153,11 @@ TEST_CASE("what nobody waits for any more is dropped") {
   const auto runner = world.runner(1, "slow");
   for (std::uint64_t number = 1; number <= 50; ++number) runner->submit({line(number, R"({"user_id":1})")});
   CHECK(runner->next().has_value());
+}
+
+TEST_CASE("the threads of a batch can be told by their names") {
+  const batch_world world;
+  const auto runner = world.runner(2);
+  CHECK(braid::find_threads("batch-0").value().size() == 1);
+  CHECK(braid::find_threads("batch-1").value().size() == 1);
 }
