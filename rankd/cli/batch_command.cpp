@@ -13,6 +13,8 @@
 #include <rankd/store/folder.hpp>
 #include <rankd/store/line_reader.hpp>
 
+#include <braid/base/assert.hpp>
+
 #include <cstdio>
 #include <deque>
 #include <map>
@@ -243,11 +245,7 @@ auto writes_over_requests(const batch_command_options& options) -> bool {
 
 auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
     -> braid::checked<batch_output> {
-  if (options.out.empty()) {
-    if (options.earlier == unfinished::resume)
-      return refused("not_resumable", "standard output cannot be resumed", "name a file with --out");
-    return batch_output::standard_output();
-  }
+  if (options.out.empty()) return batch_output::standard_output();
   if (options.earlier == unfinished::resume && !is_regular(options.in))
     return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
   return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
@@ -298,6 +296,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
 }  // namespace
 
 auto batch_command(const batch_command_options& options) -> exit_status {
+  BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(), "only a file can be resumed");
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error());
   const auto done = answer_all(options, *in);

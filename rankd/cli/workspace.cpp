@@ -78,14 +78,18 @@ auto workspace::embedded_folder() const -> braid::checked<fs::path> {
                  "name one with --store DIR");
 }
 
-auto store_folder(const fs::path& project, std::string_view url) -> braid::checked<fs::path> {
+auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   constexpr std::string_view scheme = "lmdb:";
   if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (url.find("://") != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
                    "name a folder, as PATH or lmdb:PATH");
-  if (!url.empty()) return fs::path(url);
+  return fs::path(url);
+}
+
+auto store_folder(const fs::path& project, std::string_view url) -> braid::checked<fs::path> {
+  if (!url.empty()) return parse_store_url(url);
   const auto in = workspace::open(project);
   if (!in) return std::unexpected(in.error());
   return in->embedded_folder();
