@@ -327,7 +327,7 @@ TEST_CASE("validate tells every complaint about every plan that it is given") {
   CHECK(has(unindexed.out, "WRONG index.json"));
 }
 
-TEST_CASE("plans and operators are listed for people and for programs") {
+TEST_CASE("plans and operators are listed for people and for programs, wrong plans with what is wrong with them") {
   const project_copy project;
   const process_end plans = rankd_in(project.path(), {"plans"});
   CHECK(plans.status == 0);
@@ -338,6 +338,24 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(listed[1].at("plan") == "reels_plan_a");
   CHECK(listed[1].at("nodes") == 6);
   CHECK(listed[1].at("digest").get<std::string>().size() == 64);
+
+  project.write("plans/compiled/bent.json", R"({"schema_version":1,"plan_name":"bent","outputs":["v"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}}]})");
+  project.write("plans/compiled/broken.json", "{");
+  const process_end most = rankd_in(project.path(), {"plans"});
+  CHECK(most.status == 1);
+  CHECK(most.out == plans.out);
+  CHECK(std::count(most.err.begin(), most.err.end(), '\n') == 4);
+  for (const char* code : {"wrong_endpoint_kind", "json_syntax", "not_indexed"}) CHECK(has(most.err, code));
+  const json both = json::parse(rankd_in(project.path(), {"plans", "--json"}).out);
+  CHECK(both.at("plans") == listed);
+  CHECK(both.at("error").at("code") == "wrong_endpoint_kind");
+  CHECK(both.at("complaints").size() == 4);
+  const fs::path other = project.path() / "plans/compiled/concat_plan.json";
+  project.write(other, read_text_file(other).value() + "\n");
+  const process_end changed = rankd_in(project.path(), {"plans"});
+  CHECK_FALSE(has(changed.out, "concat_plan"));
+  CHECK(std::count(changed.err.begin(), changed.err.end(), '\n') == 5);  // what the index and the plan share, once
 
   const process_end ops = rankd_here({"ops"});
   CHECK(ops.status == 0);
