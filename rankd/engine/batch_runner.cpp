@@ -132,7 +132,7 @@ auto batch_runner::answer_one(batch_runner& owner, lane& on, const batch_line& l
   const auto name = plan_to_run(*request, owner.options_.given_plan);
   const auto plan = name ? owner.options_.find_plan(*name) : std::unexpected(name.error());
   if (!plan) {
-    out = to_json(plan.error(), request->request_id);
+    out = to_json(plan_complaints(*request, plan.error()), request->request_id);
     co_return;
   }
   auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));

@@ -188,4 +188,16 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
   return given.empty() ? request.plan : std::string(given);
 }
 
+auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics {
+  braid::diagnostics out;
+  for (braid::diagnostic item : problems) {
+    if (item.code == "unknown_plan" && !request.plan.empty()) {
+      item.pointer = "/plan";
+      item.source = "request";
+    }
+    out.add(std::move(item));
+  }
+  return out;
+}
+
 }  // namespace rankd

@@ -50,4 +50,8 @@ auto request_id_of(std::string_view text, request_origin from = {}) -> std::stri
 /// no plan can have: a request must not choose files.
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string>;
 
+/// What is wrong with the plan that a request was to run, for its answer: unknown_plan points to where the request
+/// names it, if it does.
+auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
+
 }  // namespace rankd

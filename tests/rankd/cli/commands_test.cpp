@@ -396,13 +396,24 @@ TEST_CASE("output that does not arrive is a failure") {
 
 TEST_CASE("a request names a plan, never a file") {
   const project_copy project;
-  for (const std::string plan : {"../compiled/reels_plan_a.json", "/etc/x.json", "reels_plan_a.json"}) {
+  for (const std::string plan : {"../compiled/reels_plan_a.json", "/etc/x.json", "reels_plan_a.json", "nobody"}) {
     CAPTURE(plan);
-    const json request{{"user_id", 1}, {"plan", plan}};
-    const json error = error_of(rankd_in(project.path(), {"rank"}, request.dump()));
+    const json request{{"user_id", 1}, {"plan", plan}, {"request_id", "r"}};
+    const process_end alone = rankd_in(project.path(), {"rank"}, request.dump());
+    const json error = error_of(alone);
     CHECK(error.at("code") == "unknown_plan");
     CHECK(error.at("pointer") == "/plan");
+    CHECK(rankd_in(project.path(), {"batch"}, request.dump()).out == alone.out);
   }
+}
+
+TEST_CASE("a complaint about a plan that the command line names points nowhere into the request") {
+  const project_copy project;
+  const std::string request = R"({"user_id":1})";
+  CHECK_FALSE(error_of(rankd_in(project.path(), {"rank", "--plan", "nobody"}, request)).contains("pointer"));
+  const process_end batch = rankd_in(project.path(), {"batch", "--plan", "nobody"}, request);
+  CHECK(batch.status == 1);
+  CHECK(batch.err.starts_with("no plan is called `nobody` [unknown_plan]"));
 }
 
 TEST_CASE("a store that is named by nothing is not the project's") {
