@@ -3,6 +3,7 @@
 
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/store/batch.hpp>
@@ -127,6 +128,60 @@ auto made_up_engine_id(std::string_view text, request_origin from) -> std::strin
   return made_up_id("eng_", from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
 }
 
+/// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
+class id_finder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  /// Nothing where it is not known for sure.
+  auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
+
+  bool null() override { return value(); }
+  bool boolean(bool /*value*/) override { return value(); }
+  bool number_integer(number_integer_t /*value*/) override { return value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*literal*/) override { return value(); }
+  bool binary(binary_t& /*value*/) override { return value(); }
+  bool string(string_t& text) override {
+    if (is_next_) id_ = std::move(text);
+    return value();
+  }
+
+  bool start_object(std::size_t /*unknown*/) override { return open(); }
+  bool start_array(std::size_t /*unknown*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    complete_ = complete_ || times_ == 1;
+    is_next_ = depth_ == 1 && name == "request_id";
+    if (is_next_) ++times_;
+    return true;
+  }
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  auto value() -> bool {
+    is_next_ = false;
+    return true;
+  }
+  auto open() -> bool {
+    ++depth_;
+    return value();
+  }
+  auto close() -> bool {
+    complete_ = complete_ || times_ == 1;
+    --depth_;
+    return true;
+  }
+
+  std::optional<std::string> id_;
+  std::size_t depth_ = 0;
+  std::size_t times_ = 0;
+  bool is_next_ = false;   // what is read next is its value
+  bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
+};
+
 auto is_plan_name(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
@@ -161,12 +216,9 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 }
 
 auto request_id_of(std::string_view text, request_origin from) -> std::string {
-  const auto document = parse_json(text, "request");
-  if (document && document->is_object()) {
-    const auto id = document->find("request_id");
-    if (id != document->end() && id->is_string()) return id->get<std::string>();
-  }
-  return made_up_request_id(text, from);
+  id_finder finder;
+  if (text.size() <= largest_document) nlohmann::json::sax_parse(text, &finder);
+  return finder.found().value_or(made_up_request_id(text, from));
 }
 
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {

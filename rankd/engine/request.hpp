@@ -41,8 +41,8 @@ struct request_origin {
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 
-/// The request_id that stands in a text that was refused, for the answer: as given where it can be read, otherwise made
-/// up as `parse_request` does.
+/// The request_id that stands in a text that was refused, for the answer: as given where it stands there once, as a
+/// string, before what makes the text no JSON; otherwise made up as `parse_request` does.
 auto request_id_of(std::string_view text, request_origin from = {}) -> std::string;
 
 /// The plan that a request is for: the one it names, or else `given`, which may be empty.

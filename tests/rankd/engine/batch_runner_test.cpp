@@ -110,11 +110,12 @@ TEST_CASE("failed answers are counted, and every one names its request") {
                   line(4, R"({"request_id":"mine","user_id":0})"),
                   line(5, "{"),
                   line(6, R"({"user_id":1,"plan":"slow"})"),
-                  {7, {}, too_long}});
+                  {7, {}, too_long},
+                  line(8, R"({"user_id":1,"request_id":"mine","user_id":1})")});
   const auto answers = runner->next();
   REQUIRE(answers.has_value());
-  CHECK(answers->answered == 5);
-  CHECK(answers->failed == 4);
+  CHECK(answers->answered == 6);
+  CHECK(answers->failed == 5);
   std::vector<std::pair<std::string, std::string>> seen;
   std::size_t begin = 0;
   for (std::size_t end = answers->text.find('\n'); end != std::string::npos;
@@ -127,7 +128,8 @@ TEST_CASE("failed answers are counted, and every one names its request") {
                                                                   {"mine", "bad_user_id"},
                                                                   {"line_5", "json_syntax"},
                                                                   {"line_6", "plan_mismatch"},
-                                                                  {"line_7", "line_too_long"}};
+                                                                  {"line_7", "line_too_long"},
+                                                                  {"mine", "duplicate_field"}};
   CHECK((seen == expected));
 }
 
