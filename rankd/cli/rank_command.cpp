@@ -30,9 +30,10 @@ constexpr std::string_view nothing = "-";  ///< what a table shows for a value t
 
 /// The text that --request gives or names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
-  if (request.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  if (request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
-  return read_text_file(request);
+  if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
+  auto text = request.empty() ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text_file(request);
+  if (text) text->erase(0, text->size() - without_mark(*text).size());
+  return text;
 }
 
 /// `field` of the hash of each candidate, for those columns of the table that no plan fetches.

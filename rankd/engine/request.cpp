@@ -23,6 +23,16 @@ constexpr std::size_t id_digits = 16;
 /// A request made of nothing but wrong names must not cost a complaint for each of a million.
 constexpr std::size_t most_complaints = 100;
 
+/// One complaint, where it is known that there are no others.
+auto complaint(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = std::move(pointer),
+                             .message = std::move(message),
+                             .hint = {},
+                             .node = {},
+                             .source = "request"});
+}
+
 /// Complaints about one place.
 struct complaints {
   braid::diagnostics& out;
@@ -190,6 +200,8 @@ auto is_plan_name(std::string_view text) -> bool {
 
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {
+  if (text.starts_with(byte_order_mark))
+    return std::unexpected(complaint("json_syntax", "", "a byte order mark is for the beginning of a file"));
   const auto document = parse_json(text, "request");
   if (!document) return std::unexpected(document.error());
 
@@ -223,12 +235,7 @@ auto request_id_of(std::string_view text, request_origin from) -> std::string {
 
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                               .pointer = "/plan",
-                                               .message = std::move(message),
-                                               .hint = {},
-                                               .node = {},
-                                               .source = "request"}));
+    return std::unexpected(complaint(std::move(code), "/plan", std::move(message)));
   };
   if (given.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");

@@ -33,11 +33,10 @@ struct request_origin {
   std::uint64_t line = 0;  ///< of a file of requests, counted from 1; 0 for a request that came alone
 };
 
-/// Reads a request from its JSON text. A user_id is an integer or a string of digits, which may begin with zeros; the
-/// empty plan counts as none.
-/// Errors: every complaint at once: those of `parse_json` and `object_reader`; bad_user_id, unknown_param,
-/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a
-/// person can use.
+/// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
+/// digits, which may begin with zeros; the empty plan counts as none. Errors: every complaint at once: those of
+/// `parse_json` and `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param,
+/// unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

@@ -128,6 +128,30 @@ TEST_CASE("the first request fills the store, and the answer is the same however
   CHECK((ids_of(elsewhere) == std::vector<std::int64_t>{1, 2, 3, 4, 1001, 1002, 1003, 1004}));
 }
 
+TEST_CASE("a byte order mark may begin a file, for every command alike, and stands nowhere else") {
+  const project_copy project;
+  const std::string mark(byte_order_mark);
+  const std::string request = R"({"user_id":1,"plan":"concat_plan","request_id":"r"})";
+  const process_end plain = rankd_in(project.path(), {"rank"}, request);
+  CHECK(plain.status == 0);
+  const fs::path file = project.write("request.json", mark + request);
+  CHECK(rankd_in(project.path(), {"rank"}, mark + request).out == plain.out);
+  CHECK(rankd_in(project.path(), {"rank", "--request", file}).out == plain.out);
+  const std::string batch = rankd_in(project.path(), {"batch"}, request).out;
+  CHECK(rankd_in(project.path(), {"batch"}, mark + request).out == batch);
+  CHECK(rankd_in(project.path(), {"batch", "--in", file}).out == batch);
+  project.write("data.ndjson", mark + "{\"list\":\"a\",\"values\":[1]}\n");
+  CHECK(rankd_in(project.path(), {"load", "data.ndjson", "--store", "db"}).out == "loaded 1 record into db\n");
+
+  const process_end twice = rankd_in(project.path(), {"rank"}, mark + mark + request);
+  CHECK(error_of(twice).at("code") == "json_syntax");
+  CHECK(error_of(twice).at("request_id") == "r");
+  const process_end later = rankd_in(project.path(), {"batch"}, request + "\n" + mark + request);
+  CHECK(later.out == batch + twice.out);
+  project.write("data.ndjson", "{\"list\":\"a\",\"values\":[1]}\n" + mark + "{\"list\":\"b\",\"values\":[1]}\n");
+  CHECK(has(rankd_in(project.path(), {"load", "data.ndjson", "--store", "db"}).err, "line 2: "));
+}
+
 TEST_CASE("what goes wrong with a request is JSON on standard output") {
   const project_copy project;
   const auto rank = [&](const words& more) {
