@@ -18,9 +18,12 @@ namespace braid {
 /// them. And a slot for one element that is to run next, ahead of the queue. Whatever lies here can be taken by
 /// others: nothing that has not started waits behind what the owner is doing.
 ///
-/// Who steals wakes another thief when it leaves something behind or has got more than one; see
-/// docs/design/run_queue.md Threads: the owner for what is grouped under its name, any thread for the rest. Blocks:
-/// where the ring is full, or empty with a list behind it: then for a lock that is held for half a ring at most.
+/// Who steals wakes another thief when it leaves something behind or has got more than one.
+///
+/// Threads: the owner for what is grouped under its name, any thread for the rest.
+/// Blocks: where the ring is full, or empty with a list behind it: then for a lock, which is held for half a ring at
+/// most.
+/// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
  public:
@@ -32,8 +35,8 @@ class run_queue {
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; what was there goes to the end of the queue. Cost: two stores when the slot is
-  /// free, an exchange otherwise.
+  /// Puts the element into the slot; what was there goes to the end of the queue.
+  /// Cost: two stores when the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
   /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
