@@ -84,13 +84,13 @@ void shared_timers::state::begin_serving(lock_type& lock) {
   looks_at = time_point::min();
 }
 
+/// Who waits for this has been told by `hand_out`, which left the lock to him only now.
 void shared_timers::state::end_serving(const std::optional<time_point>& next) noexcept {
   server = std::thread::id();
   looks_at = next.value_or(time_point::max());
-  if (waiting != 0) changed.notify_all();
 }
 
-/// Without the lock, because the function arms and disarms.
+/// Without the lock, because the function arms and disarms. Only meanwhile can others begin to wait.
 void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
   handed = &item;
   lock.unlock();

@@ -31,6 +31,7 @@ using braid::errc;
 using braid::release;
 using braid::shared_timers;
 using braid::time_point;
+using braid::testing::eventually;
 using braid::testing::probe_timer;
 using braid::testing::run_in_child;
 using braid::testing::sleeper;
@@ -276,6 +277,33 @@ TEST_CASE("disarming from another thread also ends a timer that arms itself") {
   CHECK(item.fired == 1);
 }
 
+TEST_CASE("who disarms a timer that fires waits for that one, not for those that fire after it") {
+  braid::manual_clock clock;
+  shared_timers timers(clock);
+  std::latch entered(1);
+  std::latch may_leave(1);
+  atomic<bool> disarmed{false};
+  atomic<bool> in_time{false};
+  probe_timer first([&] {
+    entered.count_down();
+    may_leave.wait();
+  });
+  probe_timer second([&] { in_time.store(eventually([&] { return disarmed.load(acquire); }), release); });
+  timers.arm(first, time_point::min());
+  timers.arm(second, time_point::min());
+  {
+    const std::jthread server([&] { timers.turn(); });
+    entered.wait();
+    const sleeper owner([&] {
+      timers.disarm(first);
+      disarmed.store(true, release);
+    });
+    CHECK(owner.falls_asleep());
+    may_leave.count_down();
+  }
+  CHECK(in_time.load(acquire));
+}
+
 TEST_CASE("closing waits for the timer that fires on another thread, and nothing fires afterwards") {
   braid::manual_clock clock;
   shared_timers timers(clock);
@@ -311,10 +339,10 @@ TEST_CASE("a server sleeps for a timer in the far future, and is woken for an ea
   CHECK(server.falls_asleep());
   probe_timer near;
   timers.arm(near, timers.now());
-  CHECK(braid::testing::eventually([&] { return near.has_fired(); }));
+  CHECK(eventually([&] { return near.has_fired(); }));
   CHECK(server.falls_asleep());
   CHECK(timers.close() == std::size_t{1});
-  CHECK(braid::testing::eventually([&] { return server.returned(); }));
+  CHECK(eventually([&] { return server.returned(); }));
   CHECK(far.dropped == 1);
 }
 
