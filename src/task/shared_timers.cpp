@@ -38,12 +38,12 @@ struct shared_timers::state final : detail::timer_keeper {
 
   std::mutex mutex;  // around all that follows
   std::condition_variable changed;
-  std::size_t waiting = 0;                    // threads that wait for `changed`
-  timer_wheel wheel;                          // what is pending
-  intrusive_list<timer> due;                  // and what is about to be handed out
-  timer* handed = nullptr;                    // in whose function `server` is; it may be gone by then
-  std::thread::id server;                     // who hands out; nobody, most of the time
-  time_point looks_at = time_point::min();    // when somebody looks at the wheel again without being woken
+  std::size_t waiting = 0;                  // threads that wait for `changed`
+  timer_wheel wheel;                        // what is pending
+  intrusive_list<timer> due;                // and what is about to be handed out
+  timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
+  std::thread::id server;                   // who hands out; nobody, most of the time
+  time_point looks_at = time_point::min();  // when somebody looks at the wheel again without being woken
   bool closed = false;
 };
 
@@ -131,9 +131,7 @@ auto shared_timers::state::is_closed() noexcept -> bool {
 
 shared_timers::shared_timers(const clock_source& clock) : state_(std::make_shared<state>(clock)) {}
 
-shared_timers::~shared_timers() {
-  BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them");
-}
+shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them"); }
 
 void shared_timers::arm(timer& item, time_point when) noexcept {
   if (!state_->try_arm(item, when)) item.drop();

@@ -72,7 +72,9 @@ TEST_CASE("delaying runs at once and counts ticks from there") {
 
 TEST_CASE("a first tick that has passed is a missed tick") {
   const time_point now = at(1'000ms + 3ms);
-  const auto first = [&](missed_ticks missed) { return tick_rule{.interval = 10ms, .missed = missed}.due(at(5ms), now); };
+  const auto first = [&](missed_ticks missed) {
+    return tick_rule{.interval = 10ms, .missed = missed}.due(at(5ms), now);
+  };
   CHECK(first(missed_ticks::burst) == at(5ms));
   CHECK(first(missed_ticks::skip) == at(1'005ms));
   CHECK(first(missed_ticks::delay) == now);

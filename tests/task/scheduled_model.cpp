@@ -36,7 +36,7 @@ class work final : public scheduled_state {
   ~work() override = default;
 
   model::run* explored = nullptr;
-  model::shared<int> captures{0};   // how often they were used; negative once destroyed
+  model::shared<int> captures{0};  // how often they were used; negative once destroyed
   model::shared<bool> freed{false};
   atomic<int> destroyed{0};
   atomic<int> running{0};
@@ -189,7 +189,8 @@ class small_executor final : public braid::executor {
 /// What all bodies begin with: work that is pending, owned by the body.
 template <fault Fault>
 struct world {
-  explicit world(model::run& r, duration interval = duration(10)) : executor(r), item(executor, timers, {.interval = interval}) {
+  explicit world(model::run& r, duration interval = duration(10))
+      : executor(r), item(executor, timers, {.interval = interval}) {
     item.explored = &r;
     r.check(item.start(time_point::min()), "open timers take work");
   }
@@ -331,10 +332,9 @@ void detached(model::run& r) {
   r.check(item.freed, "it is freed");
 }
 
-const std::vector<model::body> bodies{cancel_on_the_way<fault::none>, cancel_around_a_run<fault::none>,
-                                      two_rounds<fault::none>,        two_cancels<fault::none>,
-                                      close_and_cancel<fault::none>,  shutdown_and_cancel<fault::none>,
-                                      once<fault::none>,              detached};
+const std::vector<model::body> bodies{
+    cancel_on_the_way<fault::none>, cancel_around_a_run<fault::none>, two_rounds<fault::none>, two_cancels<fault::none>,
+    close_and_cancel<fault::none>,  shutdown_and_cancel<fault::none>, once<fault::none>,       detached};
 
 auto failure_of(model::body body) -> std::string { return model::explore_all({}, body).failure; }
 

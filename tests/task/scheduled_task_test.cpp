@@ -1,4 +1,5 @@
-// tests/task/scheduled_task_test.cpp: scheduled work is cancelled at every moment of its life, and says what became of it.
+// tests/task/scheduled_task_test.cpp: scheduled work is cancelled at every moment of its life, and says what became of
+// it.
 #include <braid/task/scheduled_task.hpp>
 
 #include <braid/task/pool.hpp>
@@ -45,7 +46,8 @@ TEST_CASE("a task that is cancelled before its time does not run, and its captur
 TEST_CASE("a task that is cancelled while it waits for a worker does not run, and its captures are gone at once") {
   scheduled_scene s;
   deaths ended;
-  auto task = post_every(s.where, s.timers, {.interval = 1 * beat}, [guard = mortal(ended)] { FAIL("it must not run"); });
+  auto task =
+      post_every(s.where, s.timers, {.interval = 1 * beat}, [guard = mortal(ended)] { FAIL("it must not run"); });
   s.timers.turn();
   REQUIRE(s.where.pending() == 1);
   CHECK(task->cancel() == cancellation::done);
@@ -187,4 +189,3 @@ TEST_CASE("cancel from another thread waits for no run, and no run begins after 
   CHECK(task->runs() == 1);
   CHECK(ended.count == 1);
 }
-

@@ -41,11 +41,11 @@ using braid::schedule_status;
 using braid::scheduled_task;
 using braid::shared_timers;
 using braid::time_point;
+using braid::testing::beat;
 using braid::testing::deaths;
 using braid::testing::eventually;
 using braid::testing::manual_executor;
 using braid::testing::mortal;
-using braid::testing::beat;
 using braid::testing::scheduled_scene;
 using namespace std::chrono_literals;
 
@@ -134,7 +134,8 @@ TEST_CASE("a delay is counted from now, in any unit") {
   CHECK(all == times{7, 25, 5 + static_cast<int>(1s / beat) + 1});
 }
 
-TEST_CASE("delays that are negative or lead beyond the end of time are refused, and the function stays with the caller") {
+TEST_CASE(
+    "delays that are negative or lead beyond the end of time are refused, and the function stays with the caller") {
   scheduled_scene s;
   const auto error_of = [&](auto delay) {
     const auto refused = post_after(s.where, s.timers, delay, [] {});
@@ -283,7 +284,8 @@ TEST_CASE("the end of the timers drops what is pending; what is queued still run
   deaths ended;
   int calls = 0;
   const auto pending = post_after(s.where, s.timers, 1h, [guard = mortal(ended)] {});
-  const auto queued = post_every(s.where, s.timers, {.interval = 10 * beat}, [&calls, guard = mortal(ended)] { ++calls; });
+  const auto queued =
+      post_every(s.where, s.timers, {.interval = 10 * beat}, [&calls, guard = mortal(ended)] { ++calls; });
   s.timers.turn();
   CHECK(s.timers.close().value() == 1);
   CHECK(pending->status() == schedule_status::dropped);

@@ -1,5 +1,5 @@
-// tests/task/shared_timers_test.cpp: timers fire in turns that somebody makes, are taken back by anybody, and are dropped
-// at the end.
+// tests/task/shared_timers_test.cpp: timers fire in turns that somebody makes, are taken back by anybody, and are
+// dropped at the end.
 #include <braid/task/shared_timers.hpp>
 
 #include <braid/base/clock.hpp>

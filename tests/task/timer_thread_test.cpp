@@ -163,9 +163,8 @@ TEST_CASE("the thread has its name, can be given another, and is registered wher
 
   const braid::thread_registry registry;
   {
-    const timer_thread timers({.thread = {.name = "clockwork"},
-                               .label = braid::thread_label{.tag = "timer"},
-                               .registry = registry});
+    const timer_thread timers(
+        {.thread = {.name = "clockwork"}, .label = braid::thread_label{.tag = "timer"}, .registry = registry});
     CHECK(timers.name() == "clockwork");
     REQUIRE(registry.size() == 1);
     CHECK(registry.entries().front().tag == "timer");

@@ -16,9 +16,9 @@
 namespace braid {
 
 struct timer_thread_options {
-  thread_options thread = {};                       ///< without a name: braid-timer
+  thread_options thread = {};                        ///< without a name: braid-timer
   std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it
-  thread_registry registry = default_registry();    ///< and there
+  thread_registry registry = default_registry();     ///< and there
 };
 
 /// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It

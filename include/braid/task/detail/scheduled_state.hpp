@@ -59,7 +59,7 @@ class BRAID_API scheduled_state : public timer, public job {
  private:
   enum class phase : std::uint8_t { pending, queued, running, last_run, ending, done, cancelled, refused, dropped };
 
-  virtual void call() = 0;                      // the function
+  virtual void call() = 0;  // the function
   virtual void destroy_captures() noexcept = 0;
   virtual void destroy() noexcept = 0;
 
@@ -77,10 +77,10 @@ class BRAID_API scheduled_state : public timer, public job {
   executor* where_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
-  time_point tick_{};  // the run that is pending, queued or running; whoever brings the work on its way reads and writes
-  atomic<phase> phase_{phase::pending};       // see the protocol for who moves it from where to where
-  atomic<std::uint64_t> runs_{0};             // begun; written by who runs it
-  atomic<std::uint32_t> references_{1};       // handles, and one for the way
+  time_point tick_{};  // of the run that is to come or goes on; only who brings the work on its way looks at it
+  atomic<phase> phase_{phase::pending};  // see the protocol for who moves it from where to where
+  atomic<std::uint64_t> runs_{0};        // begun; written by who runs it
+  atomic<std::uint32_t> references_{1};  // handles, and one for the way
 };
 
 }  // namespace detail
