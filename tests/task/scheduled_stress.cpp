@@ -68,6 +68,13 @@ void dawdle(random_source& random, std::uint64_t most) {
   for (std::uint64_t step = random.below(most); step > 0; --step) static_cast<void>(random());
 }
 
+/// Until the series has begun a few runs, or has ended, or for some time; so that what follows meets it anywhere.
+void let_run(const scheduled_task& task, random_source& random) {
+  const std::uint64_t wanted = task.runs() + random.below(4);
+  for (int look = 0; look < 1'000 && task.runs() < wanted && task.is_active(); ++look) std::this_thread::yield();
+  dawdle(random, 3'000);
+}
+
 auto any_options(random_source& random) -> every_options {
   every_options how{.interval = duration(1 + random.below(60'000))};
   how.mode = random.below(3) == 0 ? every_mode::fixed_delay : every_mode::fixed_rate;
@@ -127,7 +134,7 @@ TEST_CASE("two threads cancel hundreds of series at any moment of their runs") {
       for (std::uint64_t who = 0; who < 2; ++who)
         cancellers.emplace_back([&, own = random_source(seed + round * 2 + who)]() mutable {
           for (std::size_t i = 0; i < count; ++i) {
-            dawdle(own, 20'000);
+            let_run(tasks[i], own);
             cancel(tasks[i], books[i]);
           }
         });
@@ -148,8 +155,8 @@ TEST_CASE("timers that are closed, and pools that shut down, in the middle of it
     {
       timer_thread timers;
       for (std::size_t i = 0; i < count / 2; ++i) tasks.push_back(start(workers, timers, books[i], random).value());
-      const std::jthread ender([&, own = random_source(random())]() mutable {
-        dawdle(own, 100'000);
+      const std::jthread ender([&, watched = tasks[random.below(count / 2)], own = random_source(random())]() mutable {
+        let_run(watched, own);
         switch (own.below(3)) {
           case 0: CHECK(timers.close()); break;
           case 1: CHECK(workers.shutdown(braid::shutdown_mode::drain)); break;
@@ -161,6 +168,7 @@ TEST_CASE("timers that are closed, and pools that shut down, in the middle of it
         const auto started = start(workers, timers, books[i], random);
         tasks.push_back(started.value_or(scheduled_task()));
         const std::size_t other = random.below(i);
+        if (random.below(4) == 0) let_run(tasks[other], random);
         cancel(tasks[other], books[other]);
       }
     }
@@ -235,7 +243,7 @@ TEST_CASE("an executor may be destroyed once a cancel has come to its end, while
     std::vector<scheduled_task> tasks;
     auto workers = std::make_unique<slow_executor>(faults);
     for (record& book : books) tasks.push_back(start(*workers, timers, book, random).value());
-    dawdle(random, 100'000);
+    let_run(tasks[random.below(tasks.size())], random);
     for (const scheduled_task& task : tasks)
       while (task.cancel() == cancellation::after_run) std::this_thread::yield();
     workers.reset();
@@ -252,7 +260,7 @@ TEST_CASE("timers of many threads may go once they are disarmed") {
   std::vector<std::jthread> owners;
   for (std::uint64_t who = 0; who < 4; ++who)
     owners.emplace_back([&, random = random_source(seed + who)]() mutable {
-      for (std::size_t round = scaled(10'000); round > 0; --round) {
+      for (std::size_t round = scaled(20'000); round > 0; --round) {
         const auto own = std::make_unique<beating>(timers, faults);
         timers.arm(*own, time_point::min());
         dawdle(random, 5'000);
