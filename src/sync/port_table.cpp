@@ -83,4 +83,9 @@ void remember_port(std::uint64_t inbox, std::shared_ptr<inbox_port_base> port) {
   ports().add({.inbox = inbox, .port = std::move(port)});
 }
 
+template <>
+auto make_port<4096>() -> std::shared_ptr<inbox_port<4096>> {
+  return std::make_shared<inbox_port<4096>>();
+}
+
 }  // namespace braid::detail

@@ -1,6 +1,5 @@
 // tests/task/pool_stress.cpp: under load, and under shutdowns in the middle of it, no job is lost and none is doubled.
 #include <braid/task/pool.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <braid/base/random.hpp>
 
@@ -24,7 +23,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
+/// This file is built for each scheduler.
+class pool final : public braid::pool {
+ public:
+  explicit pool(braid::pool_options options = {}) : braid::pool(with_scheduler(std::move(options))) {}
+
+ private:
+  static auto with_scheduler(braid::pool_options options) -> braid::pool_options {
+    options.scheduler = braid::scheduler::BRAID_TEST_SCHEDULER;
+    return options;
+  }
+};
 
 class ledger;
 

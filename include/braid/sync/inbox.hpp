@@ -128,6 +128,9 @@ class inbox {
 
   // --- any thread ---
 
+  /// Destroys all callables that are here without running them, while the owner and thieves may take some.
+  void drop_all() noexcept;
+
   /// Refuses every later post. When this returns, all that was accepted can be taken.
   void close() noexcept;
 
@@ -260,6 +263,16 @@ void inbox<Lock, Ports, SegmentSize>::close() noexcept {
     while (ports_[i]->is_posting()) detail::let_others_run();
 }
 
+/// Each is moved out first, because what it does when it is dropped is nobody's to wait for.
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+void inbox<Lock, Ports, SegmentSize>::drop_all() noexcept {
+  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  alignas(std::max_align_t) std::array<std::byte, detail::inbox_record::largest> taken;
+  for (std::size_t i = 0; i < count; ++i)
+    while (consumers_.lend([&] { return ports_[i]->move_one_to(taken.data()); }))
+      detail::inbox_record::of(taken.data()).act(detail::inbox_action::drop);
+}
+
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
 auto inbox<Lock, Ports, SegmentSize>::empty() const noexcept -> bool {
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
@@ -296,7 +309,7 @@ auto inbox<Lock, Ports, SegmentSize>::open_port() -> std::shared_ptr<port> {
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
 auto inbox<Lock, Ports, SegmentSize>::add_port() -> std::shared_ptr<port> {
   const std::size_t count = count_.load(relaxed);
-  ports_[count] = std::make_shared<port>();
+  ports_[count] = detail::make_port<SegmentSize>();
   count_.store(count + 1, release);  // edge inbox.port: publish
   return ports_[count];
 }
@@ -328,8 +341,6 @@ auto inbox<Lock, Ports, SegmentSize>::steal_half_of(inbox& other, port& mine) ->
   std::size_t moved = 0;
   {
     typename port::posting here(mine);
-    barrier_.light();
-    if (closed_.load(relaxed) != 0) return 0;
     moved = other.consumers_.lend([&] { return other.move_half_to(here); });
   }
   barrier_.light();

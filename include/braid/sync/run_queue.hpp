@@ -41,7 +41,8 @@ class run_queue {
   /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
   /// may put something there again, for ever.
   [[nodiscard]] auto pop_next() noexcept -> T* {
-    return next_.load(relaxed) == nullptr ? nullptr : next_.exchange(nullptr, relaxed);
+    if (next_.load(relaxed) == nullptr) return nullptr;
+    return next_.exchange(nullptr, release);  // edge run_queue.emptied: publish
   }
 
   /// As the owner of this queue, takes the older half of one end of `other`: the result is the oldest of it, and the
@@ -60,12 +61,17 @@ class run_queue {
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
-    // edge run_queue.next: observe
-    return next_.compare_exchange_strong(seen, nullptr, acquire, relaxed) ? seen : nullptr;
+    // edge run_queue.next: observe; edge run_queue.emptied: publish
+    return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
+  /// Takes the oldest element, or what is in the slot when there is none, or null. From a thread that has no queue to
+  /// put more into.
+  [[nodiscard]] auto steal_one() noexcept -> T*;
+
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(relaxed) == nullptr ? 0 : 1);
+    // edge run_queue.emptied: observe; edge run_queue.listed: observe
+    return front_.size() + listed_.load(acquire) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
   /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
@@ -126,6 +132,13 @@ auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T
   return taken[0];
 }
 
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::steal_one() noexcept -> T* {
+  std::array<T*, 1> taken{};
+  if (front_.take_half(taken) != 0 || take_half_of_list(taken) != 0 || back_.take_half(taken) != 0) return taken[0];
+  return steal_next(next_mark());
+}
+
 /// Moves the older half of the back ring, which is full, to the list.
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::spill() noexcept {
@@ -161,7 +174,7 @@ auto run_queue<T, Capacity, Lock>::take_half_of_list(std::span<T*> out) noexcept
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
   T* const oldest = list_.pop();
-  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, relaxed);
+  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, release);  // edge run_queue.listed: publish
   return oldest;
 }
 

@@ -24,6 +24,10 @@ class BRAID_API executor {
 
   /// Whether the calling thread runs this executor's jobs.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
+
+  /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
+  /// is none, or the caller is not a worker of this executor.
+  [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.

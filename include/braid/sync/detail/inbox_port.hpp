@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -166,6 +167,9 @@ class inbox_port : public inbox_port_base {
   /// Moves half of what is here, rounded up: how many. They are there before they are gone from here.
   auto move_half_to(posting& there) noexcept -> std::size_t;
 
+  /// Moves the oldest to other memory. False when nothing is here.
+  auto move_one_to(std::byte* place) noexcept -> bool;
+
   // --- any thread ---
 
   /// False when something is here whose post happens before this call.
@@ -296,6 +300,15 @@ auto inbox_port<SegmentSize>::move_half_to(posting& there) noexcept -> std::size
 }
 
 template <std::size_t SegmentSize>
+auto inbox_port<SegmentSize>::move_one_to(std::byte* place) noexcept -> bool {
+  const claimed oldest = claim();
+  if (oldest.record == nullptr) return false;
+  oldest.record->act(inbox_action::move, place);
+  ++oldest.of->moved;
+  return true;
+}
+
+template <std::size_t SegmentSize>
 void inbox_port<SegmentSize>::free_memory() noexcept {
   for (segment** list : {&oldest_, &passed_})
     while (*list != nullptr) delete std::exchange(*list, (*list)->next);
@@ -304,5 +317,14 @@ void inbox_port<SegmentSize>::free_memory() noexcept {
     spare.store(nullptr, relaxed);
   }
 }
+
+template <std::size_t SegmentSize>
+auto make_port() -> std::shared_ptr<inbox_port<SegmentSize>> {
+  return std::make_shared<inbox_port<SegmentSize>>();
+}
+
+/// In the library: the thread that opens a port keeps it, and may outlive the shared object whose code asked for it.
+template <>
+BRAID_API auto make_port<4096>() -> std::shared_ptr<inbox_port<4096>>;
 
 }  // namespace braid::detail

@@ -41,6 +41,8 @@ class inbox_record {
   static constexpr std::size_t unit = 16;
   static constexpr std::size_t inline_size = 56;  // with the pointer, a cache line
 
+  static constexpr std::size_t largest = sizeof(void*) + inline_size;
+
   template <typename Fn>
   static constexpr bool fits =
       sizeof(Fn) <= inline_size && alignof(Fn) <= alignof(void*) && std::is_nothrow_move_constructible_v<Fn>;

@@ -53,7 +53,8 @@ class steal_ring {
     std::uint64_t head = head_.load(relaxed);
     while (head != tail) {
       T* oldest = slot(head).load(relaxed);
-      if (head_.compare_exchange_weak(head, head + 1, relaxed, relaxed)) return oldest;
+      // edge steal_ring.taken: publish
+      if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return oldest;
     }
     return nullptr;
   }
@@ -73,10 +74,10 @@ class steal_ring {
   }
 
   /// At a moment when nobody pushes or takes; otherwise near it. At least 1 when an element whose push happens before
-  /// this call has not been taken.
+  /// this call has not been taken. Who sees that elements were taken sees what their takers had done before.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
-    const std::uint64_t head = head_.load(relaxed);
+    const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe
     return head < tail ? tail - head : 0;
   }
 
