@@ -241,6 +241,23 @@ void stolen_twice(model::run& r) {
   here.check_once_each(1);
 }
 
+/// Somebody drops everything while the owner runs and the producer posts.
+void dropped(model::run& r) {
+  office here(r);
+  const auto mine = here.all.open_port();
+  for (int i = 0; i < 3; ++i) here.post(here.all, mine.get(), i);
+  r.thread([&] {
+    here.all.run_one();
+    here.all.run_one();
+  });
+  r.thread([&] { here.all.drop_all(); });
+  r.thread([&] { here.post(here.all, mine.get(), 3); });
+  r.join();
+  here.run_all(here.all);
+  r.check(std::is_sorted(here.log.begin(), here.log.end()), "a producer's callables are run in order");
+  r.check(std::adjacent_find(here.log.begin(), here.log.end()) == here.log.end(), "none is run twice");
+}
+
 /// Claims end in another order than they began, while others pass by.
 void held_across(model::run& r) {
   office here(r);
@@ -361,12 +378,11 @@ void steal_and_close(model::run& r) {
   r.thread([&] { static_cast<void>(stolen.steal_half_of(here.all, *thiefs)); });
   r.thread([&] {
     stolen.close();
-    here.run_all(stolen);
+    here.post(stolen, nullptr, 1);
   });
   r.join();
-  r.check(stolen.empty(), "after a close nothing comes");
-  here.run_all(here.all);
-  here.check_once_each(1);
+  here.run_all(stolen);
+  r.check(here.log == counted(1), "a thief goes on, and nobody else posts");
 }
 
 /// A worker goes to sleep while a thief moves what it steals to its inbox.
@@ -437,9 +453,10 @@ TEST_CASE("the section holds its owner or one other") {
   holds(section<barrier_kind::symmetric>, 2);
 }
 
-TEST_CASE("a callable goes to the owner or to a thief") {
+TEST_CASE("a callable goes to the owner, to a thief, or to who drops it") {
   holds(owner_and_thief, 1);
   holds(stolen_twice);
+  holds(dropped, 1);
 }
 
 TEST_CASE("a close splits posts into those that are there and those that are refused") {

@@ -409,7 +409,7 @@ TEST_CASE("a thief moves the older half to its own inbox, and at least one") {
   CHECK(log == counted(9));
 }
 
-TEST_CASE("a thief moves 128 at most, large ones too, and nothing once its own inbox is closed") {
+TEST_CASE("a thief moves 128 at most, large ones too, and also when its own inbox is closed") {
   asymmetric_barrier barrier;
   small_inbox victim(barrier);
   small_inbox mine(barrier);
@@ -428,8 +428,8 @@ TEST_CASE("a thief moves 128 at most, large ones too, and nothing once its own i
   CHECK(log == counted(300));
   victim.post([&log] { log.push_back(300); });
   mine.close();
-  CHECK(mine.steal_half_of(victim) == 0);
-  run_all(victim);
+  CHECK(mine.steal_half_of(victim) == 1);
+  run_all(mine);
   CHECK(log == counted(301));
 }
 
@@ -470,6 +470,25 @@ TEST_CASE("what the owner has claimed stays whole when a thief passes it") {
   }
   CHECK(log == counted(30));
   CHECK(others == 1200);
+}
+
+TEST_CASE("anybody may drop all that is here, and the memory is used again") {
+  asymmetric_barrier barrier;
+  small_inbox all(barrier);
+  const auto owned = std::make_shared<int>(0);
+  int most = 0;
+  const int before = segments.load(relaxed);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 20; ++i) all.post([owned] { ++*owned; });
+    all.post_from(nullptr, [owned, rest = std::array<char, 400>{}] { *owned += 1 + rest[0]; });
+    all.run_one();
+    std::thread([&all] { all.drop_all(); }).join();
+    CHECK(all.empty());
+    CHECK(owned.use_count() == 1);
+    most = std::max(most, segments.load(relaxed) - before);
+  }
+  CHECK(*owned == 20);
+  CHECK(most <= 10);
 }
 
 TEST_CASE("a closed inbox refuses, and what it had can be taken") {

@@ -116,8 +116,8 @@ class inbox {
   }
 
   /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
-  /// are here before they are gone from there. Wakes nobody; who gets more than one, or leaves some, wakes another
-  /// thief. Cost: a heavy barrier.
+  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; who gets more than one,
+  /// or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
     port* const mine = my_port();
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
