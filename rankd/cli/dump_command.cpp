@@ -25,6 +25,9 @@ auto dump_command(const dump_command_options& options) -> exit_status {
   const auto folder = store_folder(options.project, options.store);
   if (!folder) return report(folder.error());
   auto out = output_file::create(options.out);
+  if (!out && out.error() == std::errc::operation_would_block)
+    return report(
+        complaint("output_busy", "another process is writing this file", "wait until it is done", options.out));
   if (!out) return report(unwritable(options, out.error()));
 
   braid::checked<std::uint64_t> records;
