@@ -223,6 +223,11 @@ auto output_is_out() -> bool {
   return false;
 }
 
+/// What is wrong with the command line, which holds what somebody else may have put there.
+auto complaint_of(const CLI::App* /*app*/, const CLI::Error& error) -> std::string {
+  return "rankd: " + rankd::printable(error.what()) + "\nRun with --help or --help-all for more information.\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,6 +235,7 @@ int main(int argc, char** argv) {
   CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
+  app.failure_message(complaint_of);
   app.require_subcommand(1);
 
   action chosen;

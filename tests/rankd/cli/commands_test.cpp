@@ -81,6 +81,23 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
   }
 }
 
+TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
+  const std::string steering = "a\x1b[2J\nb\xff\xe2\x80\xae";
+  for (const words& line : {words{steering},
+                            {"rank", "--" + steering},
+                            {"rank", "--workers", steering},
+                            {"load", "--store", steering + "://"},
+                            {"batch", "--shard", steering}}) {
+    CAPTURE(line.size());
+    const process_end end = rankd_here(line);
+    CHECK(end.status == 2);
+    CHECK(end.err.starts_with("rankd: "));
+    CHECK(std::count(end.err.begin(), end.err.end(), '\n') == 2);
+    CHECK(end.err.find_first_of("\x1b\xff\x80") == std::string::npos);
+  }
+  CHECK(has(rankd_here({"rank", "--workers", steering}).err, "a\\x1b[2J\\nb\\xff\\u{202e}"));
+}
+
 TEST_CASE("every subcommand has help, on standard output") {
   for (const words& line : {words{},
                             {"rank"},
