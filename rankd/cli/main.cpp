@@ -236,6 +236,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
   app.failure_message(complaint_of);
+  app.footer(
+      "Exit status: 0 fine, 1 the request, plan or data is at fault, 2 wrong usage. When the reader of standard "
+      "output\n"
+      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 where that signal is ignored.");
   app.require_subcommand(1);
 
   action chosen;

@@ -5,10 +5,14 @@
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/support/child.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -116,6 +120,7 @@ TEST_CASE("every subcommand has help, on standard output") {
     const process_end end = rankd_here(with_help);
     CHECK(end.status == 0);
     CHECK(has(end.out, "Usage:"));
+    CHECK(has(end.out, "Exit status: "));
     CHECK(end.err.empty());
   }
   const process_end version = rankd_here({"--version"});
@@ -433,6 +438,26 @@ TEST_CASE("output that does not arrive is a failure") {
     const process_end end = braid::testing::run_process({"/bin/sh", "-c", line}, {.folder = "/", .text = ""});
     CHECK(end.status == 1);
   }
+}
+
+TEST_CASE("a reader that goes away ends the program by SIGPIPE, or by an error where that is ignored") {
+  const auto end_without_reader = [](void (*disposition)(int)) {
+    int ends[2] = {};
+    REQUIRE(::pipe(ends) == 0);
+    ::close(ends[0]);
+    const auto end = braid::testing::run_in_child([&] {
+      std::signal(SIGPIPE, disposition);
+      ::dup2(ends[1], 1);
+      ::execl(RANKD_BINARY, "rankd", "ops", nullptr);
+      ::_exit(127);
+    });
+    ::close(ends[1]);
+    return end;
+  };
+  CHECK(end_without_reader(SIG_DFL).signal == SIGPIPE);
+  const auto ignored = end_without_reader(SIG_IGN);
+  CHECK(ignored.status == 1);
+  CHECK(has(ignored.errors, "standard output could not be written"));
 }
 
 TEST_CASE("a request names a plan, never a file") {
