@@ -22,7 +22,7 @@ constexpr ::mode_t permissions = 0777;
 /// What is known of a regular file at `place`; nothing where there is none.
 auto file_at(const fs::path& place) -> std::optional<status> {
   status found{};
-  if (::stat(place.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  if (::lstat(place.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
   return found;
 }
 

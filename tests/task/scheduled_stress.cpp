@@ -4,7 +4,6 @@
 #include <braid/base/random.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/timer_thread.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <doctest/doctest.h>
 
@@ -39,7 +38,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using pool = braid::basic_pool<braid::work_stealing>;
+using braid::pool;
 
 /// What is known of one series.
 struct record {
