@@ -2,7 +2,7 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/task/pool.hpp>
+#include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
 

@@ -1,16 +1,27 @@
-// src/task/pool.cpp: the pools that are compiled once, and the report of exceptions nobody asked for.
+// src/task/pool.cpp: making the workers of a pool, ending them, and the report of exceptions nobody asked for.
 #include <braid/task/pool.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/task/detail/crew_of.hpp>
+#include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/least_loaded.hpp>
+#include <braid/task/shared_queue.hpp>
 #include <braid/task/work_stealing.hpp>
-
+#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/steal_order.hpp>
 #include <braid/thread/this_thread.hpp>
+#include <braid/thread/topology.hpp>
+#include <braid/thread/worker_count.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <iterator>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace braid {
-
-namespace detail {
 
 namespace {
 
@@ -30,8 +41,8 @@ auto one_of_these(const cpu_set& cpus, std::size_t index) -> cpu_set {
   return {*std::next(cpus.begin(), static_cast<std::ptrdiff_t>(index % cpus.size()))};
 }
 
-}  // namespace
-
+/// What a worker of a pool with these options is to have. Called by the worker, whose affinity is that of the thread
+/// that makes the pool.
 auto worker_profile(const pool_options& options, std::size_t index) -> thread_profile {
   thread_profile wanted = options.profile.value_or(thread_profile());
   wanted.name = indexed_thread_name(options.name, index);
@@ -49,6 +60,56 @@ auto register_worker(const pool_options& options, std::size_t index) -> std::uni
   return std::make_unique<registration>(options.registration->registry, std::move(label));
 }
 
+/// Whom a worker asks for jobs, in this order.
+auto victims_of(const pool_options& options, std::size_t index) -> std::vector<std::size_t> {
+  std::vector<std::size_t> others;
+  for (std::size_t step = 1; step < options.workers; ++step) others.push_back((index + step) % options.workers);
+  if (options.placement == worker_placement::anywhere || others.size() < 2) return others;
+  std::vector<unsigned> cpus;
+  for (std::size_t each = 0; each < options.workers; ++each) {
+    const auto affinity = worker_profile(options, each).affinity;
+    if (!affinity || affinity->empty()) return others;
+    cpus.push_back(*affinity->first());
+  }
+  return steal_order(read_topology(), cpus, index);
+}
+
+auto needs_threads(scheduler chosen) noexcept -> bool {
+  return chosen != scheduler::current_thread && chosen != scheduler::run_inline;
+}
+
+auto with_worker_total(pool_options options, detail::crew_factory make) -> pool_options {
+  if (make == nullptr && !needs_threads(options.scheduler))
+    options.workers = 1;
+  else if (options.workers == 0)
+    options.workers = default_worker_count().workers;
+  return options;
+}
+
+/// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
+/// CPU from those who have some.
+auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
+  if (options.stay_awake <= 0us || read_allowed_cpus().cpus.size() < 2) return 0;
+  return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
+}
+
+auto factory_for(scheduler chosen) noexcept -> detail::crew_factory {
+  switch (chosen) {
+    case scheduler::work_stealing: return &detail::crew_of<work_stealing>::make;
+    case scheduler::least_loaded: return &detail::crew_of<least_loaded>::make;
+    case scheduler::run_inline: return &detail::inline_crew::make;
+    case scheduler::shared_queue:
+    case scheduler::current_thread: break;
+  }
+  return &detail::crew_of<shared_queue>::make;
+}
+
+}  // namespace
+
+namespace detail {
+
+crew::~crew() = default;
+
 void report_job_exception(const std::function<void(std::exception_ptr)>& on_error, std::exception_ptr error) noexcept {
   if (!on_error) return print(std::move(error), "a posted job");
   try {
@@ -59,9 +120,132 @@ void report_job_exception(const std::function<void(std::exception_ptr)>& on_erro
   }
 }
 
+void pause_a_little() noexcept {
+  for (int i = 0; i < 64; ++i) cpu_pause();
+}
+
 }  // namespace detail
 
-template class basic_pool<shared_queue>;
-template class basic_pool<work_stealing>;
+pool::pool(pool_options options) : pool(std::move(options), nullptr) {}
+
+pool::pool(pool_options options, detail::crew_factory make)
+    : options_(with_worker_total(std::move(options), make)),
+      has_threads_(make != nullptr || needs_threads(options_.scheduler)),
+      looks_before_sleep_(looks_before_sleep(options_)),
+      configured_(static_cast<std::ptrdiff_t>(options_.workers)) {
+  make_workers();
+  sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
+  crew_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
+  if (!has_threads_) return;
+  reports_.resize(options_.workers);
+  start_threads();
+  await_settings();
+}
+
+void pool::make_workers() {
+  if (!has_threads_ && options_.scheduler == scheduler::run_inline) return;
+  workers_.reserve(options_.workers);
+  for (std::size_t index = 0; index < options_.workers; ++index) {
+    auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
+    workers_.push_back(std::make_unique<worker>(*this, index, barrier_, steady_time(), std::move(sleeps_in)));
+    workers_.back()->victims = victims_of(options_, index);
+  }
+}
+
+void pool::start_threads() {
+  threads_.reserve(workers_.size());
+  try {
+    for (const auto& self : workers_) threads_.emplace_back([this, &self] { work(*self); });
+  } catch (...) {
+    crew_->close();
+    stop_and_join();
+    throw;
+  }
+}
+
+void pool::await_settings() {
+  configured_.wait();
+  if (options_.on_refused == refusal::ignore) return;
+  for (const settings_report& report : reports_) {
+    if (report.all_applied()) continue;
+    crew_->close();
+    stop_and_join();
+    throw std::system_error(report.first_refusal().error(), "a worker of a pool: " + report.to_string());
+  }
+}
+
+pool::~pool() {
+  BRAID_EXPECTS(!is_current(), "a pool is not destroyed by one of its own workers");
+  static_cast<void>(shutdown(shutdown_mode::drain));
+}
+
+void pool::work(worker& self) noexcept {
+  const detail::worker_scope here(self);
+  reports_[self.index] = this_thread::apply(worker_profile(options_, self.index));
+  const auto registered = register_worker(options_, self.index);
+  configured_.count_down();
+  crew_->work(self);
+}
+
+auto pool::try_post(job& work, lane level) noexcept -> bool {
+  const placement placed = crew_->place(work, poster(), level);
+  if (placed.how == placement::verdict::refused) return false;
+  barrier_.light();
+  sleepers_->wake_for(placed);
+  return true;
+}
+
+auto pool::is_current() const noexcept -> bool { return poster() != nullptr || crew_->is_current(); }
+
+auto pool::run_one() noexcept -> bool {
+  worker* const self = poster();
+  return self != nullptr && crew_->run_one(*self);
+}
+
+auto pool::statistics() const noexcept -> pool_statistics {
+  pool_statistics total;
+  for (const auto& each : workers_) {
+    total.jobs += each->counters.jobs.load(relaxed);
+    total.steals += each->counters.steals.load(relaxed);
+    total.sleeps += each->counters.sleeps.load(relaxed);
+    total.wakes += each->counters.wakes_of_own.load(relaxed);
+  }
+  return total;
+}
+
+/// One thread at a time is the worker of a pool without threads.
+void pool::run_here() noexcept {
+  const std::lock_guard lock(join_mutex_);
+  const detail::worker_scope here(*workers_.front());
+  while (crew_->run_one(*workers_.front())) {}
+}
+
+auto pool::wait_idle() -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  if (!has_threads_ && options_.scheduler == scheduler::current_thread)
+    run_here();
+  else
+    sleepers_->wait_idle(*crew_);
+  return {};
+}
+
+auto pool::shutdown(shutdown_mode mode) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  crew_->close();
+  if (mode == shutdown_mode::drop_pending) crew_->drop_all();
+  if (has_threads_)
+    stop_and_join();
+  else
+    static_cast<void>(wait_idle());
+  return {};
+}
+
+/// Requires that the crew is closed, so that a worker that sees the pool stopping sees queues that only get shorter.
+void pool::stop_and_join() noexcept {
+  const std::lock_guard lock(join_mutex_);
+  sleepers_->stop();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
 
 }  // namespace braid

@@ -1,7 +1,7 @@
 // src/task/worker.cpp: which worker the calling thread is.
 #include <braid/task/worker.hpp>
 
-#include <braid/base/assert.hpp>
+#include <utility>
 
 namespace braid {
 namespace {
@@ -12,14 +12,15 @@ constinit thread_local worker* current __attribute__((tls_model("initial-exec"))
 
 [[gnu::noinline]] auto current_worker() noexcept -> worker* { return current; }
 
+worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
+               std::unique_ptr<driver> sleeps_in)
+    : pool(&owner), index(number), sleep(std::move(sleeps_in)), pace(clock), box(barrier) {}
+
 namespace detail {
 
-worker_scope::worker_scope(worker& self) noexcept {
-  BRAID_EXPECTS(current == nullptr, "a thread is the worker of one pool at a time");
-  current = &self;
-}
+worker_scope::worker_scope(worker& self) noexcept : outer_(std::exchange(current, &self)) {}
 
-worker_scope::~worker_scope() { current = nullptr; }
+worker_scope::~worker_scope() { current = outer_; }
 
 }  // namespace detail
 }  // namespace braid

@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/base/intrusive_queue.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 
@@ -75,7 +76,8 @@ class queue_executor final : public executor {
   intrusive_queue<job> jobs_;
   std::size_t posts_ = 0;
   bool closed_ = false;
-  worker self_{*this, 0};
+  asymmetric_barrier barrier_;
+  worker self_{*this, 0, barrier_};
 };
 
 }  // namespace braid::testing

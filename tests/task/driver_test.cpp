@@ -1,62 +1,61 @@
-// tests/task/driver_test.cpp: what can put a worker to sleep, and what cannot.
+// tests/task/driver_test.cpp: a parking driver passes permits on, and a worker sleeps in what it was given.
 #include <braid/task/driver.hpp>
 
-#include <braid/sync/parker.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
 
-using braid::driver;
-using braid::time_point;
+#include <memory>
+
+using braid::relaxed;
 
 namespace {
 
-struct counting_driver {
-  void park() noexcept { ++parked; }
-  [[nodiscard]] auto park_until(time_point /*when*/) noexcept -> bool { return parked > 0; }
-  void unpark() noexcept { --parked; }
-  int parked = 0;
+struct counts {
+  braid::atomic<int> unparks{0};
+  braid::atomic<int> polls{0};
 };
 
-struct no_deadline {
-  void park() noexcept {}
-  void unpark() noexcept {}
-};
+class counting_driver final : public braid::driver {
+ public:
+  explicit counting_driver(counts& all) : all_(all) {}
+  void park() noexcept override { inner_.park(); }
+  [[nodiscard]] auto park_until(braid::time_point deadline) noexcept -> bool override {
+    return inner_.park_until(deadline);
+  }
+  void unpark() noexcept override {
+    all_.unparks.fetch_add(1, relaxed);
+    inner_.unpark();
+  }
+  void poll() noexcept override { all_.polls.fetch_add(1, relaxed); }
 
-struct may_throw {
-  void park() {}
-  auto park_until(time_point /*when*/) -> bool { return true; }
-  void unpark() {}
+ private:
+  counts& all_;
+  braid::parking_driver inner_;
 };
-
-struct answers_nothing {
-  void park() noexcept {}
-  void park_until(time_point /*when*/) noexcept {}
-  void unpark() noexcept {}
-};
-
-auto sleeps_once(driver auto& place) -> bool {
-  place.unpark();
-  place.park();
-  return !place.park_until(time_point{});
-}
 
 }  // namespace
 
-TEST_CASE("a parker is a driver, and so is anything with the three calls") {
-  CHECK(driver<braid::parker>);
-  CHECK(driver<counting_driver>);
+TEST_CASE("a permit ends one park") {
+  braid::parking_driver place;
+  place.unpark();
+  place.park();
+  CHECK_FALSE(place.park_until(braid::time_point{}));
+  place.unpark();
+  CHECK(place.park_until(braid::time_point{}));
+  place.poll();
 }
 
-TEST_CASE("a driver needs a deadline, an answer, and must not throw") {
-  CHECK_FALSE(driver<no_deadline>);
-  CHECK_FALSE(driver<may_throw>);
-  CHECK_FALSE(driver<answers_nothing>);
-  CHECK_FALSE(driver<int>);
-}
-
-TEST_CASE("code written against the concept runs with each driver") {
-  braid::parker parker;
-  counting_driver counting;
-  CHECK(sleeps_once(parker));
-  CHECK(sleeps_once(counting));
+TEST_CASE("the workers of a pool sleep in the drivers that they were given, and poll them while they are busy") {
+  counts all;
+  {
+    braid::pool where(
+        {.workers = 2, .make_driver = [&](std::size_t) { return std::make_unique<counting_driver>(all); }});
+    for (int i = 0; i < 1'000; ++i) REQUIRE(post(where, [] {}));
+    REQUIRE(where.wait_idle());
+    CHECK(all.polls.load(relaxed) >= 1'000 / 64 / 2);
+  }
+  CHECK(all.unparks.load(relaxed) >= 2);  // each sleeps at the end, until the shutdown
 }

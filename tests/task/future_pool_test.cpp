@@ -6,10 +6,10 @@
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
 #include <braid/task/when_any.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/failures.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/watchdog.hpp>
@@ -37,7 +37,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
+using pool = braid::testing::chosen_pool;
 
 constexpr bool sanitized = braid::testing::under_address_sanitizer || braid::testing::under_thread_sanitizer;
 

@@ -6,12 +6,12 @@
 #include <braid/task/spawn.hpp>
 #include <braid/task/when_all.hpp>
 #include <braid/task/when_any.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <braid/base/random.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/failures.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
@@ -199,7 +199,7 @@ TEST_CASE("whatever the owner does while the promise is fulfilled or dropped, th
 }
 
 TEST_CASE("futures settle once and right while their pool is shut down in the middle") {
-  using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
+  using pool = braid::testing::chosen_pool;
   const std::uint64_t seed = braid::testing::printed_seed();
   const std::size_t rounds = scaled(300);
   const braid::testing::watchdog dog(250s);

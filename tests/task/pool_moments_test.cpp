@@ -1,5 +1,6 @@
 // tests/task/pool_moments_test.cpp: the moments at which a post, a worker's look and a shutdown cross, one by one.
-#include <braid/task/pool.hpp>
+#include <braid/task/basic_pool.hpp>
+#include <braid/task/shared_queue.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,8 +9,11 @@
 #include <tests/support/watchdog.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <latch>
+#include <memory>
+#include <utility>
 
 using braid::post;
 using braid::relaxed;
@@ -24,8 +28,8 @@ namespace {
 struct script {
   std::function<void()> placed = [] {};
   std::function<void()> refilled = [] {};
-  std::function<void()> looked = [] {};      ///< at the end of `empty`
-  std::function<void()> may_parked = [] {};  ///< at the end of `may_park`
+  std::function<void()> looked = [] {};                              ///< at the end of `empty`
+  std::function<void(std::size_t)> may_parked = [](std::size_t) {};  ///< at the end of `may_park`, with the worker
   std::function<void()> closed = [] {};
 };
 
@@ -36,22 +40,22 @@ class scripted_queue {
  public:
   static constexpr bool watches = false;
 
-  explicit scripted_queue(std::size_t /*workers*/) noexcept {}
+  explicit scripted_queue(const braid::worker_list& workers) noexcept : queue_(workers) {}
 
   [[nodiscard]] auto place(braid::job& work, const braid::worker* poster) noexcept -> braid::placement {
     const braid::placement placed = queue_.place(work, poster);
     running->placed();
     return placed;
   }
-  [[nodiscard]] auto refill(braid::worker& self, braid::search why) noexcept -> braid::job* {
-    braid::job* found = queue_.refill(self, why);
+  [[nodiscard]] auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job {
+    braid::found_job found = queue_.refill(self, why);
     running->refilled();
     return found;
   }
-  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::job* { return queue_.tick(self); }
+  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::found_job { return queue_.tick(self); }
   [[nodiscard]] auto may_park(const braid::worker& self) noexcept -> bool {
     const bool nothing = queue_.may_park(self);
-    running->may_parked();
+    running->may_parked(self.index);
     return nothing;
   }
   [[nodiscard]] auto empty() noexcept -> bool {
@@ -63,13 +67,19 @@ class scripted_queue {
     queue_.close();
     running->closed();
   }
-  [[nodiscard]] auto take_all() noexcept -> braid::intrusive_queue<braid::job> { return queue_.take_all(); }
+  void drop_all() noexcept { queue_.drop_all(); }
 
  private:
   braid::shared_queue queue_;
 };
 
 using scripted_pool = braid::basic_pool<scripted_queue>;
+
+/// Workers that go to sleep at once when they find nothing.
+auto prompt(braid::pool_options options) -> braid::pool_options {
+  options.stay_awake = 0us;
+  return options;
+}
 
 /// Holds the first call until it is released; the later ones pass.
 class stop_once {
@@ -100,8 +110,8 @@ struct fixture {
 
 TEST_CASE_FIXTURE(fixture, "a post after a worker's second look wakes that worker") {
   stop_once after_look;
-  steps.may_parked = [&] { after_look(); };
-  scripted_pool where({.workers = 1});
+  steps.may_parked = [&](std::size_t) { after_look(); };
+  scripted_pool where(prompt({.workers = 1}));
   after_look.wait_until_reached();
   CHECK(post(where, [this] { ran.fetch_add(1, relaxed); }));
   after_look.release();
@@ -111,7 +121,7 @@ TEST_CASE_FIXTURE(fixture, "a post after a worker's second look wakes that worke
 TEST_CASE_FIXTURE(fixture, "a post that finds no worker announced is found by the worker's second look") {
   stop_once after_refill;
   steps.refilled = [&] { after_refill(); };
-  scripted_pool where({.workers = 1});
+  scripted_pool where(prompt({.workers = 1}));
   after_refill.wait_until_reached();
   CHECK(post(where, [this] { ran.fetch_add(1, relaxed); }));
   after_refill.release();
@@ -124,7 +134,7 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
   steps.looked = [&] {
     if (armed.load(relaxed) && braid::current_worker() != nullptr) after_look();
   };
-  scripted_pool where({.workers = 2});
+  scripted_pool where(prompt({.workers = 2}));
   REQUIRE(where.wait_idle());
   armed.store(true, relaxed);
   std::latch second_ran(1);
@@ -140,47 +150,59 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
 
 namespace {
 
-/// Says on behalf of a thread that it has ended.
-struct obituary {
-  braid::atomic<bool>* ended = nullptr;
-  ~obituary() {
-    if (ended != nullptr) ended->store(true, relaxed);
+/// Says what the pool is doing when it hands out a permit.
+class telling_driver final : public braid::driver {
+ public:
+  explicit telling_driver(std::function<void()> about_to_wake) : about_to_wake_(std::move(about_to_wake)) {}
+  void park() noexcept override { inner_.park(); }
+  [[nodiscard]] auto park_until(braid::time_point deadline) noexcept -> bool override {
+    return inner_.park_until(deadline);
   }
-};
+  void unpark() noexcept override {
+    about_to_wake_();
+    inner_.unpark();
+  }
 
-thread_local obituary at_end;
+ private:
+  std::function<void()> about_to_wake_;
+  braid::parking_driver inner_;
+};
 
 }  // namespace
 
-TEST_CASE_FIXTURE(fixture, "a job that is placed between the last look of the last worker and the shutdown is run") {
+TEST_CASE_FIXTURE(fixture, "a job that is placed between the last look of a worker and the shutdown is run") {
   stop_once after_look;
   stop_once after_place;
-  braid::atomic<bool> worker_ended{false};
-  braid::atomic<int> closes{0};
-  steps.may_parked = [&] {
-    at_end.ended = &worker_ended;
-    after_look();
+  stop_once at_wake;
+  steps.may_parked = [&](std::size_t index) {
+    if (index == 1) after_look();
   };
   steps.placed = [&] { after_place(); };
-  steps.closed = [&] {
-    if (closes.fetch_add(1, relaxed) != 1) return;
-    // The pool is stopping, and has not picked anybody yet: the worker decides by itself.
-    after_look.release();
-    CHECK(eventually([&] { return ran.load(relaxed) == 1 || worker_ended.load(relaxed); }));
+  auto options = prompt({.workers = 2});
+  // A shutdown wakes the first worker before the second one, and is held up there: the second decides by itself.
+  options.make_driver = [&](std::size_t index) {
+    return std::make_unique<telling_driver>([&, index] {
+      if (index == 0) at_wake();
+    });
   };
-  scripted_pool where({.workers = 1});
+  scripted_pool where(std::move(options));
   after_look.wait_until_reached();
+  REQUIRE(eventually([&] { return where.statistics().sleeps == 1; }));
   sleeper poster([&] { static_cast<void>(post(where, [this] { ran.fetch_add(1, relaxed); })); });
   after_place.wait_until_reached();  // the poster is held up before it picks
-  CHECK(where.shutdown(shutdown_mode::drain));
-  CHECK(ran.load(relaxed) == 1);
+  sleeper stopper([&] { static_cast<void>(where.shutdown(shutdown_mode::drain)); });
+  at_wake.wait_until_reached();
+  after_look.release();
+  CHECK(eventually([&] { return ran.load(relaxed) == 1; }));
+  at_wake.release();
   after_place.release();
+  CHECK(eventually([&] { return stopper.returned(); }));
 }
 
 TEST_CASE_FIXTURE(fixture, "a worker whose second look came before the shutdown is woken by it") {
   stop_once after_look;
-  steps.may_parked = [&] { after_look(); };
-  scripted_pool where({.workers = 1});
+  steps.may_parked = [&](std::size_t) { after_look(); };
+  scripted_pool where(prompt({.workers = 1}));
   after_look.wait_until_reached();
   sleeper stopper([&] { static_cast<void>(where.shutdown(shutdown_mode::drain)); });
   CHECK(stopper.falls_asleep());

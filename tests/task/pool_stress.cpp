@@ -1,11 +1,11 @@
 // tests/task/pool_stress.cpp: under load, and under shutdowns in the middle of it, no job is lost and none is doubled.
 #include <braid/task/pool.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <braid/base/random.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
+using pool = braid::testing::chosen_pool;
 
 class ledger;
 

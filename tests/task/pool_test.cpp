@@ -1,12 +1,13 @@
 // tests/task/pool_test.cpp: every accepted job runs once or is dropped, every call returns, and workers survive all.
 #include <braid/task/pool.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <braid/thread/this_thread.hpp>
+#include <braid/thread/worker_count.hpp>
 
 #include <doctest/doctest.h>
 
 #include <tests/support/child.hpp>
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/privileges.hpp>
 #include <tests/support/sleeper.hpp>
@@ -43,7 +44,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using pool = braid::basic_pool<braid::BRAID_TEST_SCHEDULER>;  // this file is built for each scheduler
+using pool = braid::testing::chosen_pool;
 
 /// Ends the program when a test of this file hangs.
 struct watched {
@@ -535,66 +536,4 @@ TEST_CASE_FIXTURE(watched, "who waits for idleness is not forgotten by a shutdow
     second.open();
     CHECK(eventually([&] { return waiter.returned() && stopper.returned(); }));
   }
-}
-
-namespace {
-
-/// A scheduler that runs the newest job first, and every job within a tick counts as one.
-class newest_first {
- public:
-  static constexpr bool watches = false;
-
-  explicit newest_first(std::size_t /*workers*/) noexcept {}
-
-  [[nodiscard]] auto place(braid::job& work, const braid::worker* /*poster*/) noexcept -> braid::placement {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return {};
-    work.next = newest_;
-    newest_ = &work;
-    return {.how = braid::placement::verdict::urgent};
-  }
-  [[nodiscard]] auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::job* {
-    const std::lock_guard lock(mutex_);
-    return newest_ == nullptr ? nullptr : std::exchange(newest_, newest_->next);
-  }
-  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::job* { return refill(self, braid::search::routine); }
-  [[nodiscard]] auto may_park(const braid::worker& /*self*/) noexcept -> bool { return empty(); }
-  [[nodiscard]] auto empty() noexcept -> bool {
-    const std::lock_guard lock(mutex_);
-    return newest_ == nullptr;
-  }
-  void close() noexcept {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  [[nodiscard]] auto take_all() noexcept -> braid::intrusive_queue<braid::job> {
-    const std::lock_guard lock(mutex_);
-    braid::intrusive_queue<braid::job> all;
-    all.push_chain(std::exchange(newest_, nullptr));
-    return all;
-  }
-
- private:
-  std::mutex mutex_;
-  braid::job* newest_ = nullptr;
-  bool closed_ = false;
-};
-
-}  // namespace
-
-TEST_CASE_FIXTURE(watched, "another scheduler can be put in, and decides the order") {
-  braid::basic_pool<newest_first> where({.workers = 1});
-  std::latch entered(1);
-  std::latch opened(1);
-  REQUIRE(post(where, [&] {
-    entered.count_down();
-    opened.wait();
-  }));
-  entered.wait();
-  std::vector<int> order;
-  for (int i = 0; i < 5; ++i) REQUIRE(post(where, [&order, i] { order.push_back(i); }));
-  opened.count_down();
-  CHECK(where.wait_idle());
-  CHECK(order == std::vector<int>{4, 3, 2, 1, 0});
-  CHECK(where.shutdown(shutdown_mode::drain));
 }

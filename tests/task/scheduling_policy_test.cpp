@@ -1,6 +1,7 @@
 // tests/task/scheduling_policy_test.cpp: what a scheduler must supply, and what a placement means by default.
 #include <braid/task/scheduling_policy.hpp>
 
+#include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/work_stealing.hpp>
 
@@ -13,13 +14,13 @@ namespace {
 /// Lacks what workers ask before they sleep.
 struct sleepless {
   static constexpr bool watches = false;
-  explicit sleepless(std::size_t /*workers*/) {}
+  explicit sleepless(const braid::worker_list& /*workers*/) {}
   auto place(braid::job& /*work*/, const braid::worker* /*poster*/) noexcept -> braid::placement { return {}; }
-  auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::job* { return nullptr; }
-  auto tick(braid::worker& /*self*/) noexcept -> braid::job* { return nullptr; }
+  auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::found_job { return {}; }
+  auto tick(braid::worker& /*self*/) noexcept -> braid::found_job { return {}; }
   auto empty() noexcept -> bool { return true; }
   void close() noexcept {}
-  auto take_all() noexcept -> braid::intrusive_queue<braid::job> { return {}; }
+  void drop_all() noexcept {}
 };
 
 struct complete : sleepless {
@@ -32,6 +33,10 @@ struct complete : sleepless {
 TEST_CASE("the schedulers of the library are policies, and so is anything with all the calls") {
   CHECK(braid::scheduling_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<braid::work_stealing>);
+  CHECK(braid::scheduling_policy<braid::least_loaded>);
+  CHECK(braid::seated_policy<braid::work_stealing>);
+  CHECK(braid::seated_policy<braid::least_loaded>);
+  CHECK_FALSE(braid::seated_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<complete>);
   CHECK_FALSE(braid::scheduling_policy<sleepless>);
 }

@@ -18,9 +18,12 @@ namespace braid {
 /// them. And a slot for one element that is to run next, ahead of the queue. Whatever lies here can be taken by
 /// others: nothing that has not started waits behind what the owner is doing.
 ///
-/// Who steals wakes another thief when it leaves something behind or has got more than one; see
-/// docs/design/run_queue.md Threads: the owner for what is grouped under its name, any thread for the rest. Blocks:
-/// where the ring is full, or empty with a list behind it: then for a lock that is held for half a ring at most.
+/// Who steals wakes another thief when it leaves something behind or has got more than one.
+///
+/// Threads: the owner for what is grouped under its name, any thread for the rest.
+/// Blocks: where the ring is full, or empty with a list behind it: then for a lock, which is held for half a ring at
+/// most.
+/// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
  public:
@@ -28,20 +31,25 @@ class run_queue {
 
   /// Adds at the end. Cost: two stores; half a ring is moved under a lock every half ring while the ring is full.
   void push(T& element) noexcept {
+    seems_empty_ = false;
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; what was there goes to the end of the queue. Cost: two stores when the slot is
-  /// free, an exchange otherwise.
+  /// Puts the element into the slot; what was there goes to the end of the queue.
+  /// Cost: two stores when the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
   /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
 
+  /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
+  [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
+
   /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
   /// may put something there again, for ever.
   [[nodiscard]] auto pop_next() noexcept -> T* {
-    return next_.load(relaxed) == nullptr ? nullptr : next_.exchange(nullptr, relaxed);
+    if (next_.load(relaxed) == nullptr) return nullptr;
+    return next_.exchange(nullptr, release);  // edge run_queue.emptied: publish
   }
 
   /// As the owner of this queue, takes the older half of one end of `other`: the result is the oldest of it, and the
@@ -60,12 +68,17 @@ class run_queue {
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
-    // edge run_queue.next: observe
-    return next_.compare_exchange_strong(seen, nullptr, acquire, relaxed) ? seen : nullptr;
+    // edge run_queue.next: observe; edge run_queue.emptied: publish
+    return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
+  /// Takes the oldest element, or what is in the slot when there is none, or null. From a thread that has no queue to
+  /// put more into.
+  [[nodiscard]] auto steal_one() noexcept -> T*;
+
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(relaxed) == nullptr ? 0 : 1);
+    // edge run_queue.emptied: observe; edge run_queue.listed: observe
+    return front_.size() + listed_.load(acquire) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
   /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
@@ -85,6 +98,7 @@ class run_queue {
   auto take_half_of_list(std::span<T*> out) noexcept -> std::size_t;
   auto unlist() noexcept -> T*;
 
+  bool seems_empty_ = true;          // the owner's: nothing was pushed since it last found nothing
   ring front_;                       // the oldest elements
   ring back_;                        // the newest ones
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
@@ -96,6 +110,7 @@ class run_queue {
 
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
+  seems_empty_ = false;
   filled_.store(filled_.load(relaxed) + 1, relaxed);
   if (next_.load(relaxed) == nullptr) {
     next_.store(&element, release);  // edge run_queue.next: publish; nobody but the owner fills it
@@ -111,7 +126,9 @@ auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
   if (listed_.load(relaxed) != 0)  // others only take from the list: when it looks empty here, it is
     if (T* oldest = refill()) return oldest;
   if (T* oldest = back_.pop()) return oldest;
-  return pop_next();
+  T* const next = pop_next();
+  if (next == nullptr) seems_empty_ = true;
+  return next;
 }
 
 template <typename T, std::size_t Capacity, typename Lock>
@@ -122,8 +139,18 @@ auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T
   if (count == 0) count = other.take_half_of_list(out);
   if (count == 0) count = other.back_.take_half(out);
   if (count == 0) return nullptr;
-  if (count > 1) back_.push_all(out.subspan(1, count - 1));
+  if (count > 1) {
+    seems_empty_ = false;
+    back_.push_all(out.subspan(1, count - 1));
+  }
   return taken[0];
+}
+
+template <typename T, std::size_t Capacity, typename Lock>
+auto run_queue<T, Capacity, Lock>::steal_one() noexcept -> T* {
+  std::array<T*, 1> taken{};
+  if (front_.take_half(taken) != 0 || take_half_of_list(taken) != 0 || back_.take_half(taken) != 0) return taken[0];
+  return steal_next(next_mark());
 }
 
 /// Moves the older half of the back ring, which is full, to the list.
@@ -161,7 +188,7 @@ auto run_queue<T, Capacity, Lock>::take_half_of_list(std::span<T*> out) noexcept
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
   T* const oldest = list_.pop();
-  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, relaxed);
+  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, release);  // edge run_queue.listed: publish
   return oldest;
 }
 

@@ -25,8 +25,8 @@ class BRAID_API executor {
   /// Whether the calling thread runs this executor's jobs.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
-  /// Runs one job that waits here, on the calling worker. False when there is none, or the caller is not a worker of
-  /// this executor. What a worker does while it waits inside of a job.
+  /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
+  /// is none, or the caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
 };
 

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/worker.hpp>
 
@@ -32,21 +32,29 @@ enum class search : std::uint8_t {
   watch,    ///< it has watched the others for a while
 };
 
-/// Everything that differs between the schedulers of `basic_pool`. Calls for one worker come from that worker.
-/// A `place` or `close` and a `may_park` of the worker whose seat it is, or of any worker where there are no seats,
-/// happen one after the other; so do a `place` or `close` and an `empty`. Whichever comes later knows of the earlier,
-/// and sees everything that its caller did before (docs/design/pool.md).
+/// Everything that differs between the schedulers of a pool. Calls for one worker come from that worker. Whoever places
+/// a job crosses the light side of the pool's barrier afterwards, and who goes to sleep its heavy side before
+/// `may_park`; `place`, `may_park` and `empty` need no order of their own beyond that, but for one thing: who sees by
+/// `empty` that a job was taken sees what its taker did before (docs/design/pool.md).
 template <typename P>
 concept scheduling_policy =
-    std::constructible_from<P, std::size_t> && requires(P& policy, worker& self, const worker* poster, job& work) {
+    std::constructible_from<P, const worker_list&> && requires(P& policy, worker& self, worker* poster, job& work) {
       { P::watches } -> std::convertible_to<bool>;
       { policy.place(work, poster) } noexcept -> std::same_as<placement>;
-      { policy.refill(self, search::routine) } noexcept -> std::same_as<job*>;
-      { policy.tick(self) } noexcept -> std::same_as<job*>;
+      { policy.refill(self, search::routine) } noexcept -> std::same_as<found_job>;
+      { policy.tick(self) } noexcept -> std::same_as<found_job>;
       { policy.may_park(self) } noexcept -> std::same_as<bool>;
       { policy.empty() } noexcept -> std::same_as<bool>;
       { policy.close() } noexcept;
-      { policy.take_all() } noexcept -> std::same_as<intrusive_queue<job>>;
+      { policy.drop_all() } noexcept;
     };
+
+/// A scheduler whose jobs lie at the seats of workers, so that callables can be posted there as they are. A seat is the
+/// queue and the inbox of a worker.
+template <typename P>
+concept seated_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
+  { policy.seat_for(poster) } noexcept -> std::same_as<worker&>;
+  { policy.take_own(self) } noexcept -> std::same_as<found_job>;
+};
 
 }  // namespace braid

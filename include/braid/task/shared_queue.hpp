@@ -1,65 +1,47 @@
 // braid/task/shared_queue.hpp: the simplest scheduler: one queue under a lock, from which every worker takes.
 #pragma once
 
-#include <braid/base/intrusive_queue.hpp>
+#include <braid/task/detail/common_queue.hpp>
+#include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
-#include <cstddef>
-#include <mutex>
-
 namespace braid {
 
-/// Jobs start in the order in which they were posted. A policy for `basic_pool`.
+/// Jobs start in the order in which they were posted. A scheduling policy.
 /// Threads: any.
 class shared_queue {
  public:
   static constexpr bool watches = false;  // there is nothing that only one worker looks at
 
-  explicit shared_queue(std::size_t /*workers*/ = 0) noexcept {}
+  explicit shared_queue(const worker_list& /*workers*/) noexcept {}
 
   /// Queues a job.
   [[nodiscard]] auto place(job& work, const worker* /*poster*/) noexcept -> placement {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return {};
-    queue_.push(work);
+    if (!queue_.try_push(work)) return {};
     return {.how = placement::verdict::urgent};
   }
 
-  /// The next job for a worker, or null.
-  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> job* {
-    const std::lock_guard lock(mutex_);
-    return queue_.pop();
-  }
+  /// The next job for a worker.
+  [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job { return queue_.pop(); }
 
   /// What a busy worker looks at now and then for fairness: nothing, because there is one queue only.
-  [[nodiscard]] auto tick(worker& /*self*/) noexcept -> job* { return nullptr; }
+  [[nodiscard]] auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 
   /// The second look of a worker that has announced its sleep.
   [[nodiscard]] auto may_park(const worker& /*self*/) noexcept -> bool { return empty(); }
 
-  [[nodiscard]] auto empty() noexcept -> bool {
-    const std::lock_guard lock(mutex_);
-    return queue_.empty();
-  }
+  [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
 
   /// Refuses every later `place`.
-  void close() noexcept {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
+  void close() noexcept { queue_.close(); }
 
-  /// Everything that has not started.
-  [[nodiscard]] auto take_all() noexcept -> intrusive_queue<job> {
-    const std::lock_guard lock(mutex_);
-    return intrusive_queue<job>(std::move(queue_));
-  }
+  /// Drops everything that has not started.
+  void drop_all() noexcept { queue_.drop_all(); }
 
  private:
-  std::mutex mutex_;
-  intrusive_queue<job> queue_;
-  bool closed_ = false;
+  detail::common_queue queue_;
 };
 
 }  // namespace braid

@@ -1,17 +1,14 @@
-// braid/task/work_stealing.hpp: the scheduler with a queue for each worker, from which idle workers take.
+// braid/task/work_stealing.hpp: the scheduler with a seat for each worker, from which idle workers take.
 #pragma once
 
-#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/base/intrusive_queue.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/detail/seat.hpp>
-#include <braid/task/pool.hpp>
+#include <braid/task/detail/seats.hpp>
+#include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <vector>
 
 namespace braid {
 
@@ -19,30 +16,37 @@ namespace braid {
 /// kept busy. A second worker is woken when the backlog there, in time, exceeds about twice what a wake takes, so that
 /// a stream of short jobs stays on one core. A worker that has nothing takes half of such a backlog. Whatever lies
 /// behind a long job is taken by a worker that sleeps and watches, within about two of its intervals.
-/// Jobs of one seat start in their order, those of several seats in none. A policy for `basic_pool`.
+/// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
 class BRAID_API work_stealing {
  public:
   static constexpr bool watches = true;
 
-  explicit work_stealing(std::size_t workers, const clock_source& clock = steady_time());
-  ~work_stealing();
+  explicit work_stealing(const worker_list& workers) noexcept : seats_(workers) {}
 
-  [[nodiscard]] auto place(job& work, const worker* poster) noexcept -> placement;
-  [[nodiscard]] auto refill(worker& self, search why) noexcept -> job*;
-  [[nodiscard]] auto tick(worker& /*self*/) noexcept -> job* { return nullptr; }
-  [[nodiscard]] auto may_park(const worker& self) noexcept -> bool;
-  [[nodiscard]] auto empty() noexcept -> bool;
-  void close() noexcept;
-  [[nodiscard]] auto take_all() noexcept -> intrusive_queue<job>;
+  [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker& {
+    return poster != nullptr ? *poster : *seats_.workers()[kept_busy_.load(relaxed)];
+  }
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
+    return seats_.place_at(seat_for(poster), work, poster);
+  }
+
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
+  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+    if (found_job own = take_own(self)) return own;
+    return steal(self, why);
+  }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return seats_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return seats_.empty(); }
+  void close() noexcept { seats_.close(); }
+  void drop_all() noexcept { seats_.drop_all(); }
 
  private:
-  [[nodiscard]] auto steal(worker& self, search why) noexcept -> job*;
+  [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
-  std::vector<std::unique_ptr<detail::seat>> seats_;
+  detail::seats seats_;
   atomic<std::size_t> kept_busy_{0};  // where jobs from elsewhere go; written by who takes work over
-  atomic<bool> closed_{false};        // written once
 };
-
-extern template class BRAID_API basic_pool<work_stealing>;
 
 }  // namespace braid

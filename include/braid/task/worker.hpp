@@ -3,29 +3,64 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
-#include <braid/sync/parker.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/inbox.hpp>
+#include <braid/sync/run_queue.hpp>
+#include <braid/task/detail/job_pace.hpp>
 #include <braid/task/driver.hpp>
+#include <braid/task/job.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace braid {
 
 class executor;
 
-/// A thread that runs the jobs of one pool. Lives as long as its pool.
-struct alignas(cache_line) worker {
-  worker(executor& owner, std::size_t number) noexcept : pool(&owner), index(number) {}
-
-  executor* pool;              ///< whose jobs it runs
-  std::size_t index;           ///< from 0, within its pool
-  std::uint64_t jobs_run = 0;  ///< written by the worker only
-  bool moved_jobs = false;     ///< set by its scheduler when jobs have changed their seat; the pool clears it
-  time_point watch_due;        ///< when it looks, as the one who watches, whether others are held up; unset: not yet
-  parker sleep;                ///< its driver: what it blocks in when there is nothing to do
+/// What a worker has done so far. Written by it, read by anybody.
+struct worker_counters {
+  atomic<std::uint64_t> jobs{0};          ///< begun
+  atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
+  atomic<std::uint64_t> sleeps{0};        ///< how often it has gone to sleep
+  atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
 };
 
-static_assert(driver<parker>, "a worker of a pool without loops sleeps in a parker");
+/// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
+struct alignas(cache_line) worker {
+  /// `barrier` is shared by the workers of a pool and outlives them.
+  BRAID_API worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
+                   const clock_source& clock = steady_time(),
+                   std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
+
+  // Read by others with each post.
+  executor* const pool;                 ///< whose jobs it runs
+  const std::size_t index;              ///< from 0, within its pool
+  const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
+  std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
+
+  // Its own, on lines that others have no business on.
+  alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
+  std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
+  std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
+  std::uint32_t urgent_in_a_row = 0;  ///< how often it has run jobs of the latency lane, ahead of the others
+  bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
+  time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
+  worker_counters counters;
+
+  detail::job_pace pace;
+  run_queue<job> queue;  ///< posted by itself
+  inbox<> box;           ///< posted by others
+
+  /// About how many jobs lie here. Threads: any.
+  [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
+};
+
+/// The workers of a pool, by index.
+using worker_list = std::vector<std::unique_ptr<worker>>;
 
 /// The worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
 /// suspension that may change the thread.
@@ -33,13 +68,19 @@ static_assert(driver<parker>, "a worker of a pool without loops sleeps in a park
 
 namespace detail {
 
-/// Makes the calling thread `self` for as long as it lives.
+/// Adds one to a counter that only the calling thread writes.
+inline void count_one(atomic<std::uint64_t>& counter) noexcept { counter.store(counter.load(relaxed) + 1, relaxed); }
+
+/// Makes the calling thread `self` for as long as it lives; then it is again what it was before.
 class BRAID_API worker_scope {
  public:
   explicit worker_scope(worker& self) noexcept;
   worker_scope(const worker_scope&) = delete;
   auto operator=(const worker_scope&) -> worker_scope& = delete;
   ~worker_scope();
+
+ private:
+  worker* const outer_;
 };
 
 }  // namespace detail

@@ -16,7 +16,8 @@ namespace braid::detail {
 /// slot n modulo Capacity until `head_` has passed it.
 /// Threads: `take_half` and `size` from any, the rest from the owner only.
 /// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
-/// writes, one that everybody moves by compare-exchange. Protocol: docs/design/run_queue.md
+/// writes, one that everybody moves by compare-exchange.
+/// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
@@ -53,7 +54,8 @@ class steal_ring {
     std::uint64_t head = head_.load(relaxed);
     while (head != tail) {
       T* oldest = slot(head).load(relaxed);
-      if (head_.compare_exchange_weak(head, head + 1, relaxed, relaxed)) return oldest;
+      // edge steal_ring.taken: publish
+      if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return oldest;
     }
     return nullptr;
   }
@@ -73,10 +75,10 @@ class steal_ring {
   }
 
   /// At a moment when nobody pushes or takes; otherwise near it. At least 1 when an element whose push happens before
-  /// this call has not been taken.
+  /// this call has not been taken. Who sees that elements were taken sees what their takers had done before.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
-    const std::uint64_t head = head_.load(relaxed);
+    const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe
     return head < tail ? tail - head : 0;
   }
 

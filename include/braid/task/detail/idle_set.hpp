@@ -11,8 +11,8 @@
 namespace braid::detail {
 
 /// A worker announces that it is about to sleep, looks for work once more, and sleeps; who brings work picks one that
-/// has announced itself. The policy's queue orders the two: announce comes before the worker's look, placing comes
-/// before the pick, and both looks go through the lock of that queue: of the worker's own, where each has one.
+/// has announced itself. The pool's barrier orders the two: it is crossed between announcing and looking, and between
+/// placing a job and picking.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:
@@ -36,14 +36,20 @@ class idle_set {
     return announced_[index].exchange(0, relaxed) != 0;
   }
 
-  /// Whether this worker had announced itself; then the caller must wake it.
-  [[nodiscard]] auto try_pick(std::size_t index) noexcept -> bool {
-    return announced_[index].load(relaxed) != 0 && try_retract(index);
+  /// Whether nobody may be picked: nobody sleeps, nor is about to.
+  [[nodiscard]] auto none() const noexcept -> bool { return count_.load(relaxed) == 0; }
+
+  /// Whether this worker may be picked.
+  [[nodiscard]] auto announced(std::size_t index) const noexcept -> bool {
+    return announced_[index].load(relaxed) != 0;
   }
+
+  /// Whether this worker had announced itself; then the caller must wake it.
+  [[nodiscard]] auto try_pick(std::size_t index) noexcept -> bool { return announced(index) && try_retract(index); }
 
   /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
   [[nodiscard]] auto pick() noexcept -> std::optional<std::size_t> {
-    if (count_.load(relaxed) == 0) return std::nullopt;
+    if (none()) return std::nullopt;
     for (std::size_t index = 0; index < announced_.size(); ++index)
       if (try_pick(index)) return index;
     return std::nullopt;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <algorithm>
@@ -12,51 +13,70 @@
 namespace braid::detail {
 
 /// A moving average over batches of jobs: short jobs are measured many at a time, so that a look at the clock costs
-/// each of them next to nothing.
-/// Threads: `job_begins` and `paused` from the worker, `average` from any.
+/// each of them next to nothing. A batch is meant to take about ten microseconds.
+/// Threads: `job_begins` and `paused` from the worker, the rest from any.
 class job_pace {
  public:
   explicit job_pace(const clock_source& clock) noexcept : clock_(&clock) {}
 
-  /// A job is about to run.
-  void job_begins() noexcept {
-    if (--left_ == 0) measure(clock_->now());
+  /// A job is about to run. True when a batch begins with it: a moment at which to look around.
+  [[nodiscard]] auto job_begins() noexcept -> bool {
+    if (--left_ != 0) return false;
+    measure(clock_->now());
+    return true;
   }
+
+  /// Whether the next job is one of the same batch.
+  [[nodiscard]] auto goes_on() const noexcept -> bool { return left_ > 1; }
 
   /// The worker has nothing to run: the time until its next job is nobody's.
   void paused() noexcept {
-    running_ = false;
+    began_ns_.store(0, relaxed);
     left_ = 1;
   }
 
   /// Of a job, with its way through the queues.
   [[nodiscard]] auto average() const noexcept -> duration { return duration(average_ns_.load(relaxed)); }
 
+  /// Whether the worker has something to run.
+  [[nodiscard]] auto is_running() const noexcept -> bool { return began_ns_.load(relaxed) != 0; }
+
+  /// Whether a job takes much longer than those before it: its batch should have ended long ago.
+  [[nodiscard]] auto is_held_up() const noexcept -> bool {
+    const std::int64_t began = began_ns_.load(relaxed);
+    if (began == 0) return false;
+    return clock_->now().time_since_epoch().count() - began > long_job_ns;
+  }
+
  private:
   static constexpr std::uint32_t most_in_batch = 64;
   static constexpr std::int64_t batch_ns = 10'000;
+  static constexpr std::int64_t long_job_ns = 100'000;
   static constexpr std::int64_t longest_ns = 1'000'000'000;
 
   void measure(time_point now) noexcept {
+    const std::int64_t now_ns = now.time_since_epoch().count();
+    const std::int64_t began = began_ns_.load(relaxed);
     std::int64_t average = average_ns_.load(relaxed);
-    if (running_) {
-      const std::int64_t each = std::clamp<std::int64_t>((now - since_).count() / batch_, 1, longest_ns);
-      average = (3 * average + each) / 4;
+    if (began != 0) {
+      const std::int64_t each = std::clamp<std::int64_t>((now_ns - began) / batch_, 1, longest_ns);
+      average = is_measured_ ? (3 * average + each) / 4 : each;
+      is_measured_ = true;
       average_ns_.store(static_cast<std::uint32_t>(average), relaxed);
     }
-    running_ = true;
-    since_ = now;
+    began_ns_.store(now_ns, relaxed);
     left_ = batch_ = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>(batch_ns / std::max<std::int64_t>(average, 1), 1, most_in_batch));
   }
 
   const clock_source* clock_;
-  // Jobs of which nothing is known yet count as long, so that the first of them wake workers.
-  atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
-  std::uint32_t left_ = 1;                     // jobs until the next look at the clock
+  std::uint32_t left_ = 1;  // jobs until the next look at the clock
   std::uint32_t batch_ = 1;
-  bool running_ = false;
-  time_point since_;
+  bool is_measured_ = false;
+  // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is
+  // known yet count as long, so that the first of them wake workers.
+  alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
+  atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
 };
 
 }  // namespace braid::detail

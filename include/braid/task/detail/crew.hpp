@@ -1,0 +1,53 @@
+// braid/task/detail/crew.hpp: what a pool knows of its scheduler, whichever it is.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/lane.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <memory>
+
+namespace braid {
+
+class pool;
+
+namespace detail {
+
+/// A scheduling policy and the lanes around it, behind one table. `work` is the loop of a worker, in which nothing is
+/// called through the table; the rest is for posts from elsewhere, and for the moments in which a worker has nothing to
+/// do. As the policy: docs/design/pool.md.
+class BRAID_API crew {
+ public:
+  crew() = default;
+  crew(const crew&) = delete;
+  auto operator=(const crew&) -> crew& = delete;
+  virtual ~crew();
+
+  virtual auto place(job& work, worker* poster, lane level) noexcept -> placement = 0;
+
+  /// The worker at whose seat a callable from `poster` is to lie; null where the scheduler has no seats.
+  virtual auto seat_for(worker* poster) noexcept -> worker* = 0;
+
+  /// The loop of a worker, until the pool stops.
+  virtual void work(worker& self) noexcept = 0;
+
+  /// Runs one job on the calling worker; false when it finds none.
+  virtual auto run_one(worker& self) noexcept -> bool = 0;
+
+  /// Whether the calling thread runs a job without being a worker.
+  [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
+
+  [[nodiscard]] virtual auto watches() const noexcept -> bool = 0;
+  [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
+  [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
+  virtual void close() noexcept = 0;
+  virtual void drop_all() noexcept = 0;
+};
+
+/// Makes the crew of a pool whose workers are there and have not started.
+using crew_factory = auto (*)(pool& owner, const worker_list& workers) -> std::unique_ptr<crew>;
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,202 @@
+// braid/task/detail/crew_of.hpp: the loop of a worker, with a scheduling policy compiled into it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/task/detail/common_queue.hpp>
+#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/seats.hpp>
+#include <braid/task/detail/sleepers.hpp>
+#include <braid/task/found_job.hpp>
+#include <braid/task/lane.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <utility>
+
+namespace braid::detail {
+
+/// Waits about a microsecond.
+BRAID_API void pause_a_little() noexcept;
+
+/// A policy, with the lanes beside it.
+template <scheduling_policy Policy>
+class crew_of final : public crew {
+ public:
+  crew_of(pool& owner, const worker_list& workers) : owner_(owner), policy_(workers) {}
+
+  static auto make(pool& owner, const worker_list& workers) -> std::unique_ptr<crew> {
+    return std::make_unique<crew_of>(owner, workers);
+  }
+
+  auto place(job& work, worker* poster, lane level) noexcept -> placement override {
+    if (level == lane::normal) return policy_.place(work, poster);
+    common_queue& queue = level == lane::latency ? urgent_ : bulk_;
+    if (!queue.try_push(work)) return {};
+    return {.how = placement::verdict::urgent};
+  }
+
+  auto seat_for(worker* poster) noexcept -> worker* override {
+    if constexpr (seated_policy<Policy>)
+      return &policy_.seat_for(poster);
+    else
+      return nullptr;
+  }
+
+  void work(worker& self) noexcept override;
+  auto run_one(worker& self) noexcept -> bool override;
+
+  [[nodiscard]] auto watches() const noexcept -> bool override { return Policy::watches; }
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool override {
+    return urgent_.empty() && bulk_.empty() && policy_.may_park(self);
+  }
+  [[nodiscard]] auto empty() noexcept -> bool override { return urgent_.empty() && bulk_.empty() && policy_.empty(); }
+  void close() noexcept override {
+    urgent_.close();
+    bulk_.close();
+    policy_.close();
+  }
+  void drop_all() noexcept override {
+    urgent_.drop_all();
+    bulk_.drop_all();
+    policy_.drop_all();
+  }
+
+ private:
+  static constexpr std::uint32_t turns_between_ticks = 64;
+
+  static constexpr auto why_after(wake_cause woken) noexcept -> search {
+    switch (woken) {
+      case wake_cause::picked: return search::woken;
+      case wake_cause::watched: return search::watch;
+      default: return search::routine;
+    }
+  }
+
+  auto next(worker& self, search why) noexcept -> found_job;
+  auto next_in_fairness(worker& self) noexcept -> found_job;
+  void run_own(worker& self) noexcept;
+  auto lingers(worker& self) noexcept -> bool;
+  void look_up(worker& self) noexcept;
+  template <typename Item>
+  auto run_if_any(worker& self, Item item) noexcept -> bool;
+  template <typename Item>
+  void run(worker& self, Item& item) noexcept;
+
+  pool& owner_;
+  Policy policy_;
+  common_queue urgent_;
+  common_queue bulk_;
+};
+
+template <scheduling_policy Policy>
+void crew_of<Policy>::work(worker& self) noexcept {
+  sleepers& others = *owner_.sleepers_;
+  bool relied_on = false;  // posts may have counted on this worker since it looked for more
+  for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
+    found_job item = next(self, why_after(woken));
+    if (woken == wake_cause::picked) others.end_search();
+    if (woken != wake_cause::own || std::exchange(self.calls_others, false)) relied_on = true;
+    woken = wake_cause::own;
+    if (!item) {
+      self.pace.paused();
+      if (!lingers(self)) woken = others.sleep(self, *this);
+      continue;
+    }
+    if (std::exchange(relied_on, false)) others.pass_on(self, *this);
+    if (self.pace.job_begins()) look_up(self);
+    run(self, item);
+    if constexpr (seated_policy<Policy>) run_own(self);
+  }
+}
+
+/// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
+/// there.
+template <scheduling_policy Policy>
+void crew_of<Policy>::run_own(worker& self) noexcept {
+  while (self.pace.goes_on() && self.until_fair > 1 && urgent_.empty()) {
+    const bool ran =
+        self.queue.seems_empty() ? run_if_any(self, self.box.claim()) : run_if_any(self, policy_.take_own(self));
+    if (!ran) return;
+  }
+}
+
+template <scheduling_policy Policy>
+template <typename Item>
+auto crew_of<Policy>::run_if_any(worker& self, Item item) noexcept -> bool {
+  if (!item) return false;
+  --self.until_fair;
+  static_cast<void>(self.pace.job_begins());
+  run(self, item);
+  return true;
+}
+
+template <scheduling_policy Policy>
+auto crew_of<Policy>::next(worker& self, search why) noexcept -> found_job {
+  if (!urgent_.empty() && self.urgent_in_a_row < most_urgent_in_a_row) {
+    ++self.urgent_in_a_row;
+    if (job* const urgent = urgent_.pop(); urgent != nullptr) return urgent;
+  }
+  self.urgent_in_a_row = 0;
+  if (--self.until_fair == 0)
+    if (found_job fair = next_in_fairness(self)) return fair;
+  if (found_job usual = policy_.refill(self, why)) return usual;
+  if (job* const urgent = urgent_.pop(); urgent != nullptr) return urgent;
+  return bulk_.pop();
+}
+
+template <scheduling_policy Policy>
+auto crew_of<Policy>::next_in_fairness(worker& self) noexcept -> found_job {
+  self.until_fair = turns_between_ticks;
+  if (--self.until_bulk == 0) {
+    self.until_bulk = turns_between_bulk / turns_between_ticks;
+    if (job* const patient = bulk_.pop(); patient != nullptr) return patient;
+  }
+  return policy_.tick(self);
+}
+
+template <scheduling_policy Policy>
+auto crew_of<Policy>::run_one(worker& self) noexcept -> bool {
+  found_job item = next(self, search::routine);
+  if (!item) return false;
+  if (std::exchange(self.calls_others, false)) owner_.sleepers_->pass_on(self, *this);
+  if (self.pace.job_begins()) look_up(self);
+  run(self, item);
+  return true;
+}
+
+/// A batch of jobs begins: at most every ten microseconds or so, and at least every 64 jobs.
+template <scheduling_policy Policy>
+void crew_of<Policy>::look_up(worker& self) noexcept {
+  self.sleep->poll();
+  if constexpr (seated_policy<Policy>)
+    if (is_worth_a_wake(self, self.backlog())) owner_.sleepers_->pass_on(self, *this);
+}
+
+/// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing.
+/// True when there is a job again.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
+  for (std::uint32_t look = owner_.looks_before_sleep_; look > 0; --look) {
+    pause_a_little();
+    if (!may_park(self)) return true;
+  }
+  return false;
+}
+
+template <scheduling_policy Policy>
+template <typename Item>
+void crew_of<Policy>::run(worker& self, Item& item) noexcept {
+  count_one(self.counters.jobs);
+  try {
+    item.run();
+  } catch (...) {
+    report_job_exception(owner_.options_.on_error, std::current_exception());
+  }
+}
+
+}  // namespace braid::detail

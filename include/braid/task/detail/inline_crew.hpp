@@ -1,0 +1,46 @@
+// braid/task/detail/inline_crew.hpp: the scheduler without workers: who posts a job runs it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/crew.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace braid::detail {
+
+/// `place` runs the job before it returns; a job that such a job posts waits until that one has ended, so that jobs
+/// which post the next one do not use up the stack.
+/// Threads: any; each runs what it posts.
+class BRAID_API inline_crew final : public crew {
+ public:
+  explicit inline_crew(pool& owner) noexcept : owner_(owner) {}
+
+  static auto make(pool& owner, const worker_list& /*workers*/) -> std::unique_ptr<crew> {
+    return std::make_unique<inline_crew>(owner);
+  }
+
+  auto place(job& work, worker* poster, lane level) noexcept -> placement override;
+  auto seat_for(worker* /*poster*/) noexcept -> worker* override { return nullptr; }
+  void work(worker& /*self*/) noexcept override {}
+  auto run_one(worker& /*self*/) noexcept -> bool override { return false; }
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+
+  [[nodiscard]] auto watches() const noexcept -> bool override { return false; }
+  [[nodiscard]] auto may_park(worker& /*self*/) noexcept -> bool override { return true; }
+  [[nodiscard]] auto empty() noexcept -> bool override;
+  void close() noexcept override;
+  void drop_all() noexcept override { drops_.store(true, relaxed); }
+
+ private:
+  static constexpr std::uint32_t closed = std::uint32_t{1} << 31U;
+
+  void run(job& work) noexcept;
+
+  pool& owner_;
+  atomic<std::uint32_t> state_{0};  // how many threads run jobs here; and `closed`, which stays
+  atomic<bool> drops_{false};       // whether jobs that wait are dropped; written once
+};
+
+}  // namespace braid::detail

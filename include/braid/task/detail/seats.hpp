@@ -1,0 +1,74 @@
+// braid/task/detail/seats.hpp: what the schedulers share whose jobs lie at the seats of workers.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/found_job.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstddef>
+
+namespace braid::detail {
+
+/// About twice the time from a wake to the first job of who was woken. A shorter backlog is done before help comes.
+inline constexpr duration worth_a_wake = 20us;
+
+/// The seats of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
+/// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
+class BRAID_API seats {
+ public:
+  explicit seats(const worker_list& workers) noexcept : workers_(workers) {}
+
+  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement;
+
+  /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
+    constexpr std::uint32_t most_in_a_row = 3;
+    if (self.next_in_a_row < most_in_a_row) {
+      if (job* const next = self.queue.pop_next(); next != nullptr) {
+        ++self.next_in_a_row;
+        return next;
+      }
+    }
+    self.next_in_a_row = 0;
+    if (job* const oldest = self.queue.pop(); oldest != nullptr) return oldest;
+    return self.box.claim();
+  }
+
+  /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
+  [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
+
+  /// The oldest of the jobs of another worker, whose older half the thief moves to its own seat.
+  [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
+
+  /// Whether the victim has begun no job since the thief watched it last, or has more jobs than it has begun since.
+  [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool;
+  void close() noexcept;
+  void drop_all() noexcept;
+
+  [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
+  [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
+
+ private:
+  const worker_list& workers_;
+  atomic<bool> closed_{false};  // written once
+};
+
+/// Whether so many jobs of this worker are so long that it is worth the wake of another one.
+[[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
+  return static_cast<duration::rep>(jobs) * of.pace.average() >= worth_a_wake;
+}
+
+/// What follows from a job that was placed at this seat. A single job of a known length is enough to tell; how many
+/// there are the worker itself looks at, because others would take its cache lines away for that.
+[[nodiscard]] inline auto placed_at(const worker& seat) noexcept -> placement {
+  using enum placement::verdict;
+  return {.how = is_worth_a_wake(seat, 1) ? urgent : can_wait, .seat = seat.index};
+}
+
+}  // namespace braid::detail

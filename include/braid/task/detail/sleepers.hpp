@@ -1,0 +1,91 @@
+// braid/task/detail/sleepers.hpp: how the workers of a pool fall asleep, and who wakes which of them.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/event_count.hpp>
+#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/idle_set.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Why a worker is awake.
+enum class wake_cause : std::uint8_t {
+  own,      ///< it did not sleep, because there is work
+  picked,   ///< a post or a shutdown picked it, and counted it as searching
+  watched,  ///< it slept for as long as a watch takes
+  stop,     ///< the pool stops and nothing is left to do
+};
+
+/// The part of a pool that knows who sleeps. It does not know jobs; whether there are any it asks the crew.
+/// Protocol: docs/design/pool.md
+class BRAID_API sleepers {
+ public:
+  sleepers(const worker_list& workers, asymmetric_barrier& barrier)
+      : workers_(workers), barrier_(barrier), idle_(workers.size()) {}
+
+  // --- who brings work ---
+
+  /// A job was placed. Requires that the caller has crossed the light side of the barrier since.
+  void wake_for(const placement& placed) noexcept {
+    if (idle_.none()) return;
+    if (placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0 && !idle_.announced(placed.seat))
+      return;
+    wake_someone(placed);
+  }
+
+  // --- workers ---
+
+  /// Blocks the worker until it is needed. What woke it decides how it looks for work.
+  auto sleep(worker& self, crew& jobs) noexcept -> wake_cause;
+
+  /// A worker that was picked has looked for work.
+  void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
+
+  /// Posts may have relied on this worker to look, and it now runs a job. So if more are there, it wakes the next
+  /// worker before it starts.
+  void pass_on(worker& self, crew& jobs) noexcept {
+    if (!idle_.none()) call_others(self, jobs);
+  }
+
+  // --- anybody ---
+
+  /// Blocks until no job is queued or running.
+  void wait_idle(crew& jobs) noexcept;
+
+  /// The last job that runs without a worker has ended.
+  void became_idle() noexcept {
+    if (idle_.all()) became_idle_.notify_all();
+  }
+
+  /// From now on a worker that finds nothing leaves. Requires that the crew is closed.
+  void stop() noexcept;
+
+ private:
+  static constexpr duration watch_interval = 1ms;
+  enum class phase : std::uint8_t { running, stopping };
+
+  void wake_someone(const placement& placed) noexcept;
+  void call_others(worker& self, crew& jobs) noexcept;
+  auto someone_searches() noexcept -> bool;
+  auto wake_one() noexcept -> bool;
+  void wake(worker& picked) noexcept;
+  auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
+  auto try_watch(crew& jobs) noexcept -> bool;
+
+  const worker_list& workers_;
+  asymmetric_barrier& barrier_;
+  alignas(cache_line) idle_set idle_;
+  atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
+  atomic<std::uint32_t> watching_{0};    // 1 while a worker sleeps with a deadline; written by that worker
+  atomic<phase> phase_{phase::running};  // written by who stops, once
+  event_count became_idle_;
+};
+
+}  // namespace braid::detail

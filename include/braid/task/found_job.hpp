@@ -1,0 +1,38 @@
+// braid/task/found_job.hpp: a job that a scheduler has found for a worker, wherever it lay.
+#pragma once
+
+#include <braid/sync/inbox.hpp>
+#include <braid/task/job.hpp>
+
+#include <utility>
+
+namespace braid {
+
+/// Nothing, a job, or a callable in an inbox. Whoever has it runs it, on the worker that it was found for; else it is
+/// dropped at the end of its life.
+class found_job {
+ public:
+  found_job() = default;
+  found_job(job* item) noexcept : item_(item) {}
+  found_job(inbox<>::work posted) noexcept : posted_(std::move(posted)) {}
+  found_job(found_job&& other) noexcept
+      : item_(std::exchange(other.item_, nullptr)), posted_(std::move(other.posted_)) {}
+  auto operator=(found_job&&) -> found_job& = delete;
+  ~found_job() {
+    if (item_ != nullptr) item_->drop();
+  }
+
+  explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
+
+  /// Errors: whatever the user's code throws.
+  void run() {
+    if (item_ != nullptr) return std::exchange(item_, nullptr)->run();
+    posted_.run();
+  }
+
+ private:
+  job* item_ = nullptr;
+  inbox<>::work posted_;
+};
+
+}  // namespace braid

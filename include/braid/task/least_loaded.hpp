@@ -1,0 +1,57 @@
+// braid/task/least_loaded.hpp: the scheduler that sends each job to the worker that has least to do.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/seats.hpp>
+#include <braid/task/found_job.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace braid {
+
+/// A job goes to the seat of the worker with the fewest jobs, counting the one that runs; a worker whose job has run
+/// for more than a tenth of a millisecond counts as heavily loaded. With more than eight workers, the better of two
+/// that are chosen at random. Of those that have nothing to do, the one that was chosen last is chosen again, so that
+/// one worker is kept alone while it suffices. What a worker posts stays at its seat unless another one has at least
+/// two jobs less. Workers do not take from each other, but for what lies behind a long job: a worker that sleeps and
+/// watches takes half of it, within about two of its intervals.
+/// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
+class BRAID_API least_loaded {
+ public:
+  static constexpr bool watches = true;
+
+  explicit least_loaded(const worker_list& workers) noexcept : seats_(workers) {}
+
+  [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker&;
+  [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
+    return seats_.place_at(seat_for(poster), work, poster);
+  }
+
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
+  [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
+    if (found_job own = take_own(self)) return own;
+    return why == search::watch || seats_.is_closed() ? rescue(self, why) : found_job();
+  }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return seats_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return seats_.empty(); }
+  void close() noexcept { seats_.close(); }
+  void drop_all() noexcept { seats_.drop_all(); }
+
+ private:
+  static auto load_of(const worker& at) noexcept -> std::size_t;
+  [[nodiscard]] auto least_of_all() noexcept -> worker&;
+  [[nodiscard]] auto better_of_two() noexcept -> worker&;
+  [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
+
+  detail::seats seats_;
+  atomic<std::size_t> last_{0};     // which was chosen last; written by whoever places
+  atomic<std::uint64_t> draws_{0};  // how often two were compared: what the choice is made from
+};
+
+}  // namespace braid

@@ -1,0 +1,69 @@
+// braid/task/pool_options.hpp: what a pool is to be.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/registration.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/task/driver.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace braid {
+
+/// Where the jobs of a pool lie, and who takes them.
+enum class scheduler : std::uint8_t {
+  work_stealing,   ///< at the seats of workers; who has nothing takes half of what another has
+  least_loaded,    ///< at the seat of the worker that has least to do; taken from there only behind a long job
+  shared_queue,    ///< in one queue, from which all take in order
+  current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
+  run_inline,      ///< nowhere: `post` runs the job; one that a job posts runs when that job has ended
+};
+
+/// Which of their CPUs the workers of a pool use.
+enum class worker_placement : std::uint8_t {
+  anywhere,  ///< each of them all
+  spread,    ///< each of them one, in turn
+};
+
+/// The workers of a pool are registered under their names for as long as they run.
+struct worker_registration {
+  std::string tag;
+  thread_registry registry = default_registry();
+};
+
+struct pool_options {
+  unsigned workers = 0;        ///< 0: default_worker_count(); there is one where the scheduler needs no threads
+  std::string name = "braid";  ///< threads are called name-0, name-1, …
+  braid::scheduler scheduler = braid::scheduler::work_stealing;
+  /// Receives what a posted job throws; without it, and when it throws itself, the message goes to stderr. Called on
+  /// the worker.
+  std::function<void(std::exception_ptr)> on_error = {};
+  std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
+  std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
+  std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
+  worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
+  refusal on_refused = refusal::ignore;                        ///< of a setting
+  std::optional<worker_registration> registration = std::nullopt;
+  /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.
+  /// None is spent where the process has one CPU only.
+  duration stay_awake = 10us;
+  /// What each worker sleeps in, by its index; without it, in a `parking_driver`.
+  std::function<std::unique_ptr<driver>(std::size_t)> make_driver = {};
+};
+
+/// What happens to jobs that were accepted and have not started.
+enum class shutdown_mode : std::uint8_t {
+  drain,         ///< they run first
+  drop_pending,  ///< they are dropped: waiters fail with errc::dropped; one that is just changing its queue is run
+};
+
+}  // namespace braid

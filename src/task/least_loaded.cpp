@@ -1,0 +1,56 @@
+// src/task/least_loaded.cpp: who has least to do, and who is helped.
+#include <braid/task/least_loaded.hpp>
+
+#include <braid/base/random.hpp>
+
+namespace braid {
+
+auto least_loaded::load_of(const worker& at) noexcept -> std::size_t {
+  constexpr std::size_t heavy = 1'000'000;
+  const std::size_t jobs = at.backlog() + (at.pace.is_running() ? 1 : 0);
+  return at.pace.is_held_up() ? jobs + heavy : jobs;
+}
+
+auto least_loaded::seat_for(worker* poster) noexcept -> worker& {
+  constexpr std::size_t most_to_compare = 8;
+  worker& chosen = seats_.workers().size() <= most_to_compare ? least_of_all() : better_of_two();
+  if (poster != nullptr && load_of(*poster) <= load_of(chosen) + 1) return *poster;
+  if (last_.load(relaxed) != chosen.index) last_.store(chosen.index, relaxed);
+  return chosen;
+}
+
+/// Begins with the one that was chosen last, which so wins among equals.
+auto least_loaded::least_of_all() noexcept -> worker& {
+  const worker_list& all = seats_.workers();
+  const std::size_t first = last_.load(relaxed);
+  worker* best = all[first].get();
+  std::size_t least = load_of(*best);
+  for (std::size_t step = 1; step < all.size() && least != 0; ++step) {
+    worker& other = *all[(first + step) % all.size()];
+    const std::size_t load = load_of(other);
+    if (load >= least) continue;
+    least = load;
+    best = &other;
+  }
+  return *best;
+}
+
+auto least_loaded::better_of_two() noexcept -> worker& {
+  random_source random(draws_.fetch_add(1, relaxed));
+  const worker_list& all = seats_.workers();
+  worker& one = *all[random.below(all.size())];
+  worker& other = *all[random.below(all.size())];
+  return load_of(other) < load_of(one) ? other : one;
+}
+
+auto least_loaded::rescue(worker& self, search why) noexcept -> found_job {
+  for (const std::size_t index : self.victims) {
+    worker& victim = *seats_.workers()[index];
+    const bool held_up = why == search::watch && seats_.is_held_up(self, victim);
+    if (!held_up && !seats_.is_closed()) continue;
+    if (found_job oldest = seats_.take_half(self, victim)) return oldest;
+  }
+  return {};
+}
+
+}  // namespace braid

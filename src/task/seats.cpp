@@ -1,0 +1,68 @@
+// src/task/seats.cpp: jobs at the seats of workers: placing, taking half of them, and closing.
+#include <braid/task/detail/seats.hpp>
+
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+/// A job that lies in an inbox by its address.
+struct posted_job {
+  job* item;
+  void operator()() && { item->run(); }
+  void drop() noexcept { item->drop(); }
+};
+
+}  // namespace
+
+auto seats::place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
+  if (&at == poster) {
+    if (is_closed()) return {};
+    at.queue.push(work);
+  } else if (at.box.post(posted_job{&work}) != post_outcome::posted) {
+    return {};
+  }
+  return placed_at(at);
+}
+
+auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
+  if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
+    self.calls_others = true;
+    count_one(self.counters.steals);
+    return oldest;
+  }
+  if (self.box.steal_half_of(victim.box) != 0) {
+    self.calls_others = true;
+    count_one(self.counters.steals);
+    return self.box.claim();
+  }
+  // What is to run next has been left by a worker that does something else: a thief that gets here was told so.
+  return victim.queue.steal_next(victim.queue.next_mark());
+}
+
+auto seats::is_held_up(worker& self, const worker& victim) noexcept -> bool {
+  self.seen.resize(workers_.size());
+  const std::uint64_t begun = victim.counters.jobs.load(relaxed);
+  const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
+  return victim.backlog() > since;
+}
+
+auto seats::empty() noexcept -> bool {
+  for (const auto& each : workers_)
+    if (!may_park(*each)) return false;
+  return true;
+}
+
+void seats::close() noexcept {
+  closed_.store(true, relaxed);
+  for (const auto& each : workers_) each->box.close();
+}
+
+void seats::drop_all() noexcept {
+  for (const auto& each : workers_) {
+    while (job* const pending = each->queue.steal_one()) pending->drop();
+    each->box.drop_all();
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,94 @@
+// src/task/sleepers.cpp: the protocol of docs/design/pool.md: announce, look again, sleep; place, look, wake.
+#include <braid/task/detail/sleepers.hpp>
+
+namespace braid::detail {
+
+/// The worker at whose seat the job lies does not sleep beside it. Another one is woken where the job is urgent, or
+/// where nobody would notice that a job holds that worker up.
+void sleepers::wake_someone(const placement& placed) noexcept {
+  if (placed.seat != placement::no_seat && idle_.try_pick(placed.seat)) return wake(*workers_[placed.seat]);
+  if (placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0) return;
+  if (!someone_searches()) wake_one();
+}
+
+/// The second look is one that the searching worker's `end_search` comes after, if it comes to it.
+auto sleepers::someone_searches() noexcept -> bool {
+  if (searching_.load(relaxed) == 0) return false;
+  return searching_.fetch_add(0, acq_rel) != 0;  // edge sleepers.searching: both
+}
+
+auto sleepers::wake_one() noexcept -> bool {
+  const auto index = idle_.pick();
+  if (index) wake(*workers_[*index]);
+  return index.has_value();
+}
+
+void sleepers::wake(worker& picked) noexcept {
+  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first look
+  picked.sleep->unpark();
+}
+
+void sleepers::call_others(worker& self, crew& jobs) noexcept {
+  if (jobs.empty() || someone_searches()) return;
+  if (wake_one()) count_one(self.counters.wakes_of_own);
+}
+
+/// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
+/// is left over.
+auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
+  idle_.announce(self.index);
+  barrier_.heavy();
+  bool nothing_left = jobs.may_park(self);
+  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge sleepers.stopping: observe
+  if (stopping) nothing_left = jobs.empty();  // the last job may have come after the look above; none comes after this
+  if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
+
+  const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
+  became_idle();
+  if (leaves) return wake_cause::stop;
+  count_one(self.counters.sleeps);
+  return rest(self, jobs);
+}
+
+/// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it. A
+/// pick does not put off when that is due.
+auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
+  if (!try_watch(jobs)) {
+    self.sleep->park();
+    return wake_cause::picked;
+  }
+  if (self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
+  bool picked = self.sleep->park_until(self.watch_due);
+  if (!picked) {
+    self.watch_due = {};
+    picked = !idle_.try_retract(self.index);
+    if (picked) self.sleep->park();  // the permit is on its way
+  }
+  watching_.exchange(0, acq_rel);  // edge sleepers.watching: both
+  barrier_.heavy();                // who relied on this watch is seen by the look that comes next
+  return picked ? wake_cause::picked : wake_cause::watched;
+}
+
+/// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
+/// job at its own seat.
+auto sleepers::try_watch(crew& jobs) noexcept -> bool {
+  if (!jobs.watches() || (idle_.all() && jobs.empty())) return false;
+  return watching_.exchange(1, acq_rel) == 0;  // edge sleepers.watching: both
+}
+
+void sleepers::wait_idle(crew& jobs) noexcept {
+  while (true) {
+    const auto key = became_idle_.prepare();
+    if (jobs.empty() && idle_.all() && jobs.empty()) return became_idle_.cancel();
+    became_idle_.wait(key);
+  }
+}
+
+void sleepers::stop() noexcept {
+  phase_.store(phase::stopping, release);  // edge sleepers.stopping: publish
+  barrier_.heavy();  // who looks at the phase before this store has announced itself, and is picked below
+  for (const auto& self : workers_)
+    if (idle_.try_pick(self->index)) wake(*self);
+}
+
+}  // namespace braid::detail

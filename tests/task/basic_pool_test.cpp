@@ -1,0 +1,103 @@
+// tests/task/basic_pool_test.cpp: a scheduler of the program's own is a pool like the others.
+#include <braid/task/basic_pool.hpp>
+
+#include <braid/task/shared_queue.hpp>
+#include <braid/task/work_stealing.hpp>
+
+#include <doctest/doctest.h>
+
+#include <latch>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+template <typename Policy>
+void runs_jobs() {
+  braid::basic_pool<Policy> where({.workers = 2, .scheduler = braid::scheduler::run_inline});
+  CHECK(where.size() == 2);  // the named scheduler does not count
+  braid::pool& seen_as_any = where;
+  braid::atomic<int> ran{0};
+  for (int i = 0; i < 50; ++i) REQUIRE(post(seen_as_any, [&ran] { ran.fetch_add(1, braid::relaxed); }));
+  CHECK(where.wait_idle());
+  CHECK(ran.load(braid::relaxed) == 50);
+}
+
+}  // namespace
+
+TEST_CASE("a pool of a policy runs jobs, and is seen as any pool") {
+  runs_jobs<braid::shared_queue>();
+  runs_jobs<braid::work_stealing>();
+}
+
+TEST_CASE("what is no policy makes no pool") {
+  CHECK(braid::scheduling_policy<braid::work_stealing>);
+  CHECK_FALSE(braid::scheduling_policy<int>);
+}
+
+namespace {
+
+/// A scheduler that runs the newest job first, and every job within a tick counts as one.
+class newest_first {
+ public:
+  static constexpr bool watches = false;
+
+  explicit newest_first(const braid::worker_list& /*workers*/) noexcept {}
+
+  [[nodiscard]] auto place(braid::job& work, const braid::worker* /*poster*/) noexcept -> braid::placement {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return {};
+    work.next = newest_;
+    newest_ = &work;
+    return {.how = braid::placement::verdict::urgent};
+  }
+  [[nodiscard]] auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::found_job {
+    return pop();
+  }
+  [[nodiscard]] auto tick(braid::worker& self) noexcept -> braid::found_job {
+    return refill(self, braid::search::routine);
+  }
+  [[nodiscard]] auto may_park(const braid::worker& /*self*/) noexcept -> bool { return empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool {
+    const std::lock_guard lock(mutex_);
+    return newest_ == nullptr;
+  }
+  void close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  void drop_all() noexcept {
+    while (braid::job* const pending = pop()) pending->drop();
+  }
+
+ private:
+  auto pop() noexcept -> braid::job* {
+    const std::lock_guard lock(mutex_);
+    return newest_ == nullptr ? nullptr : std::exchange(newest_, newest_->next);
+  }
+
+  std::mutex mutex_;
+  braid::job* newest_ = nullptr;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("another scheduler can be put in, and decides the order") {
+  braid::basic_pool<newest_first> where({.workers = 1});
+  std::latch entered(1);
+  std::latch opened(1);
+  REQUIRE(post(where, [&] {
+    entered.count_down();
+    opened.wait();
+  }));
+  entered.wait();
+  std::vector<int> order;
+  for (int i = 0; i < 5; ++i) REQUIRE(post(where, [&order, i] { order.push_back(i); }));
+  opened.count_down();
+  CHECK(where.wait_idle());
+  CHECK(order == std::vector<int>{4, 3, 2, 1, 0});
+  CHECK(where.shutdown(braid::shutdown_mode::drain));
+}

@@ -1,0 +1,132 @@
+// tests/task/lane_test.cpp: urgent jobs go first, patient ones last, and neither waits for ever.
+#include <braid/task/lane.hpp>
+
+#include <braid/task/pool.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/watchdog.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <latch>
+#include <string>
+#include <vector>
+
+using braid::lane;
+using braid::post;
+using braid::scheduler;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A pool with one worker that runs nothing until all is posted.
+struct fixture {
+  explicit fixture(scheduler chosen) : where({.workers = 1, .scheduler = chosen}) {
+    REQUIRE(post(where, lane::latency, [this] { opened.wait(); }));
+  }
+
+  void run() {
+    opened.count_down();
+    REQUIRE(where.wait_idle());
+  }
+
+  void post_to(lane level, char name, int count) {
+    for (int i = 0; i < count; ++i) REQUIRE(post(where, level, [this, name] { order += name; }));
+  }
+
+  std::latch opened{1};
+  std::string order;
+  braid::testing::watchdog dog{60s};
+  braid::pool where;
+};
+
+constexpr auto with_threads = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue};
+
+}  // namespace
+
+TEST_CASE("urgent jobs run before those that came earlier, patient ones after those that came later") {
+  for (const scheduler chosen : with_threads) {
+    fixture f(chosen);
+    f.post_to(lane::bulk, 'b', 2);
+    f.post_to(lane::normal, 'n', 2);
+    f.post_to(lane::latency, 'l', 2);
+    f.run();
+    CHECK(f.order == "llnnbb");
+  }
+}
+
+TEST_CASE("a job of the normal lane starts after sixteen urgent ones at the latest") {
+  for (const scheduler chosen : with_threads) {
+    fixture f(chosen);
+    f.post_to(lane::latency, 'l', 100);
+    f.post_to(lane::normal, 'n', 3);
+    f.run();
+    const std::size_t first = f.order.find('n');
+    CHECK(first <= braid::most_urgent_in_a_row);
+    CHECK(f.order.find('n', first + 1) <= first + 1 + braid::most_urgent_in_a_row);
+    CHECK(f.order.size() == 103);
+  }
+}
+
+TEST_CASE("a patient job starts although there are always others") {
+  for (const scheduler chosen : with_threads) {
+    fixture f(chosen);
+    f.post_to(lane::normal, 'n', 1'000);
+    f.post_to(lane::bulk, 'b', 2);
+    f.run();
+    CHECK(f.order.find('b') <= braid::turns_between_bulk);
+    CHECK(f.order.rfind('b') <= std::size_t{2} * braid::turns_between_bulk);
+  }
+}
+
+TEST_CASE("two jobs that post each other for ever keep no third from running, whichever lane they use") {
+  for (const scheduler chosen : with_threads) {
+    for (const lane level : {lane::normal, lane::latency, lane::bulk}) {
+      struct {
+        void play() {
+          if (!over) static_cast<void>(post(where, level, [this] { play(); }));
+        }
+        braid::pool where;
+        lane level;
+        bool over = false;  // the one worker alone touches it
+      } game{.where = braid::pool({.workers = 1, .scheduler = chosen}), .level = level};
+      const braid::testing::watchdog dog(60s);
+      for (int i = 0; i < 2; ++i) REQUIRE(post(game.where, level, [&game] { game.play(); }));
+      for (const lane third : {lane::normal, lane::latency, lane::bulk}) {
+        std::latch ran(1);
+        REQUIRE(post(game.where, third, [&ran] { ran.count_down(); }));
+        ran.wait();
+      }
+      REQUIRE(post(game.where, [&game] { game.over = true; }));
+      CHECK(game.where.wait_idle());
+    }
+  }
+}
+
+TEST_CASE("a shutdown runs or drops what is in every lane, and every lane refuses afterwards") {
+  for (const auto mode : {braid::shutdown_mode::drain, braid::shutdown_mode::drop_pending}) {
+    braid::pool where({.workers = 2});
+    int left = 3;
+    struct token {
+      explicit token(int& count) : count_(&count) {}
+      token(token&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+      ~token() {
+        if (count_ != nullptr) --*count_;
+      }
+      int* count_;
+    };
+    std::latch opened(1);
+    for (int i = 0; i < 2; ++i) REQUIRE(post(where, [&opened] { opened.wait(); }));
+    for (const lane level : {lane::normal, lane::latency, lane::bulk})
+      REQUIRE(post(where, level, [held = token(left)] {}));
+    if (mode == braid::shutdown_mode::drain) opened.count_down();
+    std::thread stopper([&] { CHECK(where.shutdown(mode)); });
+    if (mode == braid::shutdown_mode::drop_pending) opened.count_down();
+    stopper.join();
+    CHECK(left == 0);
+    for (const lane level : {lane::normal, lane::latency, lane::bulk})
+      CHECK(post(where, level, [] {}).error() == braid::errc::closed);
+  }
+}
