@@ -5,7 +5,6 @@
 #include <braid/task/pool.hpp>
 #include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
-#include <braid/task/work_stealing.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,7 +14,6 @@
 namespace {
 
 using braid::future;
-using stealing_pool = braid::basic_pool<braid::work_stealing>;
 
 auto next(std::uint64_t n) -> std::uint64_t { return n + 1; }
 
@@ -52,10 +50,9 @@ auto inline_chain(unsigned links) -> bench::contender {
 }
 
 /// The chain is complete when its first value comes.
-template <typename Pool>
-auto made_before(std::string name, unsigned links) -> bench::contender {
+auto made_before(std::string name, braid::scheduler how, unsigned links) -> bench::contender {
   return {std::move(name), [=](unsigned workers) {
-            Pool where({.workers = workers});
+            braid::pool where({.workers = workers, .scheduler = how});
             return bench::timed([&] {
               braid::promise<std::uint64_t> source(where);
               auto last = chain(source.get_future(), links);
@@ -66,14 +63,12 @@ auto made_before(std::string name, unsigned links) -> bench::contender {
 }
 
 /// The chain is made while it runs.
-template <typename Pool>
-auto made_meanwhile(std::string name, unsigned links) -> bench::contender {
-  return {std::move(name), [=](unsigned workers) {
-            Pool where({.workers = workers});
-            return bench::timed([&] {
-              return chain(braid::spawn(where, [] { return std::uint64_t{0}; }), links).get();
-            });
-          }};
+auto made_meanwhile(std::string name, braid::scheduler how, unsigned links) -> bench::contender {
+  return {
+      std::move(name), [=](unsigned workers) {
+        braid::pool where({.workers = workers, .scheduler = how});
+        return bench::timed([&] { return chain(braid::spawn(where, [] { return std::uint64_t{0}; }), links).get(); });
+      }};
 }
 
 }  // namespace
@@ -81,9 +76,11 @@ auto made_meanwhile(std::string name, unsigned links) -> bench::contender {
 auto main(int count, char** arguments) -> int {
   const auto how = bench::parse(count, arguments, {.size = 1'000'000}, "how many links");
   const unsigned links = how.size;
+  constexpr auto stealing = braid::scheduler::work_stealing;
+  constexpr auto queue = braid::scheduler::shared_queue;
   bench::compare_all({"futures/chain", static_cast<double>(links), links}, how,
-                     {calls(links), inline_chain(links), made_before<braid::pool>("before", links),
-                      made_meanwhile<braid::pool>("meanwhile", links), made_before<stealing_pool>("stealing", links),
-                      made_meanwhile<stealing_pool>("st. meanwhile", links)});
+                     {calls(links), inline_chain(links), made_before("before", stealing, links),
+                      made_meanwhile("meanwhile", stealing, links), made_before("queue before", queue, links),
+                      made_meanwhile("queue m.", queue, links)});
   return 0;
 }
