@@ -68,6 +68,9 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 
 namespace detail {
 
+/// What `current_worker` returns, for code that does not suspend between this and the use: one load.
+extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
+
 /// Adds one to a counter that only the calling thread writes.
 inline void count_one(atomic<std::uint64_t>& counter) noexcept { counter.store(counter.load(relaxed) + 1, relaxed); }
 

@@ -47,6 +47,13 @@ class crew_of final : public crew {
       return nullptr;
   }
 
+  [[nodiscard]] auto busy_seat() const noexcept -> const atomic<worker*>* override {
+    if constexpr (requires { policy_.busy_seat(); })
+      return &policy_.busy_seat();
+    else
+      return nullptr;
+  }
+
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
 
@@ -79,7 +86,7 @@ class crew_of final : public crew {
 
   auto next(worker& self, search why) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
-  void run_own(worker& self) noexcept;
+  auto run_own(worker& self) noexcept -> bool;
   auto lingers(worker& self) noexcept -> bool;
   void look_up(worker& self) noexcept;
   template <typename Item>
@@ -110,19 +117,23 @@ void crew_of<Policy>::work(worker& self) noexcept {
     if (std::exchange(relied_on, false)) others.pass_on(self, *this);
     if (self.pace.job_begins()) look_up(self);
     run(self, item);
-    if constexpr (seated_policy<Policy>) run_own(self);
+    // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
+    if constexpr (seated_policy<Policy>)
+      if (!run_own(self) && owner_.looks_before_sleep_ != 0) pause_a_little();
   }
 }
 
 /// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
 /// there.
+/// False when nothing is left there.
 template <scheduling_policy Policy>
-void crew_of<Policy>::run_own(worker& self) noexcept {
+auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
   while (self.pace.goes_on() && self.until_fair > 1 && urgent_.empty()) {
     const bool ran =
         self.queue.seems_empty() ? run_if_any(self, self.box.claim()) : run_if_any(self, policy_.take_own(self));
-    if (!ran) return;
+    if (!ran) return false;
   }
+  return true;
 }
 
 template <scheduling_policy Policy>
