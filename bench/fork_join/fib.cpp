@@ -1,6 +1,8 @@
 // bench/fork_join/fib.cpp: the naive Fibonacci function: two calls that fork, next to no work in them.
 #include <bench/fork_join/contenders.hpp>
-#include <bench/fork_join/tiny.hpp>
+#include <bench/fork_join/in_pool.hpp>
+
+#include <braid/task/fork_join.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -27,13 +29,13 @@ namespace {
 
 [[gnu::noinline]] auto fib_braid(unsigned n) -> std::uint64_t {
   if (n < 2) return n;
-  const auto [left, right] = bench::tiny::fork_join([n] { return fib_braid(n - 1); }, [n] { return fib_braid(n - 2); });
+  const auto [left, right] = braid::fork_join([n] { return fib_braid(n - 1); }, [n] { return fib_braid(n - 2); });
   return left + right;
 }
 
 [[gnu::noinline]] auto fib_combined(unsigned n) -> std::uint64_t {
   if (n < 2) return n;
-  return bench::tiny::fork_join([n] { return fib_combined(n - 1); }, [n] { return fib_combined(n - 2); }, std::plus{});
+  return braid::fork_combine([n] { return fib_combined(n - 1); }, [n] { return fib_combined(n - 2); }, std::plus{});
 }
 
 using function = auto (*)(unsigned) -> std::uint64_t;
@@ -43,9 +45,7 @@ auto serial(std::string name, function fn, unsigned n) -> bench::contender {
 }
 
 auto forking(std::string name, function fn, unsigned n) -> bench::contender {
-  return {std::move(name), [=](unsigned workers) {
-            return bench::tiny::run(workers, [=] { return bench::timed([=] { return fn(n); }); });
-          }};
+  return {std::move(name), [=](unsigned workers) { return bench::timed_in_pool(workers, [=] { return fn(n); }); }};
 }
 
 /// How often a run calls the function.

@@ -1,8 +1,12 @@
 // bench/fork_join/skynet.cpp: a tree whose every node forks ten children; the leaves give their numbers, nodes the sum.
 #include <bench/fork_join/contenders.hpp>
-#include <bench/fork_join/tiny.hpp>
+#include <bench/fork_join/in_pool.hpp>
+
+#include <braid/task/parallel_reduce.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <ranges>
 #include <vector>
 
 namespace {
@@ -19,7 +23,8 @@ constexpr std::uint64_t children = 10;
 [[gnu::noinline]] auto skynet_braid(std::uint64_t number, std::uint64_t size) -> std::uint64_t {
   if (size == 1) return number;
   const std::uint64_t step = size / children;
-  return bench::tiny::sum(0, children, [=](std::uint64_t i) { return skynet_braid(number + i * step, step); });
+  return braid::parallel_reduce(std::views::iota(std::uint64_t{0}, children), std::uint64_t{0}, std::plus{},
+                                [=](std::uint64_t i) { return skynet_braid(number + i * step, step); });
 }
 
 auto leaves_of(unsigned depth) -> std::uint64_t { return depth == 0 ? 1 : children * leaves_of(depth - 1); }
@@ -31,9 +36,8 @@ auto main(int count, char** arguments) -> int {
   const std::uint64_t leaves = leaves_of(how.size);
   std::vector<bench::contender> contenders{
       {"serial", [=](unsigned) { return bench::timed([=] { return skynet_serial(0, leaves); }); }},
-      {"braid", [=](unsigned workers) {
-         return bench::tiny::run(workers, [=] { return bench::timed([=] { return skynet_braid(0, leaves); }); });
-       }}};
+      {"braid",
+       [=](unsigned workers) { return bench::timed_in_pool(workers, [=] { return skynet_braid(0, leaves); }); }}};
 #if defined(BENCH_TBB)
   contenders.push_back({"oneTBB", [=](unsigned workers) { return bench::skynet_tbb(how.size, workers); }});
 #endif

@@ -28,6 +28,8 @@ auto run_of(const inline_crew& where) noexcept -> inline_run* {
 
 }  // namespace
 
+auto runs_in_place() noexcept -> bool { return innermost != nullptr; }
+
 auto inline_crew::place(job& work, worker* /*poster*/, lane /*level*/) noexcept -> placement {
   constexpr placement done{.how = placement::verdict::can_wait};
   if (inline_run* const running = run_of(*this); running != nullptr) {

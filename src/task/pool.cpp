@@ -135,6 +135,8 @@ pool::pool(pool_options options, detail::crew_factory make)
       configured_(static_cast<std::ptrdiff_t>(options_.workers)) {
   make_workers();
   sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
+  forks_ = std::make_unique<detail::fork_exchange>(workers_, barrier_, *sleepers_, looks_before_sleep_);
+  for (const auto& each : workers_) each->exchange = forks_.get();
   crew_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_seat_ = crew_->busy_seat();
   if (!has_threads_) return;
@@ -210,6 +212,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
     total.steals += each->counters.steals.load(relaxed);
     total.sleeps += each->counters.sleeps.load(relaxed);
     total.wakes += each->counters.wakes_of_own.load(relaxed);
+    total.forks += each->counters.forks_stolen.load(relaxed);
   }
   return total;
 }

@@ -37,6 +37,7 @@ void sleepers::call_others(worker& self, crew& jobs) noexcept {
 /// is left over.
 auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
   idle_.announce(self.index);
+  jobs.falls_asleep();
   barrier_.heavy();
   bool nothing_left = jobs.may_park(self);
   const bool stopping = phase_.load(acquire) == phase::stopping;  // edge sleepers.stopping: observe

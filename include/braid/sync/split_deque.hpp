@@ -31,12 +31,18 @@ class split_deque {
   /// Adds at the new end. False when full: the caller then runs the entry itself. Threads: the owner.
   /// Cost: two stores and two loads; a read-modify-write more when a thief has asked.
   [[nodiscard]] auto try_push(T& entry) noexcept -> bool {
+    const bool pushed = try_push_privately(entry);
+    if (pushed && wanted()) [[unlikely]]
+      share();
+    return pushed;
+  }
+
+  /// As `try_push`, but leaves it to the caller to look whether somebody has asked, and to share. Threads: the owner.
+  [[nodiscard]] auto try_push_privately(T& entry) noexcept -> bool {
     if (head_ == room_end_ && !find_room()) [[unlikely]]
       return false;
     ring_[head_ & mask_].store(&entry, relaxed);  // no thief looks here before a share
     ++head_;
-    if (wanted()) [[unlikely]]
-      share();
     return true;
   }
 
@@ -50,12 +56,17 @@ class split_deque {
   }
 
   /// Shares the older half of the private part, at least one entry; nothing when it is empty. `try_push` does it when a
-  /// thief has asked; call it when a thread is known to be idle. Threads: the owner. Cost: one read-modify-write.
+  /// thief has asked; call it when a thread is known to be idle. What was done before the `ask` that this answers is
+  /// visible afterwards. Threads: the owner. Cost: one read-modify-write, two when somebody has asked.
   void share() noexcept;
 
   /// Takes at the old end. Null when nothing is shared; the owner then learns that somebody asked.
   /// Threads: any, the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
   [[nodiscard]] auto steal() noexcept -> T*;
+
+  /// Asks the owner to share at its next push, whatever lies there now. For who will not look again by itself.
+  /// Threads: any. Cost: one read-modify-write.
+  void ask() noexcept { want_.exchange(1, release); }  // edge split_deque.question: publish
 
   /// Whether a thief has asked since the owner last shared.
   [[nodiscard]] auto wanted() const noexcept -> bool { return want_.load(relaxed) != 0; }
@@ -65,6 +76,9 @@ class split_deque {
 
   /// How many entries only the owner can take. Threads: the owner.
   [[nodiscard]] auto private_size() const noexcept -> std::size_t { return head_ - split_; }
+
+  /// Where the next entry goes, modulo 2^32: a push adds 1, a pop takes 1 away. Threads: the owner.
+  [[nodiscard]] auto position() const noexcept -> std::uint32_t { return head_; }
 
  private:
   // The word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag (32).
@@ -95,7 +109,7 @@ class split_deque {
   std::uint32_t split_ = 0;  // the oldest private entry; the border in word_ is a copy
   std::uint32_t room_end_;   // where the ring was full when the owner last looked; thieves may have moved it on
 
-  // 1: a thief has found nothing shared, written by thieves · 0: written by the owner when it shares
+  // 1: a thief has found nothing shared, or asks for later, written by thieves · 0: written by the owner when it shares
   alignas(cache_line) atomic<std::uint32_t> want_{0};
 
   // The thieves' line. Tail: +1 by whoever takes the entry there; split and tag: written by the owner.
@@ -116,8 +130,9 @@ split_deque<T>::split_deque(std::size_t capacity)
 template <typename T>
 void split_deque<T>::share() noexcept {
   const std::uint32_t moved = (head_ - split_ + 1) / 2;
-  if (moved == 0) return;                 // who has asked still waits for the next push
-  if (wanted()) want_.store(0, relaxed);  // before the border moves: what is asked after that is a new question
+  if (moved == 0) return;  // who has asked still waits for the next push
+  // Before the border moves: what is asked after that is a new question.
+  if (wanted()) want_.exchange(0, acquire);  // edge split_deque.question: observe
   split_ += moved;
   // A border that passes 2^16 carries into the tag, which only has to change.
   word_.fetch_add(one_tag + moved * one_split, release);  // edge split_deque.entry: publish
@@ -132,7 +147,7 @@ auto split_deque<T>::steal() noexcept -> T* {
     // edge split_deque.taken: publish; edge split_deque.entry: observe
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
   }
-  if (!wanted()) want_.store(1, relaxed);
+  if (!wanted()) want_.exchange(1, relaxed);  // no store: it would hide what came with an `ask` before it
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/inbox.hpp>
 #include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/seats.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/executor.hpp>
@@ -42,6 +43,7 @@ struct pool_statistics {
   std::uint64_t steals = 0;  ///< how often a worker has taken jobs from another one
   std::uint64_t sleeps = 0;  ///< how often a worker has gone to sleep
   std::uint64_t wakes = 0;   ///< how often a worker has woken another one
+  std::uint64_t forks = 0;   ///< how often a worker has run what another one had forked
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -61,6 +63,9 @@ class BRAID_API pool : public executor {
   /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called.
   template <job_function Fn>
   auto post_callable(Fn&& fn) -> result<void>;
+
+  /// Whether jobs run by themselves; else on the thread that posts, or on the one that waits for them.
+  [[nodiscard]] auto has_threads() const noexcept -> bool { return has_threads_; }
 
   /// How many workers there are; 1 where the scheduler needs no threads.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return options_.workers; }
@@ -109,6 +114,7 @@ class BRAID_API pool : public executor {
   asymmetric_barrier barrier_;
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
+  std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::crew> crew_;
   const atomic<worker*>* busy_seat_ = nullptr;  // the crew's; saves posts from outside a call
   std::vector<settings_report> reports_;        // each written by its worker, before `configured_`

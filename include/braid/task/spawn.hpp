@@ -2,13 +2,12 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/spawned.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/stop_signal.hpp>
 
 #include <concepts>
-#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -19,11 +18,6 @@ template <typename Fn, typename... Args>
 concept spawnable =
     std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
     std::invocable<std::decay_t<Fn>, std::decay_t<Args>...>;
-
-/// What can say that spawned work is no longer wanted: a std::stop_token, or a stop_flag that stays where it is.
-template <typename Signal>
-concept stop_signal = std::same_as<std::remove_cvref_t<Signal>, std::stop_token> ||
-                      (std::same_as<std::remove_cvref_t<Signal>, stop_flag> && std::is_lvalue_reference_v<Signal>);
 
 /// The future of what such a call returns; where that is a future, of its value.
 template <typename Fn, typename... Args>
@@ -44,7 +38,7 @@ auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
-  using stopped_by = typename detail::stopped_by<std::remove_cvref_t<Signal>>::type;
+  using stopped_by = detail::stopped_by_t<Signal>;
   return detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
@@ -61,7 +55,7 @@ auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_futur
 template <stop_signal Signal, typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
-  using stopped_by = typename detail::stopped_by<std::remove_cvref_t<Signal>>::type;
+  using stopped_by = detail::stopped_by_t<Signal>;
   auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(errc::closed);
   return std::move(tried.work);

@@ -7,6 +7,8 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/inbox.hpp>
 #include <braid/sync/run_queue.hpp>
+#include <braid/sync/split_deque.hpp>
+#include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/job_pace.hpp>
 #include <braid/task/driver.hpp>
 #include <braid/task/job.hpp>
@@ -20,12 +22,17 @@ namespace braid {
 
 class executor;
 
+namespace detail {
+class fork_exchange;
+}  // namespace detail
+
 /// What a worker has done so far. Written by it, read by anybody.
 struct worker_counters {
   atomic<std::uint64_t> jobs{0};          ///< begun
   atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
   atomic<std::uint64_t> sleeps{0};        ///< how often it has gone to sleep
   atomic<std::uint64_t> wakes_of_own{0};  ///< how often it has woken another worker
+  atomic<std::uint64_t> forks_stolen{0};  ///< forks of others that it has run
 };
 
 /// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
@@ -40,6 +47,7 @@ struct alignas(cache_line) worker {
   const std::size_t index;              ///< from 0, within its pool
   const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
+  detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
 
   // Its own, on lines that others have no business on.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
@@ -49,14 +57,28 @@ struct alignas(cache_line) worker {
   bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
   time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
   std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
+  std::uint32_t helps = 0;            ///< how many stolen forks it runs that are nested in each other
+  bool leaves_forks = false;          ///< set by a task_group: forks may be left when the job has ended
   worker_counters counters;
 
   detail::job_pace pace;
   run_queue<job> queue;  ///< posted by itself
   inbox<> box;           ///< posted by others
 
+  static constexpr std::size_t most_forks = 256;
+  split_deque<detail::fork_record> forks{most_forks};  ///< forked by the job that runs
+
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
+
+  /// Whether one more fork would be of use to nobody: thieves do not ask, and would find older work if they did.
+  /// Threads: the worker.
+  [[nodiscard]] auto has_enough_forks() const noexcept -> bool {
+    return forks.private_size() >= enough_forks && !forks.wanted();
+  }
+
+ private:
+  static constexpr std::size_t enough_forks = 4;
 };
 
 /// The workers of a pool, by index.

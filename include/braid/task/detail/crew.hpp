@@ -44,6 +44,9 @@ class BRAID_API crew {
   /// Whether the calling thread runs a job without being a worker.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
 
+  /// A worker has announced its sleep, and has not looked again yet.
+  virtual void falls_asleep() noexcept {}
+
   [[nodiscard]] virtual auto watches() const noexcept -> bool = 0;
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;

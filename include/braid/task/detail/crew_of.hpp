@@ -4,6 +4,8 @@
 #include <braid/base/config.hpp>
 #include <braid/task/detail/common_queue.hpp>
 #include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/seats.hpp>
 #include <braid/task/detail/sleepers.hpp>
@@ -27,7 +29,7 @@ BRAID_API void pause_a_little() noexcept;
 template <scheduling_policy Policy>
 class crew_of final : public crew {
  public:
-  crew_of(pool& owner, const worker_list& workers) : owner_(owner), policy_(workers) {}
+  crew_of(pool& owner, const worker_list& workers) : owner_(owner), forks_(*owner.forks_), policy_(workers) {}
 
   static auto make(pool& owner, const worker_list& workers) -> std::unique_ptr<crew> {
     return std::make_unique<crew_of>(owner, workers);
@@ -57,11 +59,14 @@ class crew_of final : public crew {
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
 
+  void falls_asleep() noexcept override { forks_.ask_all(); }
   [[nodiscard]] auto watches() const noexcept -> bool override { return Policy::watches; }
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool override {
-    return urgent_.empty() && bulk_.empty() && policy_.may_park(self);
+    return urgent_.empty() && bulk_.empty() && policy_.may_park(self) && forks_.empty();
   }
-  [[nodiscard]] auto empty() noexcept -> bool override { return urgent_.empty() && bulk_.empty() && policy_.empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool override {
+    return urgent_.empty() && bulk_.empty() && policy_.empty() && forks_.empty();
+  }
   void close() noexcept override {
     urgent_.close();
     bulk_.close();
@@ -89,12 +94,14 @@ class crew_of final : public crew {
   auto run_own(worker& self) noexcept -> bool;
   auto lingers(worker& self) noexcept -> bool;
   void look_up(worker& self) noexcept;
+  auto help_with_forks(worker& self) noexcept -> bool;
   template <typename Item>
   auto run_if_any(worker& self, Item item) noexcept -> bool;
   template <typename Item>
   void run(worker& self, Item& item) noexcept;
 
   pool& owner_;
+  fork_exchange& forks_;
   Policy policy_;
   common_queue urgent_;
   common_queue bulk_;
@@ -106,16 +113,24 @@ void crew_of<Policy>::work(worker& self) noexcept {
   bool relied_on = false;  // posts may have counted on this worker since it looked for more
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     found_job item = next(self, why_after(woken));
+    fork_record* const stolen = item ? nullptr : forks_.steal(self);
     if (woken == wake_cause::picked) others.end_search();
     if (woken != wake_cause::own || std::exchange(self.calls_others, false)) relied_on = true;
     woken = wake_cause::own;
-    if (!item) {
+    if (!item && stolen == nullptr) {
       self.pace.paused();
       if (!lingers(self)) woken = others.sleep(self, *this);
       continue;
     }
-    if (std::exchange(relied_on, false)) others.pass_on(self, *this);
+    if (std::exchange(relied_on, false)) {
+      others.pass_on(self, *this);
+      forks_.ask_for_sleepers();
+    }
     if (self.pace.job_begins()) look_up(self);
+    if (stolen != nullptr) {
+      forks_.run_stolen(self, *stolen);
+      continue;
+    }
     run(self, item);
     // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
     if constexpr (seated_policy<Policy>)
@@ -173,11 +188,19 @@ auto crew_of<Policy>::next_in_fairness(worker& self) noexcept -> found_job {
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_one(worker& self) noexcept -> bool {
   found_job item = next(self, search::routine);
-  if (!item) return false;
+  if (!item) return help_with_forks(self);
   if (std::exchange(self.calls_others, false)) owner_.sleepers_->pass_on(self, *this);
   if (self.pace.job_begins()) look_up(self);
   run(self, item);
   return true;
+}
+
+/// A job waits for something that is no fork. What it has forked is for others meanwhile; what they have forked it runs
+/// if nothing of its own is left, so that a thief has nothing in its deque but what belongs to the stolen fork.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::help_with_forks(worker& self) noexcept -> bool {
+  if (self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
+  return fork_exchange::has_none(self) && forks_.help(self);
 }
 
 /// A batch of jobs begins: at most every ten microseconds or so, and at least every 64 jobs.
@@ -203,11 +226,14 @@ template <scheduling_policy Policy>
 template <typename Item>
 void crew_of<Policy>::run(worker& self, Item& item) noexcept {
   count_one(self.counters.jobs);
+  const std::uint32_t position = self.forks.position();
   try {
     item.run();
   } catch (...) {
     report_job_exception(owner_.options_.on_error, std::current_exception());
   }
+  if (self.leaves_forks) [[unlikely]]
+    run_left_forks(self, position);
 }
 
 }  // namespace braid::detail

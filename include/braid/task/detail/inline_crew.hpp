@@ -10,6 +10,9 @@
 
 namespace braid::detail {
 
+/// Whether the calling thread runs a job of such a scheduler.
+[[nodiscard]] BRAID_API auto runs_in_place() noexcept -> bool;
+
 /// `place` runs the job before it returns; a job that such a job posts waits until that one has ended, so that jobs
 /// which post the next one do not use up the stack.
 /// Threads: any; each runs what it posts.

@@ -56,6 +56,9 @@ class BRAID_API sleepers {
 
   // --- anybody ---
 
+  /// Whether a worker sleeps, or is about to.
+  [[nodiscard]] auto someone_sleeps() const noexcept -> bool { return !idle_.none(); }
+
   /// Blocks until no job is queued or running.
   void wait_idle(crew& jobs) noexcept;
 

@@ -2,50 +2,18 @@
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/produced_state.hpp>
+#include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/executor.hpp>
 
 #include <concepts>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <stop_token>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace braid::detail {
-
-/// What may keep a job from beginning, and then says why.
-struct never_stopped {
-  [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
-};
-struct stopped_by_flag {
-  explicit stopped_by_flag(const stop_flag& by) noexcept : flag(&by) {}
-  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
-    return flag->requested() ? std::optional(flag->reason()) : std::nullopt;
-  }
-  const stop_flag* flag;
-};
-struct stopped_by_token {
-  explicit stopped_by_token(std::stop_token by) noexcept : token(std::move(by)) {}
-  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
-    return token.stop_requested() ? std::optional(errc::stopped) : std::nullopt;
-  }
-  std::stop_token token;
-};
-
-template <typename Signal>
-struct stopped_by;
-template <>
-struct stopped_by<stop_flag> {
-  using type = stopped_by_flag;
-};
-template <>
-struct stopped_by<std::stop_token> {
-  using type = stopped_by_token;
-};
 
 /// A callable and its arguments, for one call.
 template <typename Fn, typename... Args>

@@ -1,0 +1,71 @@
+// braid/task/detail/call_outcome.hpp: what a call gave or threw, kept for another thread.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace braid::detail {
+
+/// What the caller of several functions gets of one that returns R: nothing is a std::monostate, an lvalue reference
+/// stays one, everything else is a value.
+template <typename R>
+using returned = std::conditional_t<std::is_void_v<R>, std::monostate,
+                                    std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>>;
+
+template <typename Fn>
+using result_of = std::invoke_result_t<Fn&>;
+
+/// What the caller of one function gets of it: as `returned`, but nothing stays nothing.
+template <typename Fn>
+using kept_result = std::conditional_t<std::is_void_v<result_of<Fn>>, void, returned<result_of<Fn>>>;
+
+/// Calls, and gives something even where the function gives nothing.
+template <typename Fn>
+[[gnu::always_inline]] inline auto call(Fn& fn) -> returned<result_of<Fn>> {
+  if constexpr (std::is_void_v<result_of<Fn>>) {
+    fn();
+    return {};
+  } else {
+    return fn();
+  }
+}
+
+/// Threads: one at a time; who takes must have been told by who called.
+template <typename R>
+class call_outcome {
+  static constexpr bool is_reference = std::is_lvalue_reference_v<R>;
+
+ public:
+  template <typename Fn>
+  void keep(Fn& fn) noexcept {
+    try {
+      if constexpr (is_reference)
+        value_ = std::addressof(fn());
+      else
+        value_.emplace(call(fn));
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+  }
+
+  void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
+
+  /// Errors: what the function threw.
+  auto take() -> returned<R> {
+    if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    if constexpr (is_reference)
+      return *value_;
+    else
+      return std::move(*value_);
+  }
+
+ private:
+  std::conditional_t<is_reference, std::remove_reference_t<R>*, std::optional<returned<R>>> value_{};
+  std::exception_ptr thrown_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,45 @@
+// braid/task/detail/end_signal.hpp: says once that something has ended, to the one thread that waits for it.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/futex.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace braid::detail {
+
+/// What was done before `set` is visible to who has seen it set.
+/// Threads: `set` from one, once; waiting from one other.
+/// Lifetime: may be destroyed as soon as it is seen set: what is left of `set` then is at most a wake for its address.
+/// Protocol: docs/design/fork_join.md
+class end_signal {
+ public:
+  [[nodiscard]] auto is_set() const noexcept -> bool {
+    return state_.load(acquire) == set_;  // edge end_signal.end: observe
+  }
+
+  void set() noexcept {
+    const std::uint32_t before = state_.exchange(set_, release);  // edge end_signal.end: publish
+    if (before == awaited_) futex_wake(state_, 1);
+  }
+
+  /// Blocks until it is set, or until `deadline`. Whether it is set.
+  auto wait(std::optional<time_point> deadline = std::nullopt) noexcept -> bool {
+    std::uint32_t seen = open_;
+    state_.compare_exchange_strong(seen, awaited_, relaxed, relaxed);
+    while (!is_set())
+      if (futex_wait(state_, awaited_, deadline) == futex_wait_status::timed_out) return is_set();
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t open_ = 0;
+  static constexpr std::uint32_t awaited_ = 1;  // a thread sleeps, is about to, or gave up at its deadline
+  static constexpr std::uint32_t set_ = 2;
+
+  atomic<std::uint32_t> state_{open_};  // awaited: written by who waits; set: by who sets it
+};
+
+}  // namespace braid::detail

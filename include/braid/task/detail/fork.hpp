@@ -1,0 +1,149 @@
+// braid/task/detail/fork.hpp: two calls of which a thief may take the second, on whatever thread this is.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/call_outcome.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/detail/fork_record.hpp>
+#include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/run_in.hpp>
+#include <braid/task/worker.hpp>
+
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// A forked callable with a place for what it gives.
+template <typename Fn>
+class forked final : public fork_record {
+ public:
+  explicit forked(Fn& fn) noexcept : fork_record(&run_it), fn_(fn) {}
+
+  auto take() -> returned<result_of<Fn>> { return outcome_.take(); }
+
+ private:
+  static void run_it(fork_record& self) noexcept {
+    auto& mine = static_cast<forked&>(self);
+    mine.outcome_.keep(mine.fn_);
+    mine.ended.set();
+  }
+
+  Fn& fn_;
+  call_outcome<result_of<Fn>> outcome_;
+};
+
+/// A child that is taken back at the end of its scope, come what may: what the caller threw goes on when the child
+/// has ended, or has not begun.
+class pending_child {
+ public:
+  pending_child(worker& self, fork_record& child) noexcept : self_(self), child_(child) {}
+  pending_child(const pending_child&) = delete;
+  auto operator=(const pending_child&) -> pending_child& = delete;
+  ~pending_child() {
+    if (is_out_) static_cast<void>(take_back(self_, child_));
+  }
+
+  /// True when nobody has taken it. False when it has ended elsewhere.
+  [[nodiscard]] auto come_back() noexcept -> bool {
+    is_out_ = false;
+    return take_back(self_, child_);
+  }
+
+ private:
+  worker& self_;
+  fork_record& child_;
+  bool is_out_ = true;
+};
+
+/// What the caller of several functions gets.
+template <typename... Fn>
+using results_of = std::tuple<returned<result_of<Fn>>...>;
+
+template <typename Left, typename Right>
+using both_of = std::pair<returned<result_of<Left>>, returned<result_of<Right>>>;
+
+/// What `fn` gives, on a thread that is no worker: called in the default pool, or here where jobs run as they are
+/// posted.
+template <typename Fn>
+auto run_elsewhere(Fn&& fn) -> kept_result<Fn> {
+  if (runs_in_place()) return fn();
+  return run_in(default_pool(), fn);
+}
+
+template <typename Left, typename Right>
+auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
+  forked<Right> child(right);
+  if (!push_fork(self, child)) return {call(left), call(right)};
+  pending_child pending(self, child);
+  returned<result_of<Left>> first = call(left);
+  if (pending.come_back()) [[likely]]
+    return {std::forward<returned<result_of<Left>>>(first), call(right)};
+  return {std::forward<returned<result_of<Left>>>(first), child.take()};
+}
+
+/// Out of line: the registers that it saves are no burden to a fork that is of use to nobody. By value: references
+/// would keep the captures in memory.
+template <typename Left, typename Right>
+[[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
+  if (self != nullptr) [[likely]]
+    return fork_on(*self, left, right);
+  if (runs_in_place()) return {call(left), call(right)};
+  return run_in(default_pool(), [&]() -> both_of<Left, Right> { return fork_on(*worker_of_thread, left, right); });
+}
+
+template <typename Left, typename Right, typename Combine>
+[[gnu::noinline]] auto fork_two_and_combine(worker* self, Left left, Right right, Combine combine)
+    -> std::invoke_result_t<Combine&, result_of<Left>, result_of<Right>> {
+  auto [first, second] = fork_two(self, std::move(left), std::move(right));
+  return std::invoke(combine, std::forward<returned<result_of<Left>>>(first),
+                     std::forward<returned<result_of<Right>>>(second));
+}
+
+/// Both results, of two.
+template <typename Left, typename Right>
+[[gnu::always_inline]] inline auto fork_pair(Left& left, Right& right) -> both_of<Left, Right> {
+  worker* const self = worker_of_thread;
+  if (self == nullptr || !self->has_enough_forks()) [[unlikely]]
+    return fork_two(self, std::move(left), std::move(right));
+  return {call(left), call(right)};
+}
+
+/// The later half of several is one fork, which forks in turn.
+template <typename First>
+auto fork_tuple(First& first) -> results_of<First> {
+  return results_of<First>(call(first));
+}
+template <typename First, typename Second, typename... Rest>
+auto fork_tuple(First& first, Second& second, Rest&... rest) -> results_of<First, Second, Rest...> {
+  auto one = [&first]() -> returned<result_of<First>> { return call(first); };
+  auto others = [&]() { return fork_tuple(second, rest...); };
+  auto [head, tail] = fork_pair(one, others);
+  return std::tuple_cat(std::tuple<returned<result_of<First>>>(std::forward<returned<result_of<First>>>(head)),
+                        std::move(tail));
+}
+
+template <typename Left, typename Right>
+[[gnu::always_inline]] inline auto fork_several(Left& left, Right& right) -> both_of<Left, Right> {
+  return fork_pair(left, right);
+}
+template <typename First, typename Second, typename Third, typename... Rest>
+auto fork_several(First& first, Second& second, Third& third, Rest&... rest) {
+  return fork_tuple(first, second, third, rest...);
+}
+
+template <typename... Fn>
+inline constexpr bool gives_nothing = (std::is_void_v<result_of<Fn>> && ...);
+
+/// The call, or nothing when a stop came first.
+template <typename Stop, typename Fn>
+auto call_unless(const Stop& stop, Fn& fn) -> std::optional<returned<result_of<Fn>>> {
+  if (stop.reason()) return std::nullopt;
+  return call(fn);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,101 @@
+// braid/task/detail/fork_exchange.hpp: where the workers of a pool find what others have forked, and wait for it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/task/detail/fork_record.hpp>
+#include <braid/task/detail/sleepers.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace braid::detail {
+
+/// The part of a pool that knows forks. A missed question or wake costs parallelism and loses nothing: whoever forked
+/// comes back for it.
+/// Threads: each worker for itself.
+/// Protocol: docs/design/fork_join.md
+class BRAID_API fork_exchange {
+ public:
+  /// `looks`: how often a worker that waits looks about itself before it blocks.
+  fork_exchange(const worker_list& workers, asymmetric_barrier& barrier, sleepers& asleep, std::uint32_t looks) noexcept
+      : workers_(workers), barrier_(barrier), asleep_(asleep), looks_(looks) {}
+
+  // --- who forks ---
+
+  /// Somebody asked: shares, and wakes one of those who sleep.
+  void answer(worker& self) noexcept;
+
+  /// Returns when the record has ended, which a thief has taken. Requires that nothing lies in the worker's deque.
+  void wait_for(worker& self, fork_record& stolen) noexcept;
+
+  /// Runs what others forked, once. False when there is nothing, or the stack holds enough of it.
+  auto help(worker& self) noexcept -> bool;
+
+  /// How often a worker that waits looks about itself before it blocks.
+  [[nodiscard]] auto looks() const noexcept -> std::uint32_t { return looks_; }
+
+  // --- workers without a job ---
+
+  /// The oldest fork of the nearest worker that has shared one; where nobody has, all have been asked.
+  [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
+
+  /// What was stolen, and what that left behind in the worker's deque.
+  static void run_stolen(worker& self, fork_record& stolen) noexcept;
+
+  /// Whether nobody has shared anything.
+  [[nodiscard]] auto empty() const noexcept -> bool;
+
+  /// Whether the worker has forked nothing that may still lie in its deque.
+  [[nodiscard]] static auto has_none(const worker& self) noexcept -> bool {
+    return self.forks.private_size() == 0 && self.forks.shared_size() == 0;
+  }
+
+  /// Asks all, on behalf of a worker that is about to sleep and has announced that.
+  void ask_all() noexcept;
+
+  /// A worker that was woken has found work: it asks on behalf of those who still sleep.
+  void ask_for_sleepers() noexcept {
+    if (asleep_.someone_sleeps()) ask_all();
+  }
+
+ private:
+  static constexpr std::uint32_t most_helps_elsewhere = 16;
+  static constexpr std::uint32_t most_helps = 256;
+
+  auto steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record*;
+
+  const worker_list& workers_;
+  asymmetric_barrier& barrier_;
+  sleepers& asleep_;
+  const std::uint32_t looks_;
+};
+
+/// Runs all that was added to the worker's deque since its position was this.
+BRAID_API void run_forks_since(worker& self, std::uint32_t position) noexcept;
+
+/// The same at the end of a job, which began at this position.
+BRAID_API void run_left_forks(worker& self, std::uint32_t position) noexcept;
+
+/// Pops and runs what lies above `child`, and then waits for it if it is not there. Whether it came back.
+BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool;
+
+/// False when there is no room.
+[[nodiscard]] inline auto push_fork(worker& self, fork_record& record) noexcept -> bool {
+  if (!self.forks.try_push_privately(record)) [[unlikely]]
+    return false;
+  if (self.forks.wanted()) [[unlikely]]
+    self.exchange->answer(self);
+  return true;
+}
+
+/// True when nobody has taken the child: it is the caller's again. False when it has ended elsewhere.
+[[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
+  fork_record* const newest = self.forks.pop();
+  if (newest == &child) [[likely]]
+    return true;
+  return take_back_slowly(self, child, newest);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,32 @@
+// braid/task/detail/fork_record.hpp: work that was forked, as the deques of workers and thieves see it.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/end_signal.hpp>
+
+namespace braid {
+
+struct worker;
+
+namespace detail {
+
+/// Lies on the stack of whoever forked it and comes back for it, or on the heap, where it belongs to a task_group.
+/// Protocol: docs/design/fork_join.md
+struct fork_record {
+  /// Runs what was forked, keeps what it gives or throws, and says that it has ended; then the record may be gone.
+  using run_fn = void (*)(fork_record&) noexcept;
+
+  explicit fork_record(run_fn fn) noexcept : run(fn) {}
+  fork_record(const fork_record&) = delete;
+  auto operator=(const fork_record&) -> fork_record& = delete;
+
+  const run_fn run;
+  atomic<worker*> thief{nullptr};  // who runs it; written by a thief before it begins
+  end_signal ended;                // set by `run` of a record on a stack
+
+ protected:
+  ~fork_record() = default;
+};
+
+}  // namespace detail
+}  // namespace braid

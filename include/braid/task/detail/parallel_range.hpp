@@ -1,0 +1,125 @@
+// braid/task/detail/parallel_range.hpp: numbers from 0, dealt with in chunks by whoever asks for some.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/parallel_options.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <ranges>
+
+namespace braid::detail {
+
+/// Depends on nothing but the number of elements, so that results do not depend on the machine.
+constexpr auto grain_of(std::size_t count, parallel_options how) noexcept -> std::size_t {
+  constexpr std::size_t chunks = 128;
+  constexpr std::size_t most = 512;
+  return how.grain != 0 ? how.grain : std::clamp<std::size_t>(count / chunks, 1, most);
+}
+
+/// Calls `chunk(first, last)` for parts of a range, until one throws or a stop comes.
+template <typename Stop, typename Chunk>
+class range_work {
+ public:
+  range_work(std::size_t grain, const Stop& stop, const Chunk& chunk) noexcept
+      : grain_(grain), stop_(stop), chunk_(chunk) {}
+
+  /// Deals with all numbers below `count`. Errors: what a chunk threw first or the like, when all have ended.
+  void run(std::size_t count) {
+    if (worker_of_thread != nullptr)
+      run_part(0, count);
+    else
+      run_elsewhere([&] { run_part(0, count); });
+  }
+
+  /// Why there may be elements that were left out.
+  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> { return reason_of(left_out_.load(relaxed)); }
+
+ private:
+  /// Lets the others end early when a chunk throws.
+  struct alarm {
+    atomic<bool>& failed;
+    bool armed = true;
+    ~alarm() {
+      if (armed) failed.store(true, relaxed);
+    }
+  };
+
+  static auto reason_of(int code) noexcept -> std::optional<errc> {
+    return code == 0 ? std::nullopt : std::optional(static_cast<errc>(code));
+  }
+
+  void run_part(std::size_t first, std::size_t last);
+  void halve(worker& self, std::size_t first, std::size_t last);
+  [[nodiscard]] auto goes_on() noexcept -> bool;
+
+  const std::size_t grain_;
+  const Stop& stop_;
+  const Chunk& chunk_;
+  atomic<bool> failed_{false};  // set by who threw
+  atomic<int> left_out_{0};     // an errc; set by who has left out elements
+};
+
+template <typename Stop, typename Chunk>
+void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
+  worker* const self = worker_of_thread;  // null where jobs run as they are posted
+  while (first < last && goes_on()) {
+    const std::size_t left = last - first;
+    if (left > grain_ && self != nullptr && !self->has_enough_forks()) [[unlikely]]
+      return halve(*self, first, last);
+    const std::size_t next = first + std::min(left, grain_);
+    alarm guard{failed_};
+    chunk_(first, next);
+    guard.armed = false;
+    first = next;
+  }
+}
+
+/// Forks the later half of what is left.
+template <typename Stop, typename Chunk>
+void range_work<Stop, Chunk>::halve(worker& self, std::size_t first, std::size_t last) {
+  const std::size_t middle = first + (last - first) / 2;
+  auto earlier = [this, first, middle] { run_part(first, middle); };
+  auto later = [this, middle, last] { run_part(middle, last); };
+  static_cast<void>(fork_on(self, earlier, later));
+}
+
+template <typename Stop, typename Chunk>
+auto range_work<Stop, Chunk>::goes_on() noexcept -> bool {
+  if (failed_.load(relaxed)) return false;
+  const std::optional<errc> why = stop_.reason();
+  if (why) left_out_.store(static_cast<int>(*why), relaxed);
+  return !why;
+}
+
+/// Calls `chunk(first, last)` for parts of the numbers below `count`.
+template <typename Stop, typename Chunk>
+auto for_chunks(std::size_t count, std::size_t grain, const Stop& stop, const Chunk& chunk)
+    -> unless_stopped<Stop, void> {
+  range_work<Stop, Chunk> work(grain, stop, chunk);
+  work.run(count);
+  if constexpr (!std::is_same_v<Stop, never_stopped>) {
+    if (const auto why = work.reason()) return fail(*why);
+    return {};
+  }
+}
+
+/// What the algorithms go over: elements that are found by their number.
+template <typename Range>
+concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
+
+template <typename Iterator, typename Sentinel>
+concept divisible_pair = std::random_access_iterator<Iterator> && std::sized_sentinel_for<Sentinel, Iterator>;
+
+template <typename Iterator>
+[[nodiscard]] constexpr auto at(const Iterator& first, std::size_t index) -> decltype(auto) {
+  return first[static_cast<std::iter_difference_t<Iterator>>(index)];
+}
+
+}  // namespace braid::detail

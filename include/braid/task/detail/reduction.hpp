@@ -1,0 +1,95 @@
+// braid/task/detail/reduction.hpp: a tree of combinations whose shape depends on the number of elements alone.
+#pragma once
+
+#include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// A node has up to 16 children, which are combined from the left; a leaf has up to a grain of elements, which are,
+/// too. With so many children a worker that nobody asks for work simply goes on adding.
+template <typename T, typename Stop, typename Iterator, typename Combine, typename Proj>
+class reduction {
+ public:
+  /// Nothing once a stop has come.
+  using part = std::conditional_t<std::is_same_v<Stop, never_stopped>, T, std::optional<T>>;
+
+  reduction(const Stop& stop, Iterator first, Combine& combine, Proj& proj, std::size_t grain) noexcept
+      : stop_(stop), first_(std::move(first)), combine_(combine), proj_(proj), grain_(grain) {}
+
+  /// Of at least one element.
+  [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
+    const std::size_t step = std::max(grain_, (to - from + most_children - 1) / most_children);
+    if (self != nullptr && !self->has_enough_forks() && to - from > step) [[unlikely]]
+      return spread(std::nullopt, from, to, step);
+    part total = child(from, std::min(from + step, to));
+    for (std::size_t next = from + step; next < to; next += step) {
+      if (self != nullptr && !self->has_enough_forks()) [[unlikely]]
+        return spread(std::move(total), next, to, step);
+      total = both(std::move(total), child(next, std::min(next + step, to)));
+    }
+    return total;
+  }
+
+  /// From the left.
+  [[nodiscard]] auto both(part left, part right) const -> part {
+    if constexpr (std::is_same_v<part, T>)
+      return std::invoke(combine_, std::move(left), std::move(right));
+    else
+      return left && right ? part(std::invoke(combine_, *std::move(left), *std::move(right))) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t most_children = 16;
+
+  [[gnu::always_inline]] auto child(std::size_t from, std::size_t to) const -> part {
+    if (to - from <= grain_) return leaf(from, to);
+    return inner(from, to);
+  }
+
+  [[gnu::noinline]] auto inner(std::size_t from, std::size_t to) const -> part {
+    return node(worker_of_thread, from, to);
+  }
+
+  auto leaf(std::size_t from, std::size_t to) const -> part {
+    if constexpr (!std::is_same_v<part, T>)
+      if (stop_.reason()) return std::nullopt;
+    T total(std::invoke(proj_, at(first_, from)));
+    for (std::size_t i = from + 1; i != to; ++i)
+      total = std::invoke(combine_, std::move(total), T(std::invoke(proj_, at(first_, i))));
+    return total;
+  }
+
+  /// Children that lie between these are for whoever comes first; then they are combined in order.
+  [[gnu::noinline]] auto spread(std::optional<part> total, std::size_t from, std::size_t to, std::size_t step) const
+      -> part {
+    std::array<std::optional<part>, most_children> parts;
+    const std::size_t count = (to - from + step - 1) / step;
+    for_chunks(count, 1, never_stopped{}, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i != last; ++i)
+        parts[i].emplace(child(from + i * step, std::min(from + (i + 1) * step, to)));
+    });
+    std::size_t i = 0;
+    if (!total) total.emplace(*std::move(parts[i++]));
+    for (; i != count; ++i) total.emplace(both(*std::move(total), *std::move(parts[i])));
+    return *std::move(total);
+  }
+
+  const Stop& stop_;
+  const Iterator first_;
+  Combine& combine_;
+  Proj& proj_;
+  const std::size_t grain_;
+};
+
+}  // namespace braid::detail

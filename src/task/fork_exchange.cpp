@@ -1,0 +1,95 @@
+// src/task/fork_exchange.cpp: the rare side of fork-join: answering thieves, stealing, waiting for what was stolen.
+#include <braid/task/detail/fork_exchange.hpp>
+
+#include <braid/task/detail/fork_patience.hpp>
+
+#include <cstddef>
+
+namespace braid::detail {
+
+void fork_exchange::answer(worker& self) noexcept {
+  self.forks.share();
+  barrier_.light();
+  asleep_.wake_for({.how = placement::verdict::urgent});
+}
+
+auto fork_exchange::steal(worker& self) noexcept -> fork_record* {
+  for (const std::size_t index : self.victims)
+    if (fork_record* const oldest = workers_[index]->forks.steal(); oldest != nullptr) return oldest;
+  return nullptr;
+}
+
+void fork_exchange::run_stolen(worker& self, fork_record& stolen) noexcept {
+  const std::uint32_t position = self.forks.position();
+  stolen.thief.store(&self, relaxed);
+  count_one(self.counters.forks_stolen);
+  stolen.run(stolen);
+  run_forks_since(self, position);
+}
+
+auto fork_exchange::help(worker& self) noexcept -> bool {
+  if (self.helps >= most_helps_elsewhere) return false;
+  fork_record* const stolen = steal(self);
+  if (stolen == nullptr) return false;
+  ++self.helps;
+  run_stolen(self, *stolen);
+  --self.helps;
+  return true;
+}
+
+/// What the thief of the child has forked meanwhile is part of the child: to run it here needs no more stack than to
+/// run the child here.
+auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
+  worker* const thief = stolen.thief.load(relaxed);
+  return thief == nullptr || self.helps >= most_helps ? nullptr : thief->forks.steal();
+}
+
+void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
+  fork_patience some(looks_);
+  while (!stolen.ended.is_set()) {
+    if (fork_record* const part = steal_back(self, stolen); part != nullptr) {
+      ++self.helps;
+      run_stolen(self, *part);
+      --self.helps;
+      some.restart();
+    } else if (help(self)) {
+      some.restart();
+    } else {
+      some.wait(stolen.ended);
+    }
+  }
+}
+
+auto fork_exchange::empty() const noexcept -> bool {
+  for (const auto& each : workers_)
+    if (each->forks.shared_size() != 0) return false;
+  return true;
+}
+
+void fork_exchange::ask_all() noexcept {
+  for (const auto& each : workers_) each->forks.ask();
+}
+
+void run_forks_since(worker& self, std::uint32_t position) noexcept {
+  while (static_cast<std::int32_t>(self.forks.position() - position) > 0) {
+    fork_record* const newest = self.forks.pop();
+    if (newest == nullptr) return;
+    newest->run(*newest);
+  }
+}
+
+void run_left_forks(worker& self, std::uint32_t position) noexcept {
+  run_forks_since(self, position);
+  self.leaves_forks = !fork_exchange::has_none(self);  // a job that waits further down may have left some
+}
+
+auto take_back_slowly(worker& self, fork_record& child, fork_record* newest) noexcept -> bool {
+  for (; newest != nullptr; newest = self.forks.pop()) {
+    if (newest == &child) return true;
+    newest->run(*newest);
+  }
+  self.exchange->wait_for(self, child);
+  return false;
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,161 @@
+// src/task/task_group.cpp: where the functions of a group go, and how their end is told.
+#include <braid/task/task_group.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/futex.hpp>
+#include <braid/task/default_pool.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/detail/inline_crew.hpp>
+
+#include <climits>
+#include <utility>
+
+namespace braid {
+namespace {
+
+auto executor_of_thread() -> executor& {
+  if (const worker* const self = detail::worker_of_thread; self != nullptr) return *self->pool;
+  return default_pool();
+}
+
+/// A task in the queue of an executor, which may drop it.
+class posted_task {
+ public:
+  explicit posted_task(detail::group_task& task) noexcept : task_(&task) {}
+  posted_task(posted_task&& other) noexcept : task_(std::exchange(other.task_, nullptr)) {}
+  auto operator=(posted_task&&) -> posted_task& = delete;
+  ~posted_task() {
+    if (task_ != nullptr) task_->drop();
+  }
+  void operator()() && { detail::group_task::run_it(*std::exchange(task_, nullptr)); }
+
+ private:
+  detail::group_task* task_;
+};
+
+}  // namespace
+
+/// What a thread waits for, as an end_signal, but that it comes again.
+struct task_group::end_of_all {
+  [[nodiscard]] auto is_set() const noexcept -> bool {
+    return (of.unfinished_.load(acquire) & ~awaited) == 0;  // edge task_group.end: observe
+  }
+
+  /// Returns also when just one function has ended.
+  void wait(std::optional<time_point> deadline) noexcept {
+    const std::uint32_t seen = of.unfinished_.fetch_or(awaited, relaxed) | awaited;
+    if (seen != awaited) futex_wait(of.unfinished_, seen, deadline);
+  }
+
+  task_group& of;
+};
+
+namespace detail {
+
+void group_task::run_it(fork_record& self) noexcept {
+  auto& task = static_cast<group_task&>(self);
+  task_group& group = task.group_;
+  std::exception_ptr thrown;
+  if (const auto reason = group.stop_reason()) {
+    group.leave_out(*reason);
+  } else if (!group.failed_.load(relaxed)) {
+    try {
+      task.act_(task, action::call);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  task.act_(task, action::free);
+  if (thrown != nullptr) group.fail(std::move(thrown));
+  group.one_ended();
+}
+
+void group_task::drop() noexcept {
+  task_group& group = group_;
+  act_(*this, action::free);
+  group.leave_out(errc::dropped);
+  group.one_ended();
+}
+
+}  // namespace detail
+
+task_group::task_group() : where_(executor_of_thread()), owner_(detail::worker_of_thread) {}
+
+task_group::task_group(pool& where) noexcept : where_(where), owner_(detail::worker_of_thread) {}
+
+task_group::~task_group() { wait_for_all(); }
+
+void task_group::start(detail::group_task& task) {
+  unfinished_.fetch_add(1, relaxed);
+  worker* const self = detail::worker_of_thread;
+  if (self == nullptr || self->pool != &where_) {
+    if (self == nullptr && detail::runs_in_place()) return task.run(task);
+    return static_cast<void>(post(where_, posted_task(task)));  // one that is refused is dropped
+  }
+  const std::uint32_t position = self->forks.position();
+  if (self->exchange == nullptr || !detail::push_fork(*self, task)) return task.run(task);
+  self->leaves_forks = true;
+  if (self == owner_ && (!oldest_ || static_cast<std::int32_t>(position - *oldest_) < 0)) oldest_ = position;
+}
+
+auto task_group::stop_reason() const noexcept -> std::optional<errc> {
+  if (flag_ != nullptr && flag_->requested()) return flag_->reason();
+  if (token_.stop_requested()) return errc::stopped;
+  return std::nullopt;
+}
+
+void task_group::leave_out(errc why) noexcept { left_out_.store(static_cast<int>(why), relaxed); }
+
+void task_group::fail(std::exception_ptr thrown) noexcept {
+  if (!failed_.exchange(true, relaxed)) thrown_ = std::move(thrown);
+}
+
+/// The group may be gone as soon as nothing is unfinished.
+void task_group::one_ended() noexcept {
+  const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);  // edge task_group.end: both
+  if (before == (awaited | 1)) futex_wake(unfinished_, INT_MAX);   // by its address only
+}
+
+auto task_group::wait() -> result<void> {
+  wait_for_all();
+  const int left_out = left_out_.exchange(0, relaxed);
+  if (failed_.exchange(false, relaxed)) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  if (left_out != 0) return braid::fail(static_cast<errc>(left_out));
+  return {};
+}
+
+void task_group::wait_for_all() noexcept {
+  end_of_all end{*this};
+  worker* const self = detail::worker_of_thread;
+  if (self != nullptr && self->exchange != nullptr) return wait_on(*self);
+  while (!end.is_set()) end.wait(std::nullopt);
+}
+
+/// First its own; then what others have forked; and where nothing happens for long, what this worker has forked outside
+/// of the group, too, because a function of the group may wait for that.
+void task_group::wait_on(worker& self) noexcept {
+  end_of_all end{*this};
+  detail::fork_patience some(self.exchange->looks());
+  while (true) {
+    run_own(self);
+    if (end.is_set()) return;
+    if (self.exchange->help(self)) {
+      some.restart();
+      continue;
+    }
+    if (self.forks.wanted() && self.forks.private_size() != 0) self.exchange->answer(self);
+    detail::fork_record* const older = some.is_used_up() ? self.forks.pop() : nullptr;
+    if (older != nullptr)
+      older->run(*older);
+    else
+      some.wait(end);
+  }
+}
+
+/// What the owner has forked since the oldest of the group, which may be more than the group.
+void task_group::run_own(worker& self) noexcept {
+  if (&self == owner_ && oldest_) detail::run_forks_since(self, *std::exchange(oldest_, std::nullopt));
+}
+
+}  // namespace braid

@@ -1,0 +1,76 @@
+// tests/task/parallel_for_each_test.cpp: each element is met once, through its projection.
+#include <braid/task/parallel_for_each.hpp>
+
+#include <braid/task/pool.hpp>
+#include <braid/task/run_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/watchdog.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <ranges>
+#include <stdexcept>
+#include <vector>
+
+using braid::errc;
+using braid::parallel_for_each;
+using braid::pool;
+using braid::relaxed;
+using braid::run_in;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends the program when a test of this file hangs.
+struct watched {
+  braid::testing::watchdog dog{100s};
+};
+
+struct entry {
+  int value = 1;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(watched, "eight times eight nested elements on two workers are sixty-four bodies") {
+  pool where({.workers = 2});
+  for (int round = 0; round < 50; ++round) {
+    braid::atomic<int> bodies{0};
+    const auto eight = std::views::iota(0, 8);
+    run_in(where, [&] {
+      parallel_for_each(eight, [&](int) { parallel_for_each(eight, [&](int) { bodies.fetch_add(1, relaxed); }); });
+    });
+    CHECK(bodies.load(relaxed) == 64);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "elements are changed in place, by range and by pair, with a projection or without") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    std::deque<entry> all(5000);
+    parallel_for_each(all, [](entry& each) { ++each.value; });
+    parallel_for_each(all, [](int& value) { value *= 10; }, &entry::value);
+    parallel_for_each(all.begin() + 1, all.end(), [](entry& each) { ++each.value; });
+    parallel_for_each(all.begin(), all.end(), [](int& value) { value += 2; }, &entry::value, {.grain = 3});
+    CHECK(all.front().value == 22);
+    CHECK(std::ranges::all_of(all | std::views::drop(1), [](const entry& each) { return each.value == 23; }));
+  });
+}
+
+TEST_CASE_FIXTURE(watched, "what an element throws arrives, and a stop is told") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    std::vector<int> all(1000, 1);
+    CHECK_THROWS_WITH(parallel_for_each(all, [](int) { throw std::runtime_error("an element"); }), "an element");
+    braid::stop_flag flag;
+    CHECK(parallel_for_each(flag, all, [](int& each) { each = 2; }));
+    CHECK(parallel_for_each(flag, all.begin(), all.end(), [](int& each) { each = 3; }));
+    flag.request(errc::stopped);
+    CHECK(parallel_for_each(flag, all, [](int& each) { each = 4; }) == braid::fail(errc::stopped));
+    CHECK(parallel_for_each(flag, all.begin(), all.end(), [](int& each) { each = 5; }) == braid::fail(errc::stopped));
+    CHECK(std::ranges::count(all, 3) == 1000);
+  });
+}

@@ -1,0 +1,102 @@
+// tests/task/parallel_scan_test.cpp: running totals are those of a plain loop, wherever the blocks end.
+#include <braid/task/parallel_scan.hpp>
+
+#include <braid/task/pool.hpp>
+#include <braid/task/run_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/watchdog.hpp>
+
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+using braid::errc;
+using braid::parallel_exclusive_scan;
+using braid::parallel_inclusive_scan;
+using braid::pool;
+using braid::run_in;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends the program when a test of this file hangs.
+struct watched {
+  braid::testing::watchdog dog{100s};
+};
+
+auto numbers(std::size_t count) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> all(count);
+  std::iota(all.begin(), all.end(), -3);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(watched, "both kinds give what a plain loop gives, into another range and in place") {
+  for (const unsigned workers : {1U, 2U, 3U}) {
+    pool where({.workers = workers});
+    run_in(where, [] {
+      for (const std::size_t count : {0, 1, 2, 9, 10, 11, 100, 4096, 4097, 20'000})
+        for (const std::size_t grain : {0, 1, 10}) {
+          if (grain == 1 && count > 1000) continue;
+          const auto all = numbers(count);
+          std::vector<std::int64_t> expected(count);
+          std::vector<std::int64_t> out(count);
+          std::inclusive_scan(all.begin(), all.end(), expected.begin());
+          parallel_inclusive_scan(all, out.begin(), std::plus{}, {.grain = grain});
+          CHECK(out == expected);
+          std::exclusive_scan(all.begin(), all.end(), expected.begin(), std::int64_t{7});
+          out = all;
+          const auto total = parallel_exclusive_scan(out, out.begin(), std::int64_t{7}, std::plus{}, {.grain = grain});
+          CHECK(out == expected);
+          CHECK(total == std::accumulate(all.begin(), all.end(), std::int64_t{7}));
+        }
+    });
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "elements are joined in their order") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    const std::vector<std::string> letters{"a", "b", "c", "d", "e"};
+    std::vector<std::string> out(5);
+    parallel_inclusive_scan(letters, out.begin(), std::plus{}, {.grain = 2});
+    CHECK(out.back() == "abcde");
+    CHECK(parallel_exclusive_scan(letters, out.begin(), std::string("-"), std::plus{}, {.grain = 2}) == "-abcde");
+    CHECK(out.back() == "-abcd");
+  });
+}
+
+TEST_CASE_FIXTURE(watched, "totals of floating-point numbers are the same for any number of workers") {
+  std::vector<double> all(30'000);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = 1.0 / static_cast<double>(i + 1);
+  std::set<std::uint64_t> lasts;
+  for (const unsigned workers : {1U, 2U, 3U}) {
+    pool where({.workers = workers});
+    std::vector<double> out(all.size());
+    run_in(where, [&] { parallel_inclusive_scan(all, out.begin()); });
+    lasts.insert(std::bit_cast<std::uint64_t>(out.back()));
+  }
+  CHECK(lasts.size() == 1);
+}
+
+TEST_CASE_FIXTURE(watched, "a stopped run says so") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    braid::stop_flag flag;
+    auto all = numbers(10'000);
+    CHECK(parallel_inclusive_scan(flag, all, all.begin()));
+    CHECK(parallel_exclusive_scan(flag, all, all.begin(), std::int64_t{0}));
+    flag.request(errc::deadline_exceeded);
+    CHECK(parallel_inclusive_scan(flag, all, all.begin()) == braid::fail(errc::deadline_exceeded));
+    CHECK(parallel_exclusive_scan(flag, all, all.begin(), std::int64_t{0}) == braid::fail(errc::deadline_exceeded));
+  });
+}

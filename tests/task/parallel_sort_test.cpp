@@ -1,0 +1,138 @@
+// tests/task/parallel_sort_test.cpp: what was there comes out in order, stable where that was asked for.
+#include <braid/task/parallel_sort.hpp>
+
+#include <braid/base/random.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/run_in.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/watchdog.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+using braid::errc;
+using braid::parallel_sort;
+using braid::parallel_stable_sort;
+using braid::pool;
+using braid::run_in;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends the program when a test of this file hangs.
+struct watched {
+  braid::testing::watchdog dog{200s};
+};
+
+struct entry {
+  std::uint64_t key;
+  std::size_t place;
+  auto operator==(const entry&) const -> bool = default;
+};
+
+/// With so many different keys.
+auto entries(std::size_t count, std::uint64_t keys) -> std::vector<entry> {
+  braid::random_source random(count + keys);
+  std::vector<entry> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = {.key = random.below(keys), .place = i};
+  return all;
+}
+
+constexpr braid::parallel_options fine{.grain = 16};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(watched, "any number of elements with any number of keys is sorted, and stays what it was") {
+  for (const unsigned workers : {1U, 2U, 3U}) {
+    pool where({.workers = workers});
+    for (const std::size_t count : {0, 1, 2, 16, 17, 24, 25, 49, 1000, 30'000})
+      for (const std::uint64_t keys : {1, 2, 100, 1'000'000}) {
+        const auto before = entries(count, keys);
+        auto quick = before;
+        auto stable = before;
+        run_in(where, [&] {
+          parallel_sort(quick, {}, &entry::key, fine);
+          parallel_stable_sort(stable, {}, &entry::key, fine);
+        });
+        auto expected = before;
+        std::sort(expected.begin(), expected.end(),
+                  [](const entry& a, const entry& b) { return std::pair(a.key, a.place) < std::pair(b.key, b.place); });
+        CHECK(stable == expected);
+        CHECK(std::ranges::is_sorted(quick, {}, &entry::key));
+        std::ranges::sort(quick, {}, &entry::place);
+        CHECK(quick == before);
+      }
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "orders that are bad for divisions are sorted, too") {
+  pool where({.workers = 2});
+  std::vector<int> all(20'000);
+  for (const int kind : {0, 1, 2}) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const int up = static_cast<int>(i);
+      all[i] = kind == 0 ? up : kind == 1 ? -up : (up < 10'000 ? up : 20'000 - up);
+    }
+    auto sorted = all;
+    run_in(where, [&] { parallel_sort(sorted, {}, {}, fine); });
+    CHECK(std::ranges::is_sorted(sorted));
+    run_in(where, [&] { parallel_stable_sort(all, std::greater{}, {}, fine); });
+    CHECK(std::ranges::is_sorted(all, std::greater{}));
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "elements that can only be moved are sorted, in the pool of the process, too") {
+  std::vector<std::unique_ptr<int>> all;
+  for (int i = 0; i < 5000; ++i) all.push_back(std::make_unique<int>(i * 7919 % 5000));
+  const auto value = [](const std::unique_ptr<int>& each) { return *each; };
+  parallel_sort(all, {}, value);
+  CHECK(std::ranges::is_sorted(all, {}, value));
+  parallel_stable_sort(all, std::greater{}, value);
+  CHECK(std::ranges::is_sorted(all, std::greater{}, value));
+}
+
+TEST_CASE_FIXTURE(watched, "after a comparison has thrown all elements are there") {
+  pool where({.workers = 2});
+  for (int after = 0; after < 400; after += 7) {
+    std::vector<std::unique_ptr<int>> all;
+    for (int i = 0; i < 100; ++i) all.push_back(std::make_unique<int>(i * 37 % 100));
+    braid::atomic<int> left{after};
+    const auto throws = [&left](const auto& a, const auto& b) {
+      if (left.fetch_sub(1, braid::relaxed) <= 0) throw std::runtime_error("enough");
+      return *a < *b;
+    };
+    const auto sort = [&] {
+      if (after % 2 == 0)
+        parallel_stable_sort(all, throws, {}, fine);
+      else
+        parallel_sort(all, throws, {}, fine);
+    };
+    CHECK_THROWS_WITH(run_in(where, sort), "enough");
+    REQUIRE(std::ranges::none_of(all, [](const auto& each) { return each == nullptr; }));
+    std::ranges::sort(all, {}, [](const auto& each) { return *each; });
+    for (int i = 0; i < 100; ++i) CHECK(*all[static_cast<std::size_t>(i)] == i);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a stopped run says so") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    braid::stop_flag flag;
+    auto all = entries(1000, 100);
+    CHECK(parallel_sort(flag, all, {}, &entry::key));
+    CHECK(parallel_stable_sort(flag, all, {}, &entry::key));
+    flag.request(errc::stopped);
+    CHECK(parallel_sort(flag, all, {}, &entry::key) == braid::fail(errc::stopped));
+    CHECK(parallel_stable_sort(flag, all, {}, &entry::key) == braid::fail(errc::stopped));
+  });
+}
