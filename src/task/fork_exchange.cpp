@@ -2,6 +2,7 @@
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/executor.hpp>
 
 #include <cstddef>
 
@@ -35,6 +36,14 @@ auto fork_exchange::help(worker& self) noexcept -> bool {
   run_stolen(self, *stolen);
   --self.helps;
   return true;
+}
+
+auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
+  if (self.helps >= most_helps_elsewhere) return false;
+  ++self.helps;
+  const bool helped = self.pool->run_one();
+  --self.helps;
+  return helped;
 }
 
 /// What the thief of the child has forked meanwhile is part of the child: to run it here needs no more stack than to

@@ -91,6 +91,7 @@ void task_group::start(detail::group_task& task) {
   worker* const self = detail::worker_of_thread;
   if (self == nullptr || self->pool != &where_) {
     if (self == nullptr && detail::runs_in_place()) return task.run(task);
+    has_posts_.store(true, relaxed);
     return static_cast<void>(post(where_, posted_task(task)));  // one that is refused is dropped
   }
   const std::uint32_t position = self->forks.position();
@@ -132,8 +133,7 @@ void task_group::wait_for_all() noexcept {
   while (!end.is_set()) end.wait(std::nullopt);
 }
 
-/// First its own; then what others have forked; and where nothing happens for long, what this worker has forked outside
-/// of the group, too, because a function of the group may wait for that.
+/// First its own; then what others have forked; and where nothing happens for long, whatever may be in the way.
 void task_group::wait_on(worker& self) noexcept {
   end_of_all end{*this};
   detail::fork_patience some(self.exchange->looks());
@@ -145,12 +145,18 @@ void task_group::wait_on(worker& self) noexcept {
       continue;
     }
     if (self.forks.wanted() && self.forks.private_size() != 0) self.exchange->answer(self);
-    detail::fork_record* const older = some.is_used_up() ? self.forks.pop() : nullptr;
-    if (older != nullptr)
-      older->run(*older);
-    else
-      some.wait(end);
+    if (!some.is_used_up() || !run_other(self)) some.wait(end);
   }
+}
+
+/// What a function of the group may need to end: it may wait for what the worker has forked before the group; and
+/// functions that were posted may have no other worker to run them.
+auto task_group::run_other(worker& self) noexcept -> bool {
+  if (detail::fork_record* const older = self.forks.pop(); older != nullptr) {
+    older->run(*older);
+    return true;
+  }
+  return has_posts_.load(relaxed) && self.exchange->help_with_jobs(self);
 }
 
 /// What the owner has forked since the oldest of the group, which may be more than the group.

@@ -157,6 +157,31 @@ void asking(model::run& r) {
   take_the_rest(r, deque, items);
 }
 
+/// What a thief did before it asked is seen by the owner that answers, though another one asked after it.
+void answering(model::run& r) {
+  split_deque<item> deque(2);
+  std::array<item, 1> items;
+  model::shared<int> told{0};
+  bool asked = false;  // outside of the model
+  r.thread([&] {
+    told = 1;
+    deque.ask();
+    asked = true;
+  });
+  r.thread([&] { take(r, deque.steal()); });
+  r.thread([&] {
+    items[0].payload = 1;
+    ++items[0].pushed;
+    r.check(deque.try_push_privately(items[0]), "there is room");
+    const bool before = asked;
+    if (!deque.wanted()) return;
+    deque.share();
+    if (before) r.check(told == 1, "an answer sees what was done before the question");
+  });
+  r.join();
+  take_the_rest(r, deque, items);
+}
+
 enum class fault : std::uint8_t {
   none,
   no_tag,
@@ -260,7 +285,8 @@ struct faulty {
 
 constexpr std::array every_body{retract_and_steal<split_deque>, one_for_three<split_deque>,
                                 slot_filled_anew<split_deque>,  ring_goes_round<split_deque>,
-                                shared_one_by_one<split_deque>, asking<split_deque>};
+                                shared_one_by_one<split_deque>, asking<split_deque>,
+                                answering};
 
 /// How each body ends with a deque that has this fault; those that pass are left out.
 template <fault Fault>

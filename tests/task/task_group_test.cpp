@@ -186,6 +186,17 @@ TEST_CASE_FIXTURE(watched, "a thread that is no worker posts its functions and w
   CHECK(count.calls() == 501);
 }
 
+TEST_CASE_FIXTURE(watched, "the only worker waits for what another thread has posted there for its group") {
+  pool where({.workers = 1});
+  run_in(where, [] {
+    task_group group;
+    tally count;
+    std::thread([&] { group.run([&count] { count.add(); }); }).join();
+    CHECK(group.wait());
+    CHECK(count.calls() == 1);
+  });
+}
+
 TEST_CASE_FIXTURE(watched, "a wait rethrows one of what functions threw, and the group goes on") {
   for (const unsigned workers : {1U, 2U}) {
     pool where({.workers = workers});

@@ -33,6 +33,9 @@ class BRAID_API fork_exchange {
   /// Runs what others forked, once. False when there is nothing, or the stack holds enough of it.
   auto help(worker& self) noexcept -> bool;
 
+  /// Runs a posted job, once, within the same bounds. For waits that may need one.
+  static auto help_with_jobs(worker& self) noexcept -> bool;
+
   /// How often a worker that waits looks about itself before it blocks.
   [[nodiscard]] auto looks() const noexcept -> std::uint32_t { return looks_; }
 
