@@ -283,9 +283,12 @@ struct faulty {
   };
 };
 
-constexpr std::array every_body{retract_and_steal<split_deque>, one_for_three<split_deque>,
-                                slot_filled_anew<split_deque>,  ring_goes_round<split_deque>,
-                                shared_one_by_one<split_deque>, asking<split_deque>,
+constexpr std::array every_body{retract_and_steal<split_deque>,
+                                one_for_three<split_deque>,
+                                slot_filled_anew<split_deque>,
+                                ring_goes_round<split_deque>,
+                                shared_one_by_one<split_deque>,
+                                asking<split_deque>,
                                 answering};
 
 /// How each body ends with a deque that has this fault; those that pass are left out.

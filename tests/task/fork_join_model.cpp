@@ -1,5 +1,5 @@
-// tests/task/fork_join_model.cpp: under no schedule does a fork get lost, is its result seen too early, or does a worker
-// sleep for ever beside a worker that goes on forking.
+// tests/task/fork_join_model.cpp: under no schedule does a fork get lost, is its result seen too early, or does a
+// worker sleep for ever beside a worker that goes on forking.
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/sync/futex.hpp>

@@ -8,10 +8,14 @@
 #include <doctest/doctest.h>
 
 #include <tests/support/chosen_pool.hpp>
+#include <tests/support/environment.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/stack_extent.hpp>
 #include <tests/support/stolen.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +60,13 @@ auto depth(int n) -> int {
 }
 
 }  // namespace
+
+TEST_CASE("a default pool that has one worker forks on that") {
+  const braid::testing::environment one("BRAID_WORKERS", "1");  // so early because there is one thread yet
+  pool where;
+  CHECK(where.size() == 1);
+  CHECK(run_in(where, [] { return fib(15); }) == 610);
+}
 
 TEST_CASE_FIXTURE(watched, "two calls give both results") {
   pool where({.workers = 2});
@@ -263,6 +274,25 @@ TEST_CASE_FIXTURE(watched, "a worker that waits for a fork runs no posted job") 
 TEST_CASE_FIXTURE(watched, "a spine deeper than the deque holds is forked as far as it goes") {
   pool where({.workers = 2});
   CHECK(run_in(where, [] { return depth(5000); }) == 5000);
+}
+
+TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need little stack for it") {
+  pool where({.workers = 2});
+  std::array<braid::testing::stack_extent, 2> stacks;
+  std::array<std::uint32_t, 2> helps{};
+  // Who waits for the stolen call steals the one that this forks in turn.
+  const auto descend = [&](const auto& self, int n) -> void {
+    const braid::worker& here = *braid::current_worker();
+    stacks[here.index].mark();
+    helps[here.index] = std::max(helps[here.index], here.helps);
+    if (n > 0) with_thief([] {}, [&self, n] { self(self, n - 1); });
+  };
+  run_in(where, [&] { descend(descend, 60); });
+  for (const std::size_t index : {0U, 1U}) {
+    CHECK(stacks[index].marks() >= 30);
+    CHECK(helps[index] >= 29);
+    CHECK(stacks[index].bytes() < std::size_t{256} * 1024);
+  }
 }
 
 TEST_CASE_FIXTURE(watched, "forks that have not begun are left out after a stop") {

@@ -17,7 +17,7 @@ namespace braid {
 
 /// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. Where: as `parallel_for`. No
 /// memory is needed. Up to the grain (by default 2048) elements are left to std::ranges::sort.
-/// Errors: what comparisons and moves throw; the elements are then all there, in some order.
+/// Errors: what comparisons and moves throw; then elements may have been moved away, as by std::ranges::sort.
 /// Cost: the first division is one worker's, so with n elements the time is never below that of about 2 n comparisons.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
@@ -25,8 +25,8 @@ void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel
   detail::sort_all(detail::never_stopped{}, detail::quick_sorter{}, range, compare, proj, how);
 }
 
-/// As above, but equal elements keep their order. Errors: std::bad_alloc, too: memory
-/// for half of the elements is needed.
+/// As above, but equal elements keep their order, and all are there when a comparison has thrown. Errors:
+/// std::bad_alloc, too, because memory for half of the elements is needed.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_stable_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {

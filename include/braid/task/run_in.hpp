@@ -25,7 +25,7 @@ class root_job final : public job {
   explicit root_job(Fn& fn) noexcept : job(&act), fn_(fn) {}
 
   [[nodiscard]] auto ended() noexcept -> end_signal& { return ended_; }
-  auto take() { return outcome_.take(); }
+  auto take() -> decltype(auto) { return outcome_.take(); }
 
  private:
   static void act(job& self, action what) {

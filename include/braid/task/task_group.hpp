@@ -140,7 +140,7 @@ class BRAID_API task_group {
   std::stop_token token_;
   std::exception_ptr thrown_;            // written by who sets `failed_`, before its function counts as ended
   atomic<bool> failed_{false};           // a function has thrown; set by the first that does, cleared by `wait`
-  atomic<bool> has_posts_{false};  // functions have come from other threads; set by those
+  atomic<bool> has_posts_{false};        // functions have come from other threads; set by those
   atomic<int> left_out_{0};              // why functions were left out, as an errc; 0: none was
   worker* owner_;                        // whose stack the group lies on; null where that is no worker's
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner
