@@ -150,6 +150,15 @@ TEST_CASE_FIXTURE(watched, "a fork wakes a worker that sleeps") {
   }
 }
 
+TEST_CASE_FIXTURE(watched, "a thief that finds nothing more goes to sleep while the others work on") {
+  pool where({.workers = 2});
+  run_in(where, [&where] {
+    with_thief([] {}, [] {});  // now the other one is awake
+    const auto sleeps = where.statistics().sleeps;
+    CHECK(eventually([&] { return where.statistics().sleeps > sleeps; }));
+  });
+}
+
 TEST_CASE_FIXTURE(watched, "all of four workers get forks") {
   pool where({.workers = 4});
   run_in(where, [] {
