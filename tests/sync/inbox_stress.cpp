@@ -114,7 +114,7 @@ TEST_CASE("an owner that sleeps when there is nothing runs everything once and i
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
   for (const barrier_kind kind : {asymmetric_barrier::best_kind(), barrier_kind::symmetric}) {
-    sleep_and_run<braid::inbox<2, std::mutex, 2>>(kind, scaled(20'000), seed);
+    sleep_and_run<braid::inbox<std::mutex, 2, 256>>(kind, scaled(20'000), seed);
     sleep_and_run<braid::inbox<>>(kind, scaled(100'000), seed);
   }
 }
@@ -122,7 +122,7 @@ TEST_CASE("an owner that sleeps when there is nothing runs everything once and i
 TEST_CASE("an owner and two thieves run everything once") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<16>;
+  using inbox = braid::inbox<std::mutex, 4, 256>;
   const std::size_t each = scaled(100'000);
   office<inbox> here(2, each, asymmetric_barrier::best_kind());
   std::vector<std::unique_ptr<inbox>> all;
@@ -150,7 +150,7 @@ TEST_CASE("an owner and two thieves run everything once") {
 TEST_CASE("a close between posts splits them into those that run and those that are refused") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<4, std::mutex, 1>;
+  using inbox = braid::inbox<std::mutex, 1, 256>;
   braid::random_source random(seed);
   const std::size_t rounds = scaled(500);
   for (std::size_t round = 0; round < rounds; ++round) {
