@@ -33,7 +33,8 @@ inline auto consumption_of(int whose) -> consumption {
 
 inline auto consumption_of_this_thread() -> consumption { return detail::consumption_of(RUSAGE_THREAD); }
 inline auto consumption_of_other_threads() -> consumption {
-  return detail::consumption_of(RUSAGE_SELF) - consumption_of_this_thread();
+  const consumption own = consumption_of_this_thread();  // read first, so that a difference is not below zero
+  return detail::consumption_of(RUSAGE_SELF) - own;
 }
 
 }  // namespace bench

@@ -35,6 +35,7 @@ struct over_rounds {
   [[nodiscard]] auto digits() const -> int {
     const double middle = percentile(values, 0.5);
     if (middle < 1) return 3;
+    if (middle < 10) return 2;
     return middle < 100 ? 1 : 0;
   }
 };

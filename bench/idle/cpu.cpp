@@ -1,6 +1,7 @@
 // bench/idle/cpu.cpp: what of a core is taken by workers that have nothing to do, or an empty task each millisecond.
 #include <bench/harness/consumption.hpp>
 #include <bench/harness/counter.hpp>
+#include <bench/harness/disturbance.hpp>
 #include <bench/harness/moment.hpp>
 #include <bench/harness/percentiles.hpp>
 #include <bench/harness/rounds.hpp>
@@ -63,6 +64,28 @@ auto of_a_task_each_ms(bench::task_system& where, unsigned ms) -> shares {
   return taken;
 }
 
+/// One worker is held up by a task that sleeps; the others look now and then whether jobs wait behind it.
+auto beside_a_held_up_worker(bench::task_system& where, unsigned ms) -> shares {
+  struct sleeper {
+    unsigned ms;
+    bench::moment start{};
+    bench::moment end{};
+    void run() {
+      start.has_come();
+      std::this_thread::sleep_for(milliseconds(ms));
+      end.has_come();
+    }
+  } held_up{.ms = ms + 20};
+  where.post({.run = [](void* self) { static_cast<sleeper*>(self)->run(); }, .with = &held_up});
+  static_cast<void>(held_up.start.await_ns());
+  std::this_thread::sleep_for(milliseconds(10));
+  const meter since;
+  std::this_thread::sleep_for(milliseconds(ms));
+  const shares taken = since.read();
+  static_cast<void>(held_up.end.await_ns());
+  return taken;
+}
+
 struct situation {
   const char* name;
   auto (*measure)(bench::task_system&, unsigned) -> shares;
@@ -89,6 +112,7 @@ void add_round(row& to, const situation& what, unsigned workers, unsigned ms) {
 }
 
 void compare(const situation& what, unsigned workers, const bench::options& how) {
+  const bench::disturbance others;
   std::vector<row> rows;
   for (bench::named_system& each : bench::task_systems()) rows.push_back({.system = each});
   rows.push_back({.system = bench::bare_thread()});
@@ -101,14 +125,16 @@ void compare(const situation& what, unsigned workers, const bench::options& how)
   for (const row& each : rows)
     std::printf("  %-12s %-24s %-24s %s\n", each.system.name.c_str(), each.workers.text().c_str(),
                 each.poster.text().c_str(), each.sleeps.text().c_str());
+  std::printf("  %s\n", others.text().c_str());
 }
 
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
-  const auto how = bench::parse(count, arguments, {.size = 1'000, .rounds = 3}, "how many milliseconds in a round");
+  const auto how = bench::parse(count, arguments, {.size = 500, .rounds = 3}, "how many milliseconds in a round");
   for (const unsigned workers : how.workers == 0 ? std::vector<unsigned>{1, 2} : std::vector<unsigned>{how.workers}) {
     compare({.name = "nothing", .measure = of_nothing}, workers, how);
     compare({.name = "a_task_each_ms", .measure = of_a_task_each_ms}, workers, how);
+    if (workers > 1) compare({.name = "beside_a_held_up_worker", .measure = beside_a_held_up_worker}, workers, how);
   }
 }

@@ -1,4 +1,5 @@
 // bench/pools/two_workers.cpp: whether a second worker helps, by the length of the tasks and by who posts them.
+#include <bench/harness/disturbance.hpp>
 #include <bench/harness/percentiles.hpp>
 #include <bench/harness/rounds.hpp>
 #include <bench/harness/work.hpp>
@@ -88,6 +89,7 @@ auto ns_per_task(const contender& who, const many_tasks& what, unsigned workers)
 }
 
 void compare(const std::string& name, const many_tasks& what, const bench::options& how) {
+  const bench::disturbance others;
   const unsigned more = how.workers == 0 ? 2 : how.workers;
   std::vector<contender> all = contenders();
   for (unsigned round = 0; round < how.rounds; ++round) {
@@ -102,6 +104,7 @@ void compare(const std::string& name, const many_tasks& what, const bench::optio
   for (const contender& each : all)
     std::printf("  %-12s %-26s %-26s %s\n", each.name.c_str(), each.one.text().c_str(), each.two.text().c_str(),
                 each.ratios.text().c_str());
+  std::printf("  %s\n", others.text().c_str());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // bench/wake/behind.cpp: how long quick tasks wait that are posted while one worker runs a long task and another has
 // nothing to do.
 #include <bench/harness/counter.hpp>
+#include <bench/harness/disturbance.hpp>
 #include <bench/harness/moment.hpp>
 #include <bench/harness/percentiles.hpp>
 #include <bench/harness/rounds.hpp>
@@ -122,6 +123,7 @@ auto column(const std::vector<double>& ms) -> std::string {
 }
 
 void compare(poster who, const bench::options& how) {
+  const bench::disturbance others;
   const unsigned workers = how.workers == 0 ? 2 : how.workers;
   std::vector<row> rows;
   for (bench::named_system& each : bench::task_systems()) rows.push_back({.system = std::move(each)});
@@ -133,6 +135,7 @@ void compare(poster who, const bench::options& how) {
   for (const row& each : rows)
     std::printf("  %-12s %-24s %-24s\n", each.system.name.c_str(), column(each.first_ms).c_str(),
                 column(each.later_ms).c_str());
+  std::printf("  %s\n", others.text().c_str());
 }
 
 }  // namespace
