@@ -1,6 +1,7 @@
 // braid/sync/inbox.hpp: how other threads post work to one worker, without a lock.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/biased_section.hpp>
@@ -32,13 +33,14 @@ template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// Callables posted by any thread, and run by the owner or by a thief that moves half of them into its own inbox. Each
-/// thread that posts has a way of its own in, its port: a chain of segments of slots, each slot a cache line that holds
-/// up to 56 bytes of captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock. What
-/// one thread posts is taken in its order.
+/// thread that posts has a way of its own in, its port: a chain of segments in which callables lie one behind another,
+/// with up to 56 bytes of captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock.
+/// What one thread posts is taken in its order.
 ///
 /// Who posts looks for sleepers afterwards; who goes to sleep announces that, crosses the heavy side of the barrier,
 /// and looks whether the inbox is empty. One of them sees the other.
 /// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest.
+/// Cost: memory comes in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer.
 /// Lifetime: nobody may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
 /// Protocol: docs/design/inbox.md
 template <typename Lock = std::mutex, std::size_t Ports = 16, std::size_t SegmentSize = 4096>
@@ -113,9 +115,9 @@ class inbox {
     return static_cast<bool>(dropped);
   }
 
-  /// Moves half of what one producer has posted to `other` to this inbox, but not more than two segments: how many.
-  /// They are here before they are gone from there. Wakes nobody; who gets more than one, or leaves some, wakes another
-  /// thief. Cost: a heavy barrier.
+  /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
+  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; who gets more than one,
+  /// or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
     port* const mine = my_port();
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
@@ -196,7 +198,10 @@ class inbox<Lock, Ports, SegmentSize>::work {
   [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
 
   /// Requires that there is one. Errors: what it throws; its captures are destroyed.
-  void run() { std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run); }
+  void run() {
+    BRAID_ASSERT(claimed_.record != nullptr, "work is run once");
+    std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run);
+  }
 
  private:
   friend inbox;

@@ -104,7 +104,8 @@ class inbox_port : public inbox_port_base {
    public:
     explicit posting(inbox_port& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
-      port_.posted_.store(end_.word() + 1, relaxed);
+      // Released again: who reads this word must see what the one before it stands for.
+      port_.posted_.store(end_.word() + 1, release);  // edge inbox_port.posted: publish
     }
     posting(const posting&) = delete;
     auto operator=(const posting&) -> posting& = delete;
@@ -124,7 +125,7 @@ class inbox_port : public inbox_port_base {
         end_ = end_.in_next_segment();
       }
       std::byte* const here = port_.last_->memory.data() + end_.offset();
-      // The line that is written soon was read by a consumer last. Stores leave in order, so that each would wait for
+      // A consumer was the last to have the line that is written soon; stores leave in order, and all would wait for
       // it.
       if (end_.offset() + fetched_ahead < room) __builtin_prefetch(here + fetched_ahead, 1);
       return here;
@@ -223,7 +224,7 @@ class inbox_port : public inbox_port_base {
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
-  segment* passed_ = nullptr;  // of which all is claimed, but some not done with; the one passed last first
+  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last look
   std::size_t return_at_ = 0;  // where the next spare goes
 
   /// Empty segments on their way back: a ring, null where there is none. A consumer fills the nulls.
@@ -248,15 +249,19 @@ auto inbox_port<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   return true;
 }
 
-/// Goes on to the next segment. What is claimed may still run, in the middle of which others are claimed; then the
-/// segment stays until it is passed by. Callables that run inside one another end in the reverse order, so that the
-/// last one passed is the first to be done with.
+/// Goes on to the next segment. What is claimed may still run, and others may be claimed in the middle of that; its
+/// segment waits until another is passed.
 template <std::size_t SegmentSize>
 void inbox_port<SegmentSize>::pass(std::uint64_t taken) noexcept {
   segment* const before = std::exchange(oldest_, oldest_->next);
   before->records = static_cast<std::uint32_t>(taken - std::exchange(before_, taken));
   before->next = std::exchange(passed_, before);
-  while (passed_ != nullptr && passed_->is_done()) recycle(std::exchange(passed_, passed_->next));
+  for (segment** link = &passed_; *link != nullptr;) {
+    if ((*link)->is_done())
+      recycle(std::exchange(*link, (*link)->next));
+    else
+      link = &(*link)->next;
+  }
 }
 
 template <std::size_t SegmentSize>
