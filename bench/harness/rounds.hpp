@@ -92,6 +92,7 @@ inline auto parse(int count, char** arguments, options defaults, const char* siz
       detail::usage(arguments[0], defaults, size_means, 2);
   }
   ::alarm(parsed.time_limit_s);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what was measured is seen although the time ends
   return parsed;
 }
 

@@ -31,7 +31,7 @@ auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
     count_one(self.counters.steals);
     return oldest;
   }
-  if (self.box.steal_half_of(victim.box) != 0) {
+  if (self.box.steal_half_of(victim.box, *self.spoils) != 0) {
     self.calls_others = true;
     count_one(self.counters.steals);
     return self.box.claim();

@@ -54,6 +54,7 @@ struct alignas(cache_line) worker {
   detail::job_pace pace;
   run_queue<job> queue;  ///< posted by itself
   inbox<> box;           ///< posted by others
+  const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
 
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
