@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include <sys/resource.h>
 
@@ -20,21 +21,23 @@ struct consumption {
 
 namespace detail {
 
-inline auto consumption_of(int whose) -> consumption {
+/// The time is that of the clock, because what the system says of the process is estimated from ticks.
+inline auto consumption_of(int whose, ::clockid_t clock) -> consumption {
   ::rusage read{};
   ::getrusage(whose, &read);
-  const auto ns = [](const ::timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_usec) * 1e3;
-  };
-  return {ns(read.ru_utime) + ns(read.ru_stime), read.ru_nvcsw};
+  ::timespec time{};
+  ::clock_gettime(clock, &time);
+  return {static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec), read.ru_nvcsw};
 }
 
 }  // namespace detail
 
-inline auto consumption_of_this_thread() -> consumption { return detail::consumption_of(RUSAGE_THREAD); }
+inline auto consumption_of_this_thread() -> consumption {
+  return detail::consumption_of(RUSAGE_THREAD, CLOCK_THREAD_CPUTIME_ID);
+}
 inline auto consumption_of_other_threads() -> consumption {
   const consumption own = consumption_of_this_thread();  // read first, so that a difference is not below zero
-  return detail::consumption_of(RUSAGE_SELF) - own;
+  return detail::consumption_of(RUSAGE_SELF, CLOCK_PROCESS_CPUTIME_ID) - own;
 }
 
 }  // namespace bench

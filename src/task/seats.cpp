@@ -15,13 +15,8 @@ struct posted_job {
 
 }  // namespace
 
-auto seats::place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
-  if (&at == poster) {
-    if (is_closed()) return {};
-    at.queue.push(work);
-  } else if (at.box.post(posted_job{&work}) != post_outcome::posted) {
-    return {};
-  }
+auto seats::place_for(worker& at, job& work) noexcept -> placement {
+  if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
   return placed_at(at);
 }
 

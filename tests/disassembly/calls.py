@@ -1,5 +1,6 @@
 # tests/disassembly/calls.py: which functions of object files make an indirect call, directly or by what they call.
 import bisect
+import functools
 import re
 import subprocess
 from typing import NamedTuple
@@ -101,9 +102,10 @@ class Program:
             for name, function in ObjectFile(listing).functions.items():
                 self.definitions.setdefault(name, []).append(function)
 
-    def findings(self, start, outside=(), left_out=()):
+    def findings(self, start, outside, left_out):
         """Indirect branches of the function `start` and of what it calls and jumps to, and calls of functions that are
-        not in these files and not known to be harmless. `left_out` are functions that are not followed."""
+        not in these files and of which `outside(name)` does not say that they are harmless. What `left_out(name)`
+        says is not followed."""
         if start not in self.definitions:
             return [Finding((start,), 0, "", "there is no such function")]
         found, seen, waiting = [], {start}, [(start,)]
@@ -114,7 +116,7 @@ class Program:
                     why = self._complaint(branch, outside, left_out)
                     if why:
                         found.append(Finding(path, branch.address, branch.text, why))
-                    elif branch.target in self.definitions and branch.target not in (*seen, *left_out):
+                    elif branch.target in self.definitions and branch.target not in seen and not left_out(branch.target):
                         seen.add(branch.target)
                         waiting.append((*path, branch.target))
         return found
@@ -122,7 +124,7 @@ class Program:
     def _complaint(self, branch, outside, left_out):
         if branch.target is None or THUNK.match(branch.target):
             return "indirect"
-        if branch.target in self.definitions or branch.target in outside or branch.target in left_out:
+        if branch.target in self.definitions or left_out(branch.target) or outside(branch.target):
             return None
         return f"calls {branch.target}, which is not in these files"
 
@@ -132,5 +134,6 @@ def disassembled(path):
                           capture_output=True, text=True, check=True).stdout
 
 
+@functools.cache
 def demangled(text):
     return subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True).stdout.strip()

@@ -52,8 +52,8 @@ struct alignas(cache_line) worker {
   worker_counters counters;
 
   detail::job_pace pace;
-  run_queue<job> queue;  ///< posted by itself
-  inbox<> box;           ///< posted by others
+  run_queue<job> queue;                         ///< posted by itself
+  inbox<> box;                                  ///< posted by others
   const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
 
   /// About how many jobs lie here. Threads: any.

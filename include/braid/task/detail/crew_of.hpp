@@ -54,6 +54,13 @@ class crew_of final : public crew {
       return nullptr;
   }
 
+  [[nodiscard]] auto own_seats() noexcept -> seats* override {
+    if constexpr (requires { policy_.own_seats(); })
+      return &policy_.own_seats();
+    else
+      return nullptr;
+  }
+
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
 

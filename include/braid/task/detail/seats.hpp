@@ -21,7 +21,15 @@ class BRAID_API seats {
  public:
   explicit seats(const worker_list& workers) noexcept : workers_(workers) {}
 
-  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement;
+  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
+    return &at == poster ? place_own(at, work) : place_for(at, work);
+  }
+
+  /// What a worker posts for itself.
+  [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
+
+  /// What somebody else posts for a worker.
+  [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
 
   /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
@@ -69,6 +77,12 @@ class BRAID_API seats {
 [[nodiscard]] inline auto placed_at(const worker& seat) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(seat, 1) ? urgent : can_wait, .seat = seat.index};
+}
+
+inline auto seats::place_own(worker& self, job& work) noexcept -> placement {
+  if (is_closed()) return {};
+  self.queue.push(work);
+  return placed_at(self);
 }
 
 }  // namespace braid::detail
