@@ -186,7 +186,7 @@ TEST_CASE_FIXTURE(watched, "an idle worker takes what waits behind a busy one") 
 
 TEST_CASE_FIXTURE(watched, "a sleeping worker is woken for what a job posts, although that job goes on") {
   pool where({.workers = 2});
-  REQUIRE(eventually([&] { return where.statistics().sleeps == 2; }));
+  REQUIRE(where.wait_idle());
   braid::atomic<bool> ran{false};
   bool accepted = false;
   bool seen = false;
