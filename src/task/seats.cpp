@@ -39,7 +39,8 @@ auto seats::is_held_up(worker& self, const worker& victim) noexcept -> bool {
   self.seen.resize(workers_.size());
   const std::uint64_t begun = victim.counters.jobs.load(relaxed);
   const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
-  return victim.backlog() > since;
+  const std::size_t backlog = victim.backlog();
+  return backlog > 10 * since || (backlog > since && victim.pace.is_held_up());
 }
 
 auto seats::empty() noexcept -> bool {

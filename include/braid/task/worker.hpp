@@ -46,6 +46,7 @@ struct alignas(cache_line) worker {
   std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
   std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
   std::uint32_t urgent_in_a_row = 0;  ///< how often it has run jobs of the latency lane, ahead of the others
+  std::uint32_t since_look = 0;       ///< how many posted jobs it has run since it last looked for more of them
   bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
   time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
   std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
