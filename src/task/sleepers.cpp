@@ -72,14 +72,20 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
 /// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
 /// job at its own seat.
 auto sleepers::try_watch(crew& jobs) noexcept -> bool {
-  if (!jobs.watches() || (idle_.all() && jobs.empty())) return false;
+  if (!jobs.watches() || is_done(jobs)) return false;
   return watching_.exchange(1, acq_rel) == 0;  // edge sleepers.watching: both
+}
+
+/// A worker that idles may be about to find a job and take it just after the queues were looked at, or before.
+auto sleepers::is_done(crew& jobs) noexcept -> bool {
+  const auto idle = idle_.all_since();
+  return idle && jobs.empty() && idle_.all_since() == idle;
 }
 
 void sleepers::wait_idle(crew& jobs) noexcept {
   while (true) {
     const auto key = became_idle_.prepare();
-    if (jobs.empty() && idle_.all() && jobs.empty()) return became_idle_.cancel();
+    if (is_done(jobs)) return became_idle_.cancel();
     became_idle_.wait(key);
   }
 }

@@ -78,6 +78,7 @@ class BRAID_API sleepers {
   void wake(worker& picked) noexcept;
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
   auto try_watch(crew& jobs) noexcept -> bool;
+  auto is_done(crew& jobs) noexcept -> bool;
 
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
