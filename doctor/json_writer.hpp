@@ -1,9 +1,13 @@
 // doctor/json_writer.hpp: writes JSON whose shape follows the calls.
 #pragma once
 
+#include <doctor/escape.hpp>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -11,8 +15,8 @@
 
 namespace braid::doctor {
 
-/// One value, written from left to right. Bytes beyond ASCII become the character of the same number, so that the text
-/// is always well-formed.
+/// One value, written from left to right, in UTF-8: a byte that is none becomes U+FFFD, so that the text is always
+/// well-formed.
 class json_writer {
  public:
   /// Writes what `fn` writes, as the members of an object or the items of an array.
@@ -35,7 +39,10 @@ class json_writer {
   void string(std::string_view text) {
     separate();
     text_ += '"';
-    for (const char each : text) character(static_cast<unsigned char>(each));
+    for (std::size_t length = 0; !text.empty(); text.remove_prefix(std::max<std::size_t>(length, 1))) {
+      length = utf8_length(text);
+      character(text.substr(0, length));
+    }
     text_ += '"';
   }
 
@@ -75,16 +82,20 @@ class json_writer {
     first_ = false;
   }
 
-  void character(unsigned char each) {
-    if (each == '"' || each == '\\') {
+  /// Empty for a byte that is no character.
+  void character(std::string_view each) {
+    const unsigned char first = each.empty() ? 0 : static_cast<unsigned char>(each.front());
+    if (each.empty()) {
+      text_ += "\xEF\xBF\xBD";
+    } else if (first == '"' || first == '\\') {
       text_ += '\\';
-      text_ += static_cast<char>(each);
-    } else if (each < 0x20 || each > 0x7e) {
-      std::array<char, 8> escaped{};
-      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned>(each));
-      text_ += escaped.data();
+      text_ += each;
+    } else if (first < 0x20 || first == 0x7f) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(first));
+      text_ += code.data();
     } else {
-      text_ += static_cast<char>(each);
+      text_ += each;
     }
   }
 

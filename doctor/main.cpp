@@ -1,4 +1,5 @@
 // doctor/main.cpp: the command line of braid-doctor.
+#include <doctor/escape.hpp>
 #include <doctor/print.hpp>
 
 #include <cstdio>
@@ -68,7 +69,7 @@ auto answer(const command_line& line) -> std::string {
 int main(int argc, char** argv) {
   const command_line line = read(std::vector<std::string>(argv + 1, argv + argc));
   if (line.wanted == request::nonsense) {
-    std::fprintf(stderr, "braid-doctor: %s; try --help\n", line.complaint.c_str());
+    std::fprintf(stderr, "braid-doctor: %s; try --help\n", braid::doctor::escaped(line.complaint).c_str());
     return 2;
   }
   const std::string text = answer(line);

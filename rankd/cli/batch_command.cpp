@@ -1,6 +1,7 @@
 // rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
@@ -11,6 +12,8 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/store/folder.hpp>
 #include <rankd/store/line_reader.hpp>
+
+#include <braid/base/assert.hpp>
 
 #include <cstdio>
 #include <deque>
@@ -31,15 +34,6 @@ namespace rankd {
 namespace {
 
 namespace fs = std::filesystem;
-
-auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = {}}));
-}
 
 auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<braid::diagnostics> {
   return refused("requests_unreadable", "the requests cannot be read from " +
@@ -198,12 +192,9 @@ class batch_job {
   static auto taken(const text_line& line) -> batch_line {
     batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
     if (line.too_long)
-      out.unreadable = {.code = "line_too_long",
-                        .pointer = {},
-                        .message = "line " + std::to_string(line.number) + " is longer than 16 MiB",
-                        .hint = {},
-                        .node = {},
-                        .source = "request"};
+      out.unreadable =
+          complaint("line_too_long", "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
+              .front();
     return out;
   }
 
@@ -254,11 +245,7 @@ auto writes_over_requests(const batch_command_options& options) -> bool {
 
 auto open_output(const batch_command_options& options, const workspace& in, const bound_plan* plan)
     -> braid::checked<batch_output> {
-  if (options.out.empty()) {
-    if (options.earlier == unfinished::resume)
-      return refused("not_resumable", "standard output cannot be resumed", "name a file with --out");
-    return batch_output::standard_output();
-  }
+  if (options.out.empty()) return batch_output::standard_output();
   if (options.earlier == unfinished::resume && !is_regular(options.in))
     return refused("not_resumable", "only a batch from a regular file can be resumed", "name one with --in");
   return batch_output::open(options.out, made_from(options, in, plan), options.earlier);
@@ -309,6 +296,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
 }  // namespace
 
 auto batch_command(const batch_command_options& options) -> exit_status {
+  BRAID_EXPECTS(options.earlier == unfinished::refuse || !options.out.empty(), "only a file can be resumed");
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error());
   const auto done = answer_all(options, *in);

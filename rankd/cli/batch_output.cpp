@@ -1,14 +1,15 @@
 // rankd/cli/batch_output.cpp: OUT.part, its state, and the rename at the end.
 #include <rankd/cli/batch_output.hpp>
 
+#include <rankd/cli/complaint.hpp>
+#include <rankd/cli/part_file.hpp>
 #include <rankd/registry/file.hpp>
+#include <rankd/registry/write_file.hpp>
 
-#include <cerrno>
 #include <optional>
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -22,44 +23,8 @@ using nlohmann::json;
 /// What an interruption may cost at most, in bytes of answers.
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
 
-auto refused(std::string code, const fs::path& source, std::string message, std::string hint = {})
-    -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = source.string()}));
-}
-
-auto write_all(int descriptor, std::string_view text) -> bool {
-  while (!text.empty()) {
-    const ::ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// Replaces a file as a whole: after a crash it is the old or the new one.
-auto replace_file(const fs::path& file, std::string_view text) -> bool {
-  const fs::path fresh = file.string() + ".new";
-  const int descriptor = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return false;
-  const bool written = write_all(descriptor, text) && ::fsync(descriptor) == 0;
-  const int status = ::close(descriptor);
-  return written && status == 0 && ::rename(fresh.c_str(), file.c_str()) == 0;
-}
-
-/// A new name is on the disk once its folder is.
-auto sync_folder_of(const fs::path& file) -> bool {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool done = ::fsync(descriptor) == 0;
-  ::close(descriptor);
-  return done;
+auto unwritable(std::error_code why, const fs::path& file, std::string hint = {}) -> braid::diagnostics {
+  return complaint("output_unwritable", "the answers cannot be written: " + why.message(), std::move(hint), file);
 }
 
 struct saved_state {
@@ -98,52 +63,39 @@ auto batch_output::open(fs::path out, const json& made_from, unfinished earlier)
   std::error_code error;
   if (fs::exists(out, error)) {
     if (const fs::path followed = fs::canonical(out, error); !error) out = followed;
-    if (fs::is_directory(out, error)) return refused("output_unwritable", out, "this is a folder", "name a file in it");
+    if (fs::is_directory(out, error)) return refused("output_unwritable", "this is a folder", "name a file in it", out);
     if (!fs::is_regular_file(out, error)) return open_device(out);
   }
   const fs::path part = out.string() + ".part";
   // A state alone is what a batch leaves that died between its last two steps.
   if (!fs::exists(part, error)) earlier = unfinished::restart;
-  const int descriptor = ::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-  batch_output opened(out, descriptor);
-  if (descriptor < 0) return opened.failure("");
-  if (!fs::is_regular_file(part, error)) return refused("output_unwritable", part, "this is no regular file");
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-    return refused("output_busy", part, "another process is writing this file", "wait until it is done");
+  auto file = open_part(part, out);
+  if (!file && file.error() == std::errc::operation_would_block)
+    return refused("output_busy", "another process is writing this file", "wait until it is done", part);
+  if (!file) return std::unexpected(unwritable(file.error(), part));
+  batch_output opened(out, std::move(*file));
   auto begun = opened.begin(made_from.dump(), earlier);
   if (!begun) return std::unexpected(std::move(begun.error()));
   return opened;
 }
 
 auto batch_output::open_device(const fs::path& out) -> braid::checked<batch_output> {
-  const int descriptor = ::open(out.c_str(), O_WRONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return refused("output_unwritable", out, "the answers cannot be written: " + braid::last_system_error().message());
-  return batch_output({}, descriptor);
+  braid::descriptor device(::open(out.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!device) return std::unexpected(unwritable(braid::last_system_error(), out));
+  return batch_output({}, std::move(device));
 }
 
-auto batch_output::standard_output() -> batch_output { return {{}, STDOUT_FILENO}; }
-
-batch_output::batch_output(batch_output&& other) noexcept
-    : out_(std::move(other.out_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      progress_(other.progress_),
-      bytes_(other.bytes_),
-      bytes_safe_(other.bytes_safe_),
-      made_from_(std::move(other.made_from_)) {}
-
-batch_output::~batch_output() {
-  if (descriptor_ >= 0 && descriptor_ != STDOUT_FILENO) ::close(descriptor_);
+auto batch_output::standard_output() -> batch_output {
+  return batch_output({}, braid::descriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)));
 }
 
 auto batch_output::part() const -> fs::path { return out_.string() + ".part"; }
 
 auto batch_output::state() const -> fs::path { return out_.string() + ".part.state"; }
 
-auto batch_output::failure(std::string hint) const -> std::unexpected<braid::diagnostics> {
-  const std::error_code why = braid::last_system_error();
-  return refused("output_unwritable", out_.empty() ? fs::path("output") : part(),
-                 "the answers cannot be written: " + why.message(), out_.empty() ? "" : std::move(hint));
+auto batch_output::failure(std::error_code why) const -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(out_.empty() ? unwritable(why, "output")
+                                      : unwritable(why, part(), "what is written stays there; go on with --resume"));
 }
 
 auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::checked<void> {
@@ -151,61 +103,62 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
   if (!is_unfinished && earlier != unfinished::restart && fs::file_size(part(), error) != 0)
-    return refused("batch_unfinished", part(), "this file is there already, and nothing says how it came about",
-                   "move it away, or write over it with --restart");
+    return refused("batch_unfinished", "this file is there already, and nothing says how it came about",
+                   "move it away, or write over it with --restart", part());
   if (is_unfinished && earlier == unfinished::refuse)
-    return refused("batch_unfinished", part(), "an earlier batch into this file did not end",
-                   "--resume continues it, --restart forgets it");
+    return refused("batch_unfinished", "an earlier batch into this file did not end",
+                   "--resume continues it, --restart forgets it", part());
   if (is_unfinished && earlier == unfinished::resume) {
     const auto text = read_text_file(state());
     if (!text) return std::unexpected(text.error());
     return resume(*text, made_from_);
   }
-  if (::ftruncate(descriptor_, 0) != 0 || !save_state()) return failure();
+  if (const auto done = empty_part(file_, out_); !done) return failure(done.error());
+  if (const auto done = save_state(); !done) return failure(done.error());
   return {};
 }
 
 auto batch_output::resume(std::string_view text, const std::string& made_from) -> braid::checked<void> {
   const auto saved = parse_state(text);
-  const ::off_t size = ::lseek(descriptor_, 0, SEEK_END);
+  const ::off_t size = ::lseek(file_.number(), 0, SEEK_END);
   if (!saved || size < 0 || static_cast<std::uint64_t>(size) < saved->bytes)
-    return refused("resume_corrupt", state(), "the state of the earlier batch is damaged", "--restart forgets it");
+    return refused("resume_corrupt", "the state of the earlier batch is damaged", "--restart forgets it", state());
   if (const json now = json::parse(made_from); saved->made_from != now)
-    return refused("resume_mismatch", part(),
+    return refused("resume_mismatch",
                    "the earlier batch was made from something else: " + differences(saved->made_from, now),
-                   "--restart forgets it");
+                   "--restart forgets it", part());
   const auto bytes = static_cast<::off_t>(saved->bytes);
-  if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) != bytes) return failure();
+  if (::ftruncate(file_.number(), bytes) != 0 || ::lseek(file_.number(), bytes, SEEK_SET) != bytes)
+    return failure(braid::last_system_error());
   progress_ = saved->progress;
   bytes_ = bytes_safe_ = saved->bytes;
   return {};
 }
 
-auto batch_output::save_state() -> bool {
-  if (::fdatasync(descriptor_) != 0) return false;
+auto batch_output::save_state() -> braid::result<void> {
+  if (::fdatasync(file_.number()) != 0) return braid::fail(braid::last_system_error());
   const json document = {{"made_from", json::parse(made_from_)}, {"read_bytes", progress_.read.bytes},
                          {"read_lines", progress_.read.lines},   {"answered", progress_.answered},
                          {"failed", progress_.failed},           {"bytes", bytes_}};
-  if (!replace_file(state(), document.dump() + "\n")) return false;
+  if (auto done = replace_file(state(), document.dump() + "\n"); !done) return done;
   bytes_safe_ = bytes_;
-  return true;
+  return {};
 }
 
 auto batch_output::write(std::string_view lines, const batch_progress& now) -> braid::checked<void> {
-  if (!write_all(descriptor_, lines)) return failure();
+  if (const auto done = write_all(file_.number(), lines); !done) return failure(done.error());
   bytes_ += lines.size();
   progress_ = now;
   if (out_.empty() || bytes_ - bytes_safe_ < save_every) return {};
-  if (!save_state()) return failure();
+  if (const auto done = save_state(); !done) return failure(done.error());
   return {};
 }
 
 auto batch_output::finish() -> braid::checked<void> {
   if (out_.empty()) return {};
-  if (::fsync(descriptor_) != 0 || ::rename(part().c_str(), out_.c_str()) != 0) return failure();
+  if (const auto done = put_in_place(file_, part(), out_); !done) return failure(done.error());
   std::error_code ignored;  // a state without its part means nothing
   fs::remove(state(), ignored);
-  if (!sync_folder_of(out_)) return failure();
   return {};
 }
 

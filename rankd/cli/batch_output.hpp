@@ -4,11 +4,14 @@
 #include <rankd/store/line_reader.hpp>
 
 #include <braid/base/diagnostics.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/descriptor.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json_fwd.hpp>
@@ -44,10 +47,6 @@ class batch_output {
   /// Writes to standard output, which cannot be resumed.
   static auto standard_output() -> batch_output;
 
-  batch_output(batch_output&& other) noexcept;
-  auto operator=(batch_output&&) -> batch_output& = delete;
-  ~batch_output();
-
   /// Where to begin: not at 0 where an earlier batch is continued.
   [[nodiscard]] auto progress() const noexcept -> const batch_progress& { return progress_; }
 
@@ -55,24 +54,23 @@ class batch_output {
   /// with them. Errors: output_unwritable; what was safe before stays so.
   auto write(std::string_view lines, const batch_progress& now) -> braid::checked<void>;
 
-  /// Gives the file its name. Errors: output_unwritable.
+  /// Gives the file its name, and the mode of what it replaces. Errors: output_unwritable.
   auto finish() -> braid::checked<void>;
 
  private:
-  batch_output(std::filesystem::path out, int descriptor) : out_(std::move(out)), descriptor_(descriptor) {}
+  batch_output(std::filesystem::path out, braid::descriptor file) : out_(std::move(out)), file_(std::move(file)) {}
 
   static auto open_device(const std::filesystem::path& out) -> braid::checked<batch_output>;
 
   auto begin(std::string made_from, unfinished earlier) -> braid::checked<void>;
   auto resume(std::string_view state, const std::string& made_from) -> braid::checked<void>;
-  auto save_state() -> bool;
-  [[nodiscard]] auto failure(std::string hint = "what is written stays there; go on with --resume") const
-      -> std::unexpected<braid::diagnostics>;
+  auto save_state() -> braid::result<void>;
+  [[nodiscard]] auto failure(std::error_code why) const -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto part() const -> std::filesystem::path;
   [[nodiscard]] auto state() const -> std::filesystem::path;
 
   std::filesystem::path out_;  ///< empty for what is no regular file
-  int descriptor_;
+  braid::descriptor file_;
   batch_progress progress_;
   std::uint64_t bytes_ = 0;       ///< written
   std::uint64_t bytes_safe_ = 0;  ///< of these, known to be on the disk

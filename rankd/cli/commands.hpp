@@ -46,7 +46,7 @@ struct batch_command_options : project_options {
   std::filesystem::path in;   ///< empty: standard input
   std::filesystem::path out;  ///< empty: standard output
   batch_shard shard;
-  unfinished earlier = unfinished::refuse;
+  unfinished earlier = unfinished::refuse;  ///< anything else only with `out`
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };

@@ -1,5 +1,6 @@
 // rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/demo.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
@@ -16,15 +17,6 @@ namespace rankd {
 namespace {
 
 namespace fs = std::filesystem;
-
-auto refused(std::string code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = {}}));
-}
 
 /// Folders replaced by their *.ndjson files, in order of their names.
 auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<fs::path>> {

@@ -1,11 +1,14 @@
 // rankd/cli/demo.cpp: the files of a demo project, one after another; rankd.toml last, as the mark of a whole one.
 #include <rankd/cli/demo.hpp>
 
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
+#include <rankd/cli/output_file.hpp>
 
 #include <braid/base/assert.hpp>
 #include <braid/base/error.hpp>
 
+#include <array>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -20,17 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view mark_file = "rankd.toml";
 constexpr std::string_view mark_line = "# Written by `rankd init demo`.";
 constexpr std::size_t piece = std::size_t{1} << 20U;
-constexpr std::uint64_t data_files = 4;
-
-auto complaint(std::string_view code, const fs::path& where, std::string_view message, std::string_view hint)
-    -> braid::diagnostics {
-  return braid::diagnostics({.code = std::string(code),
-                             .pointer = {},
-                             .message = std::string(message),
-                             .hint = std::string(hint),
-                             .node = {},
-                             .source = where.string()});
-}
+constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/follow.ndjson",
+                                                     "data/recommendation.ndjson", "data/media.ndjson"};
 
 /// Writes one file in pieces. Errors of the stream stay until `close` tells them.
 class file_writer {
@@ -52,52 +46,63 @@ class file_writer {
   std::uint64_t bytes_ = 0;
 };
 
-/// What was made so far, so that a failure can take it back.
-class made_places {
+/// The folders that were made on the way to the project, so that a failure can take them back.
+class made_folders {
  public:
-  /// Makes the folders that are missing on the way to `folder`, and that one.
-  auto make_folders(const fs::path& folder) -> std::error_code {
+  /// Makes those that are missing, `folder` the last of them.
+  auto make(const fs::path& folder) -> std::error_code {
     std::error_code error;
     std::vector<fs::path> missing;
     for (fs::path at = folder; !at.empty() && !fs::exists(at, error); at = at.parent_path()) missing.push_back(at);
     for (; !error && !missing.empty(); missing.pop_back())
-      if (fs::create_directory(missing.back(), error)) places_.push_back(missing.back());
+      if (fs::create_directory(missing.back(), error)) made_.push_back(missing.back());
     if (!error && !fs::is_directory(folder, error)) error = std::make_error_code(std::errc::not_a_directory);
     return error;
   }
-  void add_file(fs::path file) { places_.push_back(std::move(file)); }
 
-  /// Deletes all of it; a folder in which somebody else has put something stays.
+  /// Deletes them; one in which somebody else has put something stays.
   void remove() {
     std::error_code ignored;  // nothing better can be done than to go on
-    for (; !places_.empty(); places_.pop_back()) fs::remove(places_.back(), ignored);
+    for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);
   }
 
  private:
-  std::vector<fs::path> places_;
+  std::vector<fs::path> made_;
 };
+
+/// Deletes all that a demo consists of and that is there, and the folders that it leaves empty.
+void remove_demo(const fs::path& folder) {
+  std::vector<fs::path> names(data_files.begin(), data_files.end());
+  for (const detail::demo_file& file : detail::demo_files()) names.emplace_back(file.path);
+  std::error_code ignored;  // as above
+  for (const fs::path& name : names) fs::remove(folder / name, ignored);
+  for (const fs::path& name : names)
+    for (fs::path inside = name.parent_path(); !inside.empty(); inside = inside.parent_path())
+      fs::remove(folder / inside, ignored);
+}
 
 class demo_writer {
  public:
-  demo_writer(const fs::path& folder, const demo_options& options, made_places& made)
-      : folder_(folder), options_(options), made_(made), network_(options.size) {}
+  demo_writer(const fs::path& folder, const demo_options& options)
+      : folder_(folder), options_(options), network_(options.size) {}
 
-  auto run() -> braid::checked<demo_report>;
+  /// `mark` becomes the file that makes the folder a project.
+  auto run(output_file& mark) -> braid::checked<demo_report>;
 
  private:
   template <typename AddLine>
   auto write_data(std::string_view name, AddLine add_line) -> bool;
   auto write_all_data() -> bool;
   auto write_text(const detail::demo_file& file) -> bool;
+  auto write_mark(output_file& mark, const detail::demo_file& file) -> bool;
   auto begin(std::string_view name) -> file_writer;
   auto close(file_writer& out, std::string_view name) -> bool;
   void report(std::string_view name) const {
-    if (options_.progress) options_.progress({name, lines_done_, data_files * options_.size.users});
+    if (options_.progress) options_.progress({name, lines_done_, data_files.size() * options_.size.users});
   }
 
   const fs::path& folder_;
   const demo_options& options_;
-  made_places& made_;
   demo_network network_;
   demo_report report_;
   std::uint64_t lines_done_ = 0;
@@ -106,8 +111,8 @@ class demo_writer {
 
 auto demo_writer::begin(std::string_view name) -> file_writer {
   const fs::path file = folder_ / name;
-  made_.make_folders(file.parent_path());  // where a folder cannot be made, the file cannot be written
-  made_.add_file(file);
+  std::error_code ignored;  // where a folder cannot be made, the file cannot be written
+  fs::create_directories(file.parent_path(), ignored);
   return file_writer(file);
 }
 
@@ -123,6 +128,14 @@ auto demo_writer::write_text(const detail::demo_file& file) -> bool {
   file_writer out = begin(file.path);
   out.add(file.text);
   return close(out, file.path);
+}
+
+auto demo_writer::write_mark(output_file& mark, const detail::demo_file& file) -> bool {
+  ++report_.files;
+  report_.bytes += file.text.size();
+  if (mark.write(file.text) && mark.finish()) return true;
+  failed_ = file.path;
+  return false;
 }
 
 template <typename AddLine>
@@ -144,61 +157,74 @@ auto demo_writer::write_data(std::string_view name, AddLine add_line) -> bool {
 }
 
 auto demo_writer::write_all_data() -> bool {
-  return write_data("data/users.ndjson",
+  return write_data(data_files[0],
                     [this](std::uint32_t user, std::string& out) { append_hash(out, user, network_.profile(user)); }) &&
-         write_data("data/follow.ndjson",
+         write_data(data_files[1],
                     [this](std::uint32_t user, std::string& out) {
                       append_list(out, "follow:", user, network_.follows(user));
                     }) &&
-         write_data("data/recommendation.ndjson",
+         write_data(data_files[2],
                     [this](std::uint32_t user, std::string& out) {
                       append_list(out, "recommendation:", user, network_.recommendations(user));
                     }) &&
-         write_data("data/media.ndjson", [this](std::uint32_t user, std::string& out) {
+         write_data(data_files[3], [this](std::uint32_t user, std::string& out) {
            append_list(out, "media:", user, network_.media(user));
          });
 }
 
-auto demo_writer::run() -> braid::checked<demo_report> {
-  detail::demo_file mark;
+auto demo_writer::run(output_file& mark) -> braid::checked<demo_report> {
+  detail::demo_file mark_text;
   bool fine = write_all_data();
   for (const detail::demo_file& file : detail::demo_files()) {
     if (file.path == mark_file)
-      mark = file;
+      mark_text = file;
     else
       fine = fine && write_text(file);
   }
-  if (fine && write_text(mark)) return report_;
-  return std::unexpected(
-      complaint("demo_write_failed", folder_ / failed_, "the file cannot be written",
-                "check the permissions and the space on the disk; what was written is deleted again"));
+  if (fine && write_mark(mark, mark_text)) return report_;
+  return refused("demo_write_failed", "the file cannot be written",
+                 "check the permissions and the space on the disk; what was written is deleted again",
+                 folder_ / failed_);
 }
 
 /// Why nothing may be written into `folder`, or no complaint.
-auto check_folder(const fs::path& folder, made_places& made) -> braid::diagnostics {
-  std::error_code error = made.make_folders(folder);
-  const bool empty = !error && fs::is_empty(folder, error);
-  if (error) return complaint("demo_write_failed", folder, "the folder cannot be used: " + error.message(), {});
-  if (empty) return {};
+auto check_folder(const fs::path& folder) -> braid::diagnostics {
+  std::error_code error;
+  const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(output_file::suffix)), error);
+  const bool is_project = fs::exists(folder / mark_file, error);
+  if (!is_project && (begun || fs::is_empty(folder, error))) return {};
+  if (error) return complaint("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
   std::string first_line;
   std::ifstream mark(folder / mark_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
-    return complaint("demo_exists", folder, "a demo project is here already", "use it, or delete the folder first");
-  return complaint("folder_not_empty", folder, "the folder is not empty",
-                   "name one that is empty or does not exist yet");
+    return complaint("demo_exists", "a demo project is here already", "use it, or delete the folder first", folder);
+  return complaint("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
+                   folder);
+}
+
+/// Writes into a folder that is there. What lies beside the mark as long as it is unfinished belongs to the demo.
+auto write_into(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
+  if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
+  auto mark = output_file::create(folder / mark_file);
+  if (!mark && mark.error() == std::errc::operation_would_block)
+    return refused("demo_busy", "another process is writing a demo here", "wait until it is done", folder);
+  if (!mark) return refused("demo_write_failed", "the folder cannot be used: " + mark.error().message(), {}, folder);
+  // Another process may have ended its demo before this one got the mark.
+  if (auto refusal = check_folder(folder); !refusal.empty()) return std::unexpected(std::move(refusal));
+  auto report = demo_writer(folder, options).run(*mark);
+  if (!report) remove_demo(folder);
+  return report;
 }
 
 }  // namespace
 
 auto write_demo_project(const fs::path& folder, const demo_options& options) -> braid::checked<demo_report> {
   BRAID_EXPECTS(options.size.users >= 1, "a network has at least one user");
-  made_places made;
-  if (auto refusal = check_folder(folder, made); !refusal.empty()) {
-    made.remove();
-    return std::unexpected(std::move(refusal));
-  }
-  auto report = demo_writer(folder, options, made).run();
+  made_folders made;
+  const std::error_code error = made.make(folder);
+  auto report = error ? refused("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder)
+                      : write_into(folder, options);
   if (!report) made.remove();
   return report;
 }

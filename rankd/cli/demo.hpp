@@ -29,8 +29,11 @@ struct demo_report {
 };
 
 /// Writes rankd.toml, README.md, registries, plans and data into `folder`, which is made if need be: the same bytes
-/// for the same size. What a failure leaves unfinished is deleted again.
-/// Blocks: on the disk. Errors: demo_exists (a demo is there already), folder_not_empty, demo_write_failed.
+/// for the same size. What a failure leaves unfinished is deleted again; what a killed process has left is begun anew.
+/// Until all is there, the folder holds rankd.toml.unfinished in place of rankd.toml, and is no project.
+/// Blocks: on the disk.
+/// Errors: demo_exists (a demo is there already), folder_not_empty, demo_busy (another process is writing one there),
+/// demo_write_failed.
 auto write_demo_project(const std::filesystem::path& folder, const demo_options& options)
     -> braid::checked<demo_report>;
 

@@ -1,6 +1,7 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/printable.hpp>
+#include <rankd/cli/workspace.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -52,9 +53,15 @@ void add_workers(CLI::App& command, Options& options) {
       ->check(CLI::Range(1, 4096));
 }
 
+auto check_store(const std::string& url) -> std::string {
+  if (url.empty()) return check_not_empty(url);
+  const auto folder = rankd::parse_store_url(url);
+  return folder ? "" : folder.error().front().message + "; " + folder.error().front().hint;
+}
+
 void add_store(CLI::App& command, std::string& store) {
   command.add_option("--store", store, "Folder of the store, as PATH or lmdb:PATH; default: the project's")
-      ->check(check_not_empty)
+      ->check(check_store)
       ->type_name("URL");
 }
 
@@ -63,8 +70,10 @@ void add_rank(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::rank_options>();
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run; default: the one that the request names")
+      ->check(check_not_empty)
       ->type_name("NAME");
   command->add_option("--request", options->request, "The request, or a file with it; default: standard input")
+      ->check(check_not_empty)
       ->type_name("JSON|FILE");
   command->add_flag_callback(
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
@@ -89,28 +98,34 @@ void add_batch(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::batch_command_options>();
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run; default: the one that each request names")
+      ->check(check_not_empty)
       ->type_name("NAME");
-  command->add_option("--in", options->in, "Requests, one a line; default: standard input")
-      ->check(check_not_empty)
-      ->type_name("FILE");
-  command->add_option("--out", options->out, "Answers, one a line; default: standard output")
-      ->check(check_not_empty)
-      ->type_name("FILE");
+  auto* in = command->add_option("--in", options->in, "Requests, one a line; default: standard input")
+                 ->check(check_not_empty)
+                 ->type_name("FILE");
+  auto* out = command->add_option("--out", options->out, "Answers, one a line; default: standard output")
+                  ->check(check_not_empty)
+                  ->type_name("FILE");
   command
       ->add_option_function<std::string>(
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
           "Answer only the I-th of N parts; the answers of all parts, one behind the other, are those of the whole")
       ->check([](const std::string& text) { return parse_shard(text) ? "" : "wants I/N with 1 <= I <= N"; })
+      ->needs(in)
       ->type_name("I/N");
-  auto* resume = command->add_flag_callback(
-      "--resume", [options] { options->earlier = rankd::unfinished::resume; },
-      "Go on where an earlier batch into the same file was interrupted");
+  auto* resume = command
+                     ->add_flag_callback(
+                         "--resume", [options] { options->earlier = rankd::unfinished::resume; },
+                         "Go on where an earlier batch into the same file was interrupted")
+                     ->needs(in)
+                     ->needs(out);
   command
       ->add_flag_callback(
           "--restart", [options] { options->earlier = rankd::unfinished::restart; },
           "Forget an earlier batch into the same file that was interrupted")
-      ->excludes(resume);
+      ->excludes(resume)
+      ->needs(out);
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
@@ -121,6 +136,7 @@ void add_load(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::load_command_options>();
   add_project(*command, *options);
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
+      ->check(check_not_empty)
       ->type_name("DATA");
   add_store(*command, options->store);
   command->add_flag("--replace", options->replace, "Forget what the store had");
@@ -144,7 +160,9 @@ void add_validate(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_option("plan", options->plans, "Names or files; default: all plans of the project")->type_name("PLAN");
+  command->add_option("plan", options->plans, "Names or files; default: all plans of the project")
+      ->check(check_not_empty)
+      ->type_name("PLAN");
   command->callback([options, &chosen] { chosen = [options] { return validate_command(*options); }; });
 }
 
@@ -174,8 +192,8 @@ void add_ops(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::ops_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
-  command->add_flag("--toml", options->toml,
-                    "Print TOML: params with their ranges and choices, and ops of expressions");
+  command->add_flag("--toml", options->toml, "Print TOML: params with their ranges and choices, and ops of expressions")
+      ->excludes(command->get_option("--json"));
   command->callback([options, &chosen] { chosen = [options] { return ops_command(*options); }; });
 }
 
@@ -183,7 +201,10 @@ void add_init(CLI::App& app, action& chosen) {
   auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
-  demo->add_option("folder", options->folder, "Where; must not exist or be empty")->required()->type_name("DIR");
+  demo->add_option("folder", options->folder, "Where; must not exist or be empty")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("DIR");
   demo->add_option("--seed", options->size.seed, "Seed of the data")->capture_default_str();
   demo->add_option("--users", options->size.users, "How many users")
       ->check(CLI::Range(1, 10'000'000))
@@ -202,6 +223,11 @@ auto output_is_out() -> bool {
   return false;
 }
 
+/// What is wrong with the command line, which holds what somebody else may have put there.
+auto complaint_of(const CLI::App* /*app*/, const CLI::Error& error) -> std::string {
+  return "rankd: " + rankd::printable(error.what()) + "\nRun with --help or --help-all for more information.\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -209,6 +235,11 @@ int main(int argc, char** argv) {
   CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
+  app.failure_message(complaint_of);
+  app.footer(
+      "Exit status: 0 fine, 1 the request, plan or data is at fault, 2 wrong usage. When the reader of standard "
+      "output\n"
+      "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 where that signal is ignored.");
   app.require_subcommand(1);
 
   action chosen;

@@ -10,9 +10,11 @@
 #include <rankd/op/describe.hpp>
 #include <rankd/plan/catalog.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -50,6 +52,52 @@ auto names_of(const std::vector<artifact>& artifacts) -> std::vector<std::string
   std::vector<std::string> names;
   for (const artifact& each : artifacts) names.push_back(each.name);
   return names;
+}
+
+/// The plans of a project that can be run, and what is wrong with the others and with the index.
+struct plan_list {
+  std::vector<bound_plan> right;
+  braid::diagnostics problems;
+};
+
+/// Adds those complaints that are not there yet: one about the index can be one about each plan, too.
+void add_new(braid::diagnostics& into, const braid::diagnostics& others) {
+  for (const braid::diagnostic& item : others)
+    if (std::ranges::find(into, item) == into.end()) into.add(item);
+}
+
+auto all_plans(const workspace& in, const std::vector<artifact>& artifacts) -> plan_list {
+  plan_list found;
+  for (const artifact& each : artifacts) {
+    auto loaded = in.load_plan_of(each.name);
+    if (loaded)
+      found.right.push_back(std::move(*loaded));
+    else
+      add_new(found.problems, loaded.error());
+  }
+  add_new(found.problems, verify_index(in.where.plans));
+  return found;
+}
+
+auto plans_json(const plan_list& found) -> std::string {
+  std::string out = "{\"plans\":[";
+  for (const bound_plan& each : found.right) {
+    if (!out.ends_with('[')) out += ',';
+    out += "{\"plan\":";
+    append_json_string(out, each.name);
+    out += ",\"nodes\":" + std::to_string(each.nodes.size()) + ",\"digest\":";
+    append_json_string(out, each.digest);
+    out += '}';
+  }
+  const std::string failure = found.problems.empty() ? "{}" : to_json(found.problems, {});
+  return out + (found.problems.empty() ? "]" : "],") + failure.substr(1) + "\n";  // the members of one object
+}
+
+auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
+  text_table table({{"plan"}, {"nodes", text_table::align::right}, {"digest"}});
+  for (const bound_plan& each : plans)
+    table.add({each.name, std::to_string(each.nodes.size()), each.digest.substr(0, 12)});
+  return table.to_text();
 }
 
 auto params_text(const op_shape& shape) -> std::string {
@@ -112,27 +160,16 @@ auto validate_command(const validate_options& options) -> exit_status {
 auto plans_command(const list_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
-  const auto plans = load_plans(in->where.plans, {all_op_shapes(), in->declared});
-  if (!plans) return report(plans.error(), options.form);
-
+  const auto artifacts = list_artifacts(in->where.plans);
+  if (!artifacts) return report(artifacts.error(), options.form);
+  const plan_list found = all_plans(*in, *artifacts);
   if (options.form == output_form::programs) {
-    std::string out = "{\"plans\":[";
-    for (const plan& each : *plans) {
-      if (!out.ends_with('[')) out += ',';
-      out += "{\"plan\":";
-      append_json_string(out, each.plan_name);
-      out += ",\"nodes\":" + std::to_string(each.nodes.size()) + ",\"digest\":";
-      append_json_string(out, each.digest);
-      out += '}';
-    }
-    print(out + "]}\n");
-    return exit_status::fine;
+    print(plans_json(found));
+  } else {
+    print(plans_table(found.right));
+    if (!found.problems.empty()) report(found.problems);
   }
-  text_table table({{"plan"}, {"nodes", text_table::align::right}, {"digest"}});
-  for (const plan& each : *plans)
-    table.add({each.plan_name, std::to_string(each.nodes.size()), each.digest.substr(0, 12)});
-  print(table.to_text());
-  return exit_status::fine;
+  return found.problems.empty() ? exit_status::fine : exit_status::failed;
 }
 
 auto ops_command(const ops_options& options) -> exit_status {

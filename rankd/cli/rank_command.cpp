@@ -30,18 +30,10 @@ constexpr std::string_view nothing = "-";  ///< what a table shows for a value t
 
 /// The text that --request gives or names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
-  if (request.empty()) return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  if (request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
-  return read_text_file(request);
-}
-
-auto no_runtime(const std::error_code& why) -> braid::diagnostics {
-  return braid::diagnostics({.code = "no_runtime",
-                             .pointer = {},
-                             .message = "no threads can be had: " + why.message(),
-                             .hint = {},
-                             .node = {},
-                             .source = {}});
+  if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
+  auto text = request.empty() ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text_file(request);
+  if (text) text->erase(0, text->size() - without_mark(*text).size());
+  return text;
 }
 
 /// `field` of the hash of each candidate, for those columns of the table that no plan fetches.
@@ -146,7 +138,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
   const auto name = plan_to_run(request, options.plan);
   if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
-  if (!plan) return report(plan.error(), options.form, id);
+  if (!plan) return report(plan_complaints(request, plan.error()), options.form, id);
   const auto stores = open_all_stores(in);
   if (!stores) return report(stores.error(), options.form, id);
 

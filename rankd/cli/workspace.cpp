@@ -1,6 +1,7 @@
 // rankd/cli/workspace.cpp: finding and opening what a command works on.
 #include <rankd/cli/workspace.hpp>
 
+#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>
@@ -16,20 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto complaint(std::string code, std::string message, std::string hint) -> braid::diagnostics {
-  return braid::diagnostics({.code = std::move(code),
-                             .pointer = {},
-                             .message = std::move(message),
-                             .hint = std::move(hint),
-                             .node = {},
-                             .source = {}});
-}
-
 auto project_folder(const fs::path& given) -> braid::checked<fs::path> {
   if (!given.empty()) return given;
   if (auto found = project::find(fs::current_path())) return *found;
-  return std::unexpected(complaint("no_project", "no rankd.toml lies here or in any folder above",
-                                   "go into a project, name one with --project, or make one with rankd init demo DIR"));
+  return refused("no_project", "no rankd.toml lies here or in any folder above",
+                 "go into a project, name one with --project, or make one with rankd init demo DIR");
 }
 
 auto is_embedded(const endpoint_entry& endpoint) -> bool {
@@ -52,8 +44,7 @@ auto artifact_of(const project& where, std::string_view name_or_file) -> braid::
   }
   std::string hint = braid::did_you_mean(name_or_file, names);
   if (hint.empty()) hint = "rankd plans lists those that are there";
-  return std::unexpected(
-      complaint("unknown_plan", "no plan is called `" + std::string(name_or_file) + "`", std::move(hint)));
+  return refused("unknown_plan", "no plan is called `" + std::string(name_or_file) + "`", std::move(hint));
 }
 
 }  // namespace
@@ -83,21 +74,22 @@ auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::chec
 auto workspace::embedded_folder() const -> braid::checked<fs::path> {
   for (const endpoint_entry& endpoint : declared.endpoints())
     if (is_embedded(endpoint)) return folder_of(endpoint, where.root);
-  return std::unexpected(complaint("no_embedded_store",
-                                   "no endpoint of environment `" + where.environment + "` is an embedded store",
-                                   "name one with --store DIR"));
+  return refused("no_embedded_store", "no endpoint of environment `" + where.environment + "` is an embedded store",
+                 "name one with --store DIR");
+}
+
+auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
+  constexpr std::string_view scheme = "lmdb:";
+  if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
+  if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
+  if (url.find("://") != std::string_view::npos)
+    return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
+                   "name a folder, as PATH or lmdb:PATH");
+  return fs::path(url);
 }
 
 auto store_folder(const fs::path& project, std::string_view url) -> braid::checked<fs::path> {
-  constexpr std::string_view scheme = "lmdb:";
-  if (url == scheme)
-    return std::unexpected(complaint("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH"));
-  if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
-  if (url.find("://") != std::string_view::npos)
-    return std::unexpected(complaint("store_unsupported",
-                                     "`" + std::string(url) + "` is no store that this build can read or fill",
-                                     "name a folder, as PATH or lmdb:PATH"));
-  if (!url.empty()) return fs::path(url);
+  if (!url.empty()) return parse_store_url(url);
   const auto in = workspace::open(project);
   if (!in) return std::unexpected(in.error());
   return in->embedded_folder();

@@ -31,8 +31,11 @@ struct workspace {
   [[nodiscard]] auto embedded_folder() const -> braid::checked<std::filesystem::path>;
 };
 
-/// The folder that `url` names, as PATH or lmdb:PATH; with an empty one, the embedded store of the project, which is
-/// opened as `workspace::open` does. Errors: store_unsupported; those of both.
+/// The folder that `url` names, as PATH or lmdb:PATH. Errors: store_unsupported.
+auto parse_store_url(std::string_view url) -> braid::checked<std::filesystem::path>;
+
+/// The same; with an empty `url`, the embedded store of the project, which is opened as `workspace::open` does.
+/// Errors: those of both.
 auto store_folder(const std::filesystem::path& project, std::string_view url) -> braid::checked<std::filesystem::path>;
 
 /// The stores of a workspace, one for each endpoint; null where an endpoint is none that this build can open.

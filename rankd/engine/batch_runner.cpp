@@ -8,22 +8,9 @@
 #include <braid/thread/name.hpp>
 #include <braid/thread/worker_count.hpp>
 
-#include <system_error>
 #include <utility>
 
 namespace rankd {
-namespace {
-
-auto no_runtime(const std::error_code& why) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = "no_runtime",
-                                             .pointer = {},
-                                             .message = "no threads can be had: " + why.message(),
-                                             .hint = {},
-                                             .node = {},
-                                             .source = {}}));
-}
-
-}  // namespace
 
 /// What one thread answers with. The engine is used by the last tasks of the runtime, so it goes last.
 struct batch_runner::lane {
@@ -45,21 +32,18 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
   std::unique_ptr<batch_runner> runner(new batch_runner(std::move(options)));
   for (unsigned index = 0; index < workers; ++index) {
     auto on = braid::runtime::create({.workers = 1, .name = "batch" + std::to_string(index)});
-    if (!on) return no_runtime(on.error());
+    if (!on) return std::unexpected(no_runtime(on.error()));
     auto& added = *runner->lanes_.emplace_back(std::make_unique<lane>());
     added.on = std::move(*on);
     added.ranker.emplace(*added.on, declared, stores, runner->options_.engine);
     added.declared = &declared;
   }
-  try {
-    for (unsigned index = 0; index < workers; ++index) {
-      runner->threads_.emplace_back([self = runner.get(), index] {
-        static_cast<void>(braid::this_thread::set_name(braid::indexed_thread_name("batch", index)));
-        self->serve(*self->lanes_[index]);
-      });
-    }
-  } catch (const std::system_error& refused) {
-    return no_runtime(refused.code());
+  for (unsigned index = 0; index < workers; ++index) {
+    auto started = braid::thread::create(
+        {.name = braid::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
+        [self = runner.get(), index] { self->serve(*self->lanes_[index]); });
+    if (!started) return std::unexpected(no_runtime(started.error()));
+    runner->threads_.push_back(std::move(*started));
   }
   return runner;
 }
@@ -72,7 +56,7 @@ batch_runner::~batch_runner() {
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& each : threads_) each.join();
+  threads_.clear();  // joins them
 }
 
 auto batch_runner::wants_more() const noexcept -> bool {
@@ -148,7 +132,7 @@ auto batch_runner::answer_one(batch_runner& owner, lane& on, const batch_line& l
   const auto name = plan_to_run(*request, owner.options_.given_plan);
   const auto plan = name ? owner.options_.find_plan(*name) : std::unexpected(name.error());
   if (!plan) {
-    out = to_json(plan.error(), request->request_id);
+    out = to_json(plan_complaints(*request, plan.error()), request->request_id);
     co_return;
   }
   auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));

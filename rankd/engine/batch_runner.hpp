@@ -5,6 +5,7 @@
 
 #include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
+#include <braid/thread/thread.hpp>
 
 #include <condition_variable>
 #include <cstddef>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 namespace rankd {
@@ -88,7 +88,7 @@ class batch_runner {
   std::deque<std::unique_ptr<piece>> pieces_;  // in order, from the next one to give
   std::size_t begun_ = 0;                      // of pieces_
   bool ending_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<braid::thread> threads_;
 };
 
 }  // namespace rankd

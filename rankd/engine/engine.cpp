@@ -167,4 +167,13 @@ auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> br
   owner.late_.fetch_add(run->graph.late(), braid::relaxed);
 }
 
+auto no_runtime(std::error_code why) -> braid::diagnostics {
+  return braid::diagnostics({.code = "no_runtime",
+                             .pointer = {},
+                             .message = "no threads can be had: " + why.message(),
+                             .hint = {},
+                             .node = {},
+                             .source = {}});
+}
+
 }  // namespace rankd

@@ -8,12 +8,14 @@
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
+#include <braid/base/diagnostics.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 namespace rankd {
@@ -53,5 +55,8 @@ class engine {
   engine_options options_;
   braid::atomic<std::uint64_t> late_{0};  // written by the loop
 };
+
+/// The complaint where no runtime can be had to run anything on.
+auto no_runtime(std::error_code why) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -3,6 +3,7 @@
 
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/store/batch.hpp>
@@ -21,6 +22,16 @@ constexpr std::size_t id_digits = 16;
 
 /// A request made of nothing but wrong names must not cost a complaint for each of a million.
 constexpr std::size_t most_complaints = 100;
+
+/// One complaint, where it is known that there are no others.
+auto complaint(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = std::move(pointer),
+                             .message = std::move(message),
+                             .hint = {},
+                             .node = {},
+                             .source = "request"});
+}
 
 /// Complaints about one place.
 struct complaints {
@@ -127,6 +138,60 @@ auto made_up_engine_id(std::string_view text, request_origin from) -> std::strin
   return made_up_id("eng_", from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
 }
 
+/// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
+class id_finder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  /// Nothing where it is not known for sure.
+  auto found() -> std::optional<std::string> { return times_ == 1 && complete_ ? std::move(id_) : std::nullopt; }
+
+  bool null() override { return value(); }
+  bool boolean(bool /*value*/) override { return value(); }
+  bool number_integer(number_integer_t /*value*/) override { return value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*literal*/) override { return value(); }
+  bool binary(binary_t& /*value*/) override { return value(); }
+  bool string(string_t& text) override {
+    if (is_next_) id_ = std::move(text);
+    return value();
+  }
+
+  bool start_object(std::size_t /*unknown*/) override { return open(); }
+  bool start_array(std::size_t /*unknown*/) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    complete_ = complete_ || times_ == 1;
+    is_next_ = depth_ == 1 && name == "request_id";
+    if (is_next_) ++times_;
+    return true;
+  }
+  bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  auto value() -> bool {
+    is_next_ = false;
+    return true;
+  }
+  auto open() -> bool {
+    ++depth_;
+    return value();
+  }
+  auto close() -> bool {
+    complete_ = complete_ || times_ == 1;
+    --depth_;
+    return true;
+  }
+
+  std::optional<std::string> id_;
+  std::size_t depth_ = 0;
+  std::size_t times_ = 0;
+  bool is_next_ = false;   // what is read next is its value
+  bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
+};
+
 auto is_plan_name(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
@@ -135,6 +200,8 @@ auto is_plan_name(std::string_view text) -> bool {
 
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {
+  if (text.starts_with(byte_order_mark))
+    return std::unexpected(complaint("json_syntax", "", "a byte order mark is for the beginning of a file"));
   const auto document = parse_json(text, "request");
   if (!document) return std::unexpected(document.error());
 
@@ -161,22 +228,14 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 }
 
 auto request_id_of(std::string_view text, request_origin from) -> std::string {
-  const auto document = parse_json(text, "request");
-  if (document && document->is_object()) {
-    const auto id = document->find("request_id");
-    if (id != document->end() && id->is_string()) return id->get<std::string>();
-  }
-  return made_up_request_id(text, from);
+  id_finder finder;
+  if (text.size() <= largest_document) nlohmann::json::sax_parse(text, &finder);
+  return finder.found().value_or(made_up_request_id(text, from));
 }
 
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                               .pointer = "/plan",
-                                               .message = std::move(message),
-                                               .hint = {},
-                                               .node = {},
-                                               .source = "request"}));
+    return std::unexpected(complaint(std::move(code), "/plan", std::move(message)));
   };
   if (given.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");
@@ -186,6 +245,18 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
     return refused("plan_mismatch",
                    "the request names plan `" + request.plan + "`, --plan names `" + std::string(given) + "`");
   return given.empty() ? request.plan : std::string(given);
+}
+
+auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics {
+  braid::diagnostics out;
+  for (braid::diagnostic item : problems) {
+    if (item.code == "unknown_plan" && !request.plan.empty()) {
+      item.pointer = "/plan";
+      item.source = "request";
+    }
+    out.add(std::move(item));
+  }
+  return out;
 }
 
 }  // namespace rankd

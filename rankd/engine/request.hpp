@@ -33,21 +33,24 @@ struct request_origin {
   std::uint64_t line = 0;  ///< of a file of requests, counted from 1; 0 for a request that came alone
 };
 
-/// Reads a request from its JSON text. A user_id is an integer or a string of digits, which may begin with zeros; the
-/// empty plan counts as none.
-/// Errors: every complaint at once: those of `parse_json` and `object_reader`; bad_user_id, unknown_param,
-/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a
-/// person can use.
+/// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
+/// digits, which may begin with zeros; the empty plan counts as none. Errors: every complaint at once: those of
+/// `parse_json` and `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param,
+/// unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 
-/// The request_id that stands in a text that was refused, for the answer: as given where it can be read, otherwise made
-/// up as `parse_request` does.
+/// The request_id that stands in a text that was refused, for the answer: as given where it stands there once, as a
+/// string, before what makes the text no JSON; otherwise made up as `parse_request` does.
 auto request_id_of(std::string_view text, request_origin from = {}) -> std::string;
 
 /// The plan that a request is for: the one it names, or else `given`, which may be empty.
 /// Errors: missing_field where neither names one, plan_mismatch where both do and differ, unknown_plan for a name that
 /// no plan can have: a request must not choose files.
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string>;
+
+/// What is wrong with the plan that a request was to run, for its answer: unknown_plan points to where the request
+/// names it, if it does.
+auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
 
 }  // namespace rankd

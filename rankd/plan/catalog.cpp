@@ -114,21 +114,4 @@ auto verify_index_of(const artifact& one) -> braid::diagnostics {
   return problems;
 }
 
-auto load_plans(const std::filesystem::path& folder, const plan_rules& rules) -> braid::checked<std::vector<plan>> {
-  const auto artifacts = list_artifacts(folder);
-  if (!artifacts) return std::unexpected(artifacts.error());
-  std::vector<plan> out;
-  braid::diagnostics problems;
-  for (const artifact& each : *artifacts) {
-    auto loaded = load_plan(each.file, rules);
-    if (loaded)
-      out.push_back(std::move(*loaded));
-    else
-      problems.append(std::move(loaded.error()));
-  }
-  problems.append(verify_index(folder));
-  if (!problems.empty()) return std::unexpected(std::move(problems));
-  return out;
-}
-
 }  // namespace rankd

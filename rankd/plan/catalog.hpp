@@ -2,7 +2,6 @@
 #pragma once
 
 #include <braid/base/diagnostics.hpp>
-#include <rankd/plan/load.hpp>
 
 #include <filesystem>
 #include <string>
@@ -33,10 +32,5 @@ auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 /// The same for one artifact only: what the index says of the others does not matter. One that the index does not name
 /// is fine here; the complaint about it is that of the whole.
 auto verify_index_of(const artifact& one) -> braid::diagnostics;
-
-/// Every plan of a folder, in the order of their names, the index verified.
-/// Blocks: on the disk.
-/// Errors: every complaint about every artifact and the index.
-auto load_plans(const std::filesystem::path& folder, const plan_rules& rules) -> braid::checked<std::vector<plan>>;
 
 }  // namespace rankd

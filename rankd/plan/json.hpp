@@ -13,7 +13,8 @@ namespace rankd {
 
 inline constexpr std::size_t max_json_depth = 1000;  ///< arrays and objects around a value
 
-/// The document, with integers kept exact: int64, or uint64 above it. No field occurs twice.
+/// The document, with integers kept exact: int64, or uint64 above it. No field occurs twice. A byte_order_mark in front
+/// is passed over.
 /// Errors: file_too_large, invalid_utf8, json_syntax (with line and column), json_too_deep, number_out_of_range (past
 /// double, or an integer past 64 bits), duplicate_field; `source` is `source_name`.
 /// Cost: linear; neither reading nor destroying recurses on the depth.

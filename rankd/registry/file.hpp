@@ -6,10 +6,19 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace rankd {
 
 inline constexpr std::size_t largest_document = std::size_t{16} << 20U;  ///< bytes of a plan or registry file
+
+/// What some editors put at the beginning of a file in UTF-8. It is no part of what the file says.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// The text of a file without its mark, if it has one.
+constexpr auto without_mark(std::string_view text) noexcept -> std::string_view {
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
 
 /// The bytes of a regular file.
 /// Blocks: on the disk.

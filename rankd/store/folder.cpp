@@ -1,7 +1,9 @@
 // rankd/store/folder.cpp: reading and replacing the manifest, and the lock that writers hold.
 #include <rankd/store/folder.hpp>
 
-#include <algorithm>
+#include <rankd/registry/write_file.hpp>
+
+#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -16,26 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "rankd-store ";
-constexpr std::string_view unfinished_name = "rankd-store.new";
+constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t longest_manifest = 256;
 
-/// A descriptor that is closed with its scope. Of a pipe, which has no place in a store, nobody waits for the other
-/// end.
-class descriptor {
- public:
-  descriptor(const fs::path& path, int flags) : number_(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644)) {}
-  descriptor(const descriptor&) = delete;
-  auto operator=(const descriptor&) -> descriptor& = delete;
-  ~descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-
-  [[nodiscard]] auto number() const noexcept -> int { return number_; }
-  [[nodiscard]] auto release() noexcept -> int { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
+/// Of a pipe, which has no place in a store, nobody waits for the other end.
+auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
+  return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
+}
 
 auto is_data_file(std::string_view name) -> bool { return name.starts_with("data-") && name.ends_with(".mdb"); }
 
@@ -91,22 +80,6 @@ auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::che
   return store_manifest{*generation, *bytes};
 }
 
-auto write_all(int number, std::string_view text) -> bool {
-  while (!text.empty()) {
-    const ::ssize_t written = ::write(number, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-/// A new name is durable once the folder itself is: the data file's before the manifest names it, then the manifest's.
-auto sync_folder(const fs::path& folder) -> bool {
-  const descriptor handle(folder, O_RDONLY | O_DIRECTORY);
-  return handle.number() >= 0 && ::fsync(handle.number()) == 0;
-}
-
 }  // namespace
 
 auto store_complaint(std::string_view code, const fs::path& folder, std::string_view message, std::string_view hint)
@@ -124,10 +97,10 @@ auto data_file(const fs::path& folder, std::uint64_t generation) -> fs::path {
 }
 
 auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
-  const descriptor handle(folder / store_manifest::file_name, O_RDONLY);
-  if (handle.number() < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::unexpected(without_manifest(folder));
+  const braid::descriptor handle = open_to_read(folder / store_manifest::file_name);
+  if (!handle && (errno == ENOENT || errno == ENOTDIR)) return std::unexpected(without_manifest(folder));
   char text[longest_manifest];
-  const ::ssize_t size = handle.number() < 0 ? -1 : ::read(handle.number(), text, sizeof text);
+  const ::ssize_t size = !handle ? -1 : ::read(handle.number(), text, sizeof text);
   if (size < 0)
     return std::unexpected(store_complaint("store_unreadable", folder,
                                            "the manifest cannot be read: " + braid::last_system_error().message(), {}));
@@ -137,13 +110,9 @@ auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
 auto write_manifest(const fs::path& folder, store_manifest manifest) -> braid::result<void> {
   const std::string text = std::string(magic) + std::to_string(store_manifest::format) + "\n" +
                            std::to_string(manifest.generation) + " " + std::to_string(manifest.data_bytes) + "\n";
-  const fs::path fresh = folder / unfinished_name;
-  const descriptor handle(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-  if (handle.number() < 0 || !write_all(handle.number(), text) || ::fsync(handle.number()) != 0 ||
-      !sync_folder(folder) || ::rename(fresh.c_str(), (folder / store_manifest::file_name).c_str()) != 0 ||
-      !sync_folder(folder))
-    return braid::fail(braid::last_system_error());
-  return {};
+  // The data file's name is durable before the manifest names it.
+  if (auto done = sync_folder(folder); !done) return done;
+  return replace_file(folder / store_manifest::file_name, text);
 }
 
 void remove_other_generations(const fs::path& folder, std::uint64_t keep) {
@@ -158,17 +127,13 @@ void remove_other_generations(const fs::path& folder, std::uint64_t keep) {
 }
 
 auto folder_lock::acquire(const fs::path& folder, lock_wait wait) -> braid::result<folder_lock> {
-  descriptor handle(folder, O_RDONLY | O_DIRECTORY);
-  if (handle.number() < 0) return braid::fail(braid::last_system_error());
+  braid::descriptor handle = open_to_read(folder, O_DIRECTORY);
+  if (!handle) return braid::fail(braid::last_system_error());
   const int how = wait == lock_wait::give_up ? LOCK_EX | LOCK_NB : LOCK_EX;
   while (::flock(handle.number(), how) != 0) {
     if (errno != EINTR) return braid::fail(braid::last_system_error());
   }
-  return folder_lock(handle.release());
-}
-
-folder_lock::~folder_lock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  return folder_lock(std::move(handle));
 }
 
 }  // namespace rankd

@@ -3,6 +3,7 @@
 
 #include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
+#include <braid/io/descriptor.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -50,14 +51,10 @@ class folder_lock {
   /// Blocks: with until_free, until the other holder is done. Errors: EWOULDBLOCK with give_up.
   static auto acquire(const std::filesystem::path& folder, lock_wait wait) -> braid::result<folder_lock>;
 
-  folder_lock(folder_lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  auto operator=(folder_lock&&) -> folder_lock& = delete;
-  ~folder_lock();
-
  private:
-  explicit folder_lock(int descriptor) noexcept : descriptor_(descriptor) {}
+  explicit folder_lock(braid::descriptor folder) noexcept : folder_(std::move(folder)) {}
 
-  int descriptor_;
+  braid::descriptor folder_;
 };
 
 }  // namespace rankd

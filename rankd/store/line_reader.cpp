@@ -1,6 +1,8 @@
 // rankd/store/line_reader.cpp: cutting what was read into lines, and getting more.
 #include <rankd/store/line_reader.hpp>
 
+#include <rankd/registry/file.hpp>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -68,7 +70,8 @@ auto line_reader::fill() -> braid::result<void> {
 }
 
 auto line_reader::take(std::size_t length, std::size_t terminator) -> text_line {
-  const text_line line{{buffer_.data() + begin_, length}, ++done_.lines, length > longest};
+  const std::string_view text(buffer_.data() + begin_, length);
+  const text_line line{done_.bytes == 0 ? without_mark(text) : text, ++done_.lines, length > longest};
   begin_ += length + terminator;
   done_.bytes += length + terminator;
   searched_ = 0;

@@ -13,7 +13,8 @@
 
 namespace rankd {
 
-/// A line without its end. `text` is followed by line_reader::padding readable bytes.
+/// A line without its end, the first one of a file without a byte_order_mark. `text` is followed by
+/// line_reader::padding readable bytes.
 struct text_line {
   std::string_view text;  ///< empty where the line is longer than line_reader::longest
   std::uint64_t number = 0;

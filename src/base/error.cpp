@@ -20,6 +20,8 @@ class category final : public std::error_category {
       case errc::cycle: return "the edges form a circle";
       case errc::would_deadlock: return "the caller would wait for itself";
       case errc::invalid_argument: return "a value outside of what the call allows";
+      case errc::broken_promise: return "the promise was dropped without a result";
+      case errc::already_set: return "there is a result already";
     }
     return "unknown error of braid";
   }

@@ -48,9 +48,11 @@ void timer_wheel::disarm(timer& item) noexcept {
   if (!item.is_armed()) return;
   item.unlink();
   if (item.slot_ == timer::no_slot || !slots_[item.slot_].empty()) return;
+  mark_empty(item.slot_ / slots_per_level, item.slot_ % slots_per_level);
+}
 
-  const unsigned level = item.slot_ / slots_per_level;
-  used_slots_[level] &= ~(std::uint64_t{1} << (item.slot_ % slots_per_level));
+void timer_wheel::mark_empty(unsigned level, unsigned slot) noexcept {
+  used_slots_[level] &= ~(std::uint64_t{1} << slot);
   if (used_slots_[level] == 0) used_levels_ &= ~(1U << level);
 }
 
@@ -64,9 +66,7 @@ auto timer_wheel::first_slot() const noexcept -> std::optional<position> {
 }
 
 void timer_wheel::empty_slot(const position& at, intrusive_list<timer>& due) noexcept {
-  used_slots_[at.level] &= ~(std::uint64_t{1} << at.slot);
-  if (used_slots_[at.level] == 0) used_levels_ &= ~(1U << at.level);
-
+  mark_empty(at.level, at.slot);
   intrusive_list<timer> moving;
   moving.splice_back(slots_[at.level * slots_per_level + at.slot]);
   while (timer* item = moving.pop_front()) {
@@ -87,6 +87,17 @@ void timer_wheel::advance(time_point now, intrusive_list<timer>& due) noexcept {
     empty_slot(*at, due);
   }
   elapsed_ = std::max(elapsed_, target);
+}
+
+void timer_wheel::take_all(intrusive_list<timer>& pending) noexcept {
+  pending.splice_back(overdue_);
+  for (auto at = first_slot(); at; at = first_slot()) {
+    mark_empty(at->level, at->slot);
+    while (timer* item = slots_[at->level * slots_per_level + at->slot].pop_front()) {
+      item->slot_ = timer::no_slot;
+      pending.push_back(*item);
+    }
+  }
 }
 
 auto timer_wheel::next_event() const noexcept -> std::optional<time_point> {

@@ -328,8 +328,11 @@ auto model_execution::on_wait(const model_access& word, std::uint32_t expected,
 }
 
 void model_execution::on_wake(const model_access& word, int count) {
-  const std::size_t atomic = step(word);
-  note("wake", word, static_cast<std::uint64_t>(count));
+  // The kernel takes an address. Once others have gone on, the word itself may have been destroyed.
+  const std::size_t atomic = memory_.find(word.place, word.initial);
+  model_place place = word.place;
+  step();
+  note("wake", {place, word.initial, word.order, word.where}, static_cast<std::uint64_t>(count));
   std::vector<model_fiber*> waiters;
   for (const auto& fiber : fibers_) {
     const bool waits = fiber->state == model_state::waiting || fiber->state == model_state::waiting_with_deadline;

@@ -16,7 +16,7 @@ struct recent_port {
   inbox_port_base* port = nullptr;
 };
 
-constinit thread_local std::array<recent_port, 8> recent{};
+constinit thread_local std::array<recent_port, 8> recent __attribute__((tls_model("initial-exec"))){};
 constinit thread_local bool table_is_gone = false;
 
 struct entry {
@@ -57,6 +57,14 @@ auto ports() -> table& {
   return all;
 }
 
+/// Not inlined, so that the fast path has no registers to save.
+[[gnu::noinline]] auto find_in_table(std::uint64_t inbox) noexcept -> known_port {
+  if (table_is_gone) return {.known = true, .port = nullptr};
+  const known_port found = ports().find(inbox);
+  if (found.known) recent[inbox % recent.size()] = {.inbox = inbox, .port = found.port};
+  return found;
+}
+
 }  // namespace
 
 auto next_inbox_number() noexcept -> std::uint64_t {
@@ -65,16 +73,19 @@ auto next_inbox_number() noexcept -> std::uint64_t {
 }
 
 auto find_port(std::uint64_t inbox) noexcept -> known_port {
-  recent_port& last = recent[inbox % recent.size()];
-  if (last.inbox == inbox) return {.known = true, .port = last.port};
-  if (table_is_gone) return {.known = true, .port = nullptr};
-  const known_port found = ports().find(inbox);
-  if (found.known) last = {.inbox = inbox, .port = found.port};
-  return found;
+  const recent_port& last = recent[inbox % recent.size()];
+  if (last.inbox == inbox) [[likely]]
+    return {.known = true, .port = last.port};
+  return find_in_table(inbox);
 }
 
 void remember_port(std::uint64_t inbox, std::shared_ptr<inbox_port_base> port) {
   ports().add({.inbox = inbox, .port = std::move(port)});
+}
+
+template <>
+auto make_port<4096>() -> std::shared_ptr<inbox_port<4096>> {
+  return std::make_shared<inbox_port<4096>>();
 }
 
 }  // namespace braid::detail

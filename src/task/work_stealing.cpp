@@ -11,7 +11,7 @@ auto work_stealing::steal(worker& self, search why) noexcept -> found_job {
     if (!anything && !held_up && !detail::is_worth_a_wake(victim, victim.backlog())) continue;
     found_job oldest = seats_.take_half(self, victim);
     if (!oldest) continue;
-    if (held_up) kept_busy_.store(self.index, relaxed);
+    if (held_up) kept_busy_.store(&self, relaxed);
     return oldest;
   }
   return {};

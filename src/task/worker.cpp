@@ -4,23 +4,23 @@
 #include <utility>
 
 namespace braid {
-namespace {
+namespace detail {
 
-constinit thread_local worker* current __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 
-}  // namespace
+}  // namespace detail
 
-[[gnu::noinline]] auto current_worker() noexcept -> worker* { return current; }
+[[gnu::noinline]] auto current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 
 worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
                std::unique_ptr<driver> sleeps_in)
-    : pool(&owner), index(number), box(barrier), pace(clock), sleep(std::move(sleeps_in)) {}
+    : pool(&owner), index(number), sleep(std::move(sleeps_in)), pace(clock), box(barrier) {}
 
 namespace detail {
 
-worker_scope::worker_scope(worker& self) noexcept : outer_(std::exchange(current, &self)) {}
+worker_scope::worker_scope(worker& self) noexcept : outer_(std::exchange(worker_of_thread, &self)) {}
 
-worker_scope::~worker_scope() { current = outer_; }
+worker_scope::~worker_scope() { worker_of_thread = outer_; }
 
 }  // namespace detail
 }  // namespace braid

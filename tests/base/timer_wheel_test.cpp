@@ -344,3 +344,38 @@ TEST_CASE("random calls give the same timers in the same order as a sorted map")
     }
   }
 }
+
+TEST_CASE("all timers can be taken out, due or not, and the wheel is used on") {
+  timer_wheel wheel(at(100 * tick_ns));
+  const ids expected{1, 2, 3, 4, 5};
+  std::vector<std::unique_ptr<probe>> items;
+  for (const int id : expected) items.push_back(std::make_unique<probe>(id));
+  wheel.arm(*items[4], time_point::max());
+  wheel.arm(*items[3], at(3'600'000'000'000));
+  wheel.arm(*items[2], at(110 * tick_ns));
+  wheel.arm(*items[1], at(105 * tick_ns));
+  wheel.arm(*items[0], at(7));
+  braid::intrusive_list<braid::timer> pending;
+  wheel.take_all(pending);
+  CHECK(wheel.empty());
+  CHECK(wheel.next_event() == std::nullopt);
+  wheel.disarm(*items[1]);  // they still count as armed
+  wheel.arm(*items[2], at(120 * tick_ns));
+  ids taken;
+  while (braid::timer* item = pending.pop_front()) taken.push_back(static_cast<probe*>(item)->id);
+  CHECK(taken == ids{1, 4, 5});
+  CHECK(fire(wheel, at(119 * tick_ns)).empty());
+  CHECK(fire(wheel, at(120 * tick_ns)) == ids{3});
+}
+
+TEST_CASE("a timer that is dropped calls its other function, where it has one") {
+  struct droppable : braid::timer {
+    droppable() : timer([](timer&) noexcept {}, [](timer& self) noexcept { ++static_cast<droppable&>(self).drops; }) {}
+    int drops = 0;
+  } with;
+  with.drop();
+  CHECK(with.drops == 1);
+  probe without;
+  without.drop();
+  CHECK(without.fired == 0);
+}

@@ -122,7 +122,10 @@ TEST_CASE("sparse nodes: memory without CPUs is listed, and CPUs without a share
 }
 
 TEST_CASE("JSON says all of it") {
-  const environment says("BRAID_WORKERS", "\"\\\x01\xff");
+  // Characters of one to four bytes; bytes that are none, overlong, a surrogate, past the end, cut short.
+  const std::string names = "\"\\\x01\x7f \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
+  const std::string wrong = "\xff|\xc0\xaf|\xe0\x80\x80|\xed\xa0\x80|\xf4\x90\x80\x80|\xe2\x82";
+  const environment says("BRAID_WORKERS", (names + wrong).c_str());
   const machine_tree files(braid::testing::two_sockets());
   put_into_container(files);
   const process_end end = doctor({"--json", "--root", files.path().string()});
@@ -143,7 +146,17 @@ TEST_CASE("JSON says all of it") {
                                               {"cpus":2.5,"file":"/sys/fs/cgroup/cpu.max"}])"));
   CHECK(found.at("cpuset").at("cpus") == "0-1,4,16-17");
   CHECK(found.at("workers").at("count") == 3);
-  CHECK(found.at("environment")[0].at("value") == "\"\\\x01\xc3\xbf");
+  const std::string value = found.at("environment")[0].at("value");
+  CHECK(value.starts_with(names));
+  const std::string mark = "\xef\xbf\xbd";
+  const auto marks = [&mark](int count) {
+    std::string out;
+    while (count-- > 0) out += mark;
+    return out;
+  };
+  CHECK(value.substr(names.size()) ==
+        mark + "|" + marks(2) + "|" + marks(3) + "|" + marks(3) + "|" + marks(4) + "|" + marks(2));
+  CHECK(has(end.out, "\\u0001\\u007f \xc3\xa9 "));
   CHECK_FALSE(found.contains("build"));
   CHECK_FALSE(found.contains("user"));
 }
@@ -188,6 +201,12 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
     CHECK(end.out.empty());
     CHECK(end.err.starts_with("braid-doctor: "));
   }
+}
+
+TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
+  CHECK(doctor({"a\x1b[2J\n\xc2\x9b\xff\xc3\xa9"}).err ==
+        "braid-doctor: unknown option a\\x1b[2J\\x0a\\xc2\\x9b\\xff\xc3\xa9; try --help\n");
+  CHECK(doctor({"--root", "/no\x07thing"}).err == "braid-doctor: --root: /no\\x07thing is no folder; try --help\n");
 }
 
 TEST_CASE("help and version are on standard output") {

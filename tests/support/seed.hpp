@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <random>
+#include <system_error>
 
 namespace braid::testing {
 
@@ -18,7 +19,8 @@ inline auto number_from_environment(const char* name) -> std::optional<double> {
   if (text == nullptr) return std::nullopt;
   double value = 0;
   const char* end = text + std::strlen(text);
-  if (std::from_chars(text, end, value).ptr != end) return std::nullopt;
+  const auto [rest, error] = std::from_chars(text, end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
   return value;
 }
 
@@ -36,5 +38,9 @@ inline auto scaled(std::size_t count) -> std::size_t {
   const double wanted = static_cast<double>(count) * factor;
   return wanted < 1 ? 1 : static_cast<std::size_t>(wanted);
 }
+
+/// Whether somebody asked for a stress run, by BRAID_STRESS: on a machine of its own, where bounds on time mean
+/// something.
+inline auto is_stress_run() -> bool { return number_from_environment("BRAID_STRESS").has_value(); }
 
 }  // namespace braid::testing

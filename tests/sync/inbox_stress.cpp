@@ -114,15 +114,15 @@ TEST_CASE("an owner that sleeps when there is nothing runs everything once and i
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
   for (const barrier_kind kind : {asymmetric_barrier::best_kind(), barrier_kind::symmetric}) {
-    sleep_and_run<braid::inbox<2, std::mutex, 2>>(kind, scaled(20'000), seed);
+    sleep_and_run<braid::inbox<std::mutex, 2, 256>>(kind, scaled(20'000), seed);
     sleep_and_run<braid::inbox<>>(kind, scaled(100'000), seed);
   }
 }
 
-TEST_CASE("an owner and two thieves run everything once") {
+TEST_CASE("owners that hold claims, and thieves, run everything once") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<16>;
+  using inbox = braid::inbox<std::mutex, 4, 256>;
   const std::size_t each = scaled(100'000);
   office<inbox> here(2, each, asymmetric_barrier::best_kind());
   std::vector<std::unique_ptr<inbox>> all;
@@ -132,9 +132,18 @@ TEST_CASE("an owner and two thieves run everything once") {
   for (std::size_t me = 0; me < all.size(); ++me)
     threads.emplace_back([&, me] {
       braid::random_source random(seed + 10 + me);
+      std::vector<inbox::work> held;
+      const auto run_held = [&] {
+        inbox::work& last = held[random.below(held.size())];
+        last.run();
+        std::swap(last, held.back());
+        held.pop_back();
+        done.fetch_add(1, relaxed);
+      };
       while (done.load(relaxed) < 2 * each) {
-        if (all[me]->run_one()) {
-          done.fetch_add(1, relaxed);
+        if (inbox::work next = all[me]->claim()) held.push_back(std::move(next));
+        if (held.size() > random.below(8)) {
+          run_held();
           continue;
         }
         const std::size_t victim = random.below(all.size());
@@ -147,10 +156,34 @@ TEST_CASE("an owner and two thieves run everything once") {
   CHECK(here.every_run_is_one_acceptance());
 }
 
+TEST_CASE("a producer that may have few waiting never has more, and loses nothing") {
+  const std::uint64_t seed = braid::testing::printed_seed();
+  const braid::testing::watchdog dog(250s);
+  constexpr std::size_t capacity = 100;
+  const std::size_t count = scaled(200'000);
+  asymmetric_barrier barrier;
+  braid::inbox<> all(barrier, capacity);
+  std::size_t runs = 0;
+  bool bounded = true;
+  std::thread producer([&] {
+    const auto mine = all.open_port();
+    for (std::size_t number = 0; number < count; ++number) {
+      while (all.try_post_from(mine.get(), [&runs, number] { runs += runs == number ? 1 : 0; }) == post_outcome::full)
+        std::this_thread::yield();
+      bounded = bounded && mine->backlog() <= capacity;
+    }
+  });
+  braid::random_source random(seed);
+  while (runs < count)
+    if (!all.run_one() || random.below(1000) == 0) std::this_thread::yield();
+  producer.join();
+  CHECK(bounded);
+}
+
 TEST_CASE("a close between posts splits them into those that run and those that are refused") {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(250s);
-  using inbox = braid::inbox<4, std::mutex, 1>;
+  using inbox = braid::inbox<std::mutex, 1, 256>;
   braid::random_source random(seed);
   const std::size_t rounds = scaled(500);
   for (std::size_t round = 0; round < rounds; ++round) {

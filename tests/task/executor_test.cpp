@@ -86,3 +86,12 @@ TEST_CASE("an executor can be owned and destroyed through its base") {
   where.reset();
   CHECK(ended.count == 1);
 }
+
+TEST_CASE("an executor without workers of its own has nothing to run on the caller") {
+  manual_executor where;
+  bool ran = false;
+  CHECK(braid::post(where, [&ran] { ran = true; }));
+  CHECK_FALSE(where.run_one());
+  CHECK_FALSE(ran);
+  where.run();
+}

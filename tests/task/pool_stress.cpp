@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -23,17 +24,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// This file is built for each scheduler.
-class pool final : public braid::pool {
- public:
-  explicit pool(braid::pool_options options = {}) : braid::pool(with_scheduler(std::move(options))) {}
-
- private:
-  static auto with_scheduler(braid::pool_options options) -> braid::pool_options {
-    options.scheduler = braid::scheduler::BRAID_TEST_SCHEDULER;
-    return options;
-  }
-};
+using pool = braid::testing::chosen_pool;
 
 class ledger;
 

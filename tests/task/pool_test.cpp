@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <tests/support/child.hpp>
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/privileges.hpp>
 #include <tests/support/sleeper.hpp>
@@ -43,17 +44,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// This file is built for each scheduler.
-class pool final : public braid::pool {
- public:
-  explicit pool(braid::pool_options options = {}) : braid::pool(with_scheduler(std::move(options))) {}
-
- private:
-  static auto with_scheduler(braid::pool_options options) -> braid::pool_options {
-    options.scheduler = braid::scheduler::BRAID_TEST_SCHEDULER;
-    return options;
-  }
-};
+using pool = braid::testing::chosen_pool;
 
 /// Ends the program when a test of this file hangs.
 struct watched {

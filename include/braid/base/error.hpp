@@ -17,6 +17,8 @@ enum class errc {
   cycle,              ///< the edges of a graph form a circle
   would_deadlock,     ///< the caller would wait for itself
   invalid_argument,   ///< a value outside of what the call allows
+  broken_promise,     ///< the result will not come: who was to give it has gone
+  already_set,        ///< there is a result
 };
 
 /// The category of `errc`; its messages are sentences.

@@ -12,24 +12,31 @@
 
 namespace braid {
 
-/// One pending call at a point in time. It lies inside of whatever waits; it must be disarmed or have fired before it
-/// is destroyed.
+/// One pending call at a point in time. It lies inside of whatever waits; it must be disarmed, or have fired or been
+/// dropped, before it is destroyed.
 class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  explicit timer(fire_fn fire) noexcept : fire_(fire) {}
+  /// `drop` may be left out where whoever keeps the timer cannot end before it fires.
+  explicit timer(fire_fn fire, fire_fn drop = nullptr) noexcept : fire_(fire), drop_(drop) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
 
   /// Calls the function that the timer was made with.
   void fire() noexcept { fire_(*this); }
 
+  /// Tells it that it will not fire, because whoever kept it has ended.
+  void drop() noexcept {
+    if (drop_ != nullptr) drop_(*this);
+  }
+
  private:
   friend class timer_wheel;
   static constexpr std::uint16_t no_slot = 0xffff;
 
   fire_fn fire_;
+  fire_fn drop_;
   std::uint64_t tick_ = 0;
   std::uint16_t slot_ = no_slot;
 };
@@ -55,6 +62,9 @@ class BRAID_API timer_wheel {
   /// disarmed or armed again.
   void advance(time_point now, intrusive_list<timer>& due) noexcept;
 
+  /// Moves every pending timer to the end of `pending`, due or not. They still count as armed there, as in `advance`.
+  void take_all(intrusive_list<timer>& pending) noexcept;
+
   /// No timer is due before this time; nothing where no timer is pending. It may lie before the first deadline.
   [[nodiscard]] auto next_event() const noexcept -> std::optional<time_point>;
 
@@ -76,6 +86,7 @@ class BRAID_API timer_wheel {
 
   void insert(timer& item) noexcept;
   [[nodiscard]] auto first_slot() const noexcept -> std::optional<position>;
+  void mark_empty(unsigned level, unsigned slot) noexcept;
   void empty_slot(const position& at, intrusive_list<timer>& due) noexcept;
 
   std::uint64_t elapsed_;                           // every timer of a tick up to this one has been handed out

@@ -48,8 +48,8 @@ class BRAID_API scope : private job, private stop_callback {
   /// stopped already it does not start.
   void spawn(task<void> child);
 
-  /// Waits until no task is left. Errors: rethrows the first task's exception. Not cut short by a stop, because the
-  /// tasks end by it themselves.
+  /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
+  /// Errors: rethrows the first task's exception.
   [[nodiscard]] auto join() noexcept;
 
   /// Stops every task at its next leaf. Repeated calls change nothing. Threads: any, while the scope is known to live.

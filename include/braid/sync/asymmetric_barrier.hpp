@@ -22,10 +22,13 @@ enum class barrier_kind : std::uint8_t {
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///
 /// It orders loads and stores of atomics; plain data needs the edge of an atomic, as ever.
+/// It has a cache line to itself: the frequent side looks at its kind, and what lies beside it may be written all the
+/// time.
 /// `where` is for the explorer of the model build, which leaves out one use at a time.
 /// Threads: any. Cost: light nothing but a branch, heavy 0.1 to 2 µs; a locked add each where the kind is symmetric.
-/// Source: membarrier(2); P1202R5, "Asymmetric fences". Protocol: docs/design/asymmetric_barrier.md
-class asymmetric_barrier {
+/// Source: membarrier(2); P1202R5, "Asymmetric fences".
+/// Protocol: docs/design/asymmetric_barrier.md
+class alignas(cache_line) asymmetric_barrier {
   using source = std::source_location;
 
  public:

@@ -1,6 +1,7 @@
-// braid/sync/inbox.hpp: how other threads post work to one worker, without a lock and without an allocation.
+// braid/sync/inbox.hpp: how other threads post work to one worker, without a lock.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/biased_section.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -31,39 +33,44 @@ template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
 /// Callables posted by any thread, and run by the owner or by a thief that moves half of them into its own inbox. Each
-/// thread that posts has a ring of its own here, its port, with slots of a cache line that hold up to 56 bytes of
-/// captures; larger ones are boxed. Who finds its ring full, and threads beyond the number of ports, use lists. What
-/// one thread posts is taken in its order.
+/// thread that posts has a way of its own in, its port: a chain of segments in which callables lie one behind another,
+/// with up to 56 bytes of captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock.
+/// What one thread posts is taken in its order.
 ///
 /// Who posts looks for sleepers afterwards; who goes to sleep announces that, crosses the heavy side of the barrier,
 /// and looks whether the inbox is empty. One of them sees the other.
-/// Threads: any for posting, `close` and `empty`; the owner for the rest.
-/// Lifetime: nobody may be inside a call when the inbox is destroyed; what is left then is dropped.
+/// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest.
+/// Cost: memory comes in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer.
+/// Lifetime: nobody may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
 /// Protocol: docs/design/inbox.md
-template <std::size_t Capacity = 256, typename Lock = std::mutex, std::size_t Ports = 16>
+template <typename Lock = std::mutex, std::size_t Ports = 16, std::size_t SegmentSize = 4096>
 class inbox {
  public:
-  using port = detail::inbox_port<Capacity, Lock>;
+  using port = detail::inbox_port<SegmentSize>;
+
+  static constexpr auto unbounded = static_cast<std::size_t>(-1);
 
   /// `barrier` is what a worker crosses before it sleeps; the inboxes of a pool share one, which must outlive them.
-  explicit inbox(asymmetric_barrier& barrier) noexcept : barrier_(barrier), consumers_(barrier) {}
+  /// `try_post` refuses a producer of whose callables `capacity` are waiting; nothing else has a bound.
+  explicit inbox(asymmetric_barrier& barrier, std::size_t capacity = unbounded) noexcept
+      : barrier_(barrier), capacity_(capacity), consumers_(barrier) {}
   inbox(const inbox&) = delete;
   auto operator=(const inbox&) -> inbox& = delete;
-  ~inbox() {
-    while (drop_one()) {}
-  }
+  ~inbox();
 
   // --- producers ---
 
-  /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never for long.
-  /// Errors: std::bad_alloc, and what the copy or move of `fn` throws; then nothing was posted.
-  /// Cost: no locked operation and no allocation; when the ring is full a lock, and an allocation for every 16.
+  /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never; a thread without a port of
+  /// its own while another such thread posts.
+  /// Errors: std::bad_alloc, and what the copy or move of `fn` throws; then nothing was posted. That copy or move must
+  /// not post here, nor close.
+  /// Cost: no locked operation, and no allocation while consumers keep up.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
     return post_from(my_port(), std::forward<Fn>(fn));
   }
 
-  /// As `post`, but refuses when the ring is full.
+  /// As `post`, but refuses when as many of this thread's callables are waiting as the capacity says.
   template <inbox_callable Fn>
   auto try_post(Fn&& fn) -> post_outcome {
     return try_post_from(my_port(), std::forward<Fn>(fn));
@@ -72,69 +79,45 @@ class inbox {
   /// A port for a producer that keeps its ports itself. Null when all are in use. Whoever has it gives it back.
   [[nodiscard]] auto open_port() -> std::shared_ptr<port>;
 
-  /// As `post`, by the producer that has the port; null stands for the list of those that have none.
+  /// As `post`, by the producer that has the port; null stands for the one that threads share.
   template <inbox_callable Fn>
   auto post_from(port* mine, Fn&& fn) -> post_outcome {
-    const auto fill = [&](detail::inbox_slot& slot) { return slot.fill(std::forward<Fn>(fn)); };
-    return mine == nullptr ? post_shared(fill) : post_through(*mine, when_full::spill, fill);
+    return post_by(mine, when_full::post, std::forward<Fn>(fn));
   }
 
   template <inbox_callable Fn>
   auto try_post_from(port* mine, Fn&& fn) -> post_outcome {
-    const auto fill = [&](detail::inbox_slot& slot) { return slot.fill(std::forward<Fn>(fn)); };
-    return mine == nullptr ? post_shared(fill) : post_through(*mine, when_full::refuse, fill);
+    return post_by(mine, when_full::refuse, std::forward<Fn>(fn));
   }
 
   // --- the owner ---
 
-  /// A callable that was claimed: run once, or dropped at the end of this.
-  class work {
-   public:
-    work() = default;
-    explicit work(typename port::claim_result taken) noexcept : taken_(taken) {}
-    work(work&& other) noexcept : taken_(std::exchange(other.taken_, {})), ran_(other.ran_) {}
-    auto operator=(work&&) -> work& = delete;
-    ~work() {
-      if (taken_.slot == nullptr) return;
-      if (!ran_) taken_.act(*taken_.slot, detail::inbox_action::drop, nullptr);
-      port::done(taken_);
-    }
-    explicit operator bool() const noexcept { return taken_.slot != nullptr; }
-    void run() {
-      ran_ = true;
-      taken_.act(*taken_.slot, detail::inbox_action::run, nullptr);
-    }
+  /// A callable that was claimed. It is run once, or dropped at the end of this, which is the end of the claim; where
+  /// it has a member `drop() noexcept`, that is called then, before it is destroyed. Threads: the owner of the inbox.
+  class work;
 
-   private:
-    typename port::claim_result taken_;
-    bool ran_ = false;
-  };
-
+  /// The next callable; work that is false when there is none.
   [[nodiscard]] auto claim() noexcept -> work {
-    return work(consumers_.own([this] { return claim_next(); }));
-  }
-  void drop_all() noexcept {
-    while (finish(consumers_.lend([this] { return claim_next(); }), detail::inbox_action::drop)) {}
-  }
-  [[nodiscard]] auto size() const noexcept -> std::size_t {
-    std::size_t total = 0;
-    const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
-    for (std::size_t i = 0; i < count; ++i) total += ports_[i]->size();
-    return total;
+    return work(consumers_.own([this] { return next(); }));
   }
 
   /// Runs the next callable. False when there is none. Errors: what the callable throws; its captures are destroyed.
   auto run_one() -> bool {
-    return finish(consumers_.own([this] { return claim_next(); }), detail::inbox_action::run);
+    work next = claim();
+    if (!next) return false;
+    next.run();
+    return true;
   }
 
   /// Destroys the next callable without running it. False when there is none.
   auto drop_one() noexcept -> bool {
-    return finish(consumers_.own([this] { return claim_next(); }), detail::inbox_action::drop);
+    const work dropped = claim();
+    return static_cast<bool>(dropped);
   }
 
-  /// Moves half of what one producer has posted to `other` to this inbox, as far as the ring has room: how many. Wakes
-  /// nobody; who gets more than one, or leaves some, wakes another thief. Cost: a heavy barrier.
+  /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
+  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; who gets more than one,
+  /// or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
     port* const mine = my_port();
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
@@ -145,104 +128,176 @@ class inbox {
 
   // --- any thread ---
 
+  /// Destroys all callables that are here without running them, while the owner and thieves may take some.
+  void drop_all() noexcept;
+
   /// Refuses every later post. When this returns, all that was accepted can be taken.
   void close() noexcept;
 
-  /// False when something is here whose post happens before this call.
-  [[nodiscard]] auto empty() const noexcept -> bool {
-    const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
-    for (std::size_t i = 0; i < count; ++i)
-      if (!ports_[i]->empty()) return false;
-    return true;
-  }
+  /// False when something is here whose post happens before this call. Where a callable that was here is missed because
+  /// it was taken, all that its taker did before is visible.
+  [[nodiscard]] auto empty() const noexcept -> bool;
+
+  /// About how many lie here, while others post and take.
+  [[nodiscard]] auto size() const noexcept -> std::size_t;
 
  private:
-  enum class when_full : std::uint8_t { spill, refuse };
-  using claimed = typename port::claim_result;
+  enum class when_full : std::uint8_t { post, refuse };
+  using claimed = typename port::claimed;
 
-  /// Says, while it lives, that the producer is inside a post.
-  struct posting {
-    explicit posting(port& mine) noexcept : port_(mine) { port_.posting.store(1, relaxed); }
-    posting(const posting&) = delete;
-    auto operator=(const posting&) -> posting& = delete;
-    ~posting() { port_.posting.store(0, release); }  // edge inbox.posting: publish
-    port& port_;
-  };
+  static constexpr std::size_t most_in_a_row = 32;
 
-  auto my_port() -> port*;
+  auto my_port() -> port* {
+    const detail::known_port found = detail::find_port(number_);
+    return found.known ? static_cast<port*>(found.port) : my_first_port();
+  }
+
+  auto my_first_port() -> port*;
   auto add_port() -> std::shared_ptr<port>;
-  template <typename Fill>
-  auto post_through(port& mine, when_full then, Fill fill) -> post_outcome;
-  template <typename Fill>
-  auto post_shared(Fill fill) -> post_outcome;
-  auto claim_next() noexcept -> claimed;
-  auto finish(claimed taken, detail::inbox_action what) -> bool;
-  auto move_half_to(port& to) noexcept -> std::size_t;
+  template <typename Fn>
+  auto post_by(port* mine, when_full then, Fn&& fn) -> post_outcome;
+  template <typename Fn>
+  auto post_through(port& mine, when_full then, Fn&& fn) -> post_outcome;
+  template <typename Fn>
+  auto post_shared(when_full then, Fn&& fn) -> post_outcome;
+  auto next() noexcept -> claimed;
+  auto next_of_others() noexcept -> claimed;
+  auto move_half_to(typename port::posting& there) noexcept -> std::size_t;
 
   const std::uint64_t number_ = detail::next_inbox_number();
   asymmetric_barrier& barrier_;
+  const std::size_t capacity_;
   atomic<std::uint32_t> closed_{0};                     // 1 from the begin of the first close
   atomic<std::size_t> count_{0};                        // how many ports there are; grows under registry_
   std::array<std::shared_ptr<port>, Ports + 1> ports_;  // each written once, before count_ says so
-  std::shared_ptr<port> shared_;                        // of those without one, with its list only; under shared_lock_
+  std::shared_ptr<port> shared_;                        // of those without one; under shared_lock_
   Lock registry_;
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
   std::size_t at_ = 0;                      // the port that is looked at first; inside consumers_
-  std::size_t in_a_row_ = 0;                // how many were claimed there; inside consumers_
+  std::size_t in_a_row_ = most_in_a_row;    // how many were claimed there; inside consumers_
 };
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-template <typename Fill>
-auto inbox<Capacity, Lock, Ports>::post_through(port& mine, when_full then, Fill fill) -> post_outcome {
-  const posting here(mine);
-  barrier_.light();  // either the close sees that somebody is posting, or the next line sees the close
-  if (closed_.load(relaxed) != 0) return post_outcome::closed;
-  if (mine.has_room())
-    mine.put(fill);
-  else if (then == when_full::refuse)
-    return post_outcome::full;
-  else
-    mine.spill(fill);
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+class inbox<Lock, Ports, SegmentSize>::work {
+ public:
+  work() noexcept = default;
+  work(work&& other) noexcept : claimed_(std::exchange(other.claimed_, {})) {}
+  auto operator=(work&& other) noexcept -> work& {
+    const work old(std::move(*this));
+    claimed_ = std::exchange(other.claimed_, {});
+    return *this;
+  }
+  ~work() {
+    if (claimed_.of == nullptr) return;
+    if (claimed_.record != nullptr) claimed_.record->act(detail::inbox_action::drop);
+    port::done(*claimed_.of);
+  }
+
+  /// Whether there is a callable that was not run.
+  [[nodiscard]] explicit operator bool() const noexcept { return claimed_.record != nullptr; }
+
+  /// Requires that there is one. Errors: what it throws; its captures are destroyed.
+  void run() {
+    BRAID_ASSERT(claimed_.record != nullptr, "work is run once");
+    std::exchange(claimed_.record, nullptr)->act(detail::inbox_action::run);
+  }
+
+ private:
+  friend inbox;
+  explicit work(claimed from) noexcept : claimed_(from) {}
+
+  claimed claimed_;
+};
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+inbox<Lock, Ports, SegmentSize>::~inbox() {
+  while (drop_one()) {}
+  const std::size_t count = count_.load(relaxed);
+  for (std::size_t i = 0; i < count; ++i) ports_[i]->free_memory();  // a thread may keep its port for long
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Fn>
+auto inbox<Lock, Ports, SegmentSize>::post_by(port* mine, when_full then, Fn&& fn) -> post_outcome {
+  if (mine == nullptr) [[unlikely]]
+    return post_shared(then, std::forward<Fn>(fn));
+  return post_through(*mine, then, std::forward<Fn>(fn));
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Fn>
+auto inbox<Lock, Ports, SegmentSize>::post_through(port& mine, when_full then, Fn&& fn) -> post_outcome {
+  constexpr std::size_t size = detail::inbox_record::size_of<Fn>;
+  {
+    typename port::posting here(mine);
+    barrier_.light();  // either the close sees that somebody is posting, or the next line sees the close
+    if (closed_.load(relaxed) != 0) return post_outcome::closed;
+    if (then == when_full::refuse && here.is_full(capacity_)) return post_outcome::full;
+    std::byte* const place = here.place(size);
+    if (place == nullptr) throw std::bad_alloc();
+    detail::inbox_record::make(place, std::forward<Fn>(fn));
+    here.count(size);
+  }
   barrier_.light();  // either who goes to sleep sees the callable, or the caller sees who sleeps
   return post_outcome::posted;
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-template <typename Fill>
-auto inbox<Capacity, Lock, Ports>::post_shared(Fill fill) -> post_outcome {
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Fn>
+[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::post_shared(when_full then, Fn&& fn) -> post_outcome {
   const std::lock_guard lock(shared_lock_);
-  if (closed_.load(relaxed) != 0) return post_outcome::closed;
   if (shared_ == nullptr) {
     const std::lock_guard registering(registry_);
     shared_ = add_port();
   }
-  shared_->spill(fill);
-  barrier_.light();
-  return post_outcome::posted;
+  return post_through(*shared_, then, std::forward<Fn>(fn));
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-void inbox<Capacity, Lock, Ports>::close() noexcept {
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+void inbox<Lock, Ports, SegmentSize>::close() noexcept {
   closed_.store(1, relaxed);
   barrier_.heavy();
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
   for (std::size_t i = 0; i < count; ++i)
-    while (ports_[i]->posting.load(acquire) != 0) detail::let_others_run();  // edge inbox.posting: observe
-  const std::lock_guard after_those_without_a_port(shared_lock_);
+    while (ports_[i]->is_posting()) detail::let_others_run();
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::my_port() -> port* {
-  const detail::known_port found = detail::find_port(number_);
-  if (found.known) return static_cast<port*>(found.port);
+/// Each is moved out first, because what it does when it is dropped is nobody's to wait for.
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+void inbox<Lock, Ports, SegmentSize>::drop_all() noexcept {
+  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  alignas(std::max_align_t) std::array<std::byte, detail::inbox_record::largest> taken;
+  for (std::size_t i = 0; i < count; ++i)
+    while (consumers_.lend([&] { return ports_[i]->move_one_to(taken.data()); }))
+      detail::inbox_record::of(taken.data()).act(detail::inbox_action::drop);
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::empty() const noexcept -> bool {
+  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  for (std::size_t i = 0; i < count; ++i)
+    if (!ports_[i]->empty()) return false;
+  return true;
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::size() const noexcept -> std::size_t {
+  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < count; ++i) all += ports_[i]->backlog();
+  return all;
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::my_first_port() -> port* {
   const std::shared_ptr<port> opened = open_port();
   detail::remember_port(number_, opened);
   return opened.get();
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::open_port() -> std::shared_ptr<port> {
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::open_port() -> std::shared_ptr<port> {
   const std::lock_guard lock(registry_);
   const std::size_t count = count_.load(relaxed);
   for (std::size_t i = 0; i < count; ++i)
@@ -251,69 +306,52 @@ auto inbox<Capacity, Lock, Ports>::open_port() -> std::shared_ptr<port> {
 }
 
 /// Under the lock of the registry. Requires that there is a place.
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::add_port() -> std::shared_ptr<port> {
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::add_port() -> std::shared_ptr<port> {
   const std::size_t count = count_.load(relaxed);
-  ports_[count] = std::make_shared<port>();
+  ports_[count] = detail::make_port<SegmentSize>();
   count_.store(count + 1, release);  // edge inbox.port: publish
   return ports_[count];
 }
 
 /// The next callable, inside consumers_. A producer that has more than others does not keep them waiting.
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::claim_next() noexcept -> claimed {
-  constexpr std::size_t most_in_a_row = 32;
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::next() noexcept -> claimed {
+  if (in_a_row_ == most_in_a_row) return next_of_others();
+  const claimed oldest = ports_[at_]->claim();
+  ++in_a_row_;
+  return oldest.record != nullptr ? oldest : next_of_others();
+}
+
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::next_of_others() noexcept -> claimed {
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
-  if (in_a_row_ == most_in_a_row) {
-    at_ = at_ + 1 < count ? at_ + 1 : 0;
-    in_a_row_ = 0;
-  }
   for (std::size_t looked = 0; looked < count; ++looked) {
-    claimed taken = ports_[at_]->claim();
-    ++in_a_row_;
-    if (taken.slot != nullptr) return taken;
     at_ = at_ + 1 < count ? at_ + 1 : 0;
-    in_a_row_ = 0;
+    const claimed oldest = ports_[at_]->claim();
+    in_a_row_ = 1;
+    if (oldest.record != nullptr) return oldest;
   }
+  in_a_row_ = most_in_a_row;
   return {};
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::finish(claimed taken, detail::inbox_action what) -> bool {
-  if (taken.slot == nullptr) return false;
-  struct guard {
-    claimed& taken;
-    ~guard() { port::done(taken); }
-  } const last{taken};
-  taken.act(*taken.slot, what, nullptr);
-  return true;
-}
-
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::steal_half_of(inbox& other, port& mine) -> std::size_t {
-  const posting here(mine);
-  barrier_.light();
-  const std::size_t moved = other.consumers_.lend([&] { return other.move_half_to(mine); });
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::steal_half_of(inbox& other, port& mine) -> std::size_t {
+  std::size_t moved = 0;
+  {
+    typename port::posting here(mine);
+    moved = other.consumers_.lend([&] { return other.move_half_to(here); });
+  }
   barrier_.light();
   return moved;
 }
 
-template <std::size_t Capacity, typename Lock, std::size_t Ports>
-auto inbox<Capacity, Lock, Ports>::move_half_to(port& to) noexcept -> std::size_t {
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+auto inbox<Lock, Ports, SegmentSize>::move_half_to(typename port::posting& there) noexcept -> std::size_t {
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
   std::size_t moved = 0;
-  for (std::size_t i = 0; i < count && moved == 0; ++i) {
-    for (std::size_t left = ports_[i]->half(); left > 0 && to.has_room(); --left) {
-      claimed taken = ports_[i]->claim();
-      if (taken.slot == nullptr) break;
-      to.put([&](detail::inbox_slot& slot) {
-        taken.act(*taken.slot, detail::inbox_action::move, &slot);
-        return taken.act;
-      });
-      port::done(taken);
-      ++moved;
-    }
-  }
+  for (std::size_t i = 0; i < count && moved == 0; ++i) moved = ports_[i]->move_half_to(there);
   return moved;
 }
 

@@ -18,9 +18,12 @@ namespace braid {
 /// them. And a slot for one element that is to run next, ahead of the queue. Whatever lies here can be taken by
 /// others: nothing that has not started waits behind what the owner is doing.
 ///
-/// Who steals wakes another thief when it leaves something behind or has got more than one; see
-/// docs/design/run_queue.md Threads: the owner for what is grouped under its name, any thread for the rest. Blocks:
-/// where the ring is full, or empty with a list behind it: then for a lock that is held for half a ring at most.
+/// Who steals wakes another thief when it leaves something behind or has got more than one.
+///
+/// Threads: the owner for what is grouped under its name, any thread for the rest.
+/// Blocks: where the ring is full, or empty with a list behind it: then for a lock, which is held for half a ring at
+/// most.
+/// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity = 256, typename Lock = std::mutex>
 class run_queue {
  public:
@@ -28,15 +31,19 @@ class run_queue {
 
   /// Adds at the end. Cost: two stores; half a ring is moved under a lock every half ring while the ring is full.
   void push(T& element) noexcept {
+    seems_empty_ = false;
     while (!back_.try_push(element)) spill();
   }
 
-  /// Puts the element into the slot; what was there goes to the end of the queue. Cost: two stores when the slot is
-  /// free, an exchange otherwise.
+  /// Puts the element into the slot; what was there goes to the end of the queue.
+  /// Cost: two stores when the slot is free, an exchange otherwise.
   void push_next(T& element) noexcept;
 
   /// The oldest element, or what is in the slot when there is none, or null. Cost: a compare-exchange.
   [[nodiscard]] auto pop() noexcept -> T*;
+
+  /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
+  [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
   /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
   /// may put something there again, for ever.
@@ -92,6 +99,7 @@ class run_queue {
   auto take_half_of_list(std::span<T*> out) noexcept -> std::size_t;
   auto unlist() noexcept -> T*;
 
+  bool seems_empty_ = true;          // the owner's: nothing was pushed since it last found nothing
   ring front_;                       // the oldest elements
   ring back_;                        // the newest ones
   atomic<T*> next_{nullptr};         // the slot: filled and emptied by the owner, emptied by thieves
@@ -103,6 +111,7 @@ class run_queue {
 
 template <typename T, std::size_t Capacity, typename Lock>
 void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
+  seems_empty_ = false;
   filled_.store(filled_.load(relaxed) + 1, relaxed);
   if (next_.load(relaxed) == nullptr) {
     next_.store(&element, release);  // edge run_queue.next: publish; nobody but the owner fills it
@@ -118,7 +127,9 @@ auto run_queue<T, Capacity, Lock>::pop() noexcept -> T* {
   if (listed_.load(relaxed) != 0)  // others only take from the list: when it looks empty here, it is
     if (T* oldest = refill()) return oldest;
   if (T* oldest = back_.pop()) return oldest;
-  return pop_next();
+  T* const next = pop_next();
+  if (next == nullptr) seems_empty_ = true;
+  return next;
 }
 
 template <typename T, std::size_t Capacity, typename Lock>
@@ -129,7 +140,10 @@ auto run_queue<T, Capacity, Lock>::steal_half_of(run_queue& other) noexcept -> T
   if (count == 0) count = other.take_half_of_list(out);
   if (count == 0) count = other.back_.take_half(out);
   if (count == 0) return nullptr;
-  if (count > 1) back_.push_all(out.subspan(1, count - 1));
+  if (count > 1) {
+    seems_empty_ = false;
+    back_.push_all(out.subspan(1, count - 1));
+  }
   return taken[0];
 }
 

@@ -16,8 +16,10 @@ namespace braid {
 /// is shared, the newer part private to the owner; the border moves only by the owner's doing. A thief that finds
 /// nothing shared asks, and the owner shares half of what it has at its next push. What was written before `try_push`
 /// is visible to whoever takes the entry.
-/// Threads: one owner; `steal`, `shared_size` and `wanted` from any. Blocks: never. Protocol:
-/// docs/design/split_deque.md Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014
+///
+/// Threads: one owner; `steal`, `shared_size` and `wanted` from any. Blocks: never.
+/// Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014.
+/// Protocol: docs/design/split_deque.md
 template <typename T>
 class split_deque {
  public:

@@ -31,8 +31,9 @@ class BRAID_API least_loaded {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
-    if (found_job own = seats_.take_own(self)) return own;
+    if (found_job own = take_own(self)) return own;
     return why == search::watch || seats_.is_closed() ? rescue(self, why) : found_job();
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }

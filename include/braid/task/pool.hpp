@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/sync/inbox.hpp>
 #include <braid/task/detail/crew.hpp>
 #include <braid/task/detail/seats.hpp>
@@ -98,7 +99,7 @@ class BRAID_API pool : public executor {
 
   /// The worker of this pool that calls, or null.
   [[nodiscard]] auto poster() const noexcept -> worker* {
-    worker* const self = current_worker();
+    worker* const self = detail::worker_of_thread;
     return self != nullptr && self->pool == this ? self : nullptr;
   }
 
@@ -109,7 +110,8 @@ class BRAID_API pool : public executor {
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::crew> crew_;
-  std::vector<settings_report> reports_;  // each written by its worker, before `configured_`
+  const atomic<worker*>* busy_seat_ = nullptr;  // the crew's; saves posts from outside a call
+  std::vector<settings_report> reports_;        // each written by its worker, before `configured_`
   std::latch configured_;
   std::mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; the others wait for it
   std::vector<std::thread> threads_;
@@ -134,7 +136,7 @@ auto post(pool& where, lane level, Fn&& fn) -> result<void> {
 template <job_function Fn>
 auto pool::post_callable(Fn&& fn) -> result<void> {
   worker* const self = poster();
-  worker* const seat = crew_->seat_for(self);
+  worker* const seat = self == nullptr && busy_seat_ != nullptr ? busy_seat_->load(relaxed) : crew_->seat_for(self);
   if (seat == nullptr || seat == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
   if (seat->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
   sleepers_->wake_for(detail::placed_at(*seat));

@@ -49,11 +49,12 @@ concept scheduling_policy =
       { policy.drop_all() } noexcept;
     };
 
-/// A scheduler whose jobs lie at the seats of workers, so that callables can be posted there as they are. Seats are the
+/// A scheduler whose jobs lie at the seats of workers, so that callables can be posted there as they are. A seat is the
 /// queue and the inbox of a worker.
 template <typename P>
-concept seated_policy = scheduling_policy<P> && requires(P& policy, worker* poster) {
+concept seated_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
   { policy.seat_for(poster) } noexcept -> std::same_as<worker&>;
+  { policy.take_own(self) } noexcept -> std::same_as<found_job>;
 };
 
 }  // namespace braid

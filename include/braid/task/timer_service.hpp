@@ -7,8 +7,8 @@
 
 namespace braid {
 
-/// Keeps armed timers and fires each once, not before its time. An event loop is one.
-/// Threads: all calls, and the firing, on the thread that the service belongs to.
+/// Keeps armed timers and fires each once, not before its time. An event loop is one, and so are `shared_timers`.
+/// Threads: all calls, and the firing, on the thread that the service belongs to, unless the service allows more.
 class BRAID_API timer_service {
  public:
   timer_service() = default;

@@ -8,8 +8,6 @@
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
-#include <cstddef>
-
 namespace braid {
 
 /// A job that a worker posts lies at its own seat; one that comes from elsewhere at that of the worker that is being
@@ -21,17 +19,21 @@ class BRAID_API work_stealing {
  public:
   static constexpr bool watches = true;
 
-  explicit work_stealing(const worker_list& workers) noexcept : seats_(workers) {}
+  explicit work_stealing(const worker_list& workers) noexcept : seats_(workers), kept_busy_(workers.front().get()) {}
 
   [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker& {
-    return poster != nullptr ? *poster : *seats_.workers()[kept_busy_.load(relaxed)];
+    return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
   }
+
+  /// The seat of jobs from elsewhere.
+  [[nodiscard]] auto busy_seat() const noexcept -> const atomic<worker*>& { return kept_busy_; }
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
-    if (found_job own = seats_.take_own(self)) return own;
+    if (found_job own = take_own(self)) return own;
     return steal(self, why);
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
@@ -45,7 +47,7 @@ class BRAID_API work_stealing {
   [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
   detail::seats seats_;
-  atomic<std::size_t> kept_busy_{0};  // where jobs from elsewhere go; written by who takes work over
+  alignas(cache_line) atomic<worker*> kept_busy_;  // where jobs from elsewhere go; written by who takes work over
 };
 
 }  // namespace braid

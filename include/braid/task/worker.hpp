@@ -35,23 +35,25 @@ struct alignas(cache_line) worker {
                    const clock_source& clock = steady_time(),
                    std::unique_ptr<driver> sleeps_in = std::make_unique<parking_driver>());
 
-  executor* const pool;     ///< whose jobs it runs
-  const std::size_t index;  ///< from 0, within its pool
+  // Read by others with each post.
+  executor* const pool;                 ///< whose jobs it runs
+  const std::size_t index;              ///< from 0, within its pool
+  const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
+  std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
 
-  // Its own.
-  bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
-  std::uint32_t turns = 0;            ///< counts looks for work, so that every so many of them are fair ones
-  std::uint32_t next_in_a_row = 0;    ///< how often it has run what was to run next, ahead of the others
+  // Its own, on lines that others have no business on.
+  alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
+  std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
+  std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
   std::uint32_t urgent_in_a_row = 0;  ///< how often it has run jobs of the latency lane, ahead of the others
-  time_point watch_due;  ///< when it looks, as the one who watches, whether others are held up; unset: not yet
-  std::vector<std::size_t> victims;  ///< the other workers, the nearest first; written before its thread starts
-  std::vector<std::uint64_t> seen;   ///< how many jobs the others had begun when this one watched them last
+  bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
+  time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
+  worker_counters counters;
 
+  detail::job_pace pace;
   run_queue<job> queue;  ///< posted by itself
   inbox<> box;           ///< posted by others
-  detail::job_pace pace;
-  worker_counters counters;
-  const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
 
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
@@ -65,6 +67,9 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
 namespace detail {
+
+/// What `current_worker` returns, for code that does not suspend between this and the use: one load.
+extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
 /// Adds one to a counter that only the calling thread writes.
 inline void count_one(atomic<std::uint64_t>& counter) noexcept { counter.store(counter.load(relaxed) + 1, relaxed); }

@@ -37,9 +37,10 @@ BRAID_API auto cgroup_cpu_quota(const std::filesystem::path& root = "/") -> std:
 BRAID_API auto cgroup_cpu_set(const std::filesystem::path& root = "/") -> std::optional<cgroup_cpus>;
 
 /// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of version
-/// 2, `tasks` of version 1, and creates nothing. Errors: invalid_argument for a folder that is no cgroup, or a thread
-/// below 1; the system's own codes, such as operation_not_supported for a cgroup of version 2 that is not of the kind
-/// for threads.
+/// 2, `tasks` of version 1, and creates nothing.
+///
+/// Errors: invalid_argument for a folder that is no cgroup, or a thread below 1; the system's own codes, such as
+/// operation_not_supported for a cgroup of version 2 that is not of the kind for threads.
 BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 
 namespace this_thread {

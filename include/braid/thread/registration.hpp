@@ -14,8 +14,10 @@ struct registered_thread_node;
 
 /// The calling thread is registered for as long as this lives: with the registry that was given, or that was the
 /// default when it began. It unregisters there, whatever the default is by then. A thread may be registered more than
-/// once. Threads: may be destroyed on another thread. The thread that made it should not end before it. Cost: under 2
-/// µs, where no hooks are called.
+/// once.
+///
+/// Threads: may be destroyed on another thread. The thread that made it should not end before it.
+/// Cost: under 2 µs, where no hooks are called.
 class BRAID_API registration {
  public:
   explicit registration(thread_label label);

@@ -68,8 +68,8 @@ class BRAID_API thread : public detail::thread_control<thread> {
 
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
 
-  /// Waits until it has ended. Errors: invalid_argument where there is no thread; resource_deadlock_would_occur where
-  /// it is the caller.
+  /// Waits until it has ended.
+  /// Errors: invalid_argument where there is no thread; resource_deadlock_would_occur where it is the caller.
   auto join() -> result<void>;
 
   /// True for the call that requested it; false as well where the callable takes no stop token.
@@ -79,8 +79,8 @@ class BRAID_API thread : public detail::thread_control<thread> {
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
   /// Gives the thread away as what it is: std::thread where `create` made it without a stack size, otherwise what was
-  /// adopted, or a pthread_t where it has a stack size. Errors: operation_not_supported for another type, and the
-  /// thread stays; invalid_argument where there is none.
+  /// adopted, or a pthread_t where it has a stack size.
+  /// Errors: operation_not_supported for another type, and the thread stays; invalid_argument where there is none.
   template <typename Native = std::thread>
     requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
   [[nodiscard]] auto release() -> result<Native>;

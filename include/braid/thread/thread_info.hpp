@@ -16,8 +16,11 @@
 namespace braid {
 
 /// One thread of this or another process: its id, and when it started. A value; it owns nothing and keeps nothing
-/// alive. Threads: any. Errors: no_such_process once the thread has ended, also when its id belongs to another thread
-/// by then; otherwise the system's own codes (docs/design/threads.md).
+/// alive.
+///
+/// Threads: any.
+/// Errors: no_such_process once the thread has ended, also when its id belongs to another thread by then; otherwise the
+/// system's own codes (docs/design/threads.md).
 class BRAID_API thread_info {
  public:
   /// The thread that has this id now.

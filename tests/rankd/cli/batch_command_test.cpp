@@ -89,7 +89,12 @@ TEST_CASE("a command line of batch that makes no sense exits with 2") {
                             {"--shard", "1/"},
                             {"--shard", "1/2/3"},
                             {"--shard", "-1/2"},
-                            {"--resume", "--restart"},
+                            {"--in", "in", "--out", "out", "--resume", "--restart"},
+                            {"--in", "in", "--resume"},
+                            {"--out", "out", "--resume"},
+                            {"--in", "in", "--restart"},
+                            {"--shard", "1/2"},
+                            {"--plan", ""},
                             {"--workers", "0"}}) {
     CAPTURE(line.back());
     const process_end end = batch(project, line);
@@ -172,9 +177,8 @@ TEST_CASE("what cannot be done is refused before anything is written") {
       {{"--plan", "none", "--in", "in", "--out", "out"}, "unknown_plan"},
       {{"--plan", "reels_plan_a", "--in", "missing", "--out", "out"}, "requests_unreadable"},
       {{"--plan", "reels_plan_a", "--in", "in", "--out", "no/out"}, "output_unwritable"},
-      {{"--plan", "reels_plan_a", "--in", "in", "--resume"}, "not_resumable"},
-      {{"--plan", "reels_plan_a", "--out", "out", "--resume"}, "not_resumable"},
-      {{"--plan", "reels_plan_a", "--shard", "1/2"}, "shard_of_stream"}};
+      {{"--plan", "reels_plan_a", "--in", "/dev/null", "--out", "out", "--resume"}, "not_resumable"},
+      {{"--plan", "reels_plan_a", "--in", "/dev/null", "--shard", "1/2"}, "shard_of_stream"}};
   for (const auto& [line, code] : table) {
     CAPTURE(code);
     const process_end end = batch(project, line);

@@ -69,6 +69,25 @@ TEST_CASE("an interrupted batch goes on at the last place that is safe") {
   CHECK(content(out) == piece + piece + "end\n");
 }
 
+TEST_CASE("a file that is replaced keeps its mode, and nobody else may read the new one before, continued or not") {
+  const scratch_folder folder;
+  const fs::path out = folder.write("answers", "before");
+  const auto mode_of = [](const fs::path& file) { return fs::status(file).permissions(); };
+  constexpr auto mine = fs::perms::owner_read | fs::perms::owner_write;
+  fs::permissions(out, fs::perms::owner_read);
+  interrupted_batch(out);
+  CHECK(mode_of(folder.path() / "answers.part") == mine);
+  for (const unfinished earlier : {unfinished::resume, unfinished::refuse}) {
+    auto answers = batch_output::open(out, first_world, earlier);
+    REQUIRE(answers.has_value());
+    CHECK(mode_of(folder.path() / "answers.part") == mine);
+    CHECK(answers->write("end", {{30, 3}, 3, 1}).has_value());
+    CHECK(answers->finish().has_value());
+    CHECK(mode_of(out) == fs::perms::owner_read);
+  }
+  CHECK(content(out) == "end");
+}
+
 TEST_CASE("an interrupted batch can be forgotten") {
   const scratch_folder folder;
   const fs::path out = folder.path() / "answers";

@@ -5,10 +5,14 @@
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/support/child.hpp>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -58,7 +62,16 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
                                  {"rank", "extra"},
                                  {"init"},
                                  {"init", "demo"},
+                                 {"init", "demo", ""},
                                  {"init", "demo", "x", "--users", "0"},
+                                 {"rank", "--plan", ""},
+                                 {"rank", "--request", ""},
+                                 {"validate", ""},
+                                 {"load", ""},
+                                 {"load", "--store", ""},
+                                 {"load", "--store", "lmdb:"},
+                                 {"load", "--store", "redis://127.0.0.1:6379"},
+                                 {"ops", "--json", "--toml"},
                                  {"plans", "--table"},
                                  {"dump", "x"},
                                  {"dump", "--out", ""},
@@ -70,6 +83,23 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
     CHECK(end.out.empty());
     CHECK_FALSE(end.err.empty());
   }
+}
+
+TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
+  const std::string steering = "a\x1b[2J\nb\xff\xe2\x80\xae";
+  for (const words& line : {words{steering},
+                            {"rank", "--" + steering},
+                            {"rank", "--workers", steering},
+                            {"load", "--store", steering + "://"},
+                            {"batch", "--shard", steering}}) {
+    CAPTURE(line.size());
+    const process_end end = rankd_here(line);
+    CHECK(end.status == 2);
+    CHECK(end.err.starts_with("rankd: "));
+    CHECK(std::count(end.err.begin(), end.err.end(), '\n') == 2);
+    CHECK(end.err.find_first_of("\x1b\xff\x80") == std::string::npos);
+  }
+  CHECK(has(rankd_here({"rank", "--workers", steering}).err, "a\\x1b[2J\\nb\\xff\\u{202e}"));
 }
 
 TEST_CASE("every subcommand has help, on standard output") {
@@ -90,6 +120,7 @@ TEST_CASE("every subcommand has help, on standard output") {
     const process_end end = rankd_here(with_help);
     CHECK(end.status == 0);
     CHECK(has(end.out, "Usage:"));
+    CHECK(has(end.out, "Exit status: "));
     CHECK(end.err.empty());
   }
   const process_end version = rankd_here({"--version"});
@@ -117,6 +148,30 @@ TEST_CASE("the first request fills the store, and the answer is the same however
   const process_end elsewhere =
       rankd_in("/", {"rank", "--project", project.path(), "--request", R"({"user_id":1,"plan":"concat_plan"})"});
   CHECK((ids_of(elsewhere) == std::vector<std::int64_t>{1, 2, 3, 4, 1001, 1002, 1003, 1004}));
+}
+
+TEST_CASE("a byte order mark may begin a file, for every command alike, and stands nowhere else") {
+  const project_copy project;
+  const std::string mark(byte_order_mark);
+  const std::string request = R"({"user_id":1,"plan":"concat_plan","request_id":"r"})";
+  const process_end plain = rankd_in(project.path(), {"rank"}, request);
+  CHECK(plain.status == 0);
+  const fs::path file = project.write("request.json", mark + request);
+  CHECK(rankd_in(project.path(), {"rank"}, mark + request).out == plain.out);
+  CHECK(rankd_in(project.path(), {"rank", "--request", file}).out == plain.out);
+  const std::string batch = rankd_in(project.path(), {"batch"}, request).out;
+  CHECK(rankd_in(project.path(), {"batch"}, mark + request).out == batch);
+  CHECK(rankd_in(project.path(), {"batch", "--in", file}).out == batch);
+  project.write("data.ndjson", mark + "{\"list\":\"a\",\"values\":[1]}\n");
+  CHECK(rankd_in(project.path(), {"load", "data.ndjson", "--store", "db"}).out == "loaded 1 record into db\n");
+
+  const process_end twice = rankd_in(project.path(), {"rank"}, mark + mark + request);
+  CHECK(error_of(twice).at("code") == "json_syntax");
+  CHECK(error_of(twice).at("request_id") == "r");
+  const process_end later = rankd_in(project.path(), {"batch"}, request + "\n" + mark + request);
+  CHECK(later.out == batch + twice.out);
+  project.write("data.ndjson", "{\"list\":\"a\",\"values\":[1]}\n" + mark + "{\"list\":\"b\",\"values\":[1]}\n");
+  CHECK(has(rankd_in(project.path(), {"load", "data.ndjson", "--store", "db"}).err, "line 2: "));
 }
 
 TEST_CASE("what goes wrong with a request is JSON on standard output") {
@@ -264,7 +319,6 @@ TEST_CASE("data that cannot be loaded is refused as a whole, with every line tha
   CHECK(std::count(lines.begin(), lines.end(), '\n') == 2);
   CHECK(has(load({"missing.ndjson"}), "[data_unreadable]"));
   CHECK(has(load({empty}), "[data_missing]"));
-  CHECK(has(load({bad, "--store", "redis://127.0.0.1:6379"}), "[store_unsupported]"));
   CHECK(has(load({"data/reference", "--store", empty}), "[store_foreign]"));
   CHECK_FALSE(fs::exists(project.store() / store_manifest::file_name));
 }
@@ -319,7 +373,7 @@ TEST_CASE("validate tells every complaint about every plan that it is given") {
   CHECK(has(unindexed.out, "WRONG index.json"));
 }
 
-TEST_CASE("plans and operators are listed for people and for programs") {
+TEST_CASE("plans and operators are listed for people and for programs, wrong plans with what is wrong with them") {
   const project_copy project;
   const process_end plans = rankd_in(project.path(), {"plans"});
   CHECK(plans.status == 0);
@@ -330,6 +384,24 @@ TEST_CASE("plans and operators are listed for people and for programs") {
   CHECK(listed[1].at("plan") == "reels_plan_a");
   CHECK(listed[1].at("nodes") == 6);
   CHECK(listed[1].at("digest").get<std::string>().size() == 64);
+
+  project.write("plans/compiled/bent.json", R"({"schema_version":1,"plan_name":"bent","outputs":["v"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}}]})");
+  project.write("plans/compiled/broken.json", "{");
+  const process_end most = rankd_in(project.path(), {"plans"});
+  CHECK(most.status == 1);
+  CHECK(most.out == plans.out);
+  CHECK(std::count(most.err.begin(), most.err.end(), '\n') == 4);
+  for (const char* code : {"wrong_endpoint_kind", "json_syntax", "not_indexed"}) CHECK(has(most.err, code));
+  const json both = json::parse(rankd_in(project.path(), {"plans", "--json"}).out);
+  CHECK(both.at("plans") == listed);
+  CHECK(both.at("error").at("code") == "wrong_endpoint_kind");
+  CHECK(both.at("complaints").size() == 4);
+  const fs::path other = project.path() / "plans/compiled/concat_plan.json";
+  project.write(other, read_text_file(other).value() + "\n");
+  const process_end changed = rankd_in(project.path(), {"plans"});
+  CHECK_FALSE(has(changed.out, "concat_plan"));
+  CHECK(std::count(changed.err.begin(), changed.err.end(), '\n') == 5);  // what the index and the plan share, once
 
   const process_end ops = rankd_here({"ops"});
   CHECK(ops.status == 0);
@@ -368,22 +440,54 @@ TEST_CASE("output that does not arrive is a failure") {
   }
 }
 
+TEST_CASE("a reader that goes away ends the program by SIGPIPE, or by an error where that is ignored") {
+  const auto end_without_reader = [](void (*disposition)(int)) {
+    int ends[2] = {};
+    REQUIRE(::pipe(ends) == 0);
+    ::close(ends[0]);
+    const auto end = braid::testing::run_in_child([&] {
+      std::signal(SIGPIPE, disposition);
+      ::dup2(ends[1], 1);
+      ::execl(RANKD_BINARY, "rankd", "ops", nullptr);
+      ::_exit(127);
+    });
+    ::close(ends[1]);
+    return end;
+  };
+  CHECK(end_without_reader(SIG_DFL).signal == SIGPIPE);
+  const auto ignored = end_without_reader(SIG_IGN);
+  CHECK(ignored.status == 1);
+  CHECK(has(ignored.errors, "standard output could not be written"));
+}
+
 TEST_CASE("a request names a plan, never a file") {
   const project_copy project;
-  for (const std::string plan : {"../compiled/reels_plan_a.json", "/etc/x.json", "reels_plan_a.json"}) {
+  for (const std::string plan : {"../compiled/reels_plan_a.json", "/etc/x.json", "reels_plan_a.json", "nobody"}) {
     CAPTURE(plan);
-    const json request{{"user_id", 1}, {"plan", plan}};
-    const json error = error_of(rankd_in(project.path(), {"rank"}, request.dump()));
+    const json request{{"user_id", 1}, {"plan", plan}, {"request_id", "r"}};
+    const process_end alone = rankd_in(project.path(), {"rank"}, request.dump());
+    const json error = error_of(alone);
     CHECK(error.at("code") == "unknown_plan");
     CHECK(error.at("pointer") == "/plan");
+    CHECK(rankd_in(project.path(), {"batch"}, request.dump()).out == alone.out);
   }
+}
+
+TEST_CASE("a complaint about a plan that the command line names points nowhere into the request") {
+  const project_copy project;
+  const std::string request = R"({"user_id":1})";
+  CHECK_FALSE(error_of(rankd_in(project.path(), {"rank", "--plan", "nobody"}, request)).contains("pointer"));
+  const process_end batch = rankd_in(project.path(), {"batch", "--plan", "nobody"}, request);
+  CHECK(batch.status == 1);
+  CHECK(batch.err.starts_with("no plan is called `nobody` [unknown_plan]"));
 }
 
 TEST_CASE("a store that is named by nothing is not the project's") {
   const project_copy project;
-  CHECK(rankd_in(project.path(), {"load", "--store", ""}).status == 2);
-  const process_end end = rankd_in(project.path(), {"load", "--store", "lmdb:"});
-  CHECK(end.status == 1);
-  CHECK(has(end.err, "store_unsupported"));
-  CHECK(!fs::exists(project.store()));
+  for (const std::string url : {"", "lmdb:", "redis://127.0.0.1:6379"}) {
+    const process_end end = rankd_in(project.path(), {"load", "--store", url});
+    CHECK(end.status == 2);
+    CHECK(has(end.err, "--store: "));
+    CHECK(!fs::exists(project.store()));
+  }
 }

@@ -19,6 +19,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
@@ -137,6 +138,63 @@ TEST_CASE("a disk that is full leaves nothing of a demo behind") {
   CHECK(end.errors == "demo_write_failed demo_write_failed ");
   CHECK_FALSE(fs::exists(folder.path() / "new"));
   CHECK(fs::is_empty(folder.path() / "there"));
+}
+
+TEST_CASE("a demo that was killed anywhere is no project, and the next one begins it anew") {
+  const scratch_folder folder;
+  const fs::path whole = folder.path() / "whole";
+  REQUIRE(write_demo_project(whole, small).has_value());
+  const auto expected = files_of(whole);
+  bool killed = true;
+  int point = 0;
+  for (; killed; ++point) {
+    const fs::path demo = folder.path() / std::to_string(point);
+    const auto end = braid::testing::run_in_child([&] {
+      int left = point;
+      demo_options options = small;
+      options.progress = [&](const demo_progress&) {
+        if (left-- == 0) ::raise(SIGKILL);
+      };
+      if (!write_demo_project(demo, options)) ::_exit(1);
+    });
+    killed = end.signal == SIGKILL;
+    CHECK(end.status == 0);
+    CHECK(fs::exists(demo / "rankd.toml") != killed);
+    CHECK(code_of(write_demo_project(demo, small)) == (killed ? "fine" : "demo_exists"));
+    CHECK((files_of(demo) == expected));
+  }
+  CHECK(point >= 8);
+}
+
+TEST_CASE("a demo that fails where another one was killed leaves nothing of either") {
+  const scratch_folder folder;
+  const fs::path demo = folder.path() / "demo";
+  const auto killed = braid::testing::run_in_child([&] {
+    demo_options options = small;
+    options.progress = [](const demo_progress& now) {
+      if (now.file == "data/media.ndjson") ::raise(SIGKILL);
+    };
+    static_cast<void>(write_demo_project(demo, options));
+  });
+  REQUIRE(killed.signal == SIGKILL);
+  REQUIRE(files_of(demo).size() >= 3);
+  const auto failed = braid::testing::run_in_child([&] {
+    const ::rlimit limit{.rlim_cur = 2'000, .rlim_max = 2'000};
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    if (code_of(write_demo_project(demo, small)) != "demo_write_failed") ::_exit(1);
+  });
+  CHECK(failed.status == 0);
+  CHECK(fs::is_empty(demo));
+}
+
+TEST_CASE("two processes cannot write a demo into one folder") {
+  const scratch_folder folder;
+  demo_options options = small;
+  std::string inner;
+  options.progress = [&](const demo_progress&) { inner = code_of(write_demo_project(folder.path(), small)); };
+  CHECK(write_demo_project(folder.path(), options).has_value());
+  CHECK(inner == "demo_busy");
 }
 
 TEST_CASE("progress counts every line") {

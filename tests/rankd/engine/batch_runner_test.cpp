@@ -1,6 +1,8 @@
 // tests/rankd/engine/batch_runner_test.cpp: answers come in the order of the requests, and depend on nothing else.
 #include <rankd/engine/batch_runner.hpp>
 
+#include <braid/thread/thread_info.hpp>
+
 #include <tests/rankd/engine/engine_world.hpp>
 
 #include <string>
@@ -33,12 +35,8 @@ struct batch_world {
   auto find(std::string_view name) const -> braid::checked<const bound_plan*> {
     if (name == "follow") return &follow;
     if (name == "slow") return &slow;
-    return std::unexpected(braid::diagnostics({.code = "unknown_plan",
-                                               .pointer = "/plan",
-                                               .message = "there is none",
-                                               .hint = {},
-                                               .node = {},
-                                               .source = {}}));
+    return std::unexpected(braid::diagnostics(
+        {.code = "unknown_plan", .pointer = {}, .message = "there is none", .hint = {}, .node = {}, .source = {}}));
   }
 
   auto runner(unsigned workers, std::string given = {}) const -> std::unique_ptr<batch_runner> {
@@ -96,7 +94,7 @@ TEST_CASE("the answers are those of the lines in their order, for any number of 
     if (number % 5 == 0)
       CHECK(answer.at("error").at("code") == "bad_user_id");
     else if (number % 7 != 0 && number % 11 == 0)
-      CHECK(answer.at("error").at("code") == "unknown_plan");
+      CHECK((answer.at("error").at("code") == "unknown_plan" && answer.at("error").at("pointer") == "/plan"));
     else
       CHECK(answer.contains("candidates"));
   }
@@ -112,11 +110,12 @@ TEST_CASE("failed answers are counted, and every one names its request") {
                   line(4, R"({"request_id":"mine","user_id":0})"),
                   line(5, "{"),
                   line(6, R"({"user_id":1,"plan":"slow"})"),
-                  {7, {}, too_long}});
+                  {7, {}, too_long},
+                  line(8, R"({"user_id":1,"request_id":"mine","user_id":1})")});
   const auto answers = runner->next();
   REQUIRE(answers.has_value());
-  CHECK(answers->answered == 5);
-  CHECK(answers->failed == 4);
+  CHECK(answers->answered == 6);
+  CHECK(answers->failed == 5);
   std::vector<std::pair<std::string, std::string>> seen;
   std::size_t begin = 0;
   for (std::size_t end = answers->text.find('\n'); end != std::string::npos;
@@ -129,7 +128,8 @@ TEST_CASE("failed answers are counted, and every one names its request") {
                                                                   {"mine", "bad_user_id"},
                                                                   {"line_5", "json_syntax"},
                                                                   {"line_6", "plan_mismatch"},
-                                                                  {"line_7", "line_too_long"}};
+                                                                  {"line_7", "line_too_long"},
+                                                                  {"mine", "duplicate_field"}};
   CHECK((seen == expected));
 }
 
@@ -151,4 +151,11 @@ TEST_CASE("what nobody waits for any more is dropped") {
   const auto runner = world.runner(1, "slow");
   for (std::uint64_t number = 1; number <= 50; ++number) runner->submit({line(number, R"({"user_id":1})")});
   CHECK(runner->next().has_value());
+}
+
+TEST_CASE("the threads of a batch can be told by their names") {
+  const batch_world world;
+  const auto runner = world.runner(2);
+  CHECK(braid::find_threads("batch-0").value().size() == 1);
+  CHECK(braid::find_threads("batch-1").value().size() == 1);
 }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -259,4 +260,11 @@ TEST_CASE("a runtime that is closed stops the requests that it runs, before the 
   asking.join();
   CHECK((how == "stopped " || how.starts_with("sync_wait on a closed home")));
   world.close();
+}
+
+TEST_CASE("that no threads can be had is a complaint that says why") {
+  const auto why = std::make_error_code(std::errc::resource_unavailable_try_again);
+  const braid::diagnostics problems = no_runtime(why);
+  CHECK(problems.front().code == "no_runtime");
+  CHECK(problems.front().message.ends_with(why.message()));
 }

@@ -111,3 +111,22 @@ TEST_CASE("the id of a request that is refused is the one that it brings, or the
   }
   CHECK(request_id_of(std::string(300'000, '[')).size() == 20);
 }
+
+TEST_CASE("a text that is no right JSON still has the id that it brings, where that is beyond doubt") {
+  for (const char* text :
+       {R"({"user_id":1,"request_id":"mine","user_id":2})", R"({"request_id":"mine","user_id":1e400})",
+        R"({"request_id":"mine","user_id":})", "{\"request_id\":\"mine\",\"plan\":\"\xff\"}",
+        R"({"a":{"request_id":"other"},"request_id":"mine","b":[{"request_id":"other"}],"b":1})",
+        R"({"request_id":"mine"} and more)"}) {
+    CAPTURE(text);
+    CHECK(request_id_of(text) == "mine");
+  }
+  for (const char* text :
+       {R"({"request_id":"mine","request_id":"mine"})", R"({"request_id":"mine","request_id":1})",
+        R"({"request_id":"mi"ne"})", R"({"request_id":"mine")", R"({"request_id":["mine"],"x":1,"x":1})",
+        R"({"request_id":{"request_id":"mine"},"x":1,"x":1})", R"([{"request_id":"mine"}])", R"("request_id")",
+        R"({"user_id":1e400,"request_id":"mine"})"}) {
+    CAPTURE(text);
+    CHECK(request_id_of(text).starts_with("req_"));
+  }
+}

@@ -40,31 +40,9 @@ TEST_CASE("artifacts are listed by name, without the index and other files") {
 
 TEST_CASE("a folder that is not there is unreadable") {
   const scratch_folder folder;
-  const auto refused = load_plans(folder.path() / "absent", testing::rules());
+  const auto refused = list_artifacts(folder.path() / "absent");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().front().code == "unreadable_folder");
-}
-
-TEST_CASE("all plans of a folder are loaded") {
-  const scratch_folder folder;
-  folder.write("b.json", small_plan("b"));
-  folder.write("a.json", small_plan("a"));
-  const auto plans = load_plans(folder.path(), testing::rules());
-  REQUIRE(plans);
-  REQUIRE(plans->size() == 2);
-  CHECK((*plans)[0].plan_name == "a");
-  CHECK((*plans)[1].plan_name == "b");
-}
-
-TEST_CASE("complaints about all artifacts and the index come at once") {
-  const scratch_folder folder;
-  folder.write("a.json", small_plan("b"));
-  folder.write("b.json", "[");
-  folder.write("index.json", "{}");
-  const auto refused = load_plans(folder.path(), testing::rules());
-  REQUIRE_FALSE(refused);
-  CHECK(testing::list(refused.error()) ==
-        std::vector<std::string>{"name_mismatch /plan_name", "json_syntax ", "missing_field ", "missing_field "});
 }
 
 TEST_CASE("an index that tells the truth is accepted") {

@@ -92,6 +92,11 @@ TEST_CASE("a document is read as the library reads it") {
   CHECK(parse_json("null", "x") == json());
 }
 
+TEST_CASE("a byte order mark in front of a document is passed over") {
+  CHECK(parse_json("\xEF\xBB\xBF[1]", "x").value() == nlohmann::json{1});
+  CHECK_FALSE(parse_json("[1]\xEF\xBB\xBF", "x").has_value());
+}
+
 TEST_CASE("a thousand levels are read") { CHECK(parse_json(nested(1000), "x").has_value()); }
 
 TEST_CASE("each fault is named by its code and place") {

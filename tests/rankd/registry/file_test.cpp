@@ -14,6 +14,12 @@ TEST_CASE("a file is read byte by byte") {
   CHECK(read_text_file(folder.write("empty", "")) == "");
 }
 
+TEST_CASE("a byte order mark is taken off the beginning of a text, once, and nothing else is") {
+  CHECK(rankd::without_mark("\xEF\xBB\xBF{}") == "{}");
+  CHECK(rankd::without_mark("\xEF\xBB\xBF\xEF\xBB\xBF") == rankd::byte_order_mark);
+  for (const char* text : {"", "{}", "\xEF\xBB", " \xEF\xBB\xBF"}) CHECK(rankd::without_mark(text) == text);
+}
+
 TEST_CASE("a file at the limit is read and one byte more is refused") {
   const braid::testing::scratch_folder folder;
   CHECK(read_text_file(folder.write("x", "1234"), 4).has_value());

@@ -43,6 +43,18 @@ TEST_CASE("lines are numbered from one and lose their ends") {
   CHECK(lines_of("a\r\n") == std::vector<seen_line>{{"a\r", 1, false}});
 }
 
+TEST_CASE("a byte order mark at the beginning of the file is counted and not shown") {
+  const std::string mark = "\xEF\xBB\xBF";
+  CHECK(lines_of(mark + "a\n" + mark + "b") == std::vector<seen_line>{{"a", 1, false}, {mark + "b", 2, false}});
+  CHECK(lines_of("\n" + mark) == std::vector<seen_line>{{"", 1, false}, {mark, 2, false}});
+  CHECK(lines_of(mark) == std::vector<seen_line>{{"", 1, false}});
+  const scratch_folder folder;
+  const auto file = folder.write("lines", mark + "a\n" + mark + "b");
+  CHECK(rankd::find_line(file, 1).value() == rankd::line_position{5, 1});
+  auto second = line_reader::open(file, {5, 1});
+  CHECK(second->next().value()->text == mark + "b");
+}
+
 TEST_CASE("lines of every length come out whole, wherever the pieces of the file end") {
   braid::random_source random(5);
   std::string text;

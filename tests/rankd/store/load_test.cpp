@@ -111,6 +111,20 @@ auto big_data(std::string_view value, int records) -> std::string {
   return text;
 }
 
+constexpr std::size_t small_save = 900'000;
+
+/// A load that is killed once a piece of its data is saved and more has been read.
+void kill_behind_first_piece(const fs::path& store, const std::vector<fs::path>& files) {
+  const auto end = braid::testing::run_in_child([&] {
+    load_options options{.save_bytes = small_save};
+    options.progress = [](const load_progress& now) {
+      if (now.bytes_done > 0) ::raise(SIGKILL);
+    };
+    static_cast<void>(load_store(store, files, options));
+  });
+  REQUIRE(end.signal == SIGKILL);
+}
+
 }  // namespace
 
 TEST_CASE("what was loaded is there, and nothing else") {
@@ -321,7 +335,7 @@ TEST_CASE("a load that was killed is gone on with, and makes the same store") {
     const workplace work;
     REQUIRE(work.load(big_data("a", 900)).has_value());
     const std::vector<fs::path> files = {work.folder.write("data.ndjson", data)};
-    load_options options{.save_bytes = 900'000};
+    load_options options{.save_bytes = small_save};
     const auto end = braid::testing::run_in_child([&] {
       int left = point;
       options.progress = [&](const load_progress&) {
@@ -348,14 +362,7 @@ TEST_CASE("a load that was killed is gone on with, and makes the same store") {
 TEST_CASE("a load of other data than the one that was killed starts anew") {
   const workplace work;
   const std::vector<fs::path> files = {work.folder.write("data.ndjson", big_data("a", 1'200))};
-  load_options options{.save_bytes = 900'000};
-  const auto end = braid::testing::run_in_child([&] {
-    options.progress = [](const load_progress& now) {
-      if (now.bytes_done > 0) ::raise(SIGKILL);
-    };
-    ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
-  });
-  REQUIRE(end.signal == SIGKILL);
+  kill_behind_first_piece(work.store, files);
   REQUIRE(files_in(work.store) == std::vector<std::string>{"data-1.mdb"});
   const auto report = work.load(big_data("b", 100));
   REQUIRE(report.has_value());
@@ -369,16 +376,9 @@ TEST_CASE("what an interrupted load has left and is damaged is not gone on with"
     CAPTURE(size);
     const workplace work;
     const std::vector<fs::path> files = {work.folder.write("data.ndjson", big_data("a", 1'200))};
-    load_options options{.save_bytes = 900'000};
-    const auto end = braid::testing::run_in_child([&] {
-      options.progress = [](const load_progress& now) {
-        if (now.bytes_done > 0) ::raise(SIGKILL);
-      };
-      ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
-    });
-    REQUIRE(end.signal == SIGKILL);
+    kill_behind_first_piece(work.store, files);
     fs::resize_file(work.store / "data-1.mdb", size);
-    const auto report = load_store(work.store, files, options);
+    const auto report = load_store(work.store, files, {.save_bytes = small_save});
     REQUIRE(report.has_value());
     CHECK(report->resumed_at == 0);
     CHECK(contents(work.store).size() == 1'200);
@@ -388,14 +388,7 @@ TEST_CASE("what an interrupted load has left and is damaged is not gone on with"
 TEST_CASE("bad lines are complained about whether or not the load was killed behind them") {
   const workplace work;
   const std::vector<fs::path> files = {work.folder.write("data.ndjson", "{bad\n" + big_data("a", 1'200) + "{bad\n")};
-  load_options options{.save_bytes = 900'000};
-  const auto end = braid::testing::run_in_child([&] {
-    options.progress = [](const load_progress& now) {
-      if (now.bytes_done > 0) ::raise(SIGKILL);
-    };
-    ::_exit(load_store(work.store, files, options).has_value() ? 0 : 1);
-  });
-  REQUIRE(end.signal == SIGKILL);
+  kill_behind_first_piece(work.store, files);
   CHECK(codes_of(load_store(work.store, files, {})).size() == 2);
   CHECK_FALSE(fs::exists(work.store / "data-1.mdb"));
 }

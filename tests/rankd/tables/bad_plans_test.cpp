@@ -16,7 +16,7 @@ using namespace rankd::testing;
 
 namespace {
 
-auto good_plan() -> std::string { return read_text_file("tests/rankd/tables/good_plan.json").value(); }
+auto good_plan() -> std::string { return table_file("good_plan.json"); }
 
 auto found_in(const std::string& artifact) -> std::vector<std::string> {
   const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
@@ -37,13 +37,5 @@ TEST_CASE("the plan that the table changes is right, and uses every operator") {
 }
 
 TEST_CASE("each bad plan of the table gets its complaints and no others") {
-  const auto cases = read_table("tests/rankd/tables/bad_plans.ndjson", good_plan());
-  CHECK(cases.size() >= 300);
-  std::set<std::string> names;
-  for (const table_case& each : cases) {
-    const auto found = found_in(each.document);
-    CHECK_MESSAGE(found == each.complaints, each.name << " gave" << joined(found));
-    CHECK_MESSAGE(!each.complaints.empty(), each.name);
-    CHECK_MESSAGE(names.insert(each.name).second, each.name << " is there twice");
-  }
+  check_table("bad_plans.ndjson", good_plan(), 300, found_in);
 }

@@ -6,12 +6,14 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <cstddef>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 namespace rankd::testing {
@@ -69,9 +71,14 @@ inline auto document_of(const nlohmann::json& row, std::string base) -> std::str
   return base;
 }
 
+/// A file of this folder.
+inline auto table_file(const std::string& name) -> std::string {
+  return read_text_file("tests/rankd/tables/" + name).value();
+}
+
 /// The cases of a table. `base` is the good document that they change.
-inline auto read_table(const std::string& file, const std::string& base) -> std::vector<table_case> {
-  const std::string text = read_text_file(file).value();
+inline auto read_table(const std::string& name, const std::string& base) -> std::vector<table_case> {
+  const std::string text = table_file(name);
   std::vector<table_case> out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -100,6 +107,21 @@ inline auto joined(const std::vector<std::string>& complaints) -> std::string {
   std::string out;
   for (const std::string& each : complaints) out += "\n  " + each;
   return out;
+}
+
+/// Holds `found_in`, which spells the complaints about a document, to each case of a table, of which there are `least`
+/// or more.
+template <typename FoundIn>
+void check_table(const std::string& name, const std::string& base, std::size_t least, FoundIn found_in) {
+  const auto cases = read_table(name, base);
+  CHECK(cases.size() >= least);
+  std::set<std::string> names;
+  for (const table_case& each : cases) {
+    const auto found = found_in(each.document);
+    CHECK_MESSAGE(found == each.complaints, each.name << " gave" << joined(found));
+    CHECK_MESSAGE(!each.complaints.empty(), each.name);
+    CHECK_MESSAGE(names.insert(each.name).second, each.name << " is there twice");
+  }
 }
 
 }  // namespace rankd::testing

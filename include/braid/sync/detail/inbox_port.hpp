@@ -1,15 +1,17 @@
-// braid/sync/detail/inbox_port.hpp: the way of one producer into an inbox: a ring, and a list for what does not fit.
+// braid/sync/detail/inbox_port.hpp: the way of one producer into an inbox: a chain of segments that are used again.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/sync/detail/inbox_slot.hpp>
+#include <braid/sync/detail/inbox_record.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace braid::detail {
@@ -30,172 +32,299 @@ class inbox_port_base {
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
 };
 
-/// Callables of one producer, in order. All that is in the list is newer than all that is in the ring, until a consumer
-/// fetches the whole list: then all that the producer puts into the ring is newer.
-/// Threads: the producer for `has_room`, `put` and `spill`; one consumer at a time for `claim` and `half`.
-template <std::size_t Capacity, typename Lock>
-class inbox_port : public inbox_port_base {
-  static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");
+/// A part of a port's chain: records, each used once while the segment is in the chain.
+template <std::size_t Size>
+struct inbox_segment {
+  /// Whether nothing in it is needed any more. Requires that it was passed.
+  [[nodiscard]] auto is_done() const noexcept -> bool {
+    return done.load(acquire) + moved == records;  // edge inbox_port.done: observe
+  }
 
+  /// In the chain: written by the producer, before it counts a callable in the next. Later the consumers'.
+  inbox_segment* next = nullptr;
+  std::uint32_t records = 0;                            // how many callables were in it; written when it is passed
+  std::uint32_t moved = 0;                              // how many of them thieves took; written inside the section
+  atomic<std::uint32_t> done{0};                        // with how many of them the owner is done; written by the owner
+  alignas(64) std::array<std::byte, Size - 64> memory;  // not touched before the producer comes there
+};
+
+/// How many callables have passed one end of a port, and where the next one passes: one word, which one store changes.
+class inbox_position {
  public:
-  /// Callables that did not fit into the ring, as many as make an allocation cheap. Freed by whoever is done with the
-  /// last of them.
-  struct chunk {
-    static constexpr std::uint32_t size = Capacity < 16 ? Capacity : 16;
+  inbox_position() = default;
+  explicit inbox_position(std::uint64_t word) noexcept : word_(word) {}
 
-    /// This many more slots are done with, or will never be used.
-    static void release(chunk* of, std::uint32_t slots) noexcept {
-      if (of->left.fetch_sub(slots, acq_rel) == slots) delete of;  // edge inbox_port.chunk: both
-    }
+  [[nodiscard]] auto word() const noexcept -> std::uint64_t { return word_; }
+  [[nodiscard]] auto count() const noexcept -> std::uint64_t { return word_ >> offset_bits; }
+  [[nodiscard]] auto offset() const noexcept -> std::size_t { return word_ & (offset_limit - 1); }
 
-    chunk* next = nullptr;
-    std::uint32_t filled = 0;   // written by the producer, under the lock
-    std::uint32_t claimed = 0;  // written by consumers, inside their section
-    atomic<std::uint32_t> left{size};
-    std::array<inbox_slot, size> slots;
+  /// Behind a record of so many bytes.
+  [[nodiscard]] auto after(std::size_t size) const noexcept -> inbox_position {
+    return inbox_position(word_ + offset_limit + size);
+  }
+
+  /// At the begin of another segment.
+  [[nodiscard]] auto in_next_segment() const noexcept -> inbox_position { return inbox_position(word_ - offset()); }
+
+  static constexpr int offset_bits = 16;
+  static constexpr std::size_t offset_limit = std::size_t{1} << offset_bits;
+
+ private:
+  std::uint64_t word_ = 0;  // the count, and below it the offset
+};
+
+/// Callables of one producer, in order, as many as memory holds.
+/// Threads: the producer; one consumer at a time, except for `done`, which is the owner's alone.
+template <std::size_t SegmentSize>
+class inbox_port : public inbox_port_base {
+ public:
+  using segment = inbox_segment<SegmentSize>;
+
+  /// How many callables a thief moves at most.
+  static constexpr std::size_t most_moved = 128;
+
+  /// How many empty segments are kept for the producer.
+  static constexpr std::size_t most_spares = 64;
+
+  /// A callable that only this consumer knows any more. It is in its segment until it is done with.
+  struct claimed {
+    inbox_record* record = nullptr;
+    segment* of = nullptr;
   };
 
-  /// A callable that only this consumer knows any more. It is in the ring or in a chunk until it is done with.
-  struct claim_result {
-    inbox_slot* slot = nullptr;
-    inbox_slot::act_fn act = nullptr;
-    chunk* spilled = nullptr;
-  };
-
-  inbox_port() = default;
+  inbox_port() : last_(new segment), oldest_(last_) {}
   inbox_port(const inbox_port&) = delete;
   auto operator=(const inbox_port&) -> inbox_port& = delete;
-
-  /// Requires that everything was claimed.
-  ~inbox_port() {
-    for (chunks& list : lists_)
-      while (list.first != nullptr) delete std::exchange(list.first, list.first->next);
-  }
+  ~inbox_port() { free_memory(); }
 
   // --- the producer ---
 
-  [[nodiscard]] auto has_room() const noexcept -> bool {
-    if (spilled_.load(relaxed) != 0) return false;                 // what comes now is newer than what is in the list
-    return slots_[tail_ % Capacity].act.load(acquire) == nullptr;  // edge inbox_port.slot: observe
-  }
+  /// Says, while it lives, that the producer is at it. What it puts is there for consumers when it ends.
+  class posting {
+   public:
+    explicit posting(inbox_port& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
+      BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
+      // Released again: who reads this word must see what the one before it stands for.
+      port_.posted_.store(end_.word() + 1, release);  // edge inbox_port.posted: publish
+    }
+    posting(const posting&) = delete;
+    auto operator=(const posting&) -> posting& = delete;
+    ~posting() { port_.posted_.store(end_.word(), release); }  // edge inbox_port.posted: publish
 
-  /// `fill` puts a callable into a slot and returns its `act`. Requires that there is room.
-  template <typename Fill>
-  void put(Fill&& fill) {
-    inbox_slot& slot = slots_[tail_ % Capacity];
-    const inbox_slot::act_fn act = fill(slot);
-    slot.act.store(act, release);  // edge inbox_port.callable: publish
-    ++tail_;
-    count_post();
-  }
+    /// Whether so many of this producer's are waiting.
+    [[nodiscard]] auto is_full(std::size_t capacity) noexcept -> bool {
+      if (end_.count() - port_.seen_taken_ < capacity) return false;
+      port_.seen_taken_ = inbox_position(port_.taken_.load(relaxed)).count();
+      return end_.count() - port_.seen_taken_ >= capacity;
+    }
 
-  /// As `put`, into the list.
-  template <typename Fill>
-  void spill(Fill&& fill) {
-    const std::lock_guard lock(lock_);
-    chunk& last = lists_[filled_].with_room();
-    inbox_slot& slot = last.slots[last.filled];
-    slot.act.store(fill(slot), relaxed);
-    ++last.filled;
-    spilled_.store(spilled_.load(relaxed) + 1, relaxed);
-    count_post();
+    /// Where a record of so many bytes can be made; null when there is no memory.
+    [[nodiscard]] auto place(std::size_t size) noexcept -> std::byte* {
+      if (end_.offset() + size > room) [[unlikely]] {
+        if (!port_.try_extend(end_.offset())) return nullptr;
+        end_ = end_.in_next_segment();
+      }
+      std::byte* const here = port_.last_->memory.data() + end_.offset();
+      // A consumer was the last to have the line that is written soon; stores leave in order, and all would wait for
+      // it.
+      if (end_.offset() + fetched_ahead < room) __builtin_prefetch(here + fetched_ahead, 1);
+      return here;
+    }
+
+    /// A record of so many bytes was made at that place.
+    void count(std::size_t size) noexcept { end_ = end_.after(size); }
+
+    /// What was put is there now.
+    void publish() noexcept { port_.posted_.store(end_.word() + 1, release); }  // edge inbox_port.posted: publish
+
+   private:
+    inbox_port& port_;
+    inbox_position end_;  // what the port's will be
+  };
+
+  /// How many of this producer's are waiting.
+  [[nodiscard]] auto backlog() const noexcept -> std::size_t {
+    const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
+    return std::max(inbox_position(posted_.load(relaxed)).count(), taken) - taken;
   }
 
   // --- a consumer ---
 
-  /// The oldest callable. Without a slot when nothing is here.
-  [[nodiscard]] auto claim() noexcept -> claim_result {
-    if (claim_result oldest = claim_fetched(); oldest.slot != nullptr) return oldest;
-    claim_result oldest = claim_from_ring();
-    if (oldest.slot != nullptr || spilled_.load(relaxed) == 0) return oldest;
-    const std::lock_guard lock(lock_);
-    oldest = claim_from_ring();  // what is in the list has waited for a full ring: it may not have been seen above
-    if (oldest.slot != nullptr) return oldest;
-    // All at once, so that the producer goes back to its ring: what it posts there from now on is newer.
-    filled_ = 1 - filled_;
-    spilled_.store(0, relaxed);
-    return claim_fetched();
+  /// The oldest callable. Without a record when nothing is here.
+  [[nodiscard]] auto claim() noexcept -> claimed {
+    inbox_position at(taken_.load(relaxed));
+    if (at.count() == known_ && !look_again()) return {};
+    inbox_record& oldest = next(at);
+    taken_.store(at.after(oldest.size()).word(), release);  // edge inbox_port.taken: publish
+    return {.record = &oldest, .of = oldest_};
   }
 
-  /// How many to claim for half of what is here, rounded up, but not more than half a ring. About, while it changes.
-  [[nodiscard]] auto half() const noexcept -> std::size_t {
-    const std::uint64_t taken = taken_.load(relaxed);
-    const std::uint64_t posted = posted_.load(relaxed);
-    return posted <= taken ? 0 : std::min<std::size_t>((posted - taken + 1) / 2, Capacity / 2);
+  /// The owner is done with it: the callable is gone.
+  static void done(segment& of) noexcept {
+    of.done.store(of.done.load(relaxed) + 1, release);  // edge inbox_port.done: publish
   }
 
-  /// The claimed callable is gone.
-  static void done(const claim_result& claimed) noexcept {
-    if (claimed.spilled != nullptr) return chunk::release(claimed.spilled, 1);
-    claimed.slot->act.store(nullptr, release);  // edge inbox_port.slot: publish
-  }
+  /// Moves half of what is here, rounded up: how many. They are there before they are gone from here.
+  auto move_half_to(posting& there) noexcept -> std::size_t;
+
+  /// Moves the oldest to other memory. False when nothing is here.
+  auto move_one_to(std::byte* place) noexcept -> bool;
 
   // --- any thread ---
 
   /// False when something is here whose post happens before this call.
-  [[nodiscard]] auto empty() const noexcept -> bool { return posted_.load(relaxed) <= taken_.load(relaxed); }
-
-  [[nodiscard]] auto size() const noexcept -> std::size_t {
-    const std::uint64_t taken = taken_.load(relaxed);
-    const std::uint64_t posted = posted_.load(relaxed);
-    return posted <= taken ? 0 : posted - taken;
+  [[nodiscard]] auto empty() const noexcept -> bool {
+    const inbox_position taken(taken_.load(acquire));  // edge inbox_port.taken: observe
+    return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }
-  atomic<std::uint32_t> posting{0};  // 1 while the producer is at it; what a close waits for
+
+  /// What a close waits for.
+  [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
+
+  /// Nobody posts or claims here any more. Requires that everything was claimed and done with.
+  void free_memory() noexcept;
 
  private:
-  static auto is_ready(inbox_slot::act_fn act) noexcept -> bool {
-    return act != nullptr && act != &inbox_slot::claimed;
+  /// The bytes of a segment for records; behind them there is room to say that it ends.
+  static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
+  static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
+
+  static constexpr std::size_t fetched_ahead = 256;
+
+  /// Whether there are more than were known.
+  auto look_again() noexcept -> bool {
+    const std::uint64_t before = known_;
+    known_ = inbox_position(posted_.load(acquire)).count();  // edge inbox_port.posted: observe
+    return known_ != before;
   }
 
-  /// A list of chunks. Its last one may have room.
-  struct chunks {
-    auto with_room() -> chunk& {
-      if (first == nullptr) return *(first = last = new chunk);
-      if (last->filled == chunk::size) last = last->next = new chunk;
-      return *last;
-    }
-    chunk* first = nullptr;
-    chunk* last = nullptr;  // means something only while first is not null
-  };
-
-  /// The oldest of what came out of the list, which is older than all that is in the ring. A consumer may look at
-  /// filled_ without the lock, because only consumers change it.
-  auto claim_fetched() noexcept -> claim_result {
-    chunks& fetched = lists_[1 - filled_];
-    chunk* const oldest = fetched.first;
-    if (oldest == nullptr) return {};
-    inbox_slot& slot = oldest->slots[oldest->claimed++];
-    const claim_result taken{.slot = &slot, .act = slot.act.load(relaxed), .spilled = oldest};
-    count_take();
-    if (oldest->claimed == oldest->filled) {
-      fetched.first = oldest->next;
-      if (oldest->filled < chunk::size) chunk::release(oldest, chunk::size - oldest->filled);
-    }
-    return taken;
+  /// The callable at this position, or, if the segment ends there, at the begin of the next one. Requires that it is
+  /// known that there is one.
+  auto next(inbox_position& at) noexcept -> inbox_record& {
+    inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
+    if (!here.is_end()) [[likely]]
+      return here;
+    pass(at.count());
+    at = at.in_next_segment();
+    return inbox_record::of(oldest_->memory.data());
   }
 
-  auto claim_from_ring() noexcept -> claim_result {
-    inbox_slot& slot = slots_[head_ % Capacity];
-    const inbox_slot::act_fn act = slot.act.load(acquire);  // edge inbox_port.callable: observe
-    if (!is_ready(act)) return {};
-    slot.act.store(&inbox_slot::claimed, relaxed);
-    ++head_;
-    count_take();
-    return {.slot = &slot, .act = act};
-  }
+  auto try_extend(std::size_t end) noexcept -> bool;
+  void pass(std::uint64_t taken) noexcept;
+  void recycle(segment* empty) noexcept;
 
-  void count_post() noexcept { posted_.store(posted_.load(relaxed) + 1, relaxed); }
-  void count_take() noexcept { taken_.store(taken_.load(relaxed) + 1, relaxed); }
+  // The producer's.
+  atomic<std::uint64_t> posted_{0};  // an inbox_position: the next record's; one more while the producer is at it
+  segment* last_;
+  std::uint64_t seen_taken_ = 0;  // the count of taken_, from some time ago
+  std::size_t reuse_at_ = 0;      // the spare that is used next
 
-  std::uint64_t tail_ = 0;                              // number of the next slot to fill; the producer's
-  atomic<std::uint64_t> posted_{0};                     // how many callables came; written by the producer
-  alignas(cache_line) atomic<std::uint64_t> taken_{0};  // how many were claimed; written by consumers
-  std::uint64_t head_ = 0;                              // number of the next slot to claim; the consumers'
-  alignas(cache_line) Lock lock_;                       // of the list
-  std::array<chunks, 2> lists_;
-  std::size_t filled_ = 0;          // the list that the producer fills under the lock; the other is the consumers'
-  atomic<std::size_t> spilled_{0};  // how many are in that list; written under the lock
-  alignas(cache_line) std::array<inbox_slot, Capacity> slots_;
+  // The consumers', inside their section.
+  alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
+  std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
+  segment* oldest_;
+  std::uint64_t before_ = 0;   // how many were taken before the first of this segment
+  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last look
+  std::size_t return_at_ = 0;  // where the next spare goes
+
+  /// Empty segments on their way back: a ring, null where there is none. A consumer fills the nulls.
+  alignas(cache_line) std::array<atomic<segment*>, most_spares> spares_{};
 };
+
+/// The records of the last segment end there.
+template <std::size_t SegmentSize>
+auto inbox_port<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
+  atomic<segment*>& spare = spares_[reuse_at_ % most_spares];
+  segment* more = spare.load(acquire);  // edge inbox_port.spare: observe
+  if (more != nullptr) {
+    spare.store(nullptr, relaxed);
+    ++reuse_at_;
+  } else {
+    more = new (std::nothrow) segment;
+    if (more == nullptr) return false;
+  }
+  inbox_record::make_end(last_->memory.data() + end);
+  last_->next = more;
+  last_ = more;
+  return true;
+}
+
+/// Goes on to the next segment. What is claimed may still run, and others may be claimed in the middle of that; its
+/// segment waits until another is passed.
+template <std::size_t SegmentSize>
+void inbox_port<SegmentSize>::pass(std::uint64_t taken) noexcept {
+  segment* const before = std::exchange(oldest_, oldest_->next);
+  before->records = static_cast<std::uint32_t>(taken - std::exchange(before_, taken));
+  before->next = std::exchange(passed_, before);
+  for (segment** link = &passed_; *link != nullptr;) {
+    if ((*link)->is_done())
+      recycle(std::exchange(*link, (*link)->next));
+    else
+      link = &(*link)->next;
+  }
+}
+
+template <std::size_t SegmentSize>
+void inbox_port<SegmentSize>::recycle(segment* empty) noexcept {
+  atomic<segment*>& spare = spares_[return_at_ % most_spares];
+  if (spare.load(relaxed) != nullptr) {
+    delete empty;
+    return;
+  }
+  empty->next = nullptr;
+  empty->moved = 0;
+  empty->done.store(0, relaxed);
+  spare.store(empty, release);  // edge inbox_port.spare: publish
+  ++return_at_;
+}
+
+template <std::size_t SegmentSize>
+auto inbox_port<SegmentSize>::move_half_to(posting& there) noexcept -> std::size_t {
+  look_again();
+  inbox_position at(taken_.load(relaxed));
+  const auto half = std::min<std::uint64_t>((known_ - at.count() + 1) / 2, most_moved);
+  std::size_t moved = 0;
+  for (; moved < half; ++moved) {
+    inbox_record& oldest = next(at);
+    const std::size_t size = oldest.size();
+    std::byte* const place = there.place(size);
+    if (place == nullptr) break;
+    oldest.act(inbox_action::move, place);
+    there.count(size);
+    at = at.after(size);
+    ++oldest_->moved;
+  }
+  there.publish();
+  taken_.store(at.word(), release);  // edge inbox_port.taken: publish
+  return moved;
+}
+
+template <std::size_t SegmentSize>
+auto inbox_port<SegmentSize>::move_one_to(std::byte* place) noexcept -> bool {
+  const claimed oldest = claim();
+  if (oldest.record == nullptr) return false;
+  oldest.record->act(inbox_action::move, place);
+  ++oldest.of->moved;
+  return true;
+}
+
+template <std::size_t SegmentSize>
+void inbox_port<SegmentSize>::free_memory() noexcept {
+  for (segment** list : {&oldest_, &passed_})
+    while (*list != nullptr) delete std::exchange(*list, (*list)->next);
+  for (atomic<segment*>& spare : spares_) {
+    delete spare.load(relaxed);
+    spare.store(nullptr, relaxed);
+  }
+}
+
+template <std::size_t SegmentSize>
+auto make_port() -> std::shared_ptr<inbox_port<SegmentSize>> {
+  return std::make_shared<inbox_port<SegmentSize>>();
+}
+
+/// In the library: the thread that opens a port keeps it, and may outlive the shared object whose code asked for it.
+template <>
+BRAID_API auto make_port<4096>() -> std::shared_ptr<inbox_port<4096>>;
 
 }  // namespace braid::detail

@@ -16,7 +16,8 @@ namespace braid::detail {
 /// slot n modulo Capacity until `head_` has passed it.
 /// Threads: `take_half` and `size` from any, the rest from the owner only.
 /// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
-/// writes, one that everybody moves by compare-exchange. Protocol: docs/design/run_queue.md
+/// writes, one that everybody moves by compare-exchange.
+/// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "the capacity is a power of two");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/lane.hpp>
 #include <braid/task/scheduling_policy.hpp>
@@ -29,6 +30,10 @@ class BRAID_API crew {
 
   /// The worker at whose seat a callable from `poster` is to lie; null where the scheduler has no seats.
   virtual auto seat_for(worker* poster) noexcept -> worker* = 0;
+
+  /// Where `seat_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
+  /// else null.
+  [[nodiscard]] virtual auto busy_seat() const noexcept -> const atomic<worker*>* { return nullptr; }
 
   /// The loop of a worker, until the pool stops.
   virtual void work(worker& self) noexcept = 0;

@@ -47,6 +47,13 @@ class crew_of final : public crew {
       return nullptr;
   }
 
+  [[nodiscard]] auto busy_seat() const noexcept -> const atomic<worker*>* override {
+    if constexpr (requires { policy_.busy_seat(); })
+      return &policy_.busy_seat();
+    else
+      return nullptr;
+  }
+
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
 
@@ -79,9 +86,13 @@ class crew_of final : public crew {
 
   auto next(worker& self, search why) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
+  auto run_own(worker& self) noexcept -> bool;
   auto lingers(worker& self) noexcept -> bool;
   void look_up(worker& self) noexcept;
-  void run(worker& self, found_job& item) noexcept;
+  template <typename Item>
+  auto run_if_any(worker& self, Item item) noexcept -> bool;
+  template <typename Item>
+  void run(worker& self, Item& item) noexcept;
 
   pool& owner_;
   Policy policy_;
@@ -106,7 +117,33 @@ void crew_of<Policy>::work(worker& self) noexcept {
     if (std::exchange(relied_on, false)) others.pass_on(self, *this);
     if (self.pace.job_begins()) look_up(self);
     run(self, item);
+    // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
+    if constexpr (seated_policy<Policy>)
+      if (!run_own(self) && owner_.looks_before_sleep_ != 0) pause_a_little();
   }
+}
+
+/// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
+/// there.
+/// False when nothing is left there.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
+  while (self.pace.goes_on() && self.until_fair > 1 && urgent_.empty()) {
+    const bool ran =
+        self.queue.seems_empty() ? run_if_any(self, self.box.claim()) : run_if_any(self, policy_.take_own(self));
+    if (!ran) return false;
+  }
+  return true;
+}
+
+template <scheduling_policy Policy>
+template <typename Item>
+auto crew_of<Policy>::run_if_any(worker& self, Item item) noexcept -> bool {
+  if (!item) return false;
+  --self.until_fair;
+  static_cast<void>(self.pace.job_begins());
+  run(self, item);
+  return true;
 }
 
 template <scheduling_policy Policy>
@@ -116,7 +153,7 @@ auto crew_of<Policy>::next(worker& self, search why) noexcept -> found_job {
     if (job* const urgent = urgent_.pop(); urgent != nullptr) return urgent;
   }
   self.urgent_in_a_row = 0;
-  if (++self.turns % turns_between_ticks == 0)
+  if (--self.until_fair == 0)
     if (found_job fair = next_in_fairness(self)) return fair;
   if (found_job usual = policy_.refill(self, why)) return usual;
   if (job* const urgent = urgent_.pop(); urgent != nullptr) return urgent;
@@ -125,8 +162,11 @@ auto crew_of<Policy>::next(worker& self, search why) noexcept -> found_job {
 
 template <scheduling_policy Policy>
 auto crew_of<Policy>::next_in_fairness(worker& self) noexcept -> found_job {
-  if (self.turns % turns_between_bulk == 0)
+  self.until_fair = turns_between_ticks;
+  if (--self.until_bulk == 0) {
+    self.until_bulk = turns_between_bulk / turns_between_ticks;
     if (job* const patient = bulk_.pop(); patient != nullptr) return patient;
+  }
   return policy_.tick(self);
 }
 
@@ -160,7 +200,8 @@ auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
 }
 
 template <scheduling_policy Policy>
-void crew_of<Policy>::run(worker& self, found_job& item) noexcept {
+template <typename Item>
+void crew_of<Policy>::run(worker& self, Item& item) noexcept {
   count_one(self.counters.jobs);
   try {
     item.run();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ class job_pace {
     measure(clock_->now());
     return true;
   }
+
+  /// Whether the next job is one of the same batch.
+  [[nodiscard]] auto goes_on() const noexcept -> bool { return left_ > 1; }
 
   /// The worker has nothing to run: the time until its next job is nobody's.
   void paused() noexcept {
@@ -69,9 +73,10 @@ class job_pace {
   std::uint32_t left_ = 1;  // jobs until the next look at the clock
   std::uint32_t batch_ = 1;
   bool is_measured_ = false;
-  // Jobs of which nothing is known yet count as long, so that the first of them wake workers.
-  atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
-  atomic<std::int64_t> began_ns_{0};           // when the batch began; 0: the worker has nothing to run; written by it
+  // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is
+  // known yet count as long, so that the first of them wake workers.
+  alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker
+  atomic<std::int64_t> began_ns_{0};  // when the batch began; 0: the worker has nothing to run; written by it
 };
 
 }  // namespace braid::detail

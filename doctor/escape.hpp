@@ -1,0 +1,16 @@
+// doctor/escape.hpp: text that came from elsewhere, made fit for a terminal or for JSON.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace braid::doctor {
+
+/// The bytes of the character at the front of `text`; 0 where they are not UTF-8. Requires text.
+auto utf8_length(std::string_view text) -> std::size_t;
+
+/// The text with control characters and bytes that are not UTF-8 as `\x1b`, and all else as it is.
+auto escaped(std::string_view text) -> std::string;
+
+}  // namespace braid::doctor

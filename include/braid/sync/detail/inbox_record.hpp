@@ -1,0 +1,119 @@
+// braid/sync/detail/inbox_record.hpp: one posted callable: what it does, and its captures behind that.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+enum class inbox_action : std::uint8_t {
+  run,   ///< call it, and end its life
+  drop,  ///< tell it, if it wants to know, and end its life
+  move,  ///< into other memory, and end its life here
+};
+
+/// Wants to know when it is dropped instead of run.
+template <typename Fn>
+concept wants_drop = requires(Fn& fn) { fn.drop(); };
+
+/// A callable that is too large for a record.
+template <typename Fn>
+struct inbox_box {
+  void operator()() && { std::invoke(std::move(*fn)); }
+  void drop() noexcept
+    requires wants_drop<Fn>
+  {
+    fn->drop();
+  }
+  std::unique_ptr<Fn> fn;
+};
+
+/// The begin of a posted callable. Its captures follow, so that small ones share a cache line. Records lie one behind
+/// another at multiples of `unit`.
+class inbox_record {
+ public:
+  static constexpr std::size_t unit = 16;
+  static constexpr std::size_t inline_size = 56;  // with the pointer, a cache line
+
+  static constexpr std::size_t largest = sizeof(void*) + inline_size;
+
+  template <typename Fn>
+  static constexpr bool fits =
+      sizeof(Fn) <= inline_size && alignof(Fn) <= alignof(void*) && std::is_nothrow_move_constructible_v<Fn>;
+
+  /// How a callable is kept.
+  template <typename Fn>
+  using kept = std::conditional_t<fits<std::decay_t<Fn>>, std::decay_t<Fn>, inbox_box<std::decay_t<Fn>>>;
+
+  /// How many bytes it takes.
+  template <typename Fn>
+  static constexpr std::size_t size_of = (sizeof(void*) + sizeof(kept<Fn>) + unit - 1) / unit * unit;
+
+  /// Requires that there are as many bytes as it takes. Errors: std::bad_alloc, and what copying or moving `fn` throws.
+  template <typename Fn>
+  static void make(std::byte* at, Fn&& fn);
+
+  /// No record follows in this memory.
+  static void make_end(std::byte* at) noexcept { ::new (at) inbox_record(nullptr); }
+
+  /// What was made there.
+  [[nodiscard]] static auto of(std::byte* at) noexcept -> inbox_record& {
+    return *std::launder(reinterpret_cast<inbox_record*>(at));
+  }
+
+  [[nodiscard]] auto is_end() const noexcept -> bool { return kind_ == nullptr; }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return kind_->size; }
+
+  /// Does that with the callable, whose life ends. Errors: what it throws when it is run.
+  void act(inbox_action what, std::byte* to = nullptr) { kind_->act(*this, what, to); }
+
+ private:
+  struct kind {
+    void (*act)(inbox_record& self, inbox_action what, std::byte* to);
+    std::size_t size;
+  };
+
+  template <typename Fn>
+  static void act_on(inbox_record& self, inbox_action what, std::byte* to) {
+    struct guard {
+      Fn& fn;
+      ~guard() { std::destroy_at(&fn); }
+    } const owner{*std::launder(reinterpret_cast<Fn*>(captures_behind(self)))};
+    if (what == inbox_action::run) std::invoke(std::move(owner.fn));
+    if (what == inbox_action::move) make(to, std::move(owner.fn));
+    if constexpr (wants_drop<Fn>)
+      if (what == inbox_action::drop) owner.fn.drop();
+  }
+
+  template <typename Fn>
+  static constexpr kind kind_of{.act = &act_on<Fn>, .size = size_of<Fn>};
+
+  explicit inbox_record(const kind* what) noexcept : kind_(what) {}
+
+  static auto captures_behind(inbox_record& self) noexcept -> std::byte* {
+    return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);
+  }
+
+  const kind* kind_;  // null: the end
+};
+
+template <typename Fn>
+void inbox_record::make(std::byte* at, Fn&& fn) {
+  using stored = std::decay_t<Fn>;
+  if constexpr (wants_drop<stored>)
+    static_assert(noexcept(std::declval<stored&>().drop()), "a callable's drop() is noexcept: nobody could be told");
+  if constexpr (fits<stored>) {
+    ::new (at + sizeof(inbox_record)) stored(std::forward<Fn>(fn));
+    ::new (at) inbox_record(&kind_of<stored>);
+  } else {
+    make(at, inbox_box<stored>{std::make_unique<stored>(std::forward<Fn>(fn))});
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,38 @@
+// braid/task/detail/continuation.hpp: what is told that a future has settled, and how many are told without recursion.
+#pragma once
+
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/task/job.hpp>
+
+namespace braid::detail {
+
+class cascade;
+
+/// What hangs on a future until that settles. It is told once; until then its link belongs to the future.
+class continuation : public job {
+ public:
+  using job::job;
+
+  /// The future has settled. What is to be told because of this goes to `more`, instead of being told from here.
+  virtual void fire(cascade& more) noexcept = 0;
+
+ protected:
+  ~continuation() = default;
+};
+
+/// Continuations that are still to be told, in order. Whoever settles a future makes one, and tells them from its own
+/// stack frame: so a chain of any length needs the stack of one link.
+/// Threads: one.
+class cascade {
+ public:
+  void add(continuation& next) noexcept { queue_.push(next); }
+
+  void run() noexcept {
+    while (job* next = queue_.pop()) static_cast<continuation*>(next)->fire(*this);
+  }
+
+ private:
+  intrusive_queue<job> queue_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,176 @@
+// braid/task/detail/future_core.hpp: what producers, futures and continuations of one result share, whatever its type.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/continuation.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace braid::detail {
+
+/// Whether others than the owner of a future may be reading its value, or be about to.
+enum class readers : std::uint8_t { none, perhaps };
+
+/// How a future settled.
+enum class verdict : std::uintptr_t { value = 4, failure = 6 };
+
+/// One result that is to come: who waits for it, and who still needs it. The result itself is kept by the class that
+/// derives from this one; it writes the result before `settle`, and then never again.
+///
+/// The references: one of the producer, which `settle` gives up, one of the future, or of each copy of a shared one,
+/// and one of each reader. A consumer takes over the one of the future, and with it the right to take the value out; it
+/// is told when it is the last. Protocol: docs/design/future.md
+class BRAID_API future_core : public continuation {
+ public:
+  /// Where the producer runs, and continuations that name no other place; null: nowhere in particular.
+  [[nodiscard]] auto where() const noexcept -> executor* { return where_; }
+
+  [[nodiscard]] auto is_settled() const noexcept -> bool {
+    return (head_.load(acquire) & settled) != 0;  // edge future.result: observe
+  }
+
+  /// Requires that the caller knows it as settled.
+  [[nodiscard]] auto how() const noexcept -> verdict { return static_cast<verdict>(head_.load(relaxed) & state_mask); }
+
+  /// The result is there. Called once, by the producer, which must not touch the object after this.
+  void settle(verdict as, cascade& more) noexcept;
+
+  /// Has `node` told, which holds a reference of its own and will only read.
+  void read_by(continuation& node, cascade& more) noexcept {
+    if (!try_attach(node, pending)) more.add(node);
+  }
+
+  /// Has `node` told once nobody else needs the value; it takes over the reference of the future.
+  void consume_by(continuation& node, readers others, cascade& more) noexcept {
+    if (try_attach(node, claimed)) return;
+    if (others == readers::none || !try_defer(node)) more.add(node);
+  }
+
+  void add_reference() noexcept { refs_.fetch_add(1, relaxed); }
+
+  /// Gives up a reference of a future, or of a producer that never got to work.
+  void drop_reference() noexcept {
+    cascade none;
+    drop_reference(none);
+  }
+
+  /// Gives up a reference. Tells the consumer that waited for this one.
+  void drop_reference(cascade& more) noexcept;
+
+  /// Blocks until it has settled, or until `deadline`: then false. On a worker it runs other jobs meanwhile.
+  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it.
+  auto wait(std::optional<time_point> deadline = std::nullopt) -> bool { return is_settled() || wait_slowly(deadline); }
+
+  auto wait_for(duration limit) -> bool;
+
+  /// Blocks until nobody else needs the value. Requires that it has settled, and the reference of the only future.
+  void wait_for_readers() noexcept;
+
+ protected:
+  explicit future_core(act_fn act, executor* where) noexcept : continuation(act), where_(where) {}
+  ~future_core() = default;
+
+  /// Destroys the result, by `how`, and the object.
+  virtual void destroy() noexcept = 0;
+
+ private:
+  struct sleeper;
+
+  // The low bits of head_; the rest is the newest continuation, or the consumer that waits for readers.
+  static constexpr std::uintptr_t watched = 1;  // a thread sleeps until `signal_` changes
+  static constexpr std::uintptr_t pending = 0;
+  static constexpr std::uintptr_t claimed = 2;  // pending, and the newest continuation is the consumer
+  static constexpr std::uintptr_t settled = 4;  // with a value; and with `claimed`: with a failure
+  static constexpr std::uintptr_t state_mask = settled | claimed;
+  static constexpr std::uintptr_t mask = state_mask | watched;
+  static constexpr std::uint32_t deferred = std::uint32_t{1} << 31U;  // in refs_: a consumer waits for the others
+
+  static auto node_of(std::uintptr_t head) noexcept -> continuation* {
+    return reinterpret_cast<continuation*>(head & ~mask);
+  }
+
+  auto try_attach(continuation& node, std::uintptr_t as) noexcept -> bool;
+  void settle_many(std::uintptr_t before, verdict as, cascade& more) noexcept;
+  auto try_defer(continuation& node) noexcept -> bool;
+  void wake_sleepers() noexcept;
+  auto announce_sleep() noexcept -> bool;
+  auto wait_slowly(std::optional<time_point> deadline) -> bool;
+
+  atomic<std::uintptr_t> head_{pending};
+  executor* where_;
+  atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all who hold one
+  atomic<std::uint32_t> signal_{0};  // 1: settled; written by the producer where the head is watched
+};
+
+static_assert(alignof(continuation) >= 8, "the low bits of its address are free");
+
+inline void future_core::settle(verdict as, cascade& more) noexcept {
+  // edge future.result: publish; edge future.continuation: observe
+  const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
+  continuation* const newest = node_of(before);
+  if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
+    refs_.store(1, relaxed);  // nobody else knows the object: the consumer has it alone
+    more.add(*newest);
+  } else if (before == pending) {
+    drop_reference(more);
+  } else {
+    settle_many(before, as, more);
+  }
+}
+
+inline void future_core::drop_reference(cascade& more) noexcept {
+  if (refs_.load(acquire) == 1) return destroy();            // edge future.reference: observe
+  const std::uint32_t before = refs_.fetch_sub(1, acq_rel);  // edge future.reference: both
+  if (before == 1) return destroy();
+  if (before != (deferred | 2)) return;
+  refs_.store(1, relaxed);  // only the consumer is left
+  more.add(*node_of(head_.load(relaxed)));
+}
+
+/// False when it has settled: then the caller goes on by itself.
+inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexcept -> bool {
+  std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe
+  do {
+    if ((seen & settled) != 0) return false;
+    node.next = node_of(seen);
+    // edge future.continuation: publish; edge future.result: observe
+  } while (!head_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node) | as | (seen & watched), release,
+                                        acquire));
+  return true;
+}
+
+/// The failure that stands for a refusal of the library's own. Always the same object for the same code.
+BRAID_API auto failure_of(errc code) noexcept -> const std::exception_ptr&;
+
+/// Makes a `State` in memory for jobs. Errors: std::bad_alloc, and what its constructor throws.
+template <typename State, typename... Args>
+[[nodiscard]] auto make_state(Args&&... args) -> State& {
+  static_assert(alignof(State) <= 16, "results and captures aligned beyond 16 bytes need a heap object of their own");
+  void* place = allocate_job(sizeof(State));
+  try {
+    return *::new (place) State(std::forward<Args>(args)...);
+  } catch (...) {
+    free_job(place, sizeof(State));
+    throw;
+  }
+}
+
+/// Undoes `make_state`.
+template <typename State>
+void destroy_state(State& state) noexcept {
+  std::destroy_at(&state);
+  free_job(&state, sizeof(State));
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,102 @@
+// braid/task/detail/future_state.hpp: a result that is to come, with its type; and that of a promise.
+#pragma once
+
+#include <braid/task/detail/future_core.hpp>
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// A `future_core` with its result. Before that is there, the same place may hold the future that is waited for.
+template <typename T>
+class future_state : public future_core {
+  struct nothing {};
+  using stored = std::conditional_t<std::is_void_v<T>, nothing,
+                                    std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, T>>;
+
+ public:
+  /// The value, for readers. Requires that there is one.
+  [[nodiscard]] auto read() const noexcept -> decltype(auto) {
+    if constexpr (std::is_reference_v<T>)
+      return static_cast<T>(*value_);
+    else if constexpr (!std::is_void_v<T>)
+      return static_cast<const T&>(value_);
+  }
+
+  /// The value, for the consumer, who may move it away.
+  [[nodiscard]] auto take() noexcept -> decltype(auto) {
+    if constexpr (std::is_reference_v<T>)
+      return static_cast<T>(*value_);
+    else if constexpr (!std::is_void_v<T>)
+      return static_cast<T&&>(value_);
+  }
+
+  /// What was thrown. Requires that it failed.
+  [[nodiscard]] auto failure() const noexcept -> const std::exception_ptr& { return failure_; }
+  [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr { return std::move(failure_); }
+
+ protected:
+  future_state(act_fn act, executor* where, future_core* before = nullptr) noexcept
+      : future_core(act, where), before_(before) {}
+  ~future_state() {}  // after `destroy_result`
+
+  [[nodiscard]] auto before() const noexcept -> future_core* { return before_; }
+  void set_before(future_core& other) noexcept { before_ = &other; }
+
+  /// Makes the value from what `make` returns. Errors: what it throws; there is no result then.
+  template <typename Make>
+  void emplace(Make&& make) {
+    if constexpr (std::is_void_v<T>)
+      static_cast<void>(std::forward<Make>(make)());
+    else if constexpr (std::is_reference_v<T>)
+      value_ = std::addressof(std::forward<Make>(make)());
+    else
+      ::new (static_cast<void*>(std::addressof(value_))) stored(std::forward<Make>(make)());
+  }
+
+  /// Fails. The producer must not touch the object after this.
+  void fail(std::exception_ptr failure, cascade& more) noexcept {
+    ::new (static_cast<void*>(std::addressof(failure_))) std::exception_ptr(std::move(failure));
+    settle(verdict::failure, more);
+  }
+
+  void destroy_result() noexcept {
+    if (how() == verdict::failure)
+      std::destroy_at(std::addressof(failure_));
+    else if constexpr (std::is_object_v<T>)
+      std::destroy_at(std::addressof(value_));
+  }
+
+ private:
+  union {
+    future_core* before_;  // until it settles
+    stored value_;
+    std::exception_ptr failure_;
+  };
+};
+
+/// The shared state of a promise: somebody outside settles it.
+template <typename T>
+class promise_state final : public future_state<T> {
+ public:
+  explicit promise_state(executor* where) noexcept : future_state<T>(nullptr, where) {}
+
+  using future_state<T>::emplace;
+  using future_state<T>::fail;
+
+ private:
+  void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing
+
+  void destroy() noexcept override {
+    this->destroy_result();
+    destroy_state(*this);
+  }
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,140 @@
+// braid/task/detail/produced_state.hpp: a result that a callable of the user gives, perhaps through a future of its
+// own.
+#pragma once
+
+#include <braid/task/detail/future_state.hpp>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+template <typename T>
+class future;
+
+namespace detail {
+
+/// What is left of a future that was consumed.
+template <typename T>
+struct consumed {
+  future_state<T>* state;
+  readers others;
+};
+
+/// What the library may do with a future and its user may not.
+struct future_access {
+  /// A future that takes over one reference.
+  template <typename T>
+  static auto make(future_state<T>& state) noexcept -> future<T> {
+    return future<T>(state);
+  }
+
+  /// Takes the reference away from the future, which is left without a state.
+  template <typename T>
+  static auto consume(future<T>& from) noexcept -> consumed<T> {
+    return from.consume();
+  }
+
+  /// Null for a future without a state.
+  template <typename T>
+  static auto state_of(const future<T>& of) noexcept -> future_state<T>* {
+    return of.state_;
+  }
+};
+
+template <typename T>
+struct unwrapped {
+  using type = T;
+};
+template <typename T>
+struct unwrapped<future<T>> {
+  using type = T;
+};
+
+/// What a future keeps of what a function returns: references stay references, other values are kept by value.
+template <typename R>
+using kept = std::conditional_t<std::is_lvalue_reference_v<R>, R, std::remove_cvref_t<R>>;
+
+template <typename R>
+inline constexpr bool is_future = !std::is_same_v<typename unwrapped<kept<R>>::type, kept<R>>;
+
+/// The T of the future<T> that a function returning R leads to.
+template <typename R>
+using future_value = typename unwrapped<kept<R>>::type;
+
+/// A state whose value is what a callable returns, or where that is a future, its value.
+template <typename R>
+class produced_state : public future_state<future_value<R>> {
+  using base = future_state<future_value<R>>;
+
+ protected:
+  using base::base;
+  ~produced_state() = default;
+
+  /// Calls `body` and settles with what it gives or throws. `clean_up` comes between the two: what the callable held is
+  /// gone before anybody sees the result.
+  template <typename Body, typename CleanUp>
+  void produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept;
+
+  /// Settles as `before` did, whose consumer this is.
+  void forward(cascade& more) noexcept;
+
+ private:
+  void follow(future<future_value<R>> inner, cascade& more) noexcept;
+};
+
+/// What is thrown is handled outside of the handler: nothing that other threads take part in happens inside of one.
+template <typename R>
+template <typename Body, typename CleanUp>
+void produced_state<R>::produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept {
+  std::exception_ptr thrown;
+  if constexpr (is_future<R>) {
+    kept<R> inner;
+    try {
+      inner = body();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    clean_up();
+    if (thrown == nullptr) return follow(std::move(inner), more);
+  } else {
+    try {
+      this->emplace(body);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    clean_up();
+    if (thrown == nullptr) return this->settle(verdict::value, more);
+  }
+  this->fail(std::move(thrown), more);
+}
+
+template <typename R>
+void produced_state<R>::follow(future<future_value<R>> inner, cascade& more) noexcept {
+  const auto own = future_access::consume(inner);
+  if (own.state == nullptr) return this->fail(failure_of(errc::broken_promise), more);
+  this->set_before(*own.state);
+  own.state->consume_by(*this, own.others, more);
+}
+
+template <typename R>
+void produced_state<R>::forward(cascade& more) noexcept {
+  auto& before = static_cast<base&>(*this->before());
+  std::exception_ptr failure;
+  if (before.how() == verdict::failure) {
+    failure = before.take_failure();
+  } else {
+    try {
+      this->emplace([&before]() -> decltype(auto) { return before.take(); });
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+  before.drop_reference(more);
+  if (failure == nullptr) return this->settle(verdict::value, more);
+  this->fail(std::move(failure), more);
+}
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,87 @@
+// braid/task/detail/scheduled_state.hpp: work that waits for its time: a timer, then a job, then perhaps a timer again.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/timer_keeper.hpp>
+#include <braid/task/every_options.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace braid {
+
+/// What `cancel` has come to.
+enum class cancellation : std::uint8_t {
+  done,       ///< no run begins any more, and the captures have been destroyed
+  after_run,  ///< the function runs at this moment, for the last time; the captures are destroyed when it returns
+  too_late,   ///< the task had ended, or somebody else is just ending it
+};
+
+/// What scheduled work is up to, or how it has ended.
+enum class schedule_status : std::uint8_t {
+  active,     ///< it waits or runs, or its captures are just being destroyed
+  done,       ///< it was to run once, and has
+  cancelled,  ///< by `cancel`
+  refused,    ///< the executor was closed when a run was due
+  dropped,    ///< the executor or the timers were shut down and dropped it
+};
+
+namespace detail {
+
+/// A piece of scheduled work, without its function. Whoever brings it on its way (the timers, the executor's queue, the
+/// worker) owns one reference, each handle one more; the last one frees it.
+/// Protocol: docs/design/scheduled.md
+class BRAID_API scheduled_state : public timer, public job {
+ public:
+  scheduled_state(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
+  scheduled_state(const scheduled_state&) = delete;
+  auto operator=(const scheduled_state&) -> scheduled_state& = delete;
+
+  /// Sends it on its way to its first run, with a second reference for the caller. False when the timers are closed:
+  /// then it belongs to the caller alone.
+  [[nodiscard]] auto start(time_point first) noexcept -> bool;
+
+  auto cancel() noexcept -> cancellation;
+  [[nodiscard]] auto status() const noexcept -> schedule_status;
+  [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return runs_.load(relaxed); }
+
+  void keep() noexcept { references_.fetch_add(1, relaxed); }
+  void let_go() noexcept;
+
+ protected:
+  virtual ~scheduled_state();
+
+ private:
+  enum class phase : std::uint8_t { pending, queued, running, last_run, ending, done, cancelled, refused, dropped };
+
+  virtual void call() = 0;  // the function
+  virtual void destroy_captures() noexcept = 0;
+  virtual void destroy() noexcept = 0;
+
+  static void fired(timer& self) noexcept;
+  static void timers_closed(timer& self) noexcept;
+  static void act(job& self, action what);
+
+  [[nodiscard]] auto try_arm(time_point now) noexcept -> bool;
+  auto try_leave(phase from) noexcept -> bool;
+  void end_as(phase how) noexcept;
+  void give_up(phase from, phase how) noexcept;
+  void run();
+  void after_run() noexcept;
+
+  executor* where_;
+  std::shared_ptr<timer_keeper> keeper_;
+  tick_rule rule_;
+  time_point tick_{};  // of the run that is to come or goes on; only who brings the work on its way looks at it
+  atomic<phase> phase_{phase::pending};  // see the protocol for who moves it from where to where
+  atomic<std::uint64_t> runs_{0};        // begun; written by who runs it
+  atomic<std::uint32_t> references_{1};  // handles, and one for the way
+};
+
+}  // namespace detail
+}  // namespace braid

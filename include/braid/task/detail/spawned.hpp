@@ -1,0 +1,133 @@
+// braid/task/detail/spawned.hpp: a job with its callable, its arguments and its result in one block.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/produced_state.hpp>
+#include <braid/task/executor.hpp>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// What may keep a job from beginning, and then says why.
+struct never_stopped {
+  [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
+};
+struct stopped_by_flag {
+  explicit stopped_by_flag(const stop_flag& by) noexcept : flag(&by) {}
+  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
+    return flag->requested() ? std::optional(flag->reason()) : std::nullopt;
+  }
+  const stop_flag* flag;
+};
+struct stopped_by_token {
+  explicit stopped_by_token(std::stop_token by) noexcept : token(std::move(by)) {}
+  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
+    return token.stop_requested() ? std::optional(errc::stopped) : std::nullopt;
+  }
+  std::stop_token token;
+};
+
+template <typename Signal>
+struct stopped_by;
+template <>
+struct stopped_by<stop_flag> {
+  using type = stopped_by_flag;
+};
+template <>
+struct stopped_by<std::stop_token> {
+  using type = stopped_by_token;
+};
+
+/// A callable and its arguments, for one call.
+template <typename Fn, typename... Args>
+struct bound_call {
+  template <typename F, typename... A>
+  explicit bound_call(F&& f, A&&... a) : fn(std::forward<F>(f)), args(std::forward<A>(a)...) {}
+
+  auto operator()() && -> decltype(auto) { return std::apply(std::move(fn), std::move(args)); }
+
+  [[no_unique_address]] Fn fn;
+  [[no_unique_address]] std::tuple<Args...> args;
+};
+
+/// A spawned job; `R` is what its call returns.
+template <typename R, typename Stop, typename Call>
+class spawned final : public produced_state<R> {
+ public:
+  template <typename... Parts>
+  spawned(executor& where, Stop stop, Parts&&... parts)
+      : produced_state<R>(&act, &where), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
+  ~spawned() {}  // `call_` has gone
+
+  /// Settles without a call.
+  void give_up(errc why, cascade& more) noexcept {
+    std::destroy_at(std::addressof(call_));
+    this->fail(failure_of(why), more);
+  }
+
+ private:
+  static void act(job& self, job::action what) {
+    auto& work = static_cast<spawned&>(self);
+    cascade more;
+    if (what == job::action::run)
+      work.run(more);
+    else
+      work.give_up(errc::dropped, more);
+    more.run();
+  }
+
+  void run(cascade& more) noexcept {
+    if (const auto reason = stop_.reason()) return give_up(*reason, more);
+    const auto clean_up = [this] { std::destroy_at(std::addressof(call_)); };
+    this->produce([this]() -> R { return std::move(call_)(); }, clean_up, more);
+  }
+
+  /// The only future that it ever waits for is the one that its call gave.
+  void fire(cascade& more) noexcept override {
+    if constexpr (is_future<R>) this->forward(more);
+  }
+
+  void destroy() noexcept override {
+    this->destroy_result();
+    destroy_state(*this);
+  }
+
+  [[no_unique_address]] Stop stop_;
+  union {
+    Call call_;
+  };
+};
+
+template <typename Fn, typename... Args>
+using call_result = std::invoke_result_t<std::decay_t<Fn>, std::decay_t<Args>...>;
+
+/// The future of a spawned job, and whether the executor took it; if not, the future has failed.
+template <typename R>
+struct spawn_attempt {
+  future<future_value<R>> work;
+  bool accepted;
+};
+
+template <typename Stop, typename Fn, typename... Args>
+auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args) -> spawn_attempt<call_result<Fn, Args...>> {
+  using result = call_result<Fn, Args...>;
+  using state = spawned<result, Stop, bound_call<std::decay_t<Fn>, std::decay_t<Args>...>>;
+  auto& made = make_state<state>(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  auto work = future_access::make<future_value<result>>(made);
+  if (where.try_post(made)) return {std::move(work), true};
+  cascade more;
+  made.give_up(errc::closed, more);
+  more.run();
+  return {std::move(work), false};
+}
+
+}  // namespace braid::detail

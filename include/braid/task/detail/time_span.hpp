@@ -1,0 +1,44 @@
+// braid/task/detail/time_span.hpp: durations of any unit as parameters, and sums that do not overflow unseen.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace braid::detail {
+
+/// A duration of any unit, rounded up to nanoseconds. One that nanoseconds cannot hold is the longest or the shortest
+/// duration, and one that is not a number the shortest.
+class time_span {
+ public:
+  constexpr time_span() noexcept = default;
+
+  template <typename Rep, typename Period>
+  constexpr time_span(std::chrono::duration<Rep, Period> span) noexcept  // NOLINT: stands for a duration
+      : value_(converted(span)) {}
+
+  [[nodiscard]] constexpr auto value() const noexcept -> duration { return value_; }
+
+ private:
+  template <typename Rep, typename Period>
+  static constexpr auto converted(std::chrono::duration<Rep, Period> span) noexcept -> duration {
+    using seconds = std::chrono::duration<double>;  // holds every span, though not exactly
+    constexpr seconds limit(9.2e9);
+    const auto rough = std::chrono::duration_cast<seconds>(span);
+    if (rough >= limit) return duration::max();
+    if (!(rough > -limit)) return duration::min();
+    return std::chrono::ceil<duration>(span);
+  }
+
+  duration value_ = duration::zero();
+};
+
+/// `when + span`; nothing where no time_point can hold it.
+constexpr auto later(time_point when, duration span) noexcept -> std::optional<time_point> {
+  duration::rep sum = 0;
+  if (__builtin_add_overflow(when.time_since_epoch().count(), span.count(), &sum)) return std::nullopt;
+  return time_point(duration(sum));
+}
+
+}  // namespace braid::detail

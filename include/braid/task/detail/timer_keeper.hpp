@@ -1,0 +1,31 @@
+// braid/task/detail/timer_keeper.hpp: timers that any thread may arm, as work sees them that may outlive whoever fires
+// them.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/timer_wheel.hpp>
+
+namespace braid::detail {
+
+/// What is left of `shared_timers` once they are gone: nothing can be armed, nothing is pending.
+/// Threads: any.
+class BRAID_API timer_keeper {
+ public:
+  timer_keeper() = default;
+  timer_keeper(const timer_keeper&) = delete;
+  auto operator=(const timer_keeper&) -> timer_keeper& = delete;
+  virtual ~timer_keeper();
+
+  /// Makes `item` due at `when`. False when the timers are closed: then it neither fires nor is dropped. Where it
+  /// succeeds, `item` may have fired already.
+  [[nodiscard]] virtual auto try_arm(timer& item, time_point when) noexcept -> bool = 0;
+
+  /// True when `item` was pending: then it neither fires nor is dropped. False when it was not. Either way nothing is
+  /// left in a function of `item` afterwards, but for the caller himself.
+  virtual auto retract(timer& item) noexcept -> bool = 0;
+
+  [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,65 @@
+// braid/task/every_options.hpp: when the runs of a periodic task are due.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/task/detail/time_span.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace braid {
+
+/// What the time of the next run is counted from.
+enum class every_mode : std::uint8_t {
+  fixed_rate,   ///< the first tick: they come at `first + k · interval`, however long a run takes
+  fixed_delay,  ///< the end of the run before
+};
+
+/// What becomes of ticks that pass before their run can begin, because the run before takes longer than the interval or
+/// had to wait. With a fixed delay there are none.
+enum class missed_ticks : std::uint8_t {
+  burst,  ///< each is made up for, one right after the other
+  skip,   ///< they are left out; the next run is at the first tick that is still to come
+  delay,  ///< one run at once stands for all of them, and ticks are counted from then on
+};
+
+/// How often to run.
+struct every_options {
+  detail::time_span interval = {};  ///< a duration of any unit; must be positive
+  every_mode mode = every_mode::fixed_rate;
+  missed_ticks missed = missed_ticks::skip;
+  std::optional<time_point> first = std::nullopt;  ///< the first tick; without one: now. One that has passed is missed.
+};
+
+namespace detail {
+
+/// The arithmetic of ticks.
+struct tick_rule {
+  duration interval = duration::zero();  // zero: there is one run
+  every_mode mode = every_mode::fixed_rate;
+  missed_ticks missed = missed_ticks::burst;
+
+  [[nodiscard]] constexpr auto repeats() const noexcept -> bool { return interval > duration::zero(); }
+
+  /// When the run for `tick` is due, where it is `now` and no run stands in its way. A time that has passed means at
+  /// once.
+  [[nodiscard]] constexpr auto due(time_point tick, time_point now) const noexcept -> time_point {
+    if (tick >= now || mode == every_mode::fixed_delay || missed == missed_ticks::burst) return tick;
+    if (missed == missed_ticks::delay) return now;
+    // As unsigned numbers, because the difference may be more than a duration can hold.
+    const auto behind = static_cast<std::uint64_t>(now.time_since_epoch().count()) -
+                        static_cast<std::uint64_t>(tick.time_since_epoch().count());
+    const auto past_a_tick = static_cast<duration::rep>(behind % static_cast<std::uint64_t>(interval.count()));
+    if (past_a_tick == 0) return now;
+    return later(now, interval - duration(past_a_tick)).value_or(time_point::max());
+  }
+
+  /// When the next run is due, where the one that was due at `tick` has ended `now`. The end of time is never reached.
+  [[nodiscard]] constexpr auto after(time_point tick, time_point now) const noexcept -> time_point {
+    const time_point from = mode == every_mode::fixed_delay ? now : tick;
+    return due(later(from, interval).value_or(time_point::max()), now);
+  }
+};
+
+}  // namespace detail
+}  // namespace braid

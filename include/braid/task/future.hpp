@@ -1,0 +1,170 @@
+// braid/task/future.hpp: a result that is to come: waiting for it, and going on with it once it is there.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/task/detail/future_link.hpp>
+#include <braid/task/detail/future_state.hpp>
+#include <braid/task/executor.hpp>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+template <typename T>
+class shared_future;
+
+/// The result of work that runs elsewhere: a T, nothing, a reference, or what was thrown. Dropping it detaches the
+/// work, and then nobody hears what that throws.
+///
+/// A continuation is called once the value is there. It gets a future of its own, with what it returns; if that is a
+/// future, with the value of that one. If the future fails, continuations are not called and their futures fail alike.
+/// Any number can be attached: `then` on an lvalue leaves the future as it is and shows the value as a const T&; `then`
+/// on an rvalue is the last and gets a T&&, after all others have returned. Where it runs:
+///
+///   then(fn)         on the executor of the work, posted by the thread that fulfilled the future; for a future without
+///                    an executor as `then_inline`
+///   then(where, fn)  on `where`
+///   then_inline(fn)  at once, on the thread that fulfils the future or, when it is ready, on the caller's: for small
+///                    work that does not block
+///
+/// An executor that refuses a continuation makes its future fail with errc::closed, one that drops it with
+/// errc::dropped.
+///
+/// Threads: one at a time. Lifetime: the executor must outlive what was attached to run on it; a future and its value
+/// outlive it. Cost: a continuation is one block of memory for jobs, two locked operations, and one post.
+/// Protocol: docs/design/future.md
+template <typename T>
+class [[nodiscard]] future {
+  static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
+                "a future holds nothing, an lvalue reference, or an object that is not const");
+  using gets = detail::link_gets;
+  using place = detail::link_place;
+
+ public:
+  using value_type = T;
+
+  /// One without a state: it can only be assigned to, destroyed, and asked whether it is valid.
+  future() noexcept = default;
+  future(future&& other) noexcept
+      : state_(std::exchange(other.state_, nullptr)), others_(std::exchange(other.others_, detail::readers::none)) {}
+  auto operator=(future&& other) noexcept -> future& {
+    future old(std::move(*this));
+    state_ = std::exchange(other.state_, nullptr);
+    others_ = std::exchange(other.others_, detail::readers::none);
+    return *this;
+  }
+  ~future() { detach(); }
+
+  [[nodiscard]] auto valid() const noexcept -> bool { return state_ != nullptr; }
+
+  /// Whether the value or the failure is there.
+  [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
+
+  /// Blocks until it is ready. A worker runs other jobs of its pool meanwhile, so that what it waits for gets done.
+  /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
+  /// has this one to run.
+  void wait() const { state().wait(); }
+
+  /// As `wait`, but gives up: false. A worker gives up between two jobs.
+  [[nodiscard]] auto wait_for(duration limit) const -> bool { return state().wait_for(limit); }
+  [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
+
+  /// The value, moved out; the future is left without a state. Blocks: as `wait`, and until the continuations that were
+  /// attached before have returned. Errors: rethrows what the work threw; as `wait`.
+  auto get() -> T;
+
+  /// Goes without the result: the work runs on.
+  void detach() noexcept {
+    if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
+  }
+
+  /// Turns it into a future that can be copied, and whose value nobody can take away.
+  [[nodiscard]] auto share() && -> shared_future<T>;
+
+  template <detail::link_function<T, gets::view> Fn>
+  auto then(Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
+    return view<place::posted>(state().where(), std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::view> Fn>
+  auto then(executor& where, Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
+    return view<place::posted>(&where, std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::view> Fn>
+  auto then_inline(Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
+    return view<place::inside>(state().where(), std::forward<Fn>(fn));
+  }
+
+  template <detail::link_function<T, gets::value> Fn>
+  auto then(Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
+    return pass<place::posted, gets::value>(state().where(), std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::value> Fn>
+  auto then(executor& where, Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
+    return pass<place::posted, gets::value>(&where, std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::value> Fn>
+  auto then_inline(Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
+    return pass<place::inside, gets::value>(state().where(), std::forward<Fn>(fn));
+  }
+
+  /// Calls `fn(std::exception_ptr)` if the future fails, and goes on with what that returns: a T, or a future<T>. A
+  /// value passes by. Where it runs: as `then`; if the executor refuses or drops it, the failure stays what it was.
+  template <detail::link_function<T, gets::failure> Fn>
+  auto recover(Fn&& fn) && -> future {
+    return pass<place::posted, gets::failure>(state().where(), std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::failure> Fn>
+  auto recover(executor& where, Fn&& fn) && -> future {
+    return pass<place::posted, gets::failure>(&where, std::forward<Fn>(fn));
+  }
+  template <detail::link_function<T, gets::failure> Fn>
+  auto recover_inline(Fn&& fn) && -> future {
+    return pass<place::inside, gets::failure>(state().where(), std::forward<Fn>(fn));
+  }
+
+ private:
+  friend struct detail::future_access;
+
+  explicit future(detail::future_state<T>& state) noexcept : state_(&state) {}
+
+  [[nodiscard]] auto state() const noexcept -> detail::future_state<T>& {
+    BRAID_EXPECTS(state_ != nullptr, "this future has no state: it was default-made, moved from, or used up");
+    return *state_;
+  }
+
+  auto consume() noexcept -> detail::consumed<T> {
+    return {std::exchange(state_, nullptr), std::exchange(others_, detail::readers::none)};
+  }
+
+  template <place Place, typename Fn>
+  auto view(executor* where, Fn&& fn) {
+    others_ = detail::readers::perhaps;
+    return detail::link_reader<Place>(state(), where, std::forward<Fn>(fn));
+  }
+
+  template <place Place, gets Gets, typename Fn>
+  auto pass(executor* where, Fn&& fn) {
+    static_cast<void>(state());
+    return detail::link_consumer<Place, Gets>(*this, where, std::forward<Fn>(fn));
+  }
+
+  detail::future_state<T>* state_ = nullptr;
+  detail::readers others_ = detail::readers::none;
+};
+
+template <typename T>
+auto future<T>::get() -> T {
+  wait();
+  if (others_ == detail::readers::perhaps) state_->wait_for_readers();
+  struct owner {
+    detail::future_state<T>& state;
+    ~owner() { state.drop_reference(); }
+  } const own{*consume().state};
+  if (own.state.how() == detail::verdict::failure) std::rethrow_exception(own.state.take_failure());
+  return own.state.take();
+}
+
+}  // namespace braid

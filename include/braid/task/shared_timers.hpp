@@ -1,0 +1,59 @@
+// braid/task/shared_timers.hpp: timers that any thread arms and disarms, and that fire on the thread that serves them.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/task/detail/timer_keeper.hpp>
+#include <braid/task/timer_service.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+namespace braid {
+
+/// A timer service for everybody. Somebody has to serve it: a thread in `run`, which `timer_thread` has ready, or calls
+/// of `turn` between other work, and in tests that turn the clock themselves.
+/// Threads: any; `run` and `turn` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held for that
+/// long; a wake where the one who serves would sleep too long.
+/// Protocol: docs/design/scheduled.md
+class BRAID_API shared_timers : public timer_service {
+ public:
+  /// Lifetime: the clock is read until `close`, and by scheduled work until that has ended.
+  explicit shared_timers(const clock_source& clock = steady_time());
+
+  /// Closes. Not from a function of a timer.
+  ~shared_timers() override;
+
+  /// Fires `item` at `when`, from whichever thread serves; one that is pending is moved. After `close` it is dropped at
+  /// once, by the caller.
+  void arm(timer& item, time_point when) noexcept override;
+
+  /// Takes `item` back: it neither fires nor is dropped after this.
+  /// Blocks: while it fires or is dropped on another thread. So the caller holds no lock that its function takes.
+  void disarm(timer& item) noexcept override;
+
+  [[nodiscard]] auto now() const noexcept -> time_point override;
+
+  /// Serves until the timers are closed. Requires the system's clock. Blocks: until then.
+  void run() noexcept;
+
+  /// Fires what is due, and gives the time of the next turn that is worth making; none where nothing is pending.
+  auto turn() noexcept -> std::optional<time_point>;
+
+  /// Ends the service. Nothing fires after this; what is pending is dropped, by the caller, and counted. Repeated calls
+  /// find nothing to drop. Blocks: while a timer fires on another thread.
+  /// Errors: would_deadlock from a function of a timer of these timers.
+  auto close() noexcept -> result<std::size_t>;
+
+  /// For scheduled work.
+  [[nodiscard]] auto keeper() const noexcept -> std::shared_ptr<detail::timer_keeper>;
+
+ private:
+  struct state;
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace braid

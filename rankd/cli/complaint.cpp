@@ -1,0 +1,23 @@
+// rankd/cli/complaint.cpp: from its parts to diagnostics.
+#include <rankd/cli/complaint.hpp>
+
+#include <utility>
+
+namespace rankd {
+
+auto complaint(std::string code, std::string message, std::string hint, const std::filesystem::path& source)
+    -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = {},
+                             .message = std::move(message),
+                             .hint = std::move(hint),
+                             .node = {},
+                             .source = source.string()});
+}
+
+auto refused(std::string code, std::string message, std::string hint, const std::filesystem::path& source)
+    -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(complaint(std::move(code), std::move(message), std::move(hint), source));
+}
+
+}  // namespace rankd

@@ -1,0 +1,57 @@
+// rankd/registry/write_file.cpp: write, sync, rename.
+#include <rankd/registry/write_file.hpp>
+
+#include <braid/io/descriptor.hpp>
+
+#include <cerrno>
+#include <cstddef>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto sync_descriptor(const braid::descriptor& handle) -> braid::result<void> {
+  if (!handle || ::fsync(handle.number()) != 0) return braid::fail(braid::last_system_error());
+  return {};
+}
+
+auto write_durably(const fs::path& file, std::string_view bytes) -> braid::result<void> {
+  // Of a pipe that lies there instead, nobody waits for the other end.
+  const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
+  if (!handle) return braid::fail(braid::last_system_error());
+  if (auto done = write_all(handle.number(), bytes); !done) return done;
+  return sync_descriptor(handle);
+}
+
+}  // namespace
+
+auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
+  while (!bytes.empty()) {
+    const ::ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return braid::fail(braid::last_system_error());
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+auto sync_folder(const fs::path& folder) -> braid::result<void> {
+  return sync_descriptor(braid::descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+}
+
+auto sync_folder_of(const fs::path& file) -> braid::result<void> {
+  return sync_folder(file.has_parent_path() ? file.parent_path() : fs::path("."));
+}
+
+auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
+  const fs::path fresh = file.string() + ".new";
+  if (auto done = write_durably(fresh, bytes); !done) return done;
+  if (::rename(fresh.c_str(), file.c_str()) != 0) return braid::fail(braid::last_system_error());
+  return sync_folder_of(file);
+}
+
+}  // namespace rankd

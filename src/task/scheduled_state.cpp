@@ -1,0 +1,123 @@
+// src/task/scheduled_state.cpp: the way of scheduled work between timers, executor and run, and its ends.
+#include <braid/task/detail/scheduled_state.hpp>
+
+#include <utility>
+
+namespace braid::detail {
+
+scheduled_state::scheduled_state(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
+    : timer(&fired, &timers_closed), job(&act), where_(&where), keeper_(std::move(keeper)), rule_(rule) {}
+
+scheduled_state::~scheduled_state() = default;
+
+void scheduled_state::let_go() noexcept {
+  if (references_.fetch_sub(1, acq_rel) == 1) destroy();  // edge scheduled.last: both
+}
+
+auto scheduled_state::start(time_point first) noexcept -> bool {
+  const time_point now = keeper_->now();
+  tick_ = rule_.due(first, now);
+  keep();
+  if (try_arm(now)) return true;
+  references_.fetch_sub(1, relaxed);
+  return false;
+}
+
+/// A time that has passed is armed as long ago, because timers round up what is now.
+auto scheduled_state::try_arm(time_point now) noexcept -> bool {
+  return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
+}
+
+/// True for the one who takes it off its way and so destroys the captures.
+auto scheduled_state::try_leave(phase from) noexcept -> bool {
+  return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
+}
+
+void scheduled_state::end_as(phase how) noexcept {
+  destroy_captures();
+  phase_.store(how, release);  // edge scheduled.ended: publish
+}
+
+/// By whoever brings it on its way: it goes no further.
+void scheduled_state::give_up(phase from, phase how) noexcept {
+  if (try_leave(from)) end_as(how);
+  let_go();
+}
+
+void scheduled_state::timers_closed(timer& self) noexcept {
+  static_cast<scheduled_state&>(self).give_up(phase::pending, phase::dropped);
+}
+
+void scheduled_state::fired(timer& self) noexcept {
+  auto& work = static_cast<scheduled_state&>(self);
+  auto seen = phase::pending;
+  if (!work.phase_.compare_exchange_strong(seen, phase::queued, relaxed, relaxed)) return work.let_go();
+  if (work.where_->try_post(work)) return;  // it may have run, and be gone
+  work.give_up(phase::queued, phase::refused);
+}
+
+void scheduled_state::act(job& self, action what) {
+  auto& work = static_cast<scheduled_state&>(self);
+  if (what == action::run) return work.run();
+  work.give_up(phase::queued, phase::dropped);
+}
+
+void scheduled_state::run() {
+  auto seen = phase::queued;
+  if (!phase_.compare_exchange_strong(seen, phase::running, relaxed, relaxed)) return let_go();
+  runs_.fetch_add(1, relaxed);
+  struct guard {
+    scheduled_state& work;
+    ~guard() { work.after_run(); }  // also when the function throws, which the executor reports
+  } const ended{*this};
+  call();
+}
+
+void scheduled_state::after_run() noexcept {
+  if (!rule_.repeats()) {
+    end_as(phase::done);
+    return let_go();
+  }
+  const time_point now = keeper_->now();
+  tick_ = rule_.after(tick_, now);
+  auto seen = phase::running;
+  // edge scheduled.captures: publish
+  if (!phase_.compare_exchange_strong(seen, phase::pending, release, relaxed)) {
+    end_as(phase::cancelled);
+    return let_go();
+  }
+  keep();  // it may go all its way before the next lines
+  if (!try_arm(now))
+    give_up(phase::pending, phase::dropped);
+  else if (phase_.load(relaxed) >= phase::ending && keeper_->retract(*this))
+    let_go();  // a cancel came before the timer was armed, and could not take it back
+  let_go();
+}
+
+auto scheduled_state::cancel() noexcept -> cancellation {
+  auto seen = phase_.load(relaxed);
+  while (seen < phase::last_run) {
+    const auto next = seen == phase::running ? phase::last_run : phase::ending;
+    // edge scheduled.captures: observe
+    if (!phase_.compare_exchange_weak(seen, next, acquire, relaxed)) continue;
+    if (next == phase::last_run) return cancellation::after_run;
+    end_as(phase::cancelled);
+    if (keeper_->retract(*this)) let_go();
+    return cancellation::done;
+  }
+  if (seen == phase::last_run) return cancellation::after_run;
+  if (keeper_->retract(*this)) let_go();
+  return cancellation::too_late;
+}
+
+auto scheduled_state::status() const noexcept -> schedule_status {
+  switch (phase_.load(acquire)) {  // edge scheduled.ended: observe
+    case phase::done: return schedule_status::done;
+    case phase::cancelled: return schedule_status::cancelled;
+    case phase::refused: return schedule_status::refused;
+    case phase::dropped: return schedule_status::dropped;
+    default: return schedule_status::active;
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,162 @@
+// src/task/shared_timers.cpp: the lock around a timer wheel, and whose turn it is to fire.
+#include <braid/task/shared_timers.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/sync/parker.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace braid {
+
+detail::timer_keeper::~timer_keeper() = default;
+
+/// Held by the timers, and by every piece of scheduled work that was given to them.
+struct shared_timers::state final : detail::timer_keeper {
+  using lock_type = std::unique_lock<std::mutex>;
+
+  explicit state(const clock_source& source) : clock(source), wheel(source.now()) {}
+
+  auto try_arm(timer& item, time_point when) noexcept -> bool override;
+  auto retract(timer& item) noexcept -> bool override;
+  auto now() const noexcept -> time_point override { return clock.now(); }
+
+  auto turn() noexcept -> std::optional<time_point>;
+  auto close() noexcept -> result<std::size_t>;
+  [[nodiscard]] auto is_closed() noexcept -> bool;
+
+  void begin_serving(lock_type& lock);
+  void end_serving(const std::optional<time_point>& next) noexcept;
+  void hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept;
+  void wait(lock_type& lock);
+  [[nodiscard]] auto is_served_here() const noexcept -> bool { return server == std::this_thread::get_id(); }
+
+  const clock_source& clock;
+  parker sleep;  // of the thread in `run`
+
+  std::mutex mutex;  // around all that follows
+  std::condition_variable changed;
+  std::size_t waiting = 0;                  // threads that wait for `changed`
+  timer_wheel wheel;                        // what is pending
+  intrusive_list<timer> due;                // and what is about to be handed out
+  timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
+  std::thread::id server;                   // who hands out; nobody, most of the time
+  time_point looks_at = time_point::min();  // when somebody looks at the wheel again without being woken
+  bool closed = false;
+};
+
+auto shared_timers::state::try_arm(timer& item, time_point when) noexcept -> bool {
+  {
+    const std::lock_guard lock(mutex);
+    if (closed) return item.is_armed();  // then `close` is about to drop it
+    wheel.arm(item, when);
+    const time_point next = *wheel.next_event();
+    if (next >= looks_at) return true;
+    looks_at = next;
+  }
+  sleep.unpark();  // `item` may be gone
+  return true;
+}
+
+auto shared_timers::state::retract(timer& item) noexcept -> bool {
+  lock_type lock(mutex);
+  bool pending = false;
+  while (true) {
+    pending = pending || item.is_armed();
+    wheel.disarm(item);
+    if (handed != &item || is_served_here()) return pending;
+    wait(lock);  // its function may arm it again meanwhile
+  }
+}
+
+void shared_timers::state::wait(lock_type& lock) {
+  ++waiting;
+  changed.wait(lock);
+  --waiting;
+}
+
+void shared_timers::state::begin_serving(lock_type& lock) {
+  BRAID_EXPECTS(!is_served_here(), "a function of a timer does not serve the timers");
+  while (server != std::thread::id()) wait(lock);
+  server = std::this_thread::get_id();
+  looks_at = time_point::min();
+}
+
+/// Who waits for this has been told by `hand_out`, which left the lock to him only now.
+void shared_timers::state::end_serving(const std::optional<time_point>& next) noexcept {
+  server = std::thread::id();
+  looks_at = next.value_or(time_point::max());
+}
+
+/// Without the lock, because the function arms and disarms. Only meanwhile can others begin to wait.
+void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*what)() noexcept) noexcept {
+  handed = &item;
+  lock.unlock();
+  (item.*what)();
+  lock.lock();
+  handed = nullptr;
+  if (waiting != 0) changed.notify_all();
+}
+
+auto shared_timers::state::turn() noexcept -> std::optional<time_point> {
+  const time_point now = clock.now();
+  lock_type lock(mutex);
+  begin_serving(lock);
+  wheel.advance(now, due);
+  while (!closed && !due.empty()) hand_out(lock, *due.pop_front(), &timer::fire);
+  const auto next = closed ? std::nullopt : wheel.next_event();
+  end_serving(next);
+  return next;
+}
+
+auto shared_timers::state::close() noexcept -> result<std::size_t> {
+  lock_type lock(mutex);
+  if (is_served_here()) return fail(errc::would_deadlock);
+  closed = true;
+  sleep.unpark();
+  begin_serving(lock);
+  wheel.take_all(due);
+  std::size_t dropped = 0;
+  for (; !due.empty(); ++dropped) hand_out(lock, *due.pop_front(), &timer::drop);
+  end_serving(std::nullopt);
+  return dropped;
+}
+
+auto shared_timers::state::is_closed() noexcept -> bool {
+  const std::lock_guard lock(mutex);
+  return closed;
+}
+
+shared_timers::shared_timers(const clock_source& clock) : state_(std::make_shared<state>(clock)) {}
+
+shared_timers::~shared_timers() { BRAID_EXPECTS(close(), "timers are not destroyed by a function of one of them"); }
+
+void shared_timers::arm(timer& item, time_point when) noexcept {
+  if (!state_->try_arm(item, when)) item.drop();
+}
+
+void shared_timers::disarm(timer& item) noexcept { state_->retract(item); }
+
+auto shared_timers::now() const noexcept -> time_point { return state_->now(); }
+
+void shared_timers::run() noexcept {
+  BRAID_EXPECTS(&state_->clock == &steady_time(), "the kernel sleeps by the system's clock");
+  while (true) {
+    const auto next = state_->turn();
+    if (state_->is_closed()) return;
+    if (!next)
+      state_->sleep.park();
+    else if (*next > state_->now())
+      static_cast<void>(state_->sleep.park_until(*next));
+  }
+}
+
+auto shared_timers::turn() noexcept -> std::optional<time_point> { return state_->turn(); }
+
+auto shared_timers::close() noexcept -> result<std::size_t> { return state_->close(); }
+
+auto shared_timers::keeper() const noexcept -> std::shared_ptr<detail::timer_keeper> { return state_; }
+
+}  // namespace braid
