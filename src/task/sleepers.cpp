@@ -64,8 +64,8 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
     picked = !idle_.try_retract(self.index);
     if (picked) self.sleep->park();  // the permit is on its way
   }
-  watching_.exchange(0, acq_rel);  // edge sleepers.watching: both
-  barrier_.heavy();                // who relied on this watch is seen by the look that comes next
+  watching_.store(0, relaxed);
+  barrier_.heavy();  // what those knew who relied on this watch is seen by the look that comes next
   return picked ? wake_cause::picked : wake_cause::watched;
 }
 
@@ -73,10 +73,11 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
 /// job at its own seat.
 auto sleepers::try_watch(crew& jobs) noexcept -> bool {
   if (!jobs.watches() || is_done(jobs)) return false;
-  return watching_.exchange(1, acq_rel) == 0;  // edge sleepers.watching: both
+  return watching_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// A worker that idles may be about to find a job and take it just after the queues were looked at, or before.
+/// Whether all have idled from before the look at the queues until after it: one that announced itself may be about to
+/// find a job, take it before the look comes to its seat, and post another where the look has been.
 auto sleepers::is_done(crew& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
