@@ -367,8 +367,8 @@ TEST_CASE("what is in the slot goes to the owner or to a thief") { holds(slot_an
 TEST_CASE("an element is seen wherever in the queue it is") { holds(second_look<model::mutex>, 2); }
 
 TEST_CASE("who sees a queue empty sees what its takers did before they took") {
-  for (const auto body : {owner_takes, owner_takes_from_list, owner_takes_from_slot, thief_takes,
-                          thief_takes_from_slot, anybody_takes_from_list, two_take})
+  for (const auto body : {owner_takes, owner_takes_from_list, owner_takes_from_slot, thief_takes, thief_takes_from_slot,
+                          anybody_takes_from_list, two_take})
     holds(body, 2);
 }
 
