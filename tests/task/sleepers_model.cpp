@@ -9,9 +9,8 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
+#include <vector>
 
 using braid::placement;
 using braid::testing::fault;
@@ -25,87 +24,96 @@ namespace {
 
 using product = braid::detail::sleepers;
 
-/// A burst from outside: the first job waits for the second one.
+/// Two jobs are posted from outside; the first waits for the second.
+struct pair {
+  layout where;
+  std::size_t first_thread;  ///< the workers below run something for as long as the run takes
+  std::size_t end_thread;
+  std::array<std::size_t, 2> seats;
+};
+
+template <typename Sleepers>
+void two_jobs(model::run& r, const pair& given) {
+  small_pool<Sleepers> pool(r, given.where, given.end_thread);
+  gate second;
+  pool.on_run = [&](braid::worker&, unsigned job) {
+    if (job == 1) return second.open();
+    second.pass();
+    pool.stop();
+  };
+  for (std::size_t index = given.first_thread; index < given.end_thread; ++index)
+    r.thread([&, index] { pool.work_as(index); });
+  r.thread([&] {
+    for (unsigned job : {0U, 1U}) pool.post(job, given.seats[job]);
+  });
+  r.join();
+  r.check(pool.has_run(0) && pool.has_run(1), "both have run");
+}
+
 template <typename Sleepers>
 void burst(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::shared, 2);
-  gate second;
-  pool.on_run = [&](braid::worker&, unsigned job) {
-    if (job == 1) return second.open();
-    second.pass();
-    pool.stop();
-  };
-  for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
-  r.thread([&] {
-    pool.post(0, 0);
-    pool.post(1, 0);
-  });
-  r.join();
-  r.check(pool.has_run(0) && pool.has_run(1), "both have run");
+  two_jobs<Sleepers>(r, {.where = layout::shared, .first_thread = 0, .end_thread = 2, .seats = {0, 0}});
 }
-
-/// The same at one seat.
 template <typename Sleepers>
-void behind(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
-  gate second;
-  pool.on_run = [&](braid::worker&, unsigned job) {
-    if (job == 1) return second.open();
-    second.pass();
-    pool.stop();
-  };
-  for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
-  r.thread([&] {
-    pool.post(0, 0);
-    pool.post(1, 0);
-  });
-  r.join();
-  r.check(pool.has_run(0) && pool.has_run(1), "both have run");
+void burst_at_one_seat(model::run& r) {
+  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 0, .end_thread = 2, .seats = {0, 0}});
 }
-
-/// Worker 0 runs something for as long as the run takes. A job is posted behind that, and one to worker 1 that waits
-/// for it.
 template <typename Sleepers>
 void two_beside_a_long_job(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 3);
-  gate first;
-  pool.on_run = [&](braid::worker&, unsigned job) {
-    if (job == 1) return first.open();
-    first.pass();
-    pool.stop();
-  };
-  for (std::size_t index : {1U, 2U}) r.thread([&, index] { pool.work_as(index); });
-  r.thread([&] {
-    pool.post(0, 1);
-    pool.post(1, 0);
-  });
-  r.join();
-  r.check(pool.has_run(0) && pool.has_run(1), "both have run");
+  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 1, .end_thread = 3, .seats = {1, 0}});
 }
-
-/// The same with both jobs behind the long one.
 template <typename Sleepers>
 void two_behind_a_long_job(model::run& r) {
+  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 1, .end_thread = 3, .seats = {0, 0}});
+}
+
+/// A long job of worker 0 posts one that brings worker 1, and runs that itself. Before worker 1 has given up, it posts
+/// one for worker 1 that waits for the one behind itself.
+template <typename Sleepers>
+void relied_on_in_vain(model::run& r) {
   small_pool<Sleepers> pool(r, layout::seated, 3);
-  gate first;
+  gate last;
   pool.on_run = [&](braid::worker&, unsigned job) {
-    if (job == 1) return first.open();
-    first.pass();
+    if (job == 2) last.open();
+    if (job != 1) return;
+    last.pass();
     pool.stop();
   };
   for (std::size_t index : {1U, 2U}) r.thread([&, index] { pool.work_as(index); });
   r.thread([&] {
-    pool.post(0, 0);
-    pool.post(1, 0);
+    pool.post(0, 0, placement::verdict::urgent);
+    pool.help_as(0);
+    pool.post(1, 1);
+    pool.post(2, 0);
   });
   r.join();
-  r.check(pool.has_run(0) && pool.has_run(1), "both have run");
+  r.check(pool.has_run(0) && pool.has_run(1) && pool.has_run(2), "all have run");
+}
+
+/// A long job of worker 0 posts three that are urgent. One worker may move two of them, and another take the third; the
+/// first and the third wait for the second.
+template <typename Sleepers>
+void moved_past_a_thief(model::run& r) {
+  small_pool<Sleepers> pool(r, layout::seated, 4);
+  pool.long_backlog = 3;
+  gate second;
+  pool.on_run = [&](braid::worker&, unsigned job) {
+    if (job == 1) return second.open();
+    second.pass();
+    if (job == 2) pool.stop();
+  };
+  for (std::size_t index : {1U, 2U, 3U}) r.thread([&, index] { pool.work_as(index); });
+  r.thread([&] {
+    for (unsigned job : {0U, 1U, 2U}) pool.post(job, 0, placement::verdict::urgent);
+  });
+  r.join();
+  r.check(pool.has_run(0) && pool.has_run(1) && pool.has_run(2), "all have run");
 }
 
 /// Somebody posts a job, which posts another at the seat of the other worker, and waits until the pool is idle.
-template <typename Sleepers>
-void idle_after_posts(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
+template <typename Sleepers, layout Where>
+void idle_after(model::run& r) {
+  small_pool<Sleepers> pool(r, Where, 2);
   pool.on_run = [&](braid::worker&, unsigned job) {
     if (job == 0) pool.post(1, 1);
   };
@@ -117,6 +125,15 @@ void idle_after_posts(model::run& r) {
     pool.stop();
   });
   r.join();
+}
+
+template <typename Sleepers>
+void idle_after_posts(model::run& r) {
+  idle_after<Sleepers, layout::seated>(r);
+}
+template <typename Sleepers>
+void idle_after_posts_to_one_queue(model::run& r) {
+  idle_after<Sleepers, layout::shared>(r);
 }
 
 /// A job that runs from the start posts another at the seat of the other worker.
@@ -131,23 +148,6 @@ void idle_beside_a_post(model::run& r) {
   r.thread([&] {
     pool.wait_idle();
     r.check(pool.has_run(1), "idle means that all have run");
-    pool.stop();
-  });
-  r.join();
-}
-
-/// The same with one queue.
-template <typename Sleepers>
-void idle_after_posts_to_one_queue(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::shared, 2);
-  pool.on_run = [&](braid::worker&, unsigned job) {
-    if (job == 0) pool.post(1, 1);
-  };
-  for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
-  r.thread([&] {
-    pool.post(0, 0);
-    pool.wait_idle();
-    r.check(pool.has_run(0) && pool.has_run(1), "idle means that all have run");
     pool.stop();
   });
   r.join();
@@ -181,48 +181,104 @@ void stop_while_posting_to_seats(model::run& r) {
   pool.wait_idle();
 }
 
+using scene = model::body;
+
+/// Few schedules and all of them, and many by seeds.
+void holds(scene body) {
+  const model::report all = model::explore_all({.preemptions = 1, .surprises = 1}, body);
+  CHECK(all.failure == "");
+  CHECK(all.complete);
+  CHECK(model::explore({.seeds = 8'000, .preemptions = 6, .surprises = 4}, body).failure == "");
+}
+
+/// The same where all are too many: without a surprise.
+void holds_in_order(scene body) {
+  const model::report all = model::explore_all({.preemptions = 1, .surprises = 0}, body);
+  CHECK(all.failure == "");
+  CHECK(all.complete);
+  CHECK(model::explore({.seeds = 20'000, .preemptions = 6, .surprises = 4}, body).failure == "");
+}
+
+auto failure_of(scene body) -> std::string {
+  return model::explore({.seeds = 40'000, .preemptions = 6, .surprises = 4}, body).failure;
+}
+
+template <fault Broken>
+using twin = twin_sleepers<Broken>;
+
 }  // namespace
 
-TEST_CASE("scratch") {
-  const auto number = [](const char* name, unsigned other) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? other : static_cast<unsigned>(std::atoi(text));
-  };
-  const model::options bounds{.seeds = number("SEEDS", 20'000), .preemptions = number("P", 2), .surprises = number("S", 1), .most_runs = number("RUNS", 200'000)};
-  const char* only = std::getenv("ONLY");
-  const auto probe = [&](const char* name, model::body body) {
-    if (only != nullptr && std::string(name).find(only) == std::string::npos) return;
-    const model::report all = model::explore_all(bounds, body);
-    const model::report some = model::explore({.seeds = number("SEEDS", 20'000), .preemptions = 6, .surprises = 4}, body);
-    std::printf("%-60s all: %zu %s %s  seeds: %zu %s\n", name, all.runs, all.complete ? "complete" : "-", all.failure.substr(0, 60).c_str(), some.runs, some.failure.substr(0, 60).c_str());
-    if (number("SHOW", 0)) std::printf("%s\n", all.failure.c_str());
-    std::fflush(stdout);
-  };
-#define EACH(F, type) \
-  probe(#F ".burst", burst<type>); \
-  probe(#F ".behind", behind<type>); \
-  probe(#F ".two_beside_a_long_job", two_beside_a_long_job<type>); \
-  probe(#F ".two_behind_a_long_job", two_behind_a_long_job<type>); \
-  probe(#F ".idle_beside_a_post", idle_beside_a_post<type>); \
-  probe(#F ".idle_after_posts", idle_after_posts<type>); \
-  probe(#F ".idle_after_posts_to_one_queue", idle_after_posts_to_one_queue<type>); \
-  probe(#F ".stop_while_posting", stop_while_posting<type>); \
-  probe(#F ".stop_while_posting_to_seats", stop_while_posting_to_seats<type>);
-#define TWIN(F) EACH(F, twin_sleepers<fault::F>)
-  EACH(product, product)
-  TWIN(none)
-  TWIN(looks_before_announcing)
-  TWIN(announces_without_barrier)
-  TWIN(wakes_without_picking)
-  TWIN(trusts_an_old_look)
-  TWIN(watches_beside_awake_only)
-  TWIN(ends_watch_without_barrier)
-  TWIN(stops_without_barrier)
-  TWIN(leaves_after_one_look)
-  TWIN(leaves_the_count)
-  TWIN(passes_nothing_on)
-  TWIN(passes_on_too_early)
-  TWIN(looks_for_more_too_early)
-  TWIN(trusts_a_passing_idleness)
-  TWIN(forgets_that_it_was_relied_on)
+TEST_CASE("who is posted behind a job that waits for it is brought to another worker") {
+  holds(burst<product>);
+  holds(burst_at_one_seat<product>);
+}
+
+TEST_CASE("no job stays behind a long one, or beside one that waits for it, while a worker sleeps") {
+  holds(two_beside_a_long_job<product>);
+  holds(two_behind_a_long_job<product>);
+}
+
+TEST_CASE("who was relied on and found nothing at first calls others before it runs what it finds later") {
+  holds(relied_on_in_vain<product>);
+}
+
+TEST_CASE("jobs that a thief has moved are seen by who looked for them too early, or the thief sees that one sleeps") {
+  holds_in_order(moved_past_a_thief<product>);
+}
+
+TEST_CASE("a pool is not idle before everything has run that was posted, also by what ran") {
+  holds(idle_beside_a_post<product>);
+  holds(idle_after_posts<product>);
+  holds(idle_after_posts_to_one_queue<product>);
+}
+
+TEST_CASE("what a pool accepted before it stopped has run, every worker leaves, and then it is idle") {
+  holds(stop_while_posting<product>);
+  holds_in_order(stop_while_posting_to_seats<product>);
+}
+
+TEST_CASE("the twin without a fault is as good as the product") {
+  constexpr auto none = fault::none;
+  for (const scene each :
+       {burst<twin<none>>, burst_at_one_seat<twin<none>>, two_beside_a_long_job<twin<none>>,
+        two_behind_a_long_job<twin<none>>, relied_on_in_vain<twin<none>>, moved_past_a_thief<twin<none>>,
+        idle_beside_a_post<twin<none>>, stop_while_posting<twin<none>>, stop_while_posting_to_seats<twin<none>>})
+    CHECK(model::explore({.seeds = 2'000, .preemptions = 6, .surprises = 4}, each).failure == "");
+}
+
+TEST_CASE("faults in how workers fall asleep are found") {
+  CHECK(failure_of(burst<twin<fault::looks_before_announcing>>).starts_with("deadlock"));
+  CHECK(failure_of(burst<twin<fault::announces_without_barrier>>).starts_with("deadlock"));
+  CHECK(failure_of(burst_at_one_seat<twin<fault::watches_beside_awake_only>>).starts_with("deadlock"));
+  CHECK(failure_of(two_beside_a_long_job<twin<fault::ends_watch_without_barrier>>).starts_with("deadlock"));
+}
+
+TEST_CASE("faults in how workers are woken are found") {
+  CHECK(failure_of(burst_at_one_seat<twin<fault::wakes_without_picking>>).starts_with("deadlock"));
+  CHECK(failure_of(burst<twin<fault::trusts_an_old_look>>).starts_with("deadlock"));
+  CHECK(failure_of(burst<twin<fault::passes_nothing_on>>).starts_with("deadlock"));
+  CHECK(failure_of(burst<twin<fault::passes_on_too_early>>).starts_with("deadlock"));
+  CHECK(failure_of(relied_on_in_vain<twin<fault::looks_for_more_too_early>>).starts_with("deadlock"));
+  CHECK(failure_of(relied_on_in_vain<twin<fault::forgets_that_it_was_relied_on>>).starts_with("deadlock"));
+  CHECK(failure_of(moved_past_a_thief<twin<fault::moves_jobs_silently>>).starts_with("deadlock"));
+  CHECK(failure_of(moved_past_a_thief<twin<fault::passes_on_without_barrier>>).starts_with("deadlock"));
+}
+
+TEST_CASE("faults in how a pool stops or seems idle are found") {
+  CHECK(failure_of(stop_while_posting<twin<fault::stops_without_barrier>>).starts_with("deadlock"));
+  CHECK(failure_of(stop_while_posting<twin<fault::leaves_after_one_look>>).starts_with("check failed"));
+  CHECK(failure_of(stop_while_posting<twin<fault::leaves_the_count>>).starts_with("deadlock"));
+  CHECK(failure_of(idle_beside_a_post<twin<fault::trusts_a_passing_idleness>>).starts_with("check failed"));
+}
+
+TEST_CASE("every order and every barrier of the sleepers is needed") {
+  const std::vector<scene> scenes{burst<product>,
+                                  stop_while_posting<product>,
+                                  two_beside_a_long_job<product>,
+                                  idle_beside_a_post<product>,
+                                  stop_while_posting_to_seats<product>,
+                                  moved_past_a_thief<product>};
+  const model::options bounds{.seeds = 10'000, .preemptions = 6, .surprises = 4};
+  for (const char* file : {"task/detail/sleepers.hpp", "task/sleepers.cpp"})
+    CHECK(model::orders_not_needed(file, bounds, scenes, model::by_seeds) == "");
 }

@@ -24,8 +24,8 @@
 
 namespace braid::testing {
 
-/// Up to 31 jobs, which are numbers, in one word; the lowest goes first. It has the orders that docs/design/pool.md asks
-/// of a scheduler's queues, and no other.
+/// Up to 31 jobs, which are numbers, in one word; the lowest goes first. It has the orders that docs/design/pool.md
+/// asks of a scheduler's queues, and no other.
 class small_seat {
  public:
   /// False when closed.
@@ -109,6 +109,9 @@ class small_pool final : public detail::crew {
   /// What a job does, by its number; for jobs that do something.
   std::function<void(worker&, unsigned)> on_run = [](worker&, unsigned) {};
 
+  /// So many jobs at a seat bring others without a wake; 0: none do.
+  std::size_t long_backlog = 0;
+
   /// False when refused.
   auto post(unsigned number, std::size_t seat, verdict how = verdict::can_wait) -> bool {
     given_[number] = 1;
@@ -119,6 +122,11 @@ class small_pool final : public detail::crew {
   }
 
   void work_as(std::size_t index) { work(workers_[index]); }
+
+  /// As a worker that is in the middle of a job: runs one of its own, if there is one.
+  void help_as(std::size_t index) {
+    if (const std::uint32_t found = at(index).take_one(); found != 0) run(workers_[index], found);
+  }
   void wait_idle() noexcept { sleepers_.wait_idle(*this); }
   void stop() noexcept {
     close();
@@ -154,6 +162,9 @@ class small_pool final : public detail::crew {
 
   auto next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t;
   auto is_held_up(worker& self, std::size_t victim) noexcept -> bool;
+  auto has_long_backlog(std::size_t victim) noexcept -> bool {
+    return long_backlog != 0 && at(victim).size() >= long_backlog;
+  }
   void pass_on(worker& self) noexcept {
     if constexpr (broken != fault::passes_nothing_on) sleepers_.pass_on(self, *this);
   }
@@ -163,7 +174,7 @@ class small_pool final : public detail::crew {
   const layout where_;
   crew_of_workers workers_;
   Sleepers sleepers_{workers_.list, workers_.barrier};
-  std::array<small_seat, 3> seats_;
+  std::array<small_seat, 4> seats_;
   atomic<bool> closed_{false};
   std::array<model::shared<int>, most_jobs> given_;
   std::array<model::shared<int>, most_jobs> done_;
@@ -196,12 +207,13 @@ auto small_pool<Sleepers>::next(worker& self, detail::wake_cause woken) noexcept
   if (const std::uint32_t mine = at(self.index).take_one(); mine != 0 || where_ == layout::shared) return mine;
   for (const std::size_t victim : self.victims) {
     const bool held_up = woken == detail::wake_cause::watched && is_held_up(self, victim);
-    if (woken != detail::wake_cause::picked && !held_up && !closed_.load(relaxed)) continue;
+    const bool called = woken == detail::wake_cause::picked || held_up || has_long_backlog(victim);
+    if (!called && !closed_.load(relaxed)) continue;
     const std::uint32_t taken = at(victim).take_half();
     if (taken == 0) continue;
     const std::uint32_t oldest = taken & (~taken + 1);
     at(self.index).move_here(taken & ~oldest);
-    self.calls_others = true;
+    self.calls_others = broken != fault::moves_jobs_silently;
     return oldest;
   }
   return 0;

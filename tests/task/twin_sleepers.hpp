@@ -22,18 +22,20 @@ enum class fault : std::uint8_t {
   looks_before_announcing,
   announces_without_barrier,
   wakes_without_picking,
-  trusts_an_old_look,          ///< believes a plain look at how many search
-  watches_beside_awake_only,   ///< takes all announced workers for sleeping ones
+  trusts_an_old_look,         ///< believes a plain look at how many search
+  watches_beside_awake_only,  ///< takes all announced workers for sleeping ones
   ends_watch_without_barrier,
   stops_without_barrier,
   leaves_after_one_look,
   leaves_the_count,
-  trusts_a_passing_idleness,   ///< looks whether all are idle, and not whether they have stayed so
+  trusts_a_passing_idleness,  ///< looks at the queues twice and in between whether all are idle
   // Of the loop of a worker.
   passes_nothing_on,
-  passes_on_too_early,         ///< before it has ended its search
-  looks_for_more_too_early,    ///< the same, but for the wake itself
-  forgets_that_it_was_relied_on,
+  passes_on_without_barrier,
+  passes_on_too_early,            ///< before it has ended its search
+  looks_for_more_too_early,       ///< the same, but for the wake itself
+  forgets_that_it_was_relied_on,  ///< because it found nothing at first
+  moves_jobs_silently,            ///< to its own seat, while others looked and saw them nowhere
 };
 
 /// What detail::sleepers is, but for the fault.
@@ -61,6 +63,7 @@ class twin_sleepers {
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
   void pass_on(worker& /*self*/, crew& jobs) noexcept {
+    if constexpr (Broken != fault::passes_on_without_barrier) barrier_.light();
     if (!idle_.none() && !jobs.empty() && !someone_searches()) wake_one();
   }
 
@@ -97,12 +100,13 @@ class twin_sleepers {
   auto try_watch(crew& jobs) noexcept -> bool {
     const bool done = Broken == fault::watches_beside_awake_only ? idle_.all() : is_done(jobs);
     if (!jobs.watches() || done) return false;
-    return watching_.exchange(1, acq_rel) == 0;
+    return watching_.exchange(1, relaxed) == 0;
   }
 
   auto is_done(crew& jobs) noexcept -> bool {
+    if constexpr (Broken == fault::trusts_a_passing_idleness) return jobs.empty() && idle_.all() && jobs.empty();
     const auto idle = idle_.all_since();
-    return idle && jobs.empty() && (Broken == fault::trusts_a_passing_idleness || idle_.all_since() == idle);
+    return idle && jobs.empty() && idle_.all_since() == idle;
   }
 
   const worker_list& workers_;
@@ -125,8 +129,8 @@ auto twin_sleepers<Broken>::sleep(worker& self, crew& jobs) noexcept -> wake_cau
   if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
 
   const bool out_of_count = Broken == fault::leaves_the_count;
-  const bool leaves = nothing_left && stopping &&
-                      (out_of_count ? idle_.try_retract(self.index) : idle_.try_leave(self.index));
+  const bool leaves =
+      nothing_left && stopping && (out_of_count ? idle_.try_retract(self.index) : idle_.try_leave(self.index));
   if (idle_.all()) became_idle_.notify_all();
   return leaves ? wake_cause::stop : rest(self, jobs);
 }
@@ -142,7 +146,7 @@ auto twin_sleepers<Broken>::rest(worker& self, crew& jobs) noexcept -> wake_caus
     picked = !idle_.try_retract(self.index);
     if (picked) self.sleep->park();
   }
-  watching_.exchange(0, acq_rel);
+  watching_.store(0, relaxed);
   if constexpr (Broken != fault::ends_watch_without_barrier) barrier_.heavy();
   return picked ? wake_cause::picked : wake_cause::watched;
 }
