@@ -153,6 +153,28 @@ void idle_beside_a_post(model::run& r) {
   r.join();
 }
 
+/// The same, and that one posts two at the seat of the first worker.
+template <typename Sleepers>
+void idle_beside_a_chain(model::run& r) {
+  small_pool<Sleepers> pool(r, layout::seated, 2);
+  pool.on_run = [&](braid::worker&, unsigned job) {
+    if (job != 1) return;
+    pool.post(2, 0);
+    pool.post(3, 0);
+  };
+  r.thread([&] {
+    pool.post(1, 1);
+    pool.work_as(0);
+  });
+  r.thread([&] { pool.work_as(1); });
+  r.thread([&] {
+    pool.wait_idle();
+    for (unsigned job : {1U, 2U, 3U}) r.check(pool.has_run(job), "idle means that all have run");
+    pool.stop();
+  });
+  r.join();
+}
+
 /// Somebody stops the pool while somebody else posts.
 template <typename Sleepers>
 void stop_while_posting(model::run& r) {
@@ -199,6 +221,9 @@ void holds_in_order(scene body) {
   CHECK(model::explore({.seeds = 20'000, .preemptions = 6, .surprises = 4}, body).failure == "");
 }
 
+/// For what takes four changes of thread at the right places.
+constexpr model::options rare{.seeds = 100'000, .preemptions = 8, .surprises = 1};
+
 auto failure_of(scene body) -> std::string {
   return model::explore({.seeds = 40'000, .preemptions = 6, .surprises = 4}, body).failure;
 }
@@ -228,6 +253,8 @@ TEST_CASE("jobs that a thief has moved are seen by who looked for them too early
 
 TEST_CASE("a pool is not idle before everything has run that was posted, also by what ran") {
   holds(idle_beside_a_post<product>);
+  holds_in_order(idle_beside_a_chain<product>);
+  CHECK(model::explore(rare, idle_beside_a_chain<product>).failure == "");
   holds(idle_after_posts<product>);
   holds(idle_after_posts_to_one_queue<product>);
 }
@@ -268,6 +295,7 @@ TEST_CASE("faults in how a pool stops or seems idle are found") {
   CHECK(failure_of(stop_while_posting<twin<fault::stops_without_barrier>>).starts_with("deadlock"));
   CHECK(failure_of(stop_while_posting<twin<fault::leaves_after_one_look>>).starts_with("check failed"));
   CHECK(failure_of(stop_while_posting<twin<fault::leaves_the_count>>).starts_with("deadlock"));
+  CHECK(model::explore(rare, idle_beside_a_chain<twin<fault::takes_two_looks_for_one>>).failure.starts_with("check"));
   CHECK(failure_of(idle_beside_a_post<twin<fault::trusts_a_passing_idleness>>).starts_with("check failed"));
 }
 

@@ -29,6 +29,7 @@ enum class fault : std::uint8_t {
   leaves_after_one_look,
   leaves_the_count,
   trusts_a_passing_idleness,  ///< looks at the queues twice and in between whether all are idle
+  takes_two_looks_for_one,    ///< looks before and after whether all are idle, and not whether they have idled since
   // Of the loop of a worker.
   passes_nothing_on,
   passes_on_without_barrier,
@@ -105,6 +106,7 @@ class twin_sleepers {
 
   auto is_done(crew& jobs) noexcept -> bool {
     if constexpr (Broken == fault::trusts_a_passing_idleness) return jobs.empty() && idle_.all() && jobs.empty();
+    if constexpr (Broken == fault::takes_two_looks_for_one) return idle_.all() && jobs.empty() && idle_.all();
     const auto idle = idle_.all_since();
     return idle && jobs.empty() && idle_.all_since() == idle;
   }
