@@ -50,9 +50,10 @@ class BRAID_API sleepers {
   /// A worker that was picked has looked for work.
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
 
-  /// Posts may have relied on this worker to look, and it now runs a job. So if more are there, it wakes the next
-  /// worker before it starts.
+  /// Posts may have relied on this worker to look, or it has moved jobs to its own seat, and it now runs a job. So if
+  /// more are there, it wakes the next worker before it starts.
   void pass_on(worker& self, crew& jobs) noexcept {
+    barrier_.light();  // who moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);
   }
 
@@ -80,6 +81,7 @@ class BRAID_API sleepers {
   void wake(worker& picked) noexcept;
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
   auto try_watch(crew& jobs) noexcept -> bool;
+  auto is_done(crew& jobs) noexcept -> bool;
 
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
