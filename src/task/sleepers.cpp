@@ -65,22 +65,29 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
     picked = !idle_.try_retract(self.index);
     if (picked) self.sleep->park();  // the permit is on its way
   }
-  watching_.exchange(0, acq_rel);  // edge sleepers.watching: both
-  barrier_.heavy();                // who relied on this watch is seen by the look that comes next
+  watching_.store(0, relaxed);
+  barrier_.heavy();  // what those knew who relied on this watch is seen by the look that comes next
   return picked ? wake_cause::picked : wake_cause::watched;
 }
 
 /// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
 /// job at its own seat.
 auto sleepers::try_watch(crew& jobs) noexcept -> bool {
-  if (!jobs.watches() || (idle_.all() && jobs.empty())) return false;
-  return watching_.exchange(1, acq_rel) == 0;  // edge sleepers.watching: both
+  if (!jobs.watches() || is_done(jobs)) return false;
+  return watching_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
+}
+
+/// Whether all have idled from before the look at the queues until after it: one that announced itself may be about to
+/// find a job, take it before the look comes to its seat, and post another where the look has been.
+auto sleepers::is_done(crew& jobs) noexcept -> bool {
+  const auto idle = idle_.all_since();
+  return idle && jobs.empty() && idle_.all_since() == idle;
 }
 
 void sleepers::wait_idle(crew& jobs) noexcept {
   while (true) {
     const auto key = became_idle_.prepare();
-    if (jobs.empty() && idle_.all() && jobs.empty()) return became_idle_.cancel();
+    if (is_done(jobs)) return became_idle_.cancel();
     became_idle_.wait(key);
   }
 }

@@ -71,31 +71,36 @@ namespace machinery {
 
 /// Whether no schedule of `body` fails when the order at `place` is relaxed. In a process of its own, because what that
 /// order was to prevent may be a null pointer or freed memory that is met before the explorer notices.
-inline auto passes_without(const site& place, const options& bounds, body each) -> bool {
+inline auto passes_without(const site& place, const options& bounds, body each, explorer how) -> bool {
   constexpr int failed = 1;
   constexpr unsigned seconds = 200;  // of a walk along a list that was torn
   const testing::child_end end = testing::run_in_child([&] {
     std::signal(SIGSEGV, SIG_DFL);
     std::signal(SIGBUS, SIG_DFL);
     ::alarm(seconds);
-    if (!explore_with(detail::model_explore_all, bounds, &place, each).failure.empty()) ::_exit(failed);
+    if (!explore_with(how, bounds, &place, each).failure.empty()) ::_exit(failed);
   });
   return end.signal == 0 && end.status == 0;
 }
 
 }  // namespace machinery
 
+inline constexpr machinery::explorer by_turns = detail::model_explore_all;
+inline constexpr machinery::explorer by_seeds = detail::model_explore;
+
 /// Makes every order above relaxed that `header` names relaxed, and leaves out its barriers, one at a time, and
-/// explores all schedules of the bodies: the places where nothing failed. The bodies must pass without that.
+/// explores schedules of the bodies, all or by seeds: the places where nothing failed. The bodies must pass without
+/// that.
 [[nodiscard]] inline auto orders_not_needed(std::string_view header, const options& bounds,
-                                            const std::vector<body>& bodies) -> std::string {
+                                            const std::vector<body>& bodies, machinery::explorer how = by_turns)
+    -> std::string {
   std::set<site> places;
   for (const body each : bodies)
-    for (const site& place : explore_all(bounds, each).ordered)
+    for (const site& place : machinery::explore_with(how, bounds, nullptr, each).ordered)
       if (place.file.ends_with(header)) places.insert(place);
   std::string survivors;
   for (const site& place : places) {
-    const auto passes = [&](body each) { return machinery::passes_without(place, bounds, each); };
+    const auto passes = [&](body each) { return machinery::passes_without(place, bounds, each, how); };
     if (std::all_of(bodies.begin(), bodies.end(), passes)) survivors += to_string(place) + " ";
   }
   return survivors;

@@ -151,3 +151,26 @@ TEST_CASE("half a queue is stolen without its slot") {
   CHECK(mine.steal_half_of(victim) == nullptr);
   CHECK_FALSE(victim.empty());
 }
+
+TEST_CASE("who has no queue takes the oldest element, one at a time, and what is in the slot last") {
+  for (const int count : {0, 1, 8, 9, 100}) {
+    queue all;
+    some given(count + 1);
+    for (int i = 0; i < count; ++i) all.push(given.all[static_cast<std::size_t>(i)]);
+    all.push_next(given.all.back());
+    numbers out;
+    while (const item* one = all.steal_one()) out.push_back(one->number);
+    CHECK(out == counted(0, count));
+    CHECK(all.empty());
+  }
+}
+
+TEST_CASE("what is left after single elements were taken comes out in order") {
+  queue all;
+  some given(40);
+  given.push_to(all);
+  numbers out;
+  for (int i = 0; i < 13; ++i) out.push_back(all.steal_one()->number);
+  for (const int rest : popped(all)) out.push_back(rest);
+  CHECK(out == counted(0, 39));
+}

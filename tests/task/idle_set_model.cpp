@@ -125,6 +125,28 @@ void all_idle(model::run& r) {
   r.check(idle.all(), "all idle at the end");
 }
 
+/// A worker that idles goes to work between two looks, or it does not.
+void idle_since(model::run& r) {
+  idle_set idle(2);
+  atomic<int> works{0};
+  r.thread([&] { idle.announce(0); });
+  r.thread([&] {
+    idle.announce(1);
+    if (!idle.try_retract(1)) return;
+    works.store(1, braid::release);
+    works.store(0, braid::relaxed);
+    idle.announce(1);
+  });
+  r.thread([&] {
+    const auto before = idle.all_since();
+    const bool seen_at_work = works.load(braid::acquire) != 0;
+    const auto after = idle.all_since();
+    if (before && before == after) r.check(!seen_at_work, "all have idled from the one look to the other");
+  });
+  r.join();
+  r.check(idle.all_since() == 1, "one end of idleness");
+}
+
 auto failure_of(void (*body)(model::run&)) -> std::string { return model::explore_all({.surprises = 1}, body).failure; }
 
 }  // namespace
@@ -150,6 +172,12 @@ TEST_CASE("who sees that all idle sees what they did") {
   // The two ends of idle_set.announced: without them the count could sink below zero on a processor that reorders
   // writes, and writes of a run are not reordered.
   CHECK_MESSAGE(std::count(not_needed.begin(), not_needed.end(), ' ') == 2, not_needed);
+}
+
+TEST_CASE("two looks with the same answer have nobody at work in between") {
+  const model::report all = model::explore_all({.preemptions = 3}, idle_since);
+  CHECK(all.failure == "");
+  CHECK(all.complete);
 }
 
 TEST_CASE("faults in the use of an idle set are found") {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <latch>
 #include <memory>
+#include <thread>
 #include <utility>
 
 using braid::post;
@@ -98,6 +99,30 @@ class stop_once {
   std::latch released_{1};
 };
 
+/// Says when the pool hands out a permit, and when the worker has it.
+class telling_driver final : public braid::driver {
+ public:
+  explicit telling_driver(
+      std::function<void()> about_to_wake, std::function<void()> woken = [] {})
+      : about_to_wake_(std::move(about_to_wake)), woken_(std::move(woken)) {}
+  void park() noexcept override {
+    inner_.park();
+    woken_();
+  }
+  [[nodiscard]] auto park_until(braid::time_point deadline) noexcept -> bool override {
+    return inner_.park_until(deadline);
+  }
+  void unpark() noexcept override {
+    about_to_wake_();
+    inner_.unpark();
+  }
+
+ private:
+  std::function<void()> about_to_wake_;
+  std::function<void()> woken_;
+  braid::parking_driver inner_;
+};
+
 struct fixture {
   fixture() { running = &steps; }
 
@@ -148,27 +173,79 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
   CHECK(eventually([this] { return ran.load(relaxed) == 1; }));
 }
 
-namespace {
+TEST_CASE_FIXTURE(fixture, "a worker that was picked in vain calls another before it runs what was posted meanwhile") {
+  stop_once at_wake;
+  stop_once first_found_nothing;
+  stop_once second_found_nothing;
+  braid::atomic<bool> armed{false};
+  steps.refilled = [&] {
+    const std::size_t self = braid::current_worker()->index;
+    if (self == 0) first_found_nothing();
+    if (self == 1 && armed.load(relaxed)) second_found_nothing();
+  };
+  auto options = prompt({.workers = 3});
+  options.make_driver = [&](std::size_t index) {
+    return std::make_unique<telling_driver>([] {},
+                                            [&, index] {
+                                              if (index == 1) at_wake();
+                                            });
+  };
+  scripted_pool where(std::move(options));
+  first_found_nothing.wait_until_reached();
+  REQUIRE(eventually([&] { return where.statistics().sleeps == 2; }));
+  armed.store(true, relaxed);
+  std::latch last_ran(1);
+  std::latch taken(1);
+  CHECK(post(where, [&] {
+    taken.count_down();
+    last_ran.wait();
+  }));
+  at_wake.wait_until_reached();
+  first_found_nothing.release();  // this one takes the job that the other was woken for
+  taken.wait();
+  at_wake.release();
+  second_found_nothing.wait_until_reached();
+  CHECK(post(where, [&] {
+    last_ran.wait();
+    ran.fetch_add(1, relaxed);
+  }));
+  CHECK(post(where, [&] { last_ran.count_down(); }));
+  second_found_nothing.release();
+  CHECK(eventually([this] { return ran.load(relaxed) == 1; }));
+}
 
-/// Says what the pool is doing when it hands out a permit.
-class telling_driver final : public braid::driver {
- public:
-  explicit telling_driver(std::function<void()> about_to_wake) : about_to_wake_(std::move(about_to_wake)) {}
-  void park() noexcept override { inner_.park(); }
-  [[nodiscard]] auto park_until(braid::time_point deadline) noexcept -> bool override {
-    return inner_.park_until(deadline);
-  }
-  void unpark() noexcept override {
-    about_to_wake_();
-    inner_.unpark();
-  }
-
- private:
-  std::function<void()> about_to_wake_;
-  braid::parking_driver inner_;
-};
-
-}  // namespace
+TEST_CASE_FIXTURE(fixture, "a worker that has moved jobs to its own seat calls another before it runs one of them") {
+  stop_once found_nothing;
+  braid::atomic<bool> held_up{false};
+  steps.refilled = [&] {
+    braid::worker& self = *braid::current_worker();
+    if (self.index != 0) return;
+    if (held_up.load(relaxed)) self.calls_others = true;
+    found_nothing();
+  };
+  braid::atomic<int> placed{0};
+  steps.placed = [&] {
+    placed.fetch_add(1, relaxed);
+    while (held_up.load(relaxed)) std::this_thread::yield();  // before it wakes anybody
+  };
+  scripted_pool where(prompt({.workers = 2}));
+  found_nothing.wait_until_reached();
+  REQUIRE(eventually([&] { return where.statistics().sleeps == 1; }));
+  held_up.store(true, relaxed);
+  std::latch second_ran(1);
+  sleeper poster([&] {
+    static_cast<void>(post(where, [&] {
+      second_ran.wait();
+      ran.fetch_add(1, relaxed);
+    }));
+  });
+  REQUIRE(eventually([&] { return placed.load(relaxed) == 1; }));
+  sleeper other([&] { static_cast<void>(post(where, [&] { second_ran.count_down(); })); });
+  REQUIRE(eventually([&] { return placed.load(relaxed) == 2; }));
+  found_nothing.release();
+  CHECK(eventually([this] { return ran.load(relaxed) == 1; }));
+  held_up.store(false, relaxed);
+}
 
 TEST_CASE_FIXTURE(fixture, "a job that is placed between the last look of a worker and the shutdown is run") {
   stop_once after_look;

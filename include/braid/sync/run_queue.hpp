@@ -77,12 +77,13 @@ class run_queue {
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    // edge run_queue.emptied: observe; edge run_queue.listed: observe
-    return front_.size() + listed_.load(acquire) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
+    // edge run_queue.emptied: observe
+    return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
   /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
-  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here.
+  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here. Who sees that
+  /// elements were taken sees what their takers had done before.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
     const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed
@@ -188,7 +189,7 @@ auto run_queue<T, Capacity, Lock>::take_half_of_list(std::span<T*> out) noexcept
 template <typename T, std::size_t Capacity, typename Lock>
 auto run_queue<T, Capacity, Lock>::unlist() noexcept -> T* {
   T* const oldest = list_.pop();
-  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, release);  // edge run_queue.listed: publish
+  if (oldest != nullptr) listed_.store(listed_.load(relaxed) - 1, relaxed);
   return oldest;
 }
 

@@ -60,7 +60,7 @@ class BRAID_API fork_exchange {
 
   /// A worker that was woken has found work: it asks on behalf of those who still sleep.
   void ask_for_sleepers() noexcept {
-    if (asleep_.someone_sleeps()) ask_all();
+    if (asleep_.anybody_sleeps()) ask_all();
   }
 
  private:

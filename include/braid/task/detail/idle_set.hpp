@@ -26,7 +26,7 @@ class idle_set {
   /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
   [[nodiscard]] auto try_retract(std::size_t index) noexcept -> bool {
     if (announced_[index].exchange(0, acquire) == 0) return false;  // edge idle_set.announced: observe
-    count_.fetch_sub(1, relaxed);
+    count_.fetch_add(one_end - 1, relaxed);
     return true;
   }
 
@@ -37,7 +37,7 @@ class idle_set {
   }
 
   /// Whether nobody may be picked: nobody sleeps, nor is about to.
-  [[nodiscard]] auto none() const noexcept -> bool { return count_.load(relaxed) == 0; }
+  [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
   /// Whether this worker may be picked.
   [[nodiscard]] auto announced(std::size_t index) const noexcept -> bool {
@@ -56,13 +56,23 @@ class idle_set {
   }
 
   /// Whether every worker has announced itself or left; what they did before is then visible to the caller.
-  [[nodiscard]] auto all() const noexcept -> bool {
-    return count_.load(acquire) == announced_.size();  // edge idle_set.done: observe
+  [[nodiscard]] auto all() const noexcept -> bool { return all_since().has_value(); }
+
+  /// Nothing when not all idle, as above. Two calls give the same number when all have idled from the one to the other.
+  [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
+    const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe
+    if (idle_in(count) != announced_.size()) return std::nullopt;
+    return count / one_end;
   }
 
  private:
+  static constexpr std::uint64_t one_end = std::uint64_t{1} << 32;
+
+  static constexpr auto idle_in(std::uint64_t count) noexcept -> std::uint64_t { return count % one_end; }
+
   std::vector<atomic<std::uint32_t>> announced_;  // 1 while the worker may be picked
-  atomic<std::size_t> count_{0};                  // how many may be picked, are just being picked, or have left
+  // How many may be picked, are just being picked, or have left; above that, how often this ended for one of them.
+  atomic<std::uint64_t> count_{0};
 };
 
 }  // namespace braid::detail

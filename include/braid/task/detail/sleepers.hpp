@@ -40,6 +40,9 @@ class BRAID_API sleepers {
     wake_someone(placed);
   }
 
+  /// Whether a worker sleeps, or is about to.
+  [[nodiscard]] auto anybody_sleeps() const noexcept -> bool { return !idle_.none(); }
+
   // --- workers ---
 
   /// Blocks the worker until it is needed. What woke it decides how it looks for work.
@@ -48,16 +51,14 @@ class BRAID_API sleepers {
   /// A worker that was picked has looked for work.
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
 
-  /// Posts may have relied on this worker to look, and it now runs a job. So if more are there, it wakes the next
-  /// worker before it starts.
+  /// Posts may have relied on this worker to look, or it has moved jobs to its own seat, and it now runs a job. So if
+  /// more are there, it wakes the next worker before it starts.
   void pass_on(worker& self, crew& jobs) noexcept {
+    barrier_.light();  // who moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);
   }
 
   // --- anybody ---
-
-  /// Whether a worker sleeps, or is about to.
-  [[nodiscard]] auto someone_sleeps() const noexcept -> bool { return !idle_.none(); }
 
   /// Blocks until no job is queued or running.
   void wait_idle(crew& jobs) noexcept;
@@ -81,6 +82,7 @@ class BRAID_API sleepers {
   void wake(worker& picked) noexcept;
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
   auto try_watch(crew& jobs) noexcept -> bool;
+  auto is_done(crew& jobs) noexcept -> bool;
 
   const worker_list& workers_;
   asymmetric_barrier& barrier_;

@@ -1,0 +1,240 @@
+// tests/task/small_pool.hpp: a pool as small as the explorer needs it: seats that are one word each, and the loop of a
+// worker.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/futex.hpp>
+#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/sleepers.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/model.hpp>
+#include <tests/task/twin_sleepers.hpp>
+
+#include <array>
+#include <bit>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace braid::testing {
+
+/// Up to 31 jobs, which are numbers, in one word; the lowest goes first. It has the orders that docs/design/pool.md
+/// asks of a scheduler's queues, and no other.
+class small_seat {
+ public:
+  /// False when closed.
+  [[nodiscard]] auto place(unsigned number) noexcept -> bool {
+    std::uint32_t seen = 0;
+    do {
+      if ((seen & closed) != 0) return false;
+    } while (!jobs_.compare_exchange_strong(seen, seen | std::uint32_t{1} << number, release, relaxed));
+    return true;
+  }
+
+  /// The older half of the jobs, rounded up, or just the oldest of them; 0 when there are none.
+  [[nodiscard]] auto take_half() noexcept -> std::uint32_t {
+    return take([](std::uint32_t jobs) { return (std::popcount(jobs) + 1) / 2; });
+  }
+  [[nodiscard]] auto take_one() noexcept -> std::uint32_t {
+    return take([](std::uint32_t) { return 1; });
+  }
+
+  /// What a thief has taken elsewhere; may come after the close.
+  void move_here(std::uint32_t jobs) noexcept {
+    if (jobs != 0) jobs_.fetch_or(jobs, release);
+  }
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t {
+    return static_cast<std::size_t>(std::popcount(jobs_.load(acquire) & ~closed));
+  }
+  [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
+
+  void close() noexcept { jobs_.fetch_or(closed, relaxed); }
+
+ private:
+  static constexpr std::uint32_t closed = std::uint32_t{1} << 31;
+
+  template <typename HowMany>
+  auto take(HowMany how_many) noexcept -> std::uint32_t {
+    std::uint32_t seen = jobs_.load(relaxed);
+    while ((seen & ~closed) != 0) {
+      std::uint32_t left = seen & ~closed;
+      for (int i = how_many(left); i > 0; --i) left &= left - 1;
+      if (jobs_.compare_exchange_strong(seen, left | (seen & closed), acq_rel, relaxed)) return seen & ~closed & ~left;
+    }
+    return 0;
+  }
+
+  atomic<std::uint32_t> jobs_{0};
+};
+
+/// What a job waits for that may not end before another one has run.
+class gate {
+ public:
+  void open() noexcept {
+    open_.store(1, release);
+    futex_wake(open_, INT_MAX);
+  }
+  void pass() noexcept {
+    while (open_.load(acquire) == 0) futex_wait(open_, 0);
+  }
+
+ private:
+  atomic<std::uint32_t> open_{0};
+};
+
+/// Where jobs lie.
+enum class layout : std::uint8_t { shared, seated };
+
+/// Workers who sleep and are woken as `Sleepers` says: those of the product, or a twin with a fault, which may also be
+/// one of the loop here. That one is the loop of detail::crew_of without lanes and without lingering.
+template <typename Sleepers>
+class small_pool final : public detail::crew {
+  static constexpr fault broken = fault_of<Sleepers>;
+
+ public:
+  using verdict = placement::verdict;
+  static constexpr std::size_t most_jobs = 4;
+
+  small_pool(model::run& r, layout where, std::size_t workers) : run_(r), where_(where), workers_(workers) {}
+
+  // --- for the body of a run ---
+
+  /// What a job does, by its number; for jobs that do something.
+  std::function<void(worker&, unsigned)> on_run = [](worker&, unsigned) {};
+
+  /// So many jobs at a seat bring others without a wake; 0: none do.
+  std::size_t long_backlog = 0;
+
+  /// False when refused.
+  auto post(unsigned number, std::size_t seat, verdict how = verdict::can_wait) -> bool {
+    given_[number] = 1;
+    if (!at(seat).place(number)) return false;
+    workers_.barrier.light();
+    sleepers_.wake_for({.how = how, .seat = where_ == layout::seated ? seat : placement::no_seat});
+    return true;
+  }
+
+  void work_as(std::size_t index) { work(workers_[index]); }
+
+  /// As a worker that is in the middle of a job: runs one of its own, if there is one.
+  void help_as(std::size_t index) {
+    if (const std::uint32_t found = at(index).take_one(); found != 0) run(workers_[index], found);
+  }
+  void wait_idle() noexcept { sleepers_.wait_idle(*this); }
+  void stop() noexcept {
+    close();
+    sleepers_.stop();
+  }
+
+  [[nodiscard]] auto has_run(unsigned number) const -> bool { return done_[number] == 1; }
+
+  // --- for the sleepers ---
+
+  auto place(job&, worker*, lane) noexcept -> placement override { return {}; }
+  auto seat_for(worker*) noexcept -> worker* override { return nullptr; }
+  auto run_one(worker&) noexcept -> bool override { return false; }
+  void drop_all() noexcept override {}
+
+  void work(worker& self) noexcept override;
+
+  [[nodiscard]] auto watches() const noexcept -> bool override { return where_ == layout::seated; }
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool override { return at(self.index).empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool override {
+    for (std::size_t index = 0; index < seat_count(); ++index)
+      if (!at(index).empty()) return false;
+    return true;
+  }
+  void close() noexcept override {
+    closed_.store(true, relaxed);
+    for (std::size_t index = 0; index < seat_count(); ++index) at(index).close();
+  }
+
+ private:
+  auto seat_count() const noexcept -> std::size_t { return where_ == layout::shared ? 1 : workers_.list.size(); }
+  auto at(std::size_t index) noexcept -> small_seat& { return seats_[where_ == layout::shared ? 0 : index]; }
+
+  auto next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t;
+  auto is_held_up(worker& self, std::size_t victim) noexcept -> bool;
+  auto has_long_backlog(std::size_t victim) noexcept -> bool {
+    return long_backlog != 0 && at(victim).size() >= long_backlog;
+  }
+  void pass_on(worker& self) noexcept {
+    if constexpr (broken != fault::passes_nothing_on) sleepers_.pass_on(self, *this);
+  }
+  void run(worker& self, std::uint32_t found) noexcept;
+
+  model::run& run_;
+  const layout where_;
+  crew_of_workers workers_;
+  Sleepers sleepers_{workers_.list, workers_.barrier};
+  std::array<small_seat, 4> seats_;
+  atomic<bool> closed_{false};
+  std::array<model::shared<int>, most_jobs> given_;
+  std::array<model::shared<int>, most_jobs> done_;
+};
+
+template <typename Sleepers>
+void small_pool<Sleepers>::work(worker& self) noexcept {
+  using enum detail::wake_cause;
+  bool relied_on = false;
+  for (auto woken = own; woken != stop;) {
+    const std::uint32_t found = next(self, woken);
+    const bool searched = woken == picked;
+    const bool looks_early = broken == fault::looks_for_more_too_early && searched && empty();
+    if (searched && broken != fault::passes_on_too_early) sleepers_.end_search();
+    if (woken != own || std::exchange(self.calls_others, false)) relied_on = true;
+    if (broken == fault::forgets_that_it_was_relied_on && found == 0) relied_on = false;
+    if (found != 0 && std::exchange(relied_on, false) && !looks_early) pass_on(self);
+    if (searched && broken == fault::passes_on_too_early) sleepers_.end_search();
+    woken = own;
+    if (found != 0)
+      run(self, found);
+    else
+      woken = sleepers_.sleep(self, *this);
+  }
+}
+
+/// A job, as a bit; 0 for none.
+template <typename Sleepers>
+auto small_pool<Sleepers>::next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t {
+  if (const std::uint32_t mine = at(self.index).take_one(); mine != 0 || where_ == layout::shared) return mine;
+  for (const std::size_t victim : self.victims) {
+    const bool held_up = woken == detail::wake_cause::watched && is_held_up(self, victim);
+    const bool called = woken == detail::wake_cause::picked || held_up || has_long_backlog(victim);
+    if (!called && !closed_.load(relaxed)) continue;
+    const std::uint32_t taken = at(victim).take_half();
+    if (taken == 0) continue;
+    const std::uint32_t oldest = taken & (~taken + 1);
+    at(self.index).move_here(taken & ~oldest);
+    self.calls_others = broken != fault::moves_jobs_silently;
+    return oldest;
+  }
+  return 0;
+}
+
+template <typename Sleepers>
+auto small_pool<Sleepers>::is_held_up(worker& self, std::size_t victim) noexcept -> bool {
+  self.seen.resize(workers_.list.size());
+  const std::uint64_t begun = workers_[victim].counters.jobs.load(relaxed);
+  const std::uint64_t since = begun - std::exchange(self.seen[victim], begun);
+  return at(victim).size() > since;
+}
+
+template <typename Sleepers>
+void small_pool<Sleepers>::run(worker& self, std::uint32_t found) noexcept {
+  detail::count_one(self.counters.jobs);
+  const auto number = static_cast<unsigned>(std::countr_zero(found));
+  run_.check(given_[number] == 1, "a job brings what was written before its post");
+  run_.check(done_[number] == 0, "a job runs once");
+  on_run(self, number);
+  done_[number] = 1;
+}
+
+}  // namespace braid::testing
