@@ -153,8 +153,8 @@ TEST_CASE_FIXTURE(watched, "a fork wakes a worker that sleeps") {
 TEST_CASE_FIXTURE(watched, "a thief that finds nothing more goes to sleep while the others work on") {
   pool where({.workers = 2});
   run_in(where, [&where] {
-    with_thief([] {}, [] {});  // now the other one is awake
-    const auto sleeps = where.statistics().sleeps;
+    std::uint64_t sleeps = 0;
+    with_thief([] {}, [&] { sleeps = where.statistics().sleeps; });  // read by the other one, which so is awake
     CHECK(eventually([&] { return where.statistics().sleeps > sleeps; }));
   });
 }

@@ -22,9 +22,12 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
   using number = std::make_unsigned_t<Index>;
   const std::size_t count =
       first < last ? static_cast<number>(static_cast<number>(last) - static_cast<number>(first)) : 0;
-  const auto chunk = [first, &body](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i != to; ++i)
-      std::invoke(body, static_cast<Index>(static_cast<number>(static_cast<number>(first) + static_cast<number>(i))));
+  const auto at = [first](std::size_t i) {
+    return static_cast<Index>(static_cast<number>(static_cast<number>(first) + static_cast<number>(i)));
+  };
+  const auto chunk = [at, &body](std::size_t from, std::size_t to) {
+    const Index end = at(to);
+    for (Index i = at(from); i != end; ++i) std::invoke(body, i);
   };
   return for_chunks(count, grain_of(count, how), stop, chunk);
 }

@@ -79,6 +79,9 @@ struct alignas(cache_line) worker {
     return forks.private_size() >= enough_forks && !forks.wanted();
   }
 
+  /// The same for a loop, whose forks are halves of what is left: one at hand is enough. Threads: the worker.
+  [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool { return forks.private_size() != 0 && !forks.wanted(); }
+
  private:
   static constexpr std::size_t enough_forks = 4;
 };

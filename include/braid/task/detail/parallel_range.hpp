@@ -71,7 +71,7 @@ void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
   worker* const self = worker_of_thread;  // null where jobs run as they are posted
   while (first < last && goes_on()) {
     const std::size_t left = last - first;
-    if (left > grain_ && self != nullptr && !self->has_enough_forks()) [[unlikely]]
+    if (left > grain_ && self != nullptr && !self->has_fork_at_hand()) [[unlikely]]
       return halve(*self, first, last);
     const std::size_t next = first + std::min(left, grain_);
     alarm guard{failed_};

@@ -30,11 +30,11 @@ class reduction {
   /// Of at least one element.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
     const std::size_t step = std::max(grain_, (to - from + most_children - 1) / most_children);
-    if (self != nullptr && !self->has_enough_forks() && to - from > step) [[unlikely]]
+    if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]
       return spread(std::nullopt, from, to, step);
     part total = child(from, std::min(from + step, to));
     for (std::size_t next = from + step; next < to; next += step) {
-      if (self != nullptr && !self->has_enough_forks()) [[unlikely]]
+      if (self != nullptr && !self->has_fork_at_hand()) [[unlikely]]
         return spread(std::move(total), next, to, step);
       total = both(std::move(total), child(next, std::min(next + step, to)));
     }
