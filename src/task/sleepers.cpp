@@ -76,11 +76,15 @@ auto sleepers::try_watch(crew& jobs) noexcept -> bool {
   return watching_.exchange(1, acq_rel) == 0;  // edge sleepers.watching: both
 }
 
-void sleepers::wait_idle(crew& jobs) noexcept {
-  while (true) {
+auto sleepers::wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool {
+  for (bool in_time = true;;) {
     const auto key = became_idle_.prepare();
-    if (jobs.empty() && idle_.all() && jobs.empty()) return became_idle_.cancel();
-    became_idle_.wait(key);
+    const bool idle = jobs.empty() && idle_.all() && jobs.empty();
+    if (idle || !in_time) {
+      became_idle_.cancel();
+      return idle;
+    }
+    in_time = became_idle_.wait_until(key, deadline);
   }
 }
 

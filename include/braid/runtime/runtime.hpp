@@ -5,10 +5,9 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/io/loop.hpp>
+#include <braid/task/error_callback.hpp>
 #include <braid/task/pool.hpp>
 
-#include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,7 +19,7 @@ struct runtime_options {
   unsigned workers = 0;        ///< threads that compute; 0: default_worker_count()
   std::string name = "braid";  ///< threads are called name-loop, name-0, name-1, …
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
-  std::function<void(std::exception_ptr)> on_error = {};
+  error_callback on_error = {};
 };
 
 /// A loop that waits and workers that compute, on threads of their own, so that neither delays the other.
