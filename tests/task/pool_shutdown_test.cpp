@@ -118,6 +118,20 @@ TEST_CASE_FIXTURE(watched,
   }
 }
 
+TEST_CASE_FIXTURE(watched, "futures of dropped work fail at once, not when the last job has ended") {
+  for (const auto chosen : with_threads) {
+    pool where({.workers = 1, .scheduler = chosen});
+    const gate busy(where);
+    auto pending = spawn(where, [] { return 1; });
+    auto after = spawn(where, [] { return 1; }).then([](int n) { return n; });
+    sleeper stopper([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
+    CHECK(failure_code(pending) == errc::dropped);  // while the gate is closed
+    CHECK(failure_code(after) == errc::dropped);
+    CHECK_FALSE(stopper.returned());
+    busy.open();
+  }
+}
+
 TEST_CASE_FIXTURE(watched, "the destructor waits for what a shutdown left running") {
   for (const auto chosen : with_threads) {
     future<void> ended;
