@@ -231,6 +231,14 @@ auto pool::run_one() noexcept -> bool {
   return self != nullptr && crew_->run_one(*self);
 }
 
+auto pool::poll() noexcept -> bool {
+  if (options_.scheduler != scheduler::current_thread || has_threads_ || is_current()) return run_one();
+  const std::unique_lock lock(join_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const detail::worker_scope here(*workers_.front());
+  return crew_->run_one(*workers_.front());
+}
+
 auto pool::statistics() const noexcept -> pool_statistics {
   pool_statistics total;
   for (const auto& each : workers_) {

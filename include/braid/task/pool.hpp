@@ -62,6 +62,10 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
+  /// Runs one job that waits, where the scheduler is `current_thread`: for programs that turn their pool themselves.
+  /// False when there is none, and while another thread runs jobs of this pool. Elsewhere it does what `run_one` does.
+  [[nodiscard]] auto poll() noexcept -> bool;
+
   /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor alone requests nothing.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
   void report(std::exception_ptr error) noexcept override;
