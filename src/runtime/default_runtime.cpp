@@ -43,9 +43,10 @@ void forget_parent() noexcept {
   detail::worker_of_thread = nullptr;
 }
 
-/// With the static objects: before those that were there when the runtime was made.
+/// With the static objects: before those that were there when the runtime was made. A job that ends the process by
+/// `std::exit` cannot wait for itself, and leaves the threads running.
 void end_with_process() noexcept {
-  static_cast<void>(finalize(shutdown_mode::drain));
+  if (!finalize(shutdown_mode::drain)) return;
   if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
 
@@ -66,11 +67,11 @@ auto make(process_runtime& state, runtime_options options) -> result<runtime*> {
   return state.made.load(relaxed);
 }
 
-/// Null where none can be made any more.
+/// Errors: closed where none can be made any more.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = only.state;
-  if (runtime* const found = state.made.load(acquire); found != nullptr)
-    return found;  // edge default_runtime.made: observe
+  runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe
+  if (known != nullptr) return known;
   const std::lock_guard lock(state.mutex);
   if (runtime* const found = state.made.load(relaxed); found != nullptr) return found;
   return make(state, {});

@@ -294,10 +294,9 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
     return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
                                                            : sleepers_->wait_idle_until(*crew_, deadline);
   sleepers_->stop();
-  for (std::uint32_t left = at_work_.load(acquire); left != 0;
-       left = at_work_.load(acquire)) {  // edge pool.left: observe
-    if (futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out && at_work_.load(relaxed) != 0)
-      return false;
+  while (const std::uint32_t left = at_work_.load(acquire)) {  // edge pool.left: observe
+    const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
+    if (timed_out && at_work_.load(relaxed) != 0) return false;
   }
   stop_and_join();
   return true;

@@ -132,6 +132,16 @@ TEST_CASE("a job of the runtime that finalizes it is told so, and the runtime st
   }));
 }
 
+TEST_CASE("a job may end the process") {
+  const auto end = run_in_child([] {
+    ::alarm(30);
+    static_cast<void>(braid::post([] { std::exit(5); }));
+    std::latch(1).wait();
+  });
+  CHECK(end.signal == 0);
+  CHECK(end.status == 5);
+}
+
 TEST_CASE("several threads may make it, use it and end it at once") {
   for (int round = 0; round < 20; ++round)
     CHECK(passes([] {
