@@ -144,6 +144,7 @@ pool::pool(pool_options options, detail::crew_factory make)
   sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
   crew_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_seat_ = crew_->busy_seat();
+  own_seats_ = crew_->own_seats();
   if (!has_threads_) return;
   reports_.resize(options_.workers);
   start_threads();

@@ -17,13 +17,8 @@ struct posted_job {
 
 }  // namespace
 
-auto seats::place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
-  if (&at == poster) {
-    if (is_closed()) return {};
-    at.queue.push(work);
-  } else if (at.box.post(posted_job{&work}) != post_outcome::posted) {
-    return {};
-  }
+auto seats::place_for(worker& at, job& work) noexcept -> placement {
+  if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
   return placed_at(at);
 }
 
@@ -54,7 +49,7 @@ auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
     count_one(self.counters.steals);
     return oldest;
   }
-  if (self.box.steal_half_of(victim.box) != 0) {
+  if (self.box.steal_half_of(victim.box, *self.spoils) != 0) {
     self.calls_others = true;
     count_one(self.counters.steals);
     return self.box.claim();
@@ -67,7 +62,8 @@ auto seats::is_held_up(worker& self, const worker& victim) noexcept -> bool {
   self.seen.resize(workers_.size());
   const std::uint64_t begun = victim.counters.jobs.load(relaxed);
   const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
-  return victim.backlog() > since;
+  const std::size_t backlog = victim.backlog();
+  return backlog > 10 * since || (backlog > since && victim.pace.is_held_up());
 }
 
 auto seats::empty() noexcept -> bool {

@@ -14,7 +14,12 @@ constinit thread_local worker* worker_of_thread __attribute__((tls_model("initia
 
 worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
                std::unique_ptr<driver> sleeps_in)
-    : pool(&owner), index(number), sleep(std::move(sleeps_in)), pace(clock), box(barrier) {}
+    : pool(&owner),
+      index(number),
+      sleep(std::move(sleeps_in)),
+      pace(clock),
+      box(barrier),
+      spoils(box.open_port()) {}  // before any other thread can ask for one
 
 namespace detail {
 

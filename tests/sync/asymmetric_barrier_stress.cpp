@@ -83,7 +83,7 @@ class rounds {
 
 TEST_CASE("in no round are both sides blind") {
   const std::uint64_t seed = braid::testing::printed_seed();
-  const std::uint64_t count = scaled(40'000);
+  const std::uint64_t count = scaled(10'000);
   const braid::testing::watchdog dog(200s);
   for (const barrier_kind kind : {asymmetric_barrier::best_kind(), barrier_kind::symmetric}) {
     rounds all(kind);

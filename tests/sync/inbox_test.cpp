@@ -244,6 +244,43 @@ TEST_CASE("a callable may run others of its inbox, and its captures stay whole m
   CHECK(nested == 600);
 }
 
+TEST_CASE("what was here at the last look can be claimed without another one") {
+  asymmetric_barrier barrier;
+  small_inbox all(barrier);
+  numbers log;
+  const auto post = [&](int i) { all.post([&log, i] { log.push_back(i); }); };
+  const auto run_seen = [&] {
+    while (small_inbox::work seen = all.claim_seen()) seen.run();
+  };
+  for (int i = 0; i < 100; ++i) post(i);
+  run_seen();
+  CHECK(log.empty());
+  all.run_one();
+  post(100);
+  run_seen();
+  CHECK(log == counted(100));
+  CHECK_FALSE(all.empty());
+  CHECK(all.run_one());
+  CHECK(log == counted(101));
+  run_seen();
+  CHECK(all.empty());
+}
+
+TEST_CASE("who claims only what was seen takes turns between producers, too") {
+  asymmetric_barrier barrier;
+  small_inbox all(barrier);
+  const auto first = all.open_port();
+  const auto second = all.open_port();
+  numbers log;
+  for (int i = 0; i < 100; ++i)
+    for (const auto& from : {first, second})
+      all.post_from(from.get(), [&log, one = from == first] { log.push_back(one); });
+  all.run_one();
+  while (small_inbox::work seen = all.claim_seen()) seen.run();
+  REQUIRE(log.size() == 200);
+  for (std::size_t i = 0; i < 192; i += 64) CHECK(std::count(log.data() + i, log.data() + i + 64, 1) == 32);
+}
+
 TEST_CASE("work that was claimed is run once or dropped, in any order, while others come and go") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);

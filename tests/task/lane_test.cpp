@@ -8,6 +8,7 @@
 #include <tests/support/watchdog.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <latch>
@@ -108,14 +109,14 @@ TEST_CASE("two jobs that post each other for ever keep no third from running, wh
 TEST_CASE("a shutdown runs or drops what is in every lane, and every lane refuses afterwards") {
   for (const auto mode : {braid::shutdown_mode::drain, braid::shutdown_mode::drop_pending}) {
     braid::pool where({.workers = 2});
-    int left = 3;
+    std::atomic<int> left = 3;  // two workers destroy captures
     struct token {
-      explicit token(int& count) : count_(&count) {}
+      explicit token(std::atomic<int>& count) : count_(&count) {}
       token(token&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
       ~token() {
         if (count_ != nullptr) --*count_;
       }
-      int* count_;
+      std::atomic<int>* count_;
     };
     std::latch opened(1);
     for (int i = 0; i < 2; ++i) REQUIRE(post(where, [&opened] { opened.wait(); }));

@@ -184,6 +184,21 @@ TEST_CASE_FIXTURE(watched, "an idle worker takes what waits behind a busy one") 
   busy.open();
 }
 
+TEST_CASE_FIXTURE(watched, "a sleeping worker is woken for what a job posts, although that job goes on") {
+  pool where({.workers = 2});
+  REQUIRE(where.wait_idle());
+  braid::atomic<bool> ran{false};
+  bool accepted = false;
+  bool seen = false;
+  REQUIRE(post(where, [&] {
+    accepted = post(where, [&ran] { ran.store(true, relaxed); }).has_value();
+    seen = eventually([&ran] { return ran.load(relaxed); });
+  }));
+  REQUIRE(where.wait_idle());
+  CHECK(accepted);
+  CHECK(seen);
+}
+
 TEST_CASE_FIXTURE(watched, "captures are destroyed before wait_idle returns") {
   pool where({.workers = 3});
   for (int round = 0; round < 100; ++round) {
@@ -437,8 +452,9 @@ TEST_CASE_FIXTURE(watched, "a job that posts during a drain is refused and ends 
   pool where({.workers = 1});
   gate busy(where);
   std::error_code refusal;
+  const token captured;
   REQUIRE(post(where, [&] {
-    if (const auto again = post(where, [] {}); !again) refusal = again.error();
+    if (const auto again = post(where, [held = captured.held()] {}); !again) refusal = again.error();
   }));
   sleeper stopper([&] { static_cast<void>(where.shutdown(shutdown_mode::drain)); });
   braid::atomic<int> ran{0};
@@ -446,6 +462,7 @@ TEST_CASE_FIXTURE(watched, "a job that posts during a drain is refused and ends 
   busy.open();
   CHECK(eventually([&] { return stopper.returned(); }));
   CHECK(refusal == errc::closed);
+  CHECK(captured.all_gone());
 }
 
 TEST_CASE_FIXTURE(watched, "a second shutdown, in either mode, changes nothing") {

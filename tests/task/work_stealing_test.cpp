@@ -6,6 +6,9 @@
 #include <tests/support/seated_jobs.hpp>
 
 #include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
 
 using braid::search;
 using verdict = braid::placement::verdict;
@@ -51,6 +54,14 @@ TEST_CASE_FIXTURE(fixture, "a worker that was woken takes the older half, and go
     CHECK(run_next(2, search::woken) == 4);
     CHECK(policy.empty());
   }
+}
+
+TEST_CASE_FIXTURE(fixture, "a worker can take from others although other threads use all ports of its inbox") {
+  std::vector<std::shared_ptr<braid::inbox<>::port>> taken;
+  while (auto port = crew[1].box.open_port()) taken.push_back(std::move(port));
+  REQUIRE_FALSE(taken.empty());
+  static_cast<void>(place(0));
+  CHECK(run_next(1, search::woken) == 0);
 }
 
 TEST_CASE_FIXTURE(fixture, "who has run a job leaves a short backlog to the others, and takes half of a long one") {

@@ -101,6 +101,11 @@ class inbox {
     return work(consumers_.own([this] { return next(); }));
   }
 
+  /// The next of those that were here when the owner last looked. While there is one, producers keep their cache lines.
+  [[nodiscard]] auto claim_seen() noexcept -> work {
+    return work(consumers_.own([this] { return next_seen(); }));
+  }
+
   /// Runs the next callable. False when there is none. Errors: what the callable throws; its captures are destroyed.
   auto run_one() -> bool {
     work next = claim();
@@ -145,7 +150,7 @@ class inbox {
   enum class when_full : std::uint8_t { post, refuse };
   using claimed = typename port::claimed;
 
-  static constexpr std::size_t most_in_a_row = 32;
+  static constexpr std::size_t most_in_a_row = 32;  // of one producer, where others wait
 
   auto my_port() -> port* {
     const detail::known_port found = detail::find_port(number_);
@@ -161,7 +166,8 @@ class inbox {
   template <typename Fn>
   auto post_shared(when_full then, Fn&& fn) -> post_outcome;
   auto next() noexcept -> claimed;
-  auto next_of_others() noexcept -> claimed;
+  auto next_seen() noexcept -> claimed;
+  auto begin_turn() noexcept -> claimed;
   auto move_half_to(typename port::posting& there) noexcept -> std::size_t;
 
   const std::uint64_t number_ = detail::next_inbox_number();
@@ -174,8 +180,8 @@ class inbox {
   Lock registry_;
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
-  std::size_t at_ = 0;                      // the port that is looked at first; inside consumers_
-  std::size_t in_a_row_ = most_in_a_row;    // how many were claimed there; inside consumers_
+  port* current_ = nullptr;                 // whose turn it is, if anybody's; inside consumers_
+  std::size_t at_ = 0;                      // its number
 };
 
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
@@ -314,25 +320,32 @@ auto inbox<Lock, Ports, SegmentSize>::add_port() -> std::shared_ptr<port> {
   return ports_[count];
 }
 
-/// The next callable, inside consumers_. A producer that has more than others does not keep them waiting.
+/// Inside consumers_, as the next two.
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::next() noexcept -> claimed {
-  if (in_a_row_ == most_in_a_row) return next_of_others();
-  const claimed oldest = ports_[at_]->claim();
-  ++in_a_row_;
-  return oldest.record != nullptr ? oldest : next_of_others();
+auto inbox<Lock, Ports, SegmentSize>::next_seen() noexcept -> claimed {
+  if (current_ == nullptr) return {};
+  const claimed oldest = current_->claim();
+  return oldest.record != nullptr ? oldest : begin_turn();
 }
 
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::next_of_others() noexcept -> claimed {
+auto inbox<Lock, Ports, SegmentSize>::next() noexcept -> claimed {
+  if (const claimed seen = next_seen(); seen.record != nullptr) return seen;
+  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  for (std::size_t i = 0; i < count; ++i) ports_[i]->look();
+  return begin_turn();
+}
+
+/// A producer that has more than others does not keep them waiting.
+template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::begin_turn() noexcept -> claimed {
   const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
   for (std::size_t looked = 0; looked < count; ++looked) {
     at_ = at_ + 1 < count ? at_ + 1 : 0;
-    const claimed oldest = ports_[at_]->claim();
-    in_a_row_ = 1;
-    if (oldest.record != nullptr) return oldest;
+    if (!ports_[at_]->begin_turn(count > 1 ? most_in_a_row : unbounded)) continue;
+    current_ = ports_[at_].get();
+    return current_->claim();
   }
-  in_a_row_ = most_in_a_row;
   return {};
 }
 

@@ -108,6 +108,9 @@ class BRAID_API pool : public executor {
   friend class detail::crew_of;
   friend class detail::inline_crew;
 
+  template <job_function Fn>
+  auto post_own(worker& self, Fn&& fn) -> result<void>;
+
   void make_workers();
   void start_threads();
   void await_settings();
@@ -132,6 +135,7 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::crew> crew_;
   const atomic<worker*>* busy_seat_ = nullptr;  // the crew's; saves posts from outside a call
+  detail::seats* own_seats_ = nullptr;          // the crew's; saves posts by workers a few
   std::vector<settings_report> reports_;        // each written by its worker, before `configured_`
   std::latch configured_;
   std::stop_source stop_;
@@ -159,10 +163,25 @@ auto post(pool& where, lane level, Fn&& fn) -> result<void> {
 template <job_function Fn>
 auto pool::post_callable(Fn&& fn) -> result<void> {
   worker* const self = poster();
+  if (self != nullptr && own_seats_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
   worker* const seat = self == nullptr && busy_seat_ != nullptr ? busy_seat_->load(relaxed) : crew_->seat_for(self);
   if (seat == nullptr || seat == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
   if (seat->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
   sleepers_->wake_for(detail::placed_at(*seat));
+  return {};
+}
+
+/// What a worker posts where it lies at its own seat.
+template <job_function Fn>
+auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
+  auto& work = make_job(std::forward<Fn>(fn));
+  const placement placed = own_seats_->place_own(self, work);
+  if (placed.how == placement::verdict::refused) {
+    work.discard();
+    return fail(errc::closed);
+  }
+  barrier_.light();
+  sleepers_->wake_for(placed);
   return {};
 }
 

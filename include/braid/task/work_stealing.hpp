@@ -27,6 +27,10 @@ class BRAID_API work_stealing {
 
   /// The seat of jobs from elsewhere.
   [[nodiscard]] auto busy_seat() const noexcept -> const atomic<worker*>& { return kept_busy_; }
+
+  /// Where what a worker posts lies at its own seat, whatever the others do.
+  [[nodiscard]] auto own_seats() noexcept -> detail::seats& { return seats_; }
+
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
     return seats_.place_at(seat_for(poster), work, poster);
   }

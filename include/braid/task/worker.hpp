@@ -46,14 +46,16 @@ struct alignas(cache_line) worker {
   std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
   std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
   std::uint32_t urgent_in_a_row = 0;  ///< how often it has run jobs of the latency lane, ahead of the others
+  std::uint32_t since_look = 0;       ///< how many posted jobs it has run since it last looked for more of them
   bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
   time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
   std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
   worker_counters counters;
 
   detail::job_pace pace;
-  run_queue<job> queue;  ///< posted by itself
-  inbox<> box;           ///< posted by others
+  run_queue<job> queue;                         ///< posted by itself
+  inbox<> box;                                  ///< posted by others
+  const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
 
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }

@@ -150,13 +150,26 @@ class inbox_port : public inbox_port_base {
 
   // --- a consumer ---
 
-  /// The oldest callable. Without a record when nothing is here.
+  /// The oldest callable of this turn. Without a record when the turn is over.
   [[nodiscard]] auto claim() noexcept -> claimed {
     inbox_position at(taken_.load(relaxed));
-    if (at.count() == known_ && !look_again()) return {};
+    if (at.count() == turn_end_) return {};
     inbox_record& oldest = next(at);
+    // The producer was the last to have the lines that follow. Not those that it may be writing.
+    if (turn_end_ - at.count() > fetched_ahead / inbox_record::unit)
+      __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
     taken_.store(at.after(oldest.size()).word(), release);  // edge inbox_port.taken: publish
     return {.record = &oldest, .of = oldest_};
+  }
+
+  /// Looks how far the producer has come, which takes its cache line away.
+  void look() noexcept { known_ = inbox_position(posted_.load(acquire)).count(); }  // edge inbox_port.posted: observe
+
+  /// As many callables may be claimed now as were here at the last look, and at most so many. False when none was.
+  auto begin_turn(std::uint64_t most) noexcept -> bool {
+    const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
+    turn_end_ = taken + std::min(known_ - taken, most);
+    return turn_end_ != taken;
   }
 
   /// The owner is done with it: the callable is gone.
@@ -191,13 +204,6 @@ class inbox_port : public inbox_port_base {
 
   static constexpr std::size_t fetched_ahead = 256;
 
-  /// Whether there are more than were known.
-  auto look_again() noexcept -> bool {
-    const std::uint64_t before = known_;
-    known_ = inbox_position(posted_.load(acquire)).count();  // edge inbox_port.posted: observe
-    return known_ != before;
-  }
-
   /// The callable at this position, or, if the segment ends there, at the begin of the next one. Requires that it is
   /// known that there is one.
   auto next(inbox_position& at) noexcept -> inbox_record& {
@@ -221,6 +227,7 @@ class inbox_port : public inbox_port_base {
 
   // The consumers', inside their section.
   alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
+  std::uint64_t turn_end_ = 0;                          // how many will have been claimed at the end of the turn
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
@@ -280,7 +287,7 @@ void inbox_port<SegmentSize>::recycle(segment* empty) noexcept {
 
 template <std::size_t SegmentSize>
 auto inbox_port<SegmentSize>::move_half_to(posting& there) noexcept -> std::size_t {
-  look_again();
+  look();
   inbox_position at(taken_.load(relaxed));
   const auto half = std::min<std::uint64_t>((known_ - at.count() + 1) / 2, most_moved);
   std::size_t moved = 0;
@@ -296,13 +303,15 @@ auto inbox_port<SegmentSize>::move_half_to(posting& there) noexcept -> std::size
   }
   there.publish();
   taken_.store(at.word(), release);  // edge inbox_port.taken: publish
+  turn_end_ = at.count();
   return moved;
 }
 
 template <std::size_t SegmentSize>
 auto inbox_port<SegmentSize>::move_one_to(std::byte* place) noexcept -> bool {
+  look();
+  if (!begin_turn(1)) return false;
   const claimed oldest = claim();
-  if (oldest.record == nullptr) return false;
   oldest.record->act(inbox_action::move, place);
   ++oldest.of->moved;
   return true;

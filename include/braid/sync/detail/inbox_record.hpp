@@ -60,23 +60,26 @@ class inbox_record {
   static void make(std::byte* at, Fn&& fn);
 
   /// No record follows in this memory.
-  static void make_end(std::byte* at) noexcept { ::new (at) inbox_record(nullptr); }
+  static void make_end(std::byte* at) noexcept { ::new (at) inbox_record; }
 
   /// What was made there.
   [[nodiscard]] static auto of(std::byte* at) noexcept -> inbox_record& {
     return *std::launder(reinterpret_cast<inbox_record*>(at));
   }
 
-  [[nodiscard]] auto is_end() const noexcept -> bool { return kind_ == nullptr; }
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return kind_->size; }
+  [[nodiscard]] auto is_end() const noexcept -> bool { return word_ == 0; }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return (word_ & units_mask) * unit; }
 
   /// Does that with the callable, whose life ends. Errors: what it throws when it is run.
-  void act(inbox_action what, std::byte* to = nullptr) { kind_->act(*this, what, to); }
+  void act(inbox_action what, std::byte* to = nullptr) {
+    reinterpret_cast<const kind*>(word_ & ~units_mask)->act(*this, what, to);
+  }
 
  private:
-  struct kind {
+  static constexpr std::uintptr_t units_mask = 7;
+
+  struct alignas(units_mask + 1) kind {
     void (*act)(inbox_record& self, inbox_action what, std::byte* to);
-    std::size_t size;
   };
 
   template <typename Fn>
@@ -92,15 +95,18 @@ class inbox_record {
   }
 
   template <typename Fn>
-  static constexpr kind kind_of{.act = &act_on<Fn>, .size = size_of<Fn>};
+  static constexpr kind kind_of{.act = &act_on<Fn>};
 
-  explicit inbox_record(const kind* what) noexcept : kind_(what) {}
+  inbox_record() = default;
+  inbox_record(const kind& what, std::size_t size) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(&what) | size / unit) {}
 
   static auto captures_behind(inbox_record& self) noexcept -> std::byte* {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);
   }
 
-  const kind* kind_;  // null: the end
+  // The kind, and in its low bits how many units the record has: who goes on to the next one waits for no other load.
+  std::uintptr_t word_ = 0;  // 0: the end
 };
 
 template <typename Fn>
@@ -110,7 +116,7 @@ void inbox_record::make(std::byte* at, Fn&& fn) {
     static_assert(noexcept(std::declval<stored&>().drop()), "a callable's drop() is noexcept: nobody could be told");
   if constexpr (fits<stored>) {
     ::new (at + sizeof(inbox_record)) stored(std::forward<Fn>(fn));
-    ::new (at) inbox_record(&kind_of<stored>);
+    ::new (at) inbox_record(kind_of<stored>, size_of<stored>);
   } else {
     make(at, inbox_box<stored>{std::make_unique<stored>(std::forward<Fn>(fn))});
   }

@@ -16,6 +16,8 @@ class pool;
 
 namespace detail {
 
+class seats;
+
 /// A scheduling policy and the lanes around it, behind one table. `work` is the loop of a worker, in which nothing is
 /// called through the table; the rest is for posts from elsewhere, and for the moments in which a worker has nothing to
 /// do. As the policy: docs/design/pool.md.
@@ -34,6 +36,9 @@ class BRAID_API crew {
   /// Where `seat_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
   /// else null.
   [[nodiscard]] virtual auto busy_seat() const noexcept -> const atomic<worker*>* { return nullptr; }
+
+  /// The seats, in a scheduler where what a worker posts always lies at its own; else null.
+  [[nodiscard]] virtual auto own_seats() noexcept -> seats* { return nullptr; }
 
   /// The loop of a worker, until the pool stops.
   virtual void work(worker& self) noexcept = 0;

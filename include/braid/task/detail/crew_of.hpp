@@ -13,6 +13,7 @@
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -54,6 +55,13 @@ class crew_of final : public crew {
       return nullptr;
   }
 
+  [[nodiscard]] auto own_seats() noexcept -> seats* override {
+    if constexpr (requires { policy_.own_seats(); })
+      return &policy_.own_seats();
+    else
+      return nullptr;
+  }
+
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
 
@@ -75,6 +83,7 @@ class crew_of final : public crew {
 
  private:
   static constexpr std::uint32_t turns_between_ticks = 64;
+  static constexpr duration worth_a_rest = 2us;
 
   static constexpr auto why_after(wake_cause woken) noexcept -> search {
     switch (woken) {
@@ -87,6 +96,7 @@ class crew_of final : public crew {
   auto next(worker& self, search why) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
   auto run_own(worker& self) noexcept -> bool;
+  auto run_fresh(worker& self) noexcept -> bool;
   auto lingers(worker& self) noexcept -> bool;
   void look_up(worker& self) noexcept;
   template <typename Item>
@@ -124,24 +134,37 @@ void crew_of<Policy>::work(worker& self) noexcept {
 }
 
 /// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
-/// there.
-/// False when nothing is left there.
+/// there. False when nothing is left there.
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
-  while (self.pace.goes_on() && self.until_fair > 1 && urgent_.empty()) {
-    const bool ran =
-        self.queue.seems_empty() ? run_if_any(self, self.box.claim()) : run_if_any(self, policy_.take_own(self));
-    if (!ran) return false;
+  const std::uint32_t most = std::min(self.pace.left_in_batch(), self.until_fair - 1);
+  std::uint32_t begun = 0;
+  bool more = true;
+  while (more && begun < most && urgent_.empty()) {
+    more = self.queue.seems_empty() ? run_if_any(self, self.box.claim_seen()) || run_fresh(self)
+                                    : run_if_any(self, policy_.take_own(self));
+    if (more) ++begun;
   }
-  return true;
+  self.until_fair -= std::min(begun, self.until_fair - 1);
+  self.pace.have_begun(begun);
+  self.since_look += begun;
+  return more;
+}
+
+/// Looks what has been posted meanwhile. Where that was next to nothing the last time, the worker has caught up with a
+/// producer, and rests first: it would take the lines away that are being written, for a job or two.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::run_fresh(worker& self) noexcept -> bool {
+  if (owner_.looks_before_sleep_ != 0 && self.since_look * self.pace.average() < worth_a_rest)
+    self.pace.rest_in(pause_a_little);
+  self.since_look = 0;
+  return run_if_any(self, self.box.claim());
 }
 
 template <scheduling_policy Policy>
 template <typename Item>
 auto crew_of<Policy>::run_if_any(worker& self, Item item) noexcept -> bool {
   if (!item) return false;
-  --self.until_fair;
-  static_cast<void>(self.pace.job_begins());
   run(self, item);
   return true;
 }
@@ -185,7 +208,8 @@ template <scheduling_policy Policy>
 void crew_of<Policy>::look_up(worker& self) noexcept {
   self.sleep->poll();
   if constexpr (seated_policy<Policy>)
-    if (is_worth_a_wake(self, self.backlog())) owner_.sleepers_->pass_on(self, *this);
+    if (owner_.sleepers_->anybody_sleeps() && is_worth_a_wake(self, self.backlog()))
+      owner_.sleepers_->pass_on(self, *this);
 }
 
 /// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing.

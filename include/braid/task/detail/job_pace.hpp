@@ -26,8 +26,20 @@ class job_pace {
     return true;
   }
 
-  /// Whether the next job is one of the same batch.
-  [[nodiscard]] auto goes_on() const noexcept -> bool { return left_ > 1; }
+  /// How many more jobs belong to the same batch.
+  [[nodiscard]] auto left_in_batch() const noexcept -> std::uint32_t { return left_ - 1; }
+
+  /// So many of them have begun, beside those that `job_begins` was told of.
+  void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
+
+  /// Calls `rest` in the middle of a batch; the time that it takes is not that of the jobs.
+  template <typename Fn>
+  void rest_in(Fn&& rest) noexcept {
+    const time_point begin = clock_->now();
+    rest();
+    const std::int64_t began = began_ns_.load(relaxed);
+    if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
+  }
 
   /// The worker has nothing to run: the time until its next job is nobody's.
   void paused() noexcept {

@@ -22,7 +22,15 @@ class BRAID_API seats {
  public:
   explicit seats(const worker_list& workers) noexcept : workers_(workers) {}
 
-  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement;
+  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
+    return &at == poster ? place_own(at, work) : place_for(at, work);
+  }
+
+  /// What a worker posts for itself.
+  [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
+
+  /// What somebody else posts for a worker.
+  [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
 
   /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
@@ -45,7 +53,8 @@ class BRAID_API seats {
   /// everything is being dropped.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
-  /// Whether the victim has begun no job since the thief watched it last, or has more jobs than it has begun since.
+  /// Whether the jobs of the victim wait for long: it has begun none since the thief watched it last, or has more than
+  /// it has begun since; where its jobs are as short as they were, ten times as many.
   [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
@@ -72,9 +81,15 @@ class BRAID_API seats {
   alignas(cache_line) atomic<std::uint32_t> moves_{0};
 };
 
-/// Whether so many jobs of this worker are so long that it is worth the wake of another one.
+/// About what it takes to move as many jobs from one seat to another as are moved at once.
+inline constexpr duration worth_a_steal = 5us;
+inline constexpr duration::rep most_stolen = 128;
+
+/// Whether so many jobs of this worker are so long that it is worth the wake of another one. However many there are,
+/// jobs that are run faster than they are moved are best left where they are.
 [[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
-  return static_cast<duration::rep>(jobs) * of.pace.average() >= worth_a_wake;
+  const duration each = of.pace.average();
+  return static_cast<duration::rep>(jobs) * each >= worth_a_wake && most_stolen * each >= worth_a_steal;
 }
 
 /// What follows from a job that was placed at this seat. A single job of a known length is enough to tell; how many
@@ -82,6 +97,12 @@ class BRAID_API seats {
 [[nodiscard]] inline auto placed_at(const worker& seat) noexcept -> placement {
   using enum placement::verdict;
   return {.how = is_worth_a_wake(seat, 1) ? urgent : can_wait, .seat = seat.index};
+}
+
+inline auto seats::place_own(worker& self, job& work) noexcept -> placement {
+  if (is_closed()) return {};
+  self.queue.push(work);
+  return placed_at(self);
 }
 
 }  // namespace braid::detail

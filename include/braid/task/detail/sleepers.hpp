@@ -40,6 +40,8 @@ class BRAID_API sleepers {
     wake_someone(placed);
   }
 
+  [[nodiscard]] auto anybody_sleeps() const noexcept -> bool { return !idle_.none(); }
+
   // --- workers ---
 
   /// Blocks the worker until it is needed. What woke it decides how it looks for work.
