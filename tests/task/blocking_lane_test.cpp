@@ -149,8 +149,13 @@ TEST_CASE_FIXTURE(watched, "a shutdown drains or drops, and refuses from then on
 
 TEST_CASE_FIXTURE(watched, "shutdowns at once all return after the threads have ended") {
   blocking_lane lane;
+  std::latch begun(1);
   std::latch opened(1);
-  auto running = spawn(lane, [&opened] { opened.wait(); });
+  auto running = spawn(lane, [&] {
+    begun.count_down();
+    opened.wait();
+  });
+  begun.wait();
   const auto stop = [&] {
     CHECK(lane.shutdown(shutdown_mode::drop_pending));
     CHECK(running.is_ready());

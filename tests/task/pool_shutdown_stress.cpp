@@ -90,7 +90,7 @@ void run_round(std::size_t round, std::uint64_t seed, tally& all) {
   const std::uint64_t longest = round % 8 == 7 ? 50'000 : 200;  // some pools have more to do than they can
   producer one(*where, seed + 2 * round, longest);
   producer other(*where, seed + 2 * round + 1, longest);
-  for (auto steps = random.below(20'000); steps > 0; --steps) static_cast<void>(random());
+  for (auto steps = random.below(40 * longest + 10'000); steps > 0; --steps) static_cast<void>(random());
   std::thread second;
   if (round % 5 == 0) second = std::thread([&] { static_cast<void>(where->shutdown_for(100us)); });
   const bool ended = shut_down(*where, round % 4, random);
