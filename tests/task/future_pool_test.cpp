@@ -160,8 +160,8 @@ TEST_CASE("a chain of a million links runs while it is made") {
 
 TEST_CASE("the first of several workers to give a value wins") {
   const watched by_dog;
+  std::latch opened(1);  // outlives the job that waits for it
   pool workers(with_workers(2));
-  std::latch opened(1);
   auto slow = spawn(workers, [&opened] { return opened.wait(), 1; });
   auto fast = spawn(workers, [] { return 2; });
   const auto won = braid::when_any(std::move(slow), std::move(fast)).get();
