@@ -141,7 +141,7 @@ auto loop::reported(task<void> work) -> task<void> {
 }
 
 void loop::report(std::exception_ptr error) noexcept {
-  detail::report_job_exception(options_.on_error, std::move(error));
+  detail::report_job_exception(options_.on_error, std::move(error), {});
 }
 
 auto loop::is_current() const noexcept -> bool { return current_loop == this; }

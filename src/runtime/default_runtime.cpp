@@ -1,18 +1,81 @@
-// src/runtime/default_runtime.cpp: one object in the shared library.
+// src/runtime/default_runtime.cpp: one object in the shared library, its begin, its end, and what forks do to it.
 #include <braid/runtime/default_runtime.hpp>
 
+#include <braid/sync/atomic.hpp>
 #include <braid/task/default_pool.hpp>
+#include <braid/task/worker.hpp>
 
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <system_error>
+#include <utility>
+
+#include <pthread.h>
 
 namespace braid {
 namespace {
 
-auto made() -> std::unique_ptr<runtime> {
-  auto created = runtime::create();
-  if (!created) throw std::system_error(created.error(), "the runtime of the process cannot start");
-  return std::move(*created);
+/// Needs no constructor to have run, so that constructors of static objects may use it; and has no destructor, so that
+/// destructors may.
+struct process_runtime {
+  enum class phase : std::uint8_t { none, running, ended };
+
+  atomic<runtime*> made{nullptr};  // written under the lock
+  std::mutex mutex;
+  phase at = phase::none;   // under the lock
+  bool is_watched = false;  // forks and the end of the process are; under the lock
+};
+
+union without_destructor {
+  constexpr without_destructor() noexcept : state() {}
+  ~without_destructor() {}
+  process_runtime state;
+};
+
+constinit without_destructor only;
+
+/// In the child of a fork: the threads have stayed in the parent, whatever they held.
+void forget_parent() noexcept {
+  process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
+  state.is_watched = true;
+  detail::worker_of_thread = nullptr;
+}
+
+/// With the static objects: before those that were there when the runtime was made. A job that ends the process by
+/// `std::exit` cannot wait for itself, and leaves the threads running.
+void end_with_process() noexcept {
+  if (!finalize(shutdown_mode::drain)) return;
+  if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
+}
+
+/// Under the lock.
+auto make(process_runtime& state, runtime_options options) -> result<runtime*> {
+  using phase = process_runtime::phase;
+  if (state.at == phase::ended) return fail(errc::closed);
+  if (!state.is_watched) {
+    if (const int refused = ::pthread_atfork(nullptr, nullptr, &forget_parent); refused != 0)
+      return fail(std::error_code(refused, std::system_category()));
+    if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
+    state.is_watched = true;
+  }
+  auto created = runtime::create(std::move(options));
+  if (!created) return fail(created.error());
+  state.at = phase::running;
+  state.made.store(created->release(), release);  // edge default_runtime.made: publish
+  return state.made.load(relaxed);
+}
+
+/// Errors: closed where none can be made any more.
+auto find_or_make() -> result<runtime*> {
+  process_runtime& state = only.state;
+  runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe
+  if (known != nullptr) return known;
+  const std::lock_guard lock(state.mutex);
+  if (runtime* const found = state.made.load(relaxed); found != nullptr) return found;
+  return make(state, {});
 }
 
 auto workers_of_default() -> pool& { return default_runtime().workers(); }
@@ -22,9 +85,45 @@ auto workers_of_default() -> pool& { return default_runtime().workers(); }
 
 }  // namespace
 
-auto default_runtime() -> runtime& {
-  static const std::unique_ptr<runtime> only = made();
-  return *only;
+auto initialize(runtime_options options) -> result<void> {
+  process_runtime& state = only.state;
+  const std::lock_guard lock(state.mutex);
+  if (state.at == process_runtime::phase::running) return fail(errc::already_set);
+  const auto made = make(state, std::move(options));
+  if (!made) return fail(made.error());
+  return {};
 }
 
+auto default_runtime() -> runtime& {
+  const auto found = find_or_make();
+  if (!found) throw std::system_error(found.error(), "the process has no runtime");
+  return **found;
+}
+
+auto finalize(shutdown_mode mode) -> result<void> {
+  process_runtime& state = only.state;
+  runtime* ending = nullptr;
+  {
+    const std::lock_guard lock(state.mutex);
+    ending = state.made.load(relaxed);
+    if (ending == nullptr) state.at = process_runtime::phase::ended;
+  }
+  if (ending == nullptr) return {};
+  auto ended = ending->shutdown(mode);
+  const std::lock_guard lock(state.mutex);
+  if (ended) state.at = process_runtime::phase::ended;
+  return ended;
+}
+
+namespace detail {
+
+auto nearest_executor() -> executor* {
+  if (const worker* self = current_worker(); self != nullptr) return self->pool;
+  const auto found = find_or_make();
+  if (found) return &(*found)->workers();
+  if (found.error() == errc::closed) return nullptr;
+  throw std::system_error(found.error(), "the process has no runtime");
+}
+
+}  // namespace detail
 }  // namespace braid

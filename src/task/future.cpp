@@ -115,9 +115,11 @@ void future_core::wake_sleepers() noexcept {
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   sleeper here{*this};
-  if (const worker* self = current_worker(); self != nullptr) return help_until(*self->pool, here, deadline);
-  if (where_ != nullptr && where_->is_current())
+  const worker* const self = current_worker();
+  // A worker helps its pool, but a strand whose job it runs would wait for that job.
+  if (where_ != nullptr && (self == nullptr || self->pool != where_) && where_->is_current())
     throw std::system_error(make_error_code(errc::would_deadlock), "this thread is to do what it waits for");
+  if (self != nullptr) return help_until(*self->pool, here, deadline);
   here.sleep(deadline);
   return is_settled();
 }

@@ -2,7 +2,6 @@
 #include <braid/task/detail/inline_crew.hpp>
 
 #include <braid/base/intrusive_queue.hpp>
-#include <braid/task/detail/report_exception.hpp>
 #include <braid/task/pool.hpp>
 
 #include <exception>
@@ -62,7 +61,7 @@ void inline_crew::run(job& work) noexcept {
   try {
     work.run();
   } catch (...) {
-    report_job_exception(owner_.options_.on_error, std::current_exception());
+    owner_.report(std::current_exception());
   }
 }
 

@@ -3,8 +3,11 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/sync/futex.hpp>
 #include <braid/task/detail/crew_of.hpp>
 #include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/time_span.hpp>
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/work_stealing.hpp>
@@ -15,6 +18,7 @@
 #include <braid/thread/worker_count.hpp>
 
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <iterator>
 #include <string>
@@ -110,12 +114,14 @@ namespace detail {
 
 crew::~crew() = default;
 
-void report_job_exception(const std::function<void(std::exception_ptr)>& on_error, std::exception_ptr error) noexcept {
-  if (!on_error) return print(std::move(error), "a posted job");
+void report_job_exception(const error_callback& on_error, std::exception_ptr error, const error_origin& from) noexcept {
+  const bool by_hook = from.worker != error_origin::no_worker && from.job == 0;
+  const char* const who = by_hook ? "a hook of a pool" : "a posted job";
+  if (!on_error) return print(std::move(error), who);
   try {
-    on_error(error);
+    on_error(error, from);
   } catch (...) {
-    print(std::move(error), "a posted job");
+    print(std::move(error), who);
     print(std::current_exception(), "the error callback of a pool");
   }
 }
@@ -132,7 +138,8 @@ pool::pool(pool_options options, detail::crew_factory make)
     : options_(with_worker_total(std::move(options), make)),
       has_threads_(make != nullptr || needs_threads(options_.scheduler)),
       looks_before_sleep_(looks_before_sleep(options_)),
-      configured_(static_cast<std::ptrdiff_t>(options_.workers)) {
+      configured_(static_cast<std::ptrdiff_t>(options_.workers)),
+      at_work_(has_threads_ ? options_.workers : 0) {
   make_workers();
   sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
   forks_ = std::make_unique<detail::fork_exchange>(workers_, barrier_, *sleepers_, looks_before_sleep_);
@@ -186,9 +193,30 @@ pool::~pool() {
 void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
   reports_[self.index] = this_thread::apply(worker_profile(options_, self.index));
-  const auto registered = register_worker(options_, self.index);
-  configured_.count_down();
-  crew_->work(self);
+  {
+    const auto registered = register_worker(options_, self.index);
+    call_hook(options_.on_worker_start, self.index);
+    configured_.count_down();
+    crew_->work(self);
+    call_hook(options_.on_worker_stop, self.index);
+  }
+  if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);  // edge pool.left: both
+}
+
+void pool::call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept {
+  if (!hook) return;
+  try {
+    hook(index);
+  } catch (...) {
+    detail::report_job_exception(options_.on_error, std::current_exception(), {.worker = index});
+  }
+}
+
+void pool::report(std::exception_ptr error) noexcept {
+  error_origin from;
+  if (const worker* self = poster(); self != nullptr)
+    from = {.worker = self->index, .job = self->counters.jobs.load(relaxed)};
+  detail::report_job_exception(options_.on_error, std::move(error), from);
 }
 
 auto pool::try_post(job& work, lane level) noexcept -> bool {
@@ -204,6 +232,14 @@ auto pool::is_current() const noexcept -> bool { return poster() != nullptr || c
 auto pool::run_one() noexcept -> bool {
   worker* const self = poster();
   return self != nullptr && crew_->run_one(*self);
+}
+
+auto pool::poll() noexcept -> bool {
+  if (options_.scheduler != scheduler::current_thread || has_threads_ || is_current()) return run_one();
+  const std::unique_lock lock(join_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  const detail::worker_scope here(*workers_.front());
+  return crew_->run_one(*workers_.front());
 }
 
 auto pool::statistics() const noexcept -> pool_statistics {
@@ -237,12 +273,46 @@ auto pool::wait_idle() -> result<void> {
 auto pool::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   crew_->close();
-  if (mode == shutdown_mode::drop_pending) crew_->drop_all();
+  if (mode != shutdown_mode::drain) crew_->drop_all();
+  if (mode == shutdown_mode::stop_now) stop_.request_stop();
   if (has_threads_)
     stop_and_join();
   else
     static_cast<void>(wait_idle());
   return {};
+}
+
+auto pool::shutdown_for(duration limit) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());
+  crew_->close();
+  if (ends_by(deadline)) return {};
+  crew_->drop_all();
+  stop_.request_stop();
+  return fail(errc::deadline_exceeded);
+}
+
+/// Requires that the crew is closed. Whether nothing was left to do before the deadline; then the workers have ended.
+auto pool::ends_by(time_point deadline) noexcept -> bool {
+  if (!has_threads_)
+    return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
+                                                           : sleepers_->wait_idle_until(*crew_, deadline);
+  sleepers_->stop();
+  while (const std::uint32_t left = at_work_.load(acquire)) {  // edge pool.left: observe
+    const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
+    if (timed_out && at_work_.load(relaxed) != 0) return false;
+  }
+  stop_and_join();
+  return true;
+}
+
+auto pool::run_here_until(time_point deadline) noexcept -> bool {
+  const std::unique_lock lock(join_mutex_, deadline);
+  if (!lock.owns_lock()) return false;
+  const detail::worker_scope here(*workers_.front());
+  while (steady_time().now() < deadline)
+    if (!crew_->run_one(*workers_.front())) return true;
+  return crew_->empty();
 }
 
 /// Requires that the crew is closed, so that a worker that sees the pool stopping sees queues that only get shorter.

@@ -1,6 +1,8 @@
 // src/task/seats.cpp: jobs at the seats of workers: placing, taking half of them, and closing.
 #include <braid/task/detail/seats.hpp>
 
+#include <braid/sync/detail/let_others_run.hpp>
+
 #include <utility>
 
 namespace braid::detail {
@@ -20,7 +22,28 @@ auto seats::place_for(worker& at, job& work) noexcept -> placement {
   return placed_at(at);
 }
 
+/// A thief at work. Nobody drops everything before it has ended.
+class seats::moving {
+ public:
+  explicit moving(atomic<std::uint32_t>& moves) noexcept
+      : moves_(moves), allowed_((moves.fetch_add(1, relaxed) & dropping) == 0) {}
+  moving(const moving&) = delete;
+  auto operator=(const moving&) -> moving& = delete;
+  ~moving() { moves_.fetch_sub(1, release); }  // edge seats.moved: publish
+
+  [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }
+
+ private:
+  atomic<std::uint32_t>& moves_;
+  const bool allowed_;
+};
+
 auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
+  const moving here(moves_);
+  return here.is_allowed() ? move_half(self, victim) : found_job();
+}
+
+auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
   if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
     self.calls_others = true;
     count_one(self.counters.steals);
@@ -54,9 +77,13 @@ void seats::close() noexcept {
   for (const auto& each : workers_) each->box.close();
 }
 
+/// Nobody moves jobs any more when the seats are looked at. What a queue moves within itself is found by its `empty`.
 void seats::drop_all() noexcept {
+  moves_.fetch_or(dropping, relaxed);
+  while ((moves_.load(acquire) & ~dropping) != 0) let_others_run();  // edge seats.moved: observe
   for (const auto& each : workers_) {
-    while (job* const pending = each->queue.steal_one()) pending->drop();
+    while (!each->queue.empty())
+      if (job* const pending = each->queue.steal_one(); pending != nullptr) pending->drop();
     each->box.drop_all();
   }
 }

@@ -84,11 +84,15 @@ auto sleepers::is_done(crew& jobs) noexcept -> bool {
   return idle && jobs.empty() && idle_.all_since() == idle;
 }
 
-void sleepers::wait_idle(crew& jobs) noexcept {
-  while (true) {
+auto sleepers::wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool {
+  for (bool in_time = true;;) {
     const auto key = became_idle_.prepare();
-    if (is_done(jobs)) return became_idle_.cancel();
-    became_idle_.wait(key);
+    const bool idle = is_done(jobs);
+    if (idle || !in_time) {
+      became_idle_.cancel();
+      return idle;
+    }
+    in_time = became_idle_.wait_until(key, deadline);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/spawn.hpp>
 #include <braid/thread/name.hpp>
 #include <braid/thread/thread_info.hpp>
 
@@ -13,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <exception>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -56,6 +58,33 @@ TEST_CASE("a task runs on the loop, computes on a worker and comes back") {
   };
   CHECK(all->run(body()) == 42);
   CHECK(all->workers().size() == 2);
+}
+
+TEST_CASE("what blocks runs beside loop and workers, and the task comes home with its result") {
+  const auto all = started({.workers = 1, .name = "rank"});
+  std::latch opened(1);
+  auto body = [&]() -> task<std::string> {
+    auto block = [&] { return opened.wait(), this_thread::name(); };
+    auto hop = offload(all->blocking(), block);
+    co_return co_await hop;
+  };
+  REQUIRE(post(all->workers(), [&] { CHECK(post(all->io(), [&] { opened.count_down(); })); }));
+  CHECK(all->run(body()) == "rank-b-0");
+}
+
+TEST_CASE("each way to shut a runtime down ends all its threads, and refuses from then on") {
+  for (const auto mode : {shutdown_mode::drain, shutdown_mode::drop_pending, shutdown_mode::stop_now}) {
+    const auto all = started({.workers = 2, .name = "ending"});
+    auto work = spawn(all->workers(), [&] { return spawn(all->blocking(), [] { return 1; }).get(); });
+    work.wait();
+    CHECK(spawn(all->workers(), [&] { return all->shutdown(mode).error(); }).get() == errc::would_deadlock);
+    CHECK(all->shutdown(mode));
+    CHECK(all->shutdown(mode));
+    CHECK(find_threads("ending-0")->empty());
+    CHECK(post(all->workers(), [] {}).error() == errc::closed);
+    CHECK(post(all->blocking(), [] {}).error() == errc::closed);
+    CHECK(post(all->io(), [] {}).error() == errc::closed);
+  }
 }
 
 TEST_CASE("run passes errors on") {

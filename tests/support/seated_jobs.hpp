@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 
 namespace braid::testing {
 
@@ -21,10 +22,12 @@ struct seated_jobs {
     named_job() : job(&act) {}
     static void act(job& self, action what) {
       auto& mine = static_cast<named_job&>(self);
-      if (what == action::run)
+      if (what == action::run) {
         mine.owner->ran = mine.name;
-      else
-        ++mine.owner->dropped;
+        return;
+      }
+      ++mine.owner->dropped;
+      if (mine.owner->when_dropped) mine.owner->when_dropped();
     }
     seated_jobs* owner = nullptr;
     std::ptrdiff_t name = -1;
@@ -64,6 +67,7 @@ struct seated_jobs {
   std::array<named_job, 12> jobs;
   std::ptrdiff_t ran = -1;
   int dropped = 0;
+  std::function<void()> when_dropped;  ///< called with each
 };
 
 }  // namespace braid::testing

@@ -7,9 +7,15 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/watchdog.hpp>
+
+#include <chrono>
+#include <cstddef>
 #include <memory>
+#include <thread>
 
 using braid::relaxed;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -46,6 +52,38 @@ TEST_CASE("a permit ends one park") {
   place.unpark();
   CHECK(place.park_until(braid::time_point{}));
   place.poll();
+}
+
+TEST_CASE("a polling driver passes permits on, too, also to a thread that waits") {
+  braid::polling_driver place;
+  place.unpark();
+  place.unpark();
+  place.park();
+  CHECK_FALSE(place.park_until(braid::time_point{}));
+  place.unpark();
+  CHECK(place.park_until(braid::time_point{}));
+  braid::atomic<bool> passed{false};
+  std::thread parked([&] {
+    place.park();
+    passed.store(true, relaxed);
+  });
+  CHECK_FALSE(passed.load(relaxed));
+  place.unpark();
+  parked.join();
+  CHECK(passed.load(relaxed));
+}
+
+TEST_CASE("a pool whose workers poll does all that a pool does") {
+  const braid::testing::watchdog dog(60s);
+  braid::atomic<int> ran{0};
+  braid::pool where(
+      {.workers = 2, .make_driver = [](std::size_t) { return std::make_unique<braid::polling_driver>(); }});
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 5; ++i) REQUIRE(post(where, [&ran] { ran.fetch_add(1, relaxed); }));
+    REQUIRE(where.wait_idle());
+    REQUIRE(ran.load(relaxed) == 5 * (round + 1));
+  }
+  CHECK(where.shutdown_for(1h));
 }
 
 TEST_CASE("the workers of a pool sleep in the drivers that they were given, and poll them while they are busy") {

@@ -103,6 +103,52 @@ TEST_CASE("twenty thousand failing tasks with continuations all settle") {
   CHECK(called.load(relaxed) == 0);
 }
 
+TEST_CASE("get on the only worker completes, however the work that it waits for came to the pool") {
+  const watched by_dog;
+  pool workers(with_workers(1));
+  auto own = spawn(workers, [&workers] { return spawn(workers, [] { return 1; }).get(); });
+  CHECK(own.get() == 1);
+  std::latch opened(1);
+  auto blocked = spawn(workers, [&opened] { opened.wait(); });
+  future<int> from_outside;
+  auto waiting = spawn(workers, [&from_outside] { return from_outside.get(); });
+  from_outside = spawn(workers, [] { return 2; });  // behind the one that waits for it
+  opened.count_down();
+  blocked.get();
+  CHECK(waiting.get() == 2);
+}
+
+TEST_CASE("of two jobs that wait for each other in turns, both finish on one worker") {
+  const watched by_dog;
+  pool workers(with_workers(1));
+  braid::promise<int> question;
+  braid::promise<int> answer;
+  auto asked = question.get_future();
+  auto answered = answer.get_future();
+  std::latch opened(1);
+  auto blocked = spawn(workers, [&opened] { opened.wait(); });  // so that both are there
+  auto asking = spawn(workers, [&] { return question.set_value(6).has_value() ? answered.get() : 0; });
+  auto answering = spawn(workers, [&] { return answer.set_value(7 * asked.get()).has_value(); });
+  opened.count_down();
+  CHECK(asking.get() == 42);
+  CHECK(answering.get());
+  blocked.get();
+}
+
+TEST_CASE("sums by waits in waits, thirty deep and more, complete on one worker and on two") {
+  const watched by_dog;
+  for (const unsigned count : {1U, 2U}) {
+    pool workers(with_workers(count));
+    struct adder {
+      auto sum(int n) -> int {
+        return n == 0 ? 0 : n + spawn(*where, [this, n] { return sum(n - 1); }).get();
+      }
+      pool* where;
+    } all{&workers};
+    CHECK(spawn(workers, [&all] { return all.sum(60); }).get() == 1830);
+  }
+}
+
 TEST_CASE("a chain of a million links runs while it is made") {
   const watched by_dog;
   constexpr int links = sanitized ? 100'000 : 1'000'000;
@@ -114,8 +160,8 @@ TEST_CASE("a chain of a million links runs while it is made") {
 
 TEST_CASE("the first of several workers to give a value wins") {
   const watched by_dog;
+  std::latch opened(1);  // outlives the job that waits for it
   pool workers(with_workers(2));
-  std::latch opened(1);
   auto slow = spawn(workers, [&opened] { return opened.wait(), 1; });
   auto fast = spawn(workers, [] { return 2; });
   const auto won = braid::when_any(std::move(slow), std::move(fast)).get();

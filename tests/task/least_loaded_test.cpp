@@ -103,3 +103,13 @@ TEST_CASE_FIXTURE(fixture, "a closed scheduler refuses, and gives everything to 
   CHECK(run_next(3, search::routine) == 0);
   CHECK(policy.empty());
 }
+
+TEST_CASE_FIXTURE(fixture, "while everything is dropped, nobody moves jobs to a seat where they would be overlooked") {
+  for (std::size_t i = 0; i < 4; ++i) static_cast<void>(place(i, &crew[2]));
+  for (std::size_t i = 4; i < 8; ++i) REQUIRE(crew[2].box.post([] {}) == braid::post_outcome::posted);
+  policy.close();
+  when_dropped = [this] { CHECK(run_next(0, search::routine) == -1); };
+  policy.drop_all();
+  CHECK(dropped == 4);
+  CHECK(policy.empty());
+}

@@ -77,6 +77,41 @@ TEST_CASE_FIXTURE(watched, "with current_thread, jobs run on the thread that wai
   CHECK_FALSE(where.is_current());
 }
 
+TEST_CASE_FIXTURE(watched, "with current_thread, a program may run one job after the other itself") {
+  braid::pool where({.scheduler = scheduler::current_thread});
+  CHECK_FALSE(where.poll());
+  std::string order;
+  for (const char name : {'a', 'b', 'c'}) REQUIRE(post(where, [&order, name] { order += name; }));
+  CHECK(where.poll());
+  CHECK(order == "a");
+  REQUIRE(post(where, [&] {
+    order += 'd';
+    CHECK_FALSE(where.poll());
+  }));
+  REQUIRE(post(where, braid::lane::latency, [&] {
+    order += '(';
+    CHECK(where.poll());
+    order += ')';
+  }));
+  CHECK(where.poll());
+  CHECK(order == "a(b)");
+  std::latch entered(1);
+  std::latch opened(1);
+  REQUIRE(post(where, braid::lane::latency, [&] {
+    entered.count_down();
+    opened.wait();
+  }));
+  sleeper other([&] { CHECK(where.poll()); });
+  entered.wait();
+  CHECK_FALSE(where.poll());
+  opened.count_down();
+  CHECK(eventually([&] { return other.returned(); }));
+  while (where.poll()) {}
+  CHECK(order == "a(b)cd");
+  for (const auto chosen : {scheduler::work_stealing, scheduler::run_inline})
+    CHECK_FALSE(braid::pool({.scheduler = chosen}).poll());
+}
+
 TEST_CASE_FIXTURE(watched, "threads that wait at once take turns, and all jobs have run when they return") {
   braid::pool where({.scheduler = scheduler::current_thread});
   braid::atomic<int> ran{0};

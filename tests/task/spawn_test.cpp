@@ -164,6 +164,55 @@ TEST_CASE("a stop that was requested before the work begins leaves it out; one t
   CHECK(ended.count == 1);
 }
 
+TEST_CASE("a callable may look at the stop that the caller gave, ahead of its arguments") {
+  manual_executor where;
+  std::stop_source source;
+  braid::stop_flag flag;
+  auto by_token =
+      spawn(where, source.get_token(), [](std::stop_token stop, int n) { return stop.stop_possible() ? n : 0; }, 1);
+  auto by_flag = spawn(
+      where, flag, [](const braid::stop_flag& stop, const braid::stop_flag* same) { return &stop == same; }, &flag);
+  auto tried = try_spawn(where, flag, [](const braid::stop_flag& stop) { return stop.requested(); });
+  auto left_out = spawn(where, source.get_token(), [](std::stop_token) { return 1; });
+  for (int i = 0; i < 3; ++i) where.run();
+  source.request_stop();
+  where.run();
+  CHECK(by_token.get() == 1);
+  CHECK(by_flag.get());
+  CHECK_FALSE(tried.value().get());
+  CHECK(failure_code(left_out) == errc::stopped);
+}
+
+TEST_CASE("a callable that asks for a token gets that of the executor, and does not begin after its stop") {
+  struct stoppable final : braid::executor {
+    auto try_post(braid::job& work) noexcept -> bool override { return inner.try_post(work); }
+    [[nodiscard]] auto is_current() const noexcept -> bool override { return false; }
+    [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return source.get_token(); }
+    manual_executor inner;
+    std::stop_source source;
+  } where;
+  deaths ended;
+  auto first = spawn(where, [&](std::stop_token stop, int n) { return stop == where.source.get_token() ? n : 0; }, 5);
+  auto late = spawn(where, [guard = mortal(ended)](std::stop_token) { return 1; });
+  auto indifferent = spawn(where, [] { return 2; });
+  auto tried = try_spawn(where, [](std::stop_token) { return 3; });
+  where.inner.run();
+  where.source.request_stop();
+  where.inner.run_all();
+  CHECK(first.get() == 5);
+  CHECK(failure_code(late) == errc::stopped);
+  CHECK(ended.count == 1);
+  CHECK(indifferent.get() == 2);
+  CHECK(failure_code(tried.value()) == errc::stopped);
+}
+
+TEST_CASE("an executor without a stop of its own gives a token that never comes true") {
+  manual_executor where;
+  auto work = spawn(where, [](std::stop_token stop) { return stop.stop_possible(); });
+  where.run();
+  CHECK_FALSE(work.get());
+}
+
 TEST_CASE("a stop flag gives its reason") {
   manual_executor where;
   braid::stop_flag stop;

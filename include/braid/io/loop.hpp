@@ -11,6 +11,7 @@
 #include <braid/io/backend.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/remote_stack.hpp>
+#include <braid/task/error_callback.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -23,7 +24,7 @@ namespace braid {
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
   /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
-  std::function<void(std::exception_ptr)> on_error = {};
+  error_callback on_error = {};
 };
 
 /// Runs on the thread that calls `run`, and lives through idle → starting → running → stopping → stopped.
@@ -79,7 +80,7 @@ class BRAID_API loop final : public home {
   auto finished() noexcept -> bool;
   void wait_for_work(blocking wait) noexcept;
   void enqueue(job& work) noexcept;
-  void report(std::exception_ptr error) noexcept;
+  void report(std::exception_ptr error) noexcept override;
   auto reported(task<void> work) -> task<void>;
 
   loop_options options_;

@@ -3,7 +3,11 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/sync/parker.hpp>
+
+#include <cstdint>
+#include <thread>
 
 namespace braid {
 
@@ -40,6 +44,24 @@ class parking_driver final : public driver {
 
  private:
   parker parker_;
+};
+
+/// The driver of workers that never sleep: it looks for its permit all the time, and lets other threads run in between.
+/// A wake costs who wakes a store, and reaches the worker within about a microsecond. Cost: a core for each worker.
+class polling_driver final : public driver {
+ public:
+  void park() noexcept override { static_cast<void>(park_until(time_point::max())); }
+  [[nodiscard]] auto park_until(time_point deadline) noexcept -> bool override {
+    while (permit_.load(relaxed) == 0) {
+      if (steady_time().now() >= deadline) return false;
+      std::this_thread::yield();
+    }
+    return permit_.exchange(0, acquire) != 0;  // edge polling_driver.permit: observe; nobody else takes it
+  }
+  void unpark() noexcept override { permit_.store(1, release); }  // edge polling_driver.permit: publish
+
+ private:
+  atomic<std::uint32_t> permit_{0};  // 1 while there is one
 };
 
 }  // namespace braid

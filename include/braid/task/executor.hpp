@@ -5,6 +5,8 @@
 #include <braid/base/error.hpp>
 #include <braid/task/job.hpp>
 
+#include <exception>
+#include <stop_token>
 #include <utility>
 
 namespace braid {
@@ -28,6 +30,13 @@ class BRAID_API executor {
   /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
   /// is none, or the caller is not a worker of this executor.
   [[nodiscard]] virtual auto run_one() noexcept -> bool { return false; }
+
+  /// Requested when the executor's work is no longer wanted: what spawned work gets that asks for a token. Without one
+  /// here, no stop ever comes.
+  [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
+
+  /// Takes what a job threw that nobody waits for. Here it goes to stderr. Threads: the one that ran the job.
+  virtual void report(std::exception_ptr error) noexcept;
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.

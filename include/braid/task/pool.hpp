@@ -1,6 +1,7 @@
 // braid/task/pool.hpp: a pool of worker threads that run posted jobs, with the scheduler as an option.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
@@ -21,10 +22,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,7 +50,8 @@ struct pool_statistics {
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
-/// Threads: every member may be called from any thread; `wait_idle`, `shutdown` and the destructor not from a worker.
+/// Threads: every member may be called from any thread; `wait_idle`, the shutdowns and the destructor not from a
+/// worker.
 class BRAID_API pool : public executor {
  public:
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
@@ -59,6 +63,14 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto try_post(job& work, lane level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
+
+  /// Runs one job that waits, where the scheduler is `current_thread`: for programs that turn their pool themselves.
+  /// False when there is none, and while another thread runs jobs of this pool. Elsewhere it does what `run_one` does.
+  [[nodiscard]] auto poll() noexcept -> bool;
+
+  /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor alone requests nothing.
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
+  void report(std::exception_ptr error) noexcept override;
 
   /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called.
   template <job_function Fn>
@@ -86,6 +98,12 @@ class BRAID_API pool : public executor {
   /// Errors: would_deadlock on a worker of this pool, which stays usable.
   auto shutdown(shutdown_mode mode) -> result<void>;
 
+  /// As a shutdown that drains, for so long at most. When the time is over pending jobs are dropped, a stop is
+  /// requested, and the call returns while the last jobs still run; the destructor, or another shutdown, waits for
+  /// them. When it returns, each job that was accepted has run, or is running, or has been dropped. Errors:
+  /// deadline_exceeded when the time was over first; would_deadlock as `shutdown`.
+  auto shutdown_for(duration limit) -> result<void>;
+
  protected:
   /// A pool whose scheduler is made by `make`. Requires that the workers need threads.
   pool(pool_options options, detail::crew_factory make);
@@ -104,6 +122,9 @@ class BRAID_API pool : public executor {
   void work(worker& self) noexcept;
   void run_here() noexcept;
   void stop_and_join() noexcept;
+  [[nodiscard]] auto ends_by(time_point deadline) noexcept -> bool;
+  [[nodiscard]] auto run_here_until(time_point deadline) noexcept -> bool;
+  void call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept;
 
   /// The worker of this pool that calls, or null.
   [[nodiscard]] auto poster() const noexcept -> worker* {
@@ -123,8 +144,10 @@ class BRAID_API pool : public executor {
   detail::seats* own_seats_ = nullptr;          // the crew's; saves posts by workers a few
   std::vector<settings_report> reports_;        // each written by its worker, before `configured_`
   std::latch configured_;
-  std::mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; the others wait for it
+  std::stop_source stop_;
+  std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
   std::vector<std::thread> threads_;
+  atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in

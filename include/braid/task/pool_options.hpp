@@ -8,10 +8,10 @@
 #include <braid/thread/registration.hpp>
 #include <braid/thread/scheduling.hpp>
 #include <braid/task/driver.hpp>
+#include <braid/task/error_callback.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,9 +44,13 @@ struct pool_options {
   unsigned workers = 0;        ///< 0: default_worker_count(); there is one where the scheduler needs no threads
   std::string name = "braid";  ///< threads are called name-0, name-1, …
   braid::scheduler scheduler = braid::scheduler::work_stealing;
-  /// Receives what a posted job throws; without it, and when it throws itself, the message goes to stderr. Called on
-  /// the worker.
-  std::function<void(std::exception_ptr)> on_error = {};
+  /// Receives what a posted job or a hook throws; without it, and when it throws itself, the message goes to stderr.
+  /// Called on the worker.
+  error_callback on_error = {};
+  /// Called by each worker with its index, after it has its name and settings, before its first job and before the
+  /// pool's constructor returns; and as the last thing that it does. Not called where the scheduler needs no threads.
+  std::function<void(std::size_t)> on_worker_start = {};
+  std::function<void(std::size_t)> on_worker_stop = {};
   std::optional<thread_profile> profile = std::nullopt;        ///< of each worker; its name is not used
   std::optional<braid::scheduling> scheduling = std::nullopt;  ///< instead of that of the profile
   std::optional<cpu_set> affinity = std::nullopt;              ///< instead of that of the profile
@@ -63,7 +67,8 @@ struct pool_options {
 /// What happens to jobs that were accepted and have not started.
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
-  drop_pending,  ///< they are dropped: waiters fail with errc::dropped; one that is just changing its queue is run
+  drop_pending,  ///< they are dropped: waiters fail with errc::dropped
+  stop_now,      ///< as drop_pending; and jobs that look at the pool's stop token are asked to end
 };
 
 }  // namespace braid

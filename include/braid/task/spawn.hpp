@@ -8,38 +8,73 @@
 #include <braid/task/stop_signal.hpp>
 
 #include <concepts>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
 namespace braid {
 
-/// What can be spawned: callable once with its arguments, all of them as rvalues of the job's own.
+namespace detail {
+
+/// What may keep work from beginning that was given no stop: that of its executor, if it asks for a token.
 template <typename Fn, typename... Args>
-concept spawnable =
+using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_token, never_stopped>;
+
+template <typename Fn, typename... Args>
+auto own_stop_of(const executor& where) -> own_stop<Fn, Args...> {
+  if constexpr (wants_stop<std::stop_token, Fn, Args...>)
+    return stopped_by_token(where.stop_token());
+  else
+    return {};
+}
+
+template <typename Seen, typename Fn, typename... Args>
+concept callable_once =
     std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
-    std::invocable<std::decay_t<Fn>, std::decay_t<Args>...>;
+    (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>);
+
+}  // namespace detail
+
+/// What can be spawned: callable once with its arguments, all of them as rvalues of the job's own; or with a
+/// std::stop_token ahead of them.
+template <typename Fn, typename... Args>
+concept spawnable = detail::callable_once<std::stop_token, Fn, Args...>;
+
+/// The same with a stop of the caller's, which `fn` may take ahead of its arguments: the std::stop_token, or the flag
+/// as a const stop_flag&.
+template <typename Signal, typename Fn, typename... Args>
+concept stoppable =
+    stop_signal<Signal> && detail::callable_once<typename detail::stopped_by_t<Signal>::seen, Fn, Args...>;
 
 /// The future of what such a call returns; where that is a future, of its value.
 template <typename Fn, typename... Args>
-using spawned_future = future<detail::future_value<detail::call_result<Fn, Args...>>>;
+using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
+
+template <typename Signal, typename Fn, typename... Args>
+using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 
 /// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives
-/// in the future. Dropping the future detaches the work. Threads: any. Cost: one block of memory for jobs, for
-/// everything together. Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a
-/// shutdown drops it.
+/// in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token first gets
+/// that of `where`, and is left out when a stop was requested before it began.
+/// Threads: any. Cost: one block of memory for jobs, for everything together.
+/// Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a shutdown drops it,
+/// errc::stopped when it was left out.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
-  return detail::attempt_spawn(where, detail::never_stopped{}, std::forward<Fn>(fn), std::forward<Args>(args)...).work;
+  auto stop = detail::own_stop_of<Fn, Args...>(where);
+  return detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
 }
 
-/// The same, except that the call is left out when a stop was requested before it began. Then the future fails with
-/// errc::stopped, or with the reason of the flag. Lifetime: a stop_flag must live until the future is ready.
+/// The same, except that the call is left out when a stop was requested by `stop` before it began; that of `where` does
+/// not count. Then the future fails with errc::stopped, or with the reason of the flag.
+/// Lifetime: a stop_flag must live until the future is ready.
 template <stop_signal Signal, typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
-  using stopped_by = detail::stopped_by_t<Signal>;
-  return detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...).work;
+  requires stoppable<Signal, Fn, Args...>
+auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable_future<Signal, Fn, Args...> {
+  return detail::attempt_spawn(where, detail::stopped_by_t<Signal>(stop), std::forward<Fn>(fn),
+                               std::forward<Args>(args)...)
+      .work;
 }
 
 /// As `spawn`, for callers who want to know at once. Errors: errc::closed, and then `fn` has been destroyed without
@@ -47,14 +82,16 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> spawned_f
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
-  auto tried = detail::attempt_spawn(where, detail::never_stopped{}, std::forward<Fn>(fn), std::forward<Args>(args)...);
+  auto stop = detail::own_stop_of<Fn, Args...>(where);
+  auto tried = detail::attempt_spawn(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(errc::closed);
   return std::move(tried.work);
 }
 
 template <stop_signal Signal, typename Fn, typename... Args>
-  requires spawnable<Fn, Args...>
-auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {
+  requires stoppable<Signal, Fn, Args...>
+auto try_spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args)
+    -> result<stoppable_future<Signal, Fn, Args...>> {
   using stopped_by = detail::stopped_by_t<Signal>;
   auto tried = detail::attempt_spawn(where, stopped_by(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   if (!tried.accepted) return fail(errc::closed);

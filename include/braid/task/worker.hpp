@@ -98,8 +98,12 @@ namespace detail {
 /// What `current_worker` returns, for code that does not suspend between this and the use: one load.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
-/// Adds one to a counter that only the calling thread writes.
-inline void count_one(atomic<std::uint64_t>& counter) noexcept { counter.store(counter.load(relaxed) + 1, relaxed); }
+/// Adds one to a counter that only the calling thread writes. Its value then.
+inline auto count_one(atomic<std::uint64_t>& counter) noexcept -> std::uint64_t {
+  const std::uint64_t count = counter.load(relaxed) + 1;
+  counter.store(count, relaxed);
+  return count;
+}
 
 /// Makes the calling thread `self` for as long as it lives; then it is again what it was before.
 class BRAID_API worker_scope {

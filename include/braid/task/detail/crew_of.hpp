@@ -249,12 +249,12 @@ auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
 template <scheduling_policy Policy>
 template <typename Item>
 void crew_of<Policy>::run(worker& self, Item& item) noexcept {
-  count_one(self.counters.jobs);
+  const std::uint64_t number = count_one(self.counters.jobs);
   const std::uint32_t position = self.forks.position();
   try {
     item.run();
   } catch (...) {
-    report_job_exception(owner_.options_.on_error, std::current_exception());
+    report_job_exception(owner_.options_.on_error, std::current_exception(), {.worker = self.index, .job = number});
   }
   if (self.leaves_forks) [[unlikely]]
     run_left_forks(self, position);

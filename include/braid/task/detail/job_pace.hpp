@@ -13,7 +13,8 @@
 namespace braid::detail {
 
 /// A moving average over batches of jobs: short jobs are measured many at a time, so that a look at the clock costs
-/// each of them next to nothing. A batch is meant to take about ten microseconds.
+/// each of them next to nothing. A batch is meant to take about ten microseconds. One that takes long among shorter
+/// ones says little: the processor may have been taken away; so of two batches in a row the shorter one counts.
 /// Threads: `job_begins` and `paused` from the worker, the rest from any.
 class job_pace {
  public:
@@ -72,8 +73,8 @@ class job_pace {
     std::int64_t average = average_ns_.load(relaxed);
     if (began != 0) {
       const std::int64_t each = std::clamp<std::int64_t>((now_ns - began) / batch_, 1, longest_ns);
-      average = is_measured_ ? (3 * average + each) / 4 : each;
-      is_measured_ = true;
+      average = last_ns_ == 0 ? each : (3 * average + std::min(each, last_ns_)) / 4;
+      last_ns_ = each;
       average_ns_.store(static_cast<std::uint32_t>(average), relaxed);
     }
     began_ns_.store(now_ns, relaxed);
@@ -84,7 +85,7 @@ class job_pace {
   const clock_source* clock_;
   std::uint32_t left_ = 1;  // jobs until the next look at the clock
   std::uint32_t batch_ = 1;
-  bool is_measured_ = false;
+  std::int64_t last_ns_ = 0;  // of a job in the batch before; 0: there was none
   // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is
   // known yet count as long, so that the first of them wake workers.
   alignas(cache_line) atomic<std::uint32_t> average_ns_{100'000};  // written by the worker

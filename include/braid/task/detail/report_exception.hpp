@@ -2,14 +2,14 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/task/error_callback.hpp>
 
 #include <exception>
-#include <functional>
 
 namespace braid::detail {
 
 /// Hands what a job threw to `on_error`; without one, and when that throws too, the message goes to stderr.
-BRAID_API void report_job_exception(const std::function<void(std::exception_ptr)>& on_error,
-                                    std::exception_ptr error) noexcept;
+BRAID_API void report_job_exception(const error_callback& on_error, std::exception_ptr error,
+                                    const error_origin& from) noexcept;
 
 }  // namespace braid::detail

@@ -9,6 +9,7 @@
 #include <braid/task/worker.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace braid::detail {
 
@@ -48,7 +49,8 @@ class BRAID_API seats {
   /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
-  /// The oldest of the jobs of another worker, whose older half the thief moves to its own seat.
+  /// The oldest of the jobs of another worker, whose older half the thief moves to its own seat. Nothing once
+  /// everything is being dropped.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
   /// Whether the jobs of the victim wait for long: it has begun none since the thief watched it last, or has more than
@@ -58,14 +60,25 @@ class BRAID_API seats {
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
   void close() noexcept;
+
+  /// When this returns, what was accepted before the seats were closed has been dropped, or taken by a worker that runs
+  /// it now. From its begin on nobody steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 
  private:
+  class moving;
+  static constexpr std::uint32_t dropping = std::uint32_t{1} << 31U;
+
+  [[nodiscard]] auto move_half(worker& self, worker& victim) noexcept -> found_job;
+
   const worker_list& workers_;
   atomic<bool> closed_{false};  // written once
+  /// How many thieves move jobs between seats, where no look at one seat after the other would find them; and
+  /// `dropping`, which stays. Written by thieves, and by who drops.
+  alignas(cache_line) atomic<std::uint32_t> moves_{0};
 };
 
 /// About what it takes to move as many jobs from one seat to another as are moved at once.

@@ -60,15 +60,17 @@ class BRAID_API sleepers {
 
   // --- anybody ---
 
-  /// Blocks until no job is queued or running.
-  void wait_idle(crew& jobs) noexcept;
+  /// Blocks until no job is queued or running, or until `deadline`: then false.
+  auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
+  void wait_idle(crew& jobs) noexcept { static_cast<void>(wait_idle_until(jobs, time_point::max())); }
 
   /// The last job that runs without a worker has ended.
   void became_idle() noexcept {
     if (idle_.all()) became_idle_.notify_all();
   }
 
-  /// From now on a worker that finds nothing leaves. Requires that the crew is closed.
+  /// From now on a worker that finds nothing leaves. Requires that the crew is closed. May be called again, and by
+  /// several threads.
   void stop() noexcept;
 
  private:
@@ -89,7 +91,7 @@ class BRAID_API sleepers {
   alignas(cache_line) idle_set idle_;
   atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
   atomic<std::uint32_t> watching_{0};    // 1 while a worker sleeps with a deadline; written by that worker
-  atomic<phase> phase_{phase::running};  // written by who stops, once
+  atomic<phase> phase_{phase::running};  // written by who stops
   event_count became_idle_;
 };
 

@@ -15,13 +15,28 @@
 
 namespace braid::detail {
 
+/// Whether the callable wants to see what may stop it, ahead of its arguments: it cannot be called without.
+template <typename Seen, typename Fn, typename... Args>
+inline constexpr bool wants_stop = !std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> &&
+                                   std::invocable<std::decay_t<Fn>, Seen, std::decay_t<Args>...>;
+template <typename Fn, typename... Args>
+inline constexpr bool wants_stop<void, Fn, Args...> = false;
+
 /// A callable and its arguments, for one call.
 template <typename Fn, typename... Args>
 struct bound_call {
   template <typename F, typename... A>
   explicit bound_call(F&& f, A&&... a) : fn(std::forward<F>(f)), args(std::forward<A>(a)...) {}
 
-  auto operator()() && -> decltype(auto) { return std::apply(std::move(fn), std::move(args)); }
+  template <typename Stop>
+  auto operator()(const Stop& stop) && -> decltype(auto) {
+    if constexpr (wants_stop<typename Stop::seen, Fn, Args...>)
+      return std::apply(
+          [&](auto&&... all) -> decltype(auto) { return std::invoke(std::move(fn), stop.show(), std::move(all)...); },
+          std::move(args));
+    else
+      return std::apply(std::move(fn), std::move(args));
+  }
 
   [[no_unique_address]] Fn fn;
   [[no_unique_address]] std::tuple<Args...> args;
@@ -56,7 +71,7 @@ class spawned final : public produced_state<R> {
   void run(cascade& more) noexcept {
     if (const auto reason = stop_.reason()) return give_up(*reason, more);
     const auto clean_up = [this] { std::destroy_at(std::addressof(call_)); };
-    this->produce([this]() -> R { return std::move(call_)(); }, clean_up, more);
+    this->produce([this]() -> R { return std::move(call_)(stop_); }, clean_up, more);
   }
 
   /// The only future that it ever waits for is the one that its call gave.
@@ -75,8 +90,14 @@ class spawned final : public produced_state<R> {
   };
 };
 
-template <typename Fn, typename... Args>
-using call_result = std::invoke_result_t<std::decay_t<Fn>, std::decay_t<Args>...>;
+template <typename Seen, typename Fn, typename... Args>
+struct call_of : std::invoke_result<std::decay_t<Fn>, std::decay_t<Args>...> {};
+template <typename Seen, typename Fn, typename... Args>
+  requires wants_stop<Seen, Fn, Args...>
+struct call_of<Seen, Fn, Args...> : std::invoke_result<std::decay_t<Fn>, Seen, std::decay_t<Args>...> {};
+
+template <typename Stop, typename Fn, typename... Args>
+using call_result = typename call_of<typename Stop::seen, Fn, Args...>::type;
 
 /// The future of a spawned job, and whether the executor took it; if not, the future has failed.
 template <typename R>
@@ -86,8 +107,9 @@ struct spawn_attempt {
 };
 
 template <typename Stop, typename Fn, typename... Args>
-auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args) -> spawn_attempt<call_result<Fn, Args...>> {
-  using result = call_result<Fn, Args...>;
+auto attempt_spawn(executor& where, Stop stop, Fn&& fn, Args&&... args)
+    -> spawn_attempt<call_result<Stop, Fn, Args...>> {
+  using result = call_result<Stop, Fn, Args...>;
   using state = spawned<result, Stop, bound_call<std::decay_t<Fn>, std::decay_t<Args>...>>;
   auto& made = make_state<state>(where, std::move(stop), std::forward<Fn>(fn), std::forward<Args>(args)...);
   auto work = future_access::make<future_value<result>>(made);

@@ -13,20 +13,25 @@ namespace braid::detail {
 
 /// What may keep work from beginning, and then says why.
 struct never_stopped {
+  using seen = void;  // by the callable
   [[nodiscard]] static auto reason() noexcept -> std::optional<errc> { return std::nullopt; }
 };
 struct stopped_by_flag {
+  using seen = const stop_flag&;
   explicit stopped_by_flag(const stop_flag& by) noexcept : flag(&by) {}
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
     return flag->requested() ? std::optional(flag->reason()) : std::nullopt;
   }
+  [[nodiscard]] auto show() const noexcept -> seen { return *flag; }
   const stop_flag* flag;
 };
 struct stopped_by_token {
+  using seen = std::stop_token;
   explicit stopped_by_token(std::stop_token by) noexcept : token(std::move(by)) {}
   [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
     return token.stop_requested() ? std::optional(errc::stopped) : std::nullopt;
   }
+  [[nodiscard]] auto show() const noexcept -> seen { return token; }
   std::stop_token token;
 };
 

@@ -1,4 +1,4 @@
-// examples/08_parallel.cpp: work that splits: forks, groups of any shape, and the algorithms made of them.
+// examples/09_parallel.cpp: work that splits: forks, groups of any shape, and the algorithms made of them.
 #include <braid/task/fork_join.hpp>
 #include <braid/task/parallel_for.hpp>
 #include <braid/task/parallel_reduce.hpp>

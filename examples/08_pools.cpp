@@ -1,0 +1,73 @@
+// examples/08_pools.cpp: the classic kinds of pools, each as options of one; strands, and threads for what blocks.
+#include <braid/runtime/default_runtime.hpp>
+#include <braid/task/blocking_lane.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/spawn.hpp>
+#include <braid/task/strand.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+using namespace std::chrono_literals;
+using braid::pool;
+using braid::scheduler;
+
+// [kinds]
+auto work_stealing() -> pool { return pool({.workers = 2}); }
+auto least_loaded() -> pool { return pool({.workers = 2, .scheduler = scheduler::least_loaded}); }
+auto shared_queue() -> pool { return pool({.workers = 2, .scheduler = scheduler::shared_queue}); }
+auto polling() -> pool {
+  return pool({.workers = 1, .make_driver = [](std::size_t) { return std::make_unique<braid::polling_driver>(); }});
+}
+auto on_this_thread() -> pool { return pool({.scheduler = scheduler::current_thread}); }
+auto in_place() -> pool { return pool({.scheduler = scheduler::run_inline}); }
+// [/kinds]
+
+void strands_and_lanes(pool& workers) {
+  // [strand]
+  braid::strand account(workers);
+  int balance = 0;  // touched by jobs of the strand only, and so without a lock
+  for (int i = 0; i < 100; ++i) static_cast<void>(post(account, [&balance] { balance += 1; }));
+  std::printf("balance %d\n", spawn(account, [&balance] { return balance; }).get());
+  // [/strand]
+  // [blocking]
+  braid::blocking_lane slow({.most_threads = 8});
+  auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, somebody's lock
+  std::printf("read %d\n", line.then(workers, [](int n) { return n * 6; }).get());
+  // [/blocking]
+}
+
+void ending() {
+  // [shutdown]
+  pool workers({.workers = 1});
+  auto endless = spawn(workers, [](std::stop_token stop) {
+    while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);
+    return 1;
+  });
+  if (!workers.shutdown_for(20ms)) std::puts("not in time: a stop was requested");
+  std::printf("ended with %d\n", endless.get());
+  // [/shutdown]
+}
+
+int main() {
+  for (const auto make : {work_stealing, least_loaded, shared_queue, polling, in_place}) {
+    pool where = make();
+    std::printf("%d ", spawn(where, [] { return 6 * 7; }).get());
+  }
+  pool mine = on_this_thread();
+  auto later = spawn(mine, [] { return 42; });
+  while (mine.poll()) {}
+  std::printf("%d\n", later.get());
+  pool workers = work_stealing();
+  strands_and_lanes(workers);
+  ending();
+  // [process]
+  static_cast<void>(braid::initialize({.workers = 2}));  // not needed where the defaults will do
+  std::printf("process-wide %d\n", braid::spawn([] { return 1; }).get());
+  static_cast<void>(braid::finalize());
+  // [/process]
+}

@@ -1,0 +1,57 @@
+// braid/task/error_callback.hpp: who hears of what jobs throw that nobody waits for, and what he is told.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+/// Where something was thrown.
+struct error_origin {
+  static constexpr std::size_t no_worker = SIZE_MAX;
+
+  std::size_t worker = no_worker;  ///< the index of the worker; no_worker where the thread is none
+  std::uint64_t job = 0;           ///< which of the jobs that this worker has begun, from 1; 0: it was none, but a hook
+};
+
+/// Called with what was thrown and, if it wants to know, with where. What it throws itself does no harm: both then go
+/// to stderr, as everything does where there is no callback.
+class error_callback {
+ public:
+  error_callback() = default;
+
+  template <typename Fn>
+    requires(!std::same_as<std::remove_cvref_t<Fn>, error_callback>) &&
+            (std::invocable<std::decay_t<Fn>&, std::exception_ptr> ||
+             std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+  error_callback(Fn&& fn) : call_(with_origin(std::forward<Fn>(fn))) {}  // NOLINT: stands for the callable
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+
+  /// Requires that there is a callable. Errors: what it throws.
+  void operator()(std::exception_ptr error, const error_origin& from) const { call_(std::move(error), from); }
+
+ private:
+  using function = std::function<void(std::exception_ptr, const error_origin&)>;
+
+  template <typename Fn>
+  static auto with_origin(Fn&& fn) -> function {
+    if constexpr (requires { fn == nullptr; })
+      if (fn == nullptr) return {};
+    if constexpr (std::invocable<std::decay_t<Fn>&, std::exception_ptr, const error_origin&>)
+      return std::forward<Fn>(fn);
+    else
+      return [fn = std::forward<Fn>(fn)](std::exception_ptr error, const error_origin&) mutable {
+        std::invoke(fn, std::move(error));
+      };
+  }
+
+  function call_;
+};
+
+}  // namespace braid

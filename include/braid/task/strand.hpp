@@ -1,0 +1,59 @@
+// braid/task/strand.hpp: an executor whose jobs run one at a time, in their order, on the threads of another one.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/task/detail/strand_mailbox.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <stop_token>
+
+namespace braid {
+
+/// Whatever is posted here runs alone, after what was posted before it, and sees what that did: data that only jobs of
+/// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and is told so. No
+/// lock is held while a job runs. After `most_in_a_row` jobs a strand lets other work of the executor go first.
+///
+/// Where the executor is closed the strand is too, from the next time on that it needs it; where the executor drops the
+/// strand's turn, all jobs that wait are dropped.
+/// Threads: any. Cost: a compare-exchange a job, and a post to the executor for each time that the strand was empty.
+/// Lifetime: the executor must outlive it. The destructor waits for the jobs that were posted; on a worker it helps.
+/// Protocol: docs/design/strand.md
+class BRAID_API strand final : public executor {
+ public:
+  static constexpr std::size_t most_in_a_row = 64;
+
+  explicit strand(executor& where) noexcept : where_(where), turn_(*this) {}
+  ~strand() override;
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+
+  /// Whether the calling thread runs a job of this strand, or one inside of such a job.
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return where_.stop_token(); }
+  void report(std::exception_ptr error) noexcept override;
+
+ private:
+  struct turn final : job {
+    explicit turn(strand& whose) noexcept : job(&act), owner(whose) {}
+    static void act(job& self, action what);
+    strand& owner;
+  };
+
+  void take_turn() noexcept;
+  void drop_turn() noexcept;
+  void run(job& work) noexcept;
+  [[nodiscard]] auto has_more() noexcept -> bool;
+
+  executor& where_;
+  detail::strand_mailbox<job> mailbox_;
+  // Of who has the turn:
+  intrusive_queue<job> ready_;  // taken out of the mailbox
+  bool yields_ = true;          // the executor has not refused a turn yet
+  turn turn_;
+};
+
+}  // namespace braid

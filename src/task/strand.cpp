@@ -1,0 +1,108 @@
+// src/task/strand.cpp: the turns of a strand.
+#include <braid/task/strand.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/task/spawn.hpp>
+#include <braid/task/worker.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace braid {
+namespace {
+
+/// What strands this thread runs jobs of, the innermost first.
+struct strand_run {
+  explicit strand_run(const strand& of) noexcept;
+  strand_run(const strand_run&) = delete;
+  auto operator=(const strand_run&) -> strand_run& = delete;
+  ~strand_run();
+
+  const strand* where;
+  strand_run* outer;
+};
+
+constinit thread_local strand_run* innermost = nullptr;
+
+strand_run::strand_run(const strand& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
+strand_run::~strand_run() { innermost = outer; }
+
+}  // namespace
+
+void strand::turn::act(job& self, action what) {
+  strand& owner = static_cast<turn&>(self).owner;
+  if (what == action::run)
+    owner.take_turn();
+  else
+    owner.drop_turn();
+}
+
+/// The last job of all says that the others have run; then whoever ran it gives the turn away within a few steps.
+strand::~strand() {
+  BRAID_EXPECTS(!is_current(), "a strand is not destroyed by one of its own jobs");
+  if (!mailbox_.is_resting()) spawn(*this, [] {}).wait();
+  for (duration pause = 1us; !mailbox_.is_resting(); pause = std::min(2 * pause, duration(1ms)))
+    if (!where_.run_one()) std::this_thread::sleep_for(pause);
+}
+
+auto strand::try_post(job& work) noexcept -> bool {
+  const detail::strand_push became = mailbox_.try_push(work);
+  if (became != detail::strand_push::first) return became == detail::strand_push::queued;
+  if (where_.try_post(turn_)) return true;
+  // The turn is the caller's, and its job the oldest. Others were told that theirs were accepted.
+  job* behind = mailbox_.close()->next;
+  while (behind != nullptr) std::exchange(behind, behind->next)->drop();
+  static_cast<void>(mailbox_.try_rest());
+  return false;
+}
+
+auto strand::is_current() const noexcept -> bool {
+  const strand_run* found = innermost;
+  while (found != nullptr && found->where != this) found = found->outer;
+  return found != nullptr;
+}
+
+void strand::report(std::exception_ptr error) noexcept { where_.report(std::move(error)); }
+
+/// Once `has_more` is false, or the next turn is posted, the strand may be in other hands, or gone.
+void strand::take_turn() noexcept {
+  const strand_run here(*this);
+  for (std::size_t ran = 0; has_more(); ++ran) {
+    if (ran >= most_in_a_row && yields_) {
+      if (where_.try_post(turn_)) return;
+      yields_ = false;  // what was accepted runs now, and nothing else is accepted, so that it ends
+      ready_.push_chain(mailbox_.close());
+    }
+    run(*ready_.pop());
+  }
+}
+
+void strand::drop_turn() noexcept {
+  ready_.push_chain(mailbox_.close());
+  while (job* const next = ready_.pop()) next->drop();
+  static_cast<void>(mailbox_.try_rest());
+}
+
+void strand::run(job& work) noexcept {
+  try {
+    work.run();
+  } catch (...) {
+    where_.report(std::current_exception());
+  }
+}
+
+/// False when the turn was given away.
+auto strand::has_more() noexcept -> bool {
+  while (ready_.empty()) {
+    if (job* const arrived = mailbox_.take(); arrived != nullptr)
+      ready_.push_chain(arrived);
+    else if (mailbox_.try_rest())
+      return false;
+  }
+  return true;
+}
+
+}  // namespace braid

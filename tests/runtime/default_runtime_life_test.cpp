@@ -1,0 +1,211 @@
+// tests/runtime/default_runtime_life_test.cpp: the runtime of a process begins and ends once, and again in a fork.
+#include <braid/runtime/default_runtime.hpp>
+
+#include <braid/thread/thread_info.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/child.hpp>
+#include <tests/support/failures.hpp>
+#include <tests/support/sanitizer.hpp>
+#include <tests/support/watchdog.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <latch>
+#include <ostream>
+#include <stop_token>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using braid::errc;
+using braid::shutdown_mode;
+using braid::testing::failure_code;
+using braid::testing::run_in_child;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Runs `fn` in a process of its own, whose end it does not outlive by much; what it says is false ends it with 1.
+template <typename Fn>
+auto passes(Fn fn) -> bool {
+  const auto end = run_in_child([&] {
+    const braid::testing::watchdog dog(60s);
+    fn();
+  });
+  if (end.signal != 0 || end.status != 0)
+    MESSAGE("signal " << end.signal << ", status " << end.status << "\n" << end.errors);
+  return end.signal == 0 && end.status == 0;
+}
+
+void must(bool holds, int line = __builtin_LINE()) {
+  if (holds) return;
+  std::fprintf(stderr, "line %d is wrong\n", line);
+  ::_exit(1);
+}
+
+}  // namespace
+
+TEST_CASE("without initialize the first work makes the runtime") {
+  CHECK(passes([] {
+    must(!braid::find_thread("braid-0"));
+    must(braid::spawn([](int n) { return n + 1; }, 1).get() == 2);
+    must(braid::find_thread("braid-0").has_value());
+    std::latch ran(1);
+    must(braid::post([&ran] { ran.count_down(); }).has_value());
+    ran.wait();
+    must(braid::initialize().error() == errc::already_set);
+    must(braid::finalize().has_value());
+  }));
+}
+
+TEST_CASE("initialize says what the runtime is to be, once") {
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 3, .name = "mine", .scheduler = braid::scheduler::shared_queue}).has_value());
+    must(braid::default_runtime().workers().size() == 3);
+    must(braid::find_thread("mine-2").has_value());
+    must(braid::initialize().error() == errc::already_set);
+    must(braid::finalize().has_value());
+    must(!braid::find_thread("mine-2"));
+  }));
+}
+
+TEST_CASE("after finalize everything is refused, and nothing is made anew") {
+  for (const bool made : {true, false})
+    CHECK(passes([made] {
+      if (made) must(braid::spawn([] { return 1; }).get() == 1);
+      must(braid::finalize().has_value());
+      must(braid::finalize(shutdown_mode::stop_now).has_value());
+      must(braid::post([] {}).error() == errc::closed);
+      must(failure_code(braid::spawn([] { return 1; })) == errc::closed);
+      must(failure_code(braid::spawn([] {})) == errc::closed);
+      must(braid::initialize().error() == errc::closed);
+      must(!braid::find_thread("braid-0"));
+    }));
+}
+
+TEST_CASE("finalize drains; finalize with stop_now drops, and asks what runs to end") {
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 1}).has_value());
+    int ran = 0;
+    for (int i = 0; i < 100; ++i) must(braid::post([&ran] { ++ran; }).has_value());
+    must(braid::finalize(shutdown_mode::drain).has_value());
+    must(ran == 100);
+  }));
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 1}).has_value());
+    std::latch begun(1);
+    auto running = braid::spawn([&begun](std::stop_token stop) {
+      begun.count_down();
+      while (!stop.stop_requested()) std::this_thread::yield();
+      return 1;
+    });
+    begun.wait();
+    auto pending = braid::spawn([] { return 2; });
+    must(braid::finalize(shutdown_mode::stop_now).has_value());
+    must(running.get() == 1);
+    must(failure_code(pending) == errc::dropped);
+  }));
+}
+
+TEST_CASE("work that names no place goes to the pool of the worker that calls") {
+  CHECK(passes([] {
+    braid::pool mine({.workers = 1, .name = "nearest"});
+    auto inner = braid::spawn(mine, [&mine] { return braid::spawn([&mine] { return mine.is_current(); }); });
+    must(inner.get());
+    must(!braid::find_thread("braid-0"));
+  }));
+}
+
+TEST_CASE("a job of the runtime that finalizes it is told so, and the runtime stays usable") {
+  CHECK(passes([] {
+    must(braid::spawn([] { return braid::finalize().error() == errc::would_deadlock; }).get());
+    auto& blocking = braid::default_runtime().blocking();
+    must(braid::spawn(blocking, [] { return braid::finalize().error() == errc::would_deadlock; }).get());
+    must(braid::spawn([] { return 1; }).get() == 1);
+    must(braid::finalize().has_value());
+  }));
+}
+
+TEST_CASE("a job may end the process") {
+  const auto end = run_in_child([] {
+    ::alarm(30);
+    static_cast<void>(braid::post([] { std::exit(5); }));
+    std::latch(1).wait();
+  });
+  CHECK(end.signal == 0);
+  CHECK(end.status == 5);
+}
+
+TEST_CASE("several threads may make it, use it and end it at once") {
+  for (int round = 0; round < 20; ++round)
+    CHECK(passes([] {
+      std::vector<std::thread> threads;
+      braid::atomic<int> ran{0};
+      braid::atomic<int> taken{0};
+      for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&, i] {
+          for (int n = 0; n < 50; ++n)
+            if (braid::post([&ran] { ran.fetch_add(1, braid::relaxed); })) taken.fetch_add(1, braid::relaxed);
+          if (i % 2 == 0) must(braid::finalize().has_value());
+        });
+      for (std::thread& thread : threads) thread.join();
+      must(ran.load(braid::relaxed) == taken.load(braid::relaxed));
+    }));
+}
+
+TEST_CASE("a child of a fork starts anew, whatever the parent's threads were doing") {
+  if (braid::testing::under_thread_sanitizer) return;  // it refuses threads in such a child
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 2, .name = "parent"}).has_value());
+    std::latch opened(1);
+    auto busy = braid::spawn([&opened] { opened.wait(); });
+    for (int round = 0; round < 20; ++round) {
+      auto in_parent = braid::spawn([round] { return round; });
+      const ::pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(30);
+        must(braid::spawn([] { return 5; }).get() == 5);
+        must(!braid::find_thread("parent-0"));
+        must(braid::default_runtime().workers().size() == braid::pool().size());
+        must(braid::finalize().has_value());
+        must(braid::post([] {}).error() == errc::closed);
+        // What only threads of the parent knew would be taken for leaks.
+        if (braid::testing::under_address_sanitizer) ::_exit(0);
+        std::exit(0);  // with the ends of the static objects
+      }
+      int status = -1;
+      must(::waitpid(child, &status, 0) == child);
+      must(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      must(in_parent.get() == round);
+    }
+    opened.count_down();
+    busy.get();
+    must(braid::finalize().has_value());
+  }));
+}
+
+TEST_CASE("a job may fork, too") {
+  if (braid::testing::under_thread_sanitizer) return;
+  CHECK(passes([] {
+    auto ended = braid::spawn([] {
+      const ::pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(30);
+        must(braid::current_worker() == nullptr);
+        must(braid::spawn([] { return 5; }).get() == 5);
+        ::_exit(0);
+      }
+      int status = -1;
+      must(::waitpid(child, &status, 0) == child);
+      return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    });
+    must(ended.get() == 0);
+    must(braid::finalize().has_value());
+  }));
+}

@@ -1,0 +1,242 @@
+// tests/task/pool_shutdown_test.cpp: shutdowns that have a limit or request a stop, on every scheduler.
+#include <braid/task/pool.hpp>
+#include <braid/task/spawn.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/eventually.hpp>
+#include <tests/support/failures.hpp>
+#include <tests/support/sleeper.hpp>
+#include <tests/support/watchdog.hpp>
+
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <ostream>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+using braid::errc;
+using braid::future;
+using braid::pool;
+using braid::post;
+using braid::relaxed;
+using braid::scheduler;
+using braid::shutdown_mode;
+using braid::spawn;
+using braid::testing::eventually;
+using braid::testing::failure_code;
+using braid::testing::sleeper;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Ends the program when a test of this file hangs.
+struct watched {
+  braid::testing::watchdog dog{60s};
+};
+
+constexpr auto with_threads = {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue};
+
+/// Runs until its token says that it is to end; then gives 1.
+struct until_stopped {
+  explicit until_stopped(pool& where)
+      : ended(spawn(where, [begun = begun](std::stop_token stop) {
+          begun->count_down();
+          while (!stop.stop_requested()) std::this_thread::yield();
+          return 1;
+        })) {
+    begun->wait();
+  }
+  std::shared_ptr<std::latch> begun = std::make_shared<std::latch>(1);
+  future<int> ended;
+};
+
+/// Keeps a worker busy until it is opened, whatever stops are requested.
+struct gate {
+  explicit gate(pool& where)
+      : ended(spawn(where, [shared = shared] {
+          shared->begun.count_down();
+          shared->opened.wait();
+        })) {
+    shared->begun.wait();
+  }
+  void open() const { shared->opened.count_down(); }
+
+  struct state {
+    std::latch begun{1};
+    std::latch opened{1};
+  };
+  std::shared_ptr<state> shared = std::make_shared<state>();
+  future<void> ended;
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(watched, "a shutdown that has the time for it runs everything, and requests no stop") {
+  for (const auto chosen : with_threads) {
+    pool where({.workers = 2, .scheduler = chosen});
+    std::vector<future<int>> all;
+    for (int i = 0; i < 200; ++i) all.push_back(spawn(where, [] { return 1; }));
+    CHECK(where.shutdown_for(1h));
+    for (auto& one : all) {
+      REQUIRE(one.is_ready());
+      CHECK(one.get() == 1);
+    }
+    CHECK_FALSE(where.stop_token().stop_requested());
+    CHECK(failure_code(spawn(where, [] {})) == errc::closed);
+  }
+}
+
+TEST_CASE_FIXTURE(watched,
+                  "when the time is over pending work has failed, its captures are gone, and a stop is requested") {
+  for (const auto chosen : with_threads) {
+    const auto captured = std::make_shared<int>(0);
+    pool where({.workers = 2, .scheduler = chosen});
+    until_stopped first(where);
+    const gate second(where);  // both workers are busy now
+    braid::atomic<int> ran{0};
+    std::vector<future<void>> pending;
+    for (int i = 0; i < 100; ++i) {
+      pending.push_back(spawn(where, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
+      REQUIRE(post(where, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
+      REQUIRE(post(where, braid::lane::bulk, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
+    }
+    CHECK(where.shutdown_for(1ms).error() == errc::deadline_exceeded);  // while the gate is closed
+    CHECK(captured.use_count() == 1);
+    for (auto& one : pending) {
+      REQUIRE(one.is_ready());
+      CHECK(failure_code(one) == errc::dropped);
+    }
+    CHECK(first.ended.get() == 1);
+    CHECK(where.shutdown_for(0s).error() == errc::deadline_exceeded);
+    second.open();
+    CHECK(where.shutdown_for(1h));
+    CHECK(second.ended.is_ready());
+    CHECK(ran.load(relaxed) == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "futures of dropped work fail at once, not when the last job has ended") {
+  for (const auto chosen : with_threads) {
+    pool where({.workers = 1, .scheduler = chosen});
+    const gate busy(where);
+    auto pending = spawn(where, [] { return 1; });
+    auto after = spawn(where, [] { return 1; }).then([](int n) { return n; });
+    sleeper stopper([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
+    CHECK(failure_code(pending) == errc::dropped);  // while the gate is closed
+    CHECK(failure_code(after) == errc::dropped);
+    CHECK_FALSE(stopper.returned());
+    busy.open();
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "the destructor waits for what a shutdown left running") {
+  for (const auto chosen : with_threads) {
+    future<void> ended;
+    {
+      pool where({.workers = 1, .scheduler = chosen});
+      gate busy(where);
+      CHECK_FALSE(where.shutdown_for(0s));
+      busy.open();
+      ended = std::move(busy.ended);
+    }
+    CHECK(ended.is_ready());
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a stop now drops what is pending, ends what looks at its token, and waits for it") {
+  for (const auto chosen : with_threads) {
+    pool where({.workers = 1, .scheduler = chosen});
+    until_stopped running(where);
+    auto pending = spawn(where, [] { return 1; });
+    auto asking = spawn(where, [](std::stop_token) { return 1; });
+    CHECK(where.shutdown(shutdown_mode::stop_now));
+    CHECK(running.ended.is_ready());
+    CHECK(running.ended.get() == 1);
+    CHECK(failure_code(pending) == errc::dropped);
+    CHECK(failure_code(asking) == errc::dropped);
+    CHECK(where.shutdown(shutdown_mode::stop_now));
+  }
+}
+
+TEST_CASE_FIXTURE(watched,
+                  "limited shutdowns at once, beside one that drains, end alike: after the workers or in time") {
+  for (const auto chosen : with_threads) {
+    pool where({.workers = 2, .scheduler = chosen});
+    const gate busy(where);
+    braid::atomic<int> too_early{0};
+    const auto patiently = [&] {
+      CHECK(where.shutdown_for(1h));
+      if (!busy.ended.is_ready()) too_early.fetch_add(1, relaxed);
+    };
+    sleeper first(patiently);
+    sleeper second(patiently);
+    sleeper third([&] {
+      CHECK(where.shutdown(shutdown_mode::drain));
+      if (!busy.ended.is_ready()) too_early.fetch_add(1, relaxed);
+    });
+    CHECK(first.falls_asleep());
+    CHECK(second.falls_asleep());
+    CHECK(third.falls_asleep());
+    CHECK(where.shutdown_for(1ms).error() == errc::deadline_exceeded);
+    CHECK_FALSE(first.returned());
+    busy.open();
+    CHECK(eventually([&] { return first.returned() && second.returned() && third.returned(); }));
+    CHECK(too_early.load(relaxed) == 0);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a worker that shuts its own pool down is told so, and the pool stays usable") {
+  for (const auto chosen : {scheduler::work_stealing, scheduler::current_thread, scheduler::run_inline}) {
+    pool where({.workers = 1, .scheduler = chosen});
+    std::error_code limited;
+    std::error_code now;
+    REQUIRE(post(where, [&] {
+      limited = where.shutdown_for(1h).error();
+      now = where.shutdown(shutdown_mode::stop_now).error();
+    }));
+    CHECK(where.wait_idle());
+    CHECK(limited == errc::would_deadlock);
+    CHECK(now == errc::would_deadlock);
+    CHECK_FALSE(where.stop_token().stop_requested());
+    auto usable = spawn(where, [] { return 1; });
+    CHECK(where.wait_idle());
+    CHECK(usable.get() == 1);
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "without threads the jobs run here, until the time is over") {
+  pool in_time({.scheduler = scheduler::current_thread});
+  auto work = spawn(in_time, [] { return std::this_thread::get_id(); });
+  CHECK(in_time.shutdown_for(1h));
+  CHECK(work.get() == std::this_thread::get_id());
+
+  pool too_late({.scheduler = scheduler::current_thread});
+  auto dropped = spawn(too_late, [] {});
+  CHECK(too_late.shutdown_for(0s).error() == errc::deadline_exceeded);
+  CHECK(failure_code(dropped) == errc::dropped);
+  CHECK(too_late.stop_token().stop_requested());
+  CHECK(too_late.shutdown_for(1h));
+}
+
+TEST_CASE_FIXTURE(watched,
+                  "a limited shutdown waits so long for a thread that runs the jobs of a pool without threads") {
+  for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
+    pool where({.scheduler = chosen});
+    std::latch begun(1);
+    std::latch opened(1);
+    sleeper busy([&] {
+      REQUIRE(post(where, [&] {
+        begun.count_down();
+        opened.wait();
+      }));
+      CHECK(where.wait_idle());
+    });
+    begun.wait();
+    CHECK(where.shutdown_for(1ms).error() == errc::deadline_exceeded);
+    opened.count_down();
+    CHECK(where.shutdown_for(1h));
+  }
+}

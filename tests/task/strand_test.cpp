@@ -1,0 +1,237 @@
+// tests/task/strand_test.cpp: a strand runs its jobs one at a time, in order, and ends as its executor does.
+#include <braid/task/strand.hpp>
+
+#include <braid/task/pool.hpp>
+#include <braid/task/spawn.hpp>
+
+#include <doctest/doctest.h>
+
+#include <tests/support/eventually.hpp>
+#include <tests/support/failures.hpp>
+#include <tests/support/manual_executor.hpp>
+#include <tests/support/sleeper.hpp>
+#include <tests/support/watchdog.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using braid::errc;
+using braid::future;
+using braid::pool;
+using braid::post;
+using braid::relaxed;
+using braid::scheduler;
+using braid::shutdown_mode;
+using braid::spawn;
+using braid::strand;
+using braid::testing::eventually;
+using braid::testing::failure_code;
+using braid::testing::manual_executor;
+using braid::testing::sleeper;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct watched {
+  braid::testing::watchdog dog{60s};
+};
+
+}  // namespace
+
+TEST_CASE("the jobs of a strand run in their order, in one turn of its executor") {
+  manual_executor where;
+  strand one(where);
+  std::string order;
+  for (const char name : {'a', 'b', 'c'}) REQUIRE(post(one, [&order, name] { order += name; }));
+  CHECK(where.pending() == 1);
+  CHECK(order.empty());
+  where.run();
+  CHECK(order == "abc");
+  CHECK(where.pending() == 0);
+  REQUIRE(post(one, [&order] { order += 'd'; }));
+  where.run();
+  CHECK(order == "abcd");
+}
+
+TEST_CASE("what a job posts runs after what was posted before") {
+  manual_executor where;
+  strand one(where);
+  std::string order;
+  REQUIRE(post(one, [&] {
+    CHECK(post(one, [&order] { order += 'c'; }));
+    order += 'a';
+  }));
+  REQUIRE(post(one, [&order] { order += 'b'; }));
+  where.run_all();
+  CHECK(order == "abc");
+}
+
+TEST_CASE("after many jobs in a row a strand lets others go first") {
+  manual_executor where;
+  strand one(where);
+  std::size_t ran = 0;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < 2 * strand::most_in_a_row + 1; ++i) REQUIRE(post(one, [&ran] { ++ran; }));
+  REQUIRE(post(where, [&] { seen = ran; }));
+  where.run();
+  CHECK(ran == strand::most_in_a_row);
+  CHECK(where.pending() == 2);
+  where.run();
+  CHECK(seen == strand::most_in_a_row);
+  where.run_all();
+  CHECK(ran == 2 * strand::most_in_a_row + 1);
+}
+
+TEST_CASE_FIXTURE(watched, "with workers without number no two jobs of a strand run at once, nor out of order") {
+  for (const auto chosen : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
+    pool where({.workers = 3, .scheduler = chosen});
+    std::vector<int> order;  // no lock
+    {
+      strand one(where);
+      for (int i = 0; i < 1'000; ++i) REQUIRE(post(one, [&order, i] { order.push_back(i); }));
+    }
+    CHECK(order.size() == 1'000);
+    CHECK(std::is_sorted(order.begin(), order.end()));
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "a strand holds up nobody but itself") {
+  pool where({.workers = 2});
+  strand one(where);
+  strand other(where);
+  std::latch opened(1);
+  auto blocked = spawn(one, [&opened] { opened.wait(); });
+  CHECK(spawn(other, [] { return 1; }).get() == 1);
+  CHECK(spawn(where, [] { return 2; }).get() == 2);
+  opened.count_down();
+  blocked.get();
+}
+
+TEST_CASE("a job knows that its strand is current, also inside of another one") {
+  manual_executor where;
+  strand outer(where);
+  pool inline_pool({.scheduler = scheduler::run_inline});
+  strand inner(inline_pool);
+  bool both = false;
+  REQUIRE(post(outer, [&] {
+    CHECK_FALSE(inner.is_current());
+    CHECK(post(inner, [&] { both = outer.is_current() && inner.is_current(); }));
+    CHECK_FALSE(inner.is_current());
+  }));
+  where.run();
+  CHECK(both);
+  CHECK_FALSE(outer.is_current());
+}
+
+TEST_CASE_FIXTURE(watched, "a job that would wait for its own strand is told so; one that waits for the pool is not") {
+  pool where({.workers = 1});
+  strand one(where);
+  auto own = spawn(one, [&] { return failure_code(spawn(one, [] {})); });
+  auto others = spawn(one, [&] { return spawn(where, [] { return 3; }).get(); });
+  CHECK(own.get() == errc::would_deadlock);
+  CHECK(others.get() == 3);
+}
+
+TEST_CASE("what a job throws goes to the executor's report, and the strand goes on") {
+  std::vector<std::string> heard;
+  pool where({.scheduler = scheduler::run_inline, .on_error = [&heard](const std::exception_ptr& error) {
+                heard.push_back(braid::testing::text_of(error));
+              }});
+  strand one(where);
+  REQUIRE(post(one, [] { throw std::runtime_error("sour"); }));
+  REQUIRE(post(one, [&heard] { heard.emplace_back("ran"); }));
+  CHECK(heard == std::vector<std::string>{"sour", "ran"});
+}
+
+TEST_CASE("a strand over a closed executor refuses, from then on") {
+  manual_executor where;
+  strand one(where);
+  where.close();
+  const auto captured = std::make_shared<int>(0);
+  CHECK(post(one, [held = captured] {}).error() == errc::closed);
+  CHECK(post(one, [held = captured] {}).error() == errc::closed);
+  CHECK(failure_code(spawn(one, [held = captured] {})) == errc::closed);
+  CHECK(captured.use_count() == 1);
+}
+
+TEST_CASE("what was accepted behind a job that is refused is dropped") {
+  struct slow_to_refuse final : braid::executor {
+    auto try_post(braid::job& /*work*/) noexcept -> bool override { return meanwhile(), false; }
+    [[nodiscard]] auto is_current() const noexcept -> bool override { return false; }
+    std::function<void()> meanwhile = [] {};
+  } where;
+  strand one(where);
+  std::optional<future<void>> behind;
+  where.meanwhile = [&] { behind = spawn(one, [] {}); };
+  CHECK(failure_code(spawn(one, [] {})) == errc::closed);
+  CHECK(failure_code(*behind) == errc::dropped);
+}
+
+TEST_CASE("where the executor drops the turn all that waits is dropped") {
+  manual_executor where;
+  strand one(where);
+  auto first = spawn(one, [] {});
+  auto second = spawn(one, [] {});
+  where.drop();
+  CHECK(failure_code(first) == errc::dropped);
+  CHECK(failure_code(second) == errc::dropped);
+  CHECK(failure_code(spawn(one, [] {})) == errc::closed);
+}
+
+TEST_CASE("where the executor closes in the middle of a turn, what was accepted runs, and no more is accepted") {
+  manual_executor where;
+  strand one(where);
+  std::size_t ran = 0;
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < 2 * strand::most_in_a_row; ++i)
+    REQUIRE(post(one, [&] {
+      if (++ran == 1) where.close();
+      if (ran > strand::most_in_a_row && !post(one, [] {})) ++refused;
+    }));
+  where.run();
+  CHECK(ran == 2 * strand::most_in_a_row);
+  CHECK(refused == strand::most_in_a_row);
+  CHECK(where.pending() == 0);
+}
+
+TEST_CASE_FIXTURE(watched, "the destructor waits for the jobs, also on the only worker") {
+  pool where({.workers = 1});
+  auto ran = spawn(where, [&where] {
+    int count = 0;
+    {
+      strand one(where);
+      for (int i = 0; i < 100; ++i) static_cast<void>(post(one, [&count] { ++count; }));
+    }
+    return count;
+  });
+  CHECK(ran.get() == 100);
+
+  std::optional<strand> outside(std::in_place, where);
+  std::latch opened(1);
+  braid::atomic<bool> passed{false};
+  REQUIRE(post(*outside, [&] {
+    opened.wait();
+    passed.store(true, relaxed);
+  }));
+  sleeper destroying([&] { outside.reset(); });
+  CHECK(destroying.falls_asleep());
+  CHECK_FALSE(passed.load(relaxed));
+  opened.count_down();
+  CHECK(eventually([&] { return destroying.returned(); }));
+  CHECK(passed.load(relaxed));
+}
+
+TEST_CASE("work that asks for a token gets that of the executor below") {
+  pool where({.scheduler = scheduler::run_inline});
+  strand one(where);
+  CHECK(one.stop_token() == where.stop_token());
+}
