@@ -153,6 +153,7 @@ auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
   const errc refused = slots_[job.slot_].claim(barrier_, job.generation_, slab_phase::queued, standing(job.slot_));
   if (refused != errc{}) return fail(refused);
   push(find_seat(), job.slot_);
+  if (is_closed()) finish_late();
   return {};
 }
 
@@ -176,7 +177,9 @@ auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result
     after.unclaim(barrier_);
     return fail(step.refused);
   }
-  if (step.followed) push(find_seat(), first.slot_);
+  if (!step.followed) return {};
+  push(find_seat(), first.slot_);
+  if (is_closed()) finish_late();
   return {};
 }
 
@@ -479,9 +482,19 @@ auto job_slab::stop(stop_mode how) -> std::size_t {
   const mode wanted = how == stop_mode::drop ? mode::dropping : mode::draining;
   mode seen = mode_.load(relaxed);
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
+  barrier_.heavy();  // who queues a job and does not see this is seen by the looks that follow
   if (wanted == mode::dropping) run_what_is_left();
   rest_.wake_all();
   return dropped();
+}
+
+/// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. Who is in a job itself
+/// looks at the queues when that ends.
+void job_slab::finish_late() noexcept {
+  const slab_seat* const self = find_seat();
+  if (self != nullptr && self->depth != 0) return;
+  run_what_is_left();
+  rest_.wake_all();
 }
 
 /// Runs what is queued, or drops it, as the slab is stopped.

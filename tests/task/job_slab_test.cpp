@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <tests/support/eventually.hpp>
+#include <tests/support/sanitizer.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <array>
@@ -47,10 +48,15 @@ void release_counted(void* block) {
 
 }  // namespace
 
+#if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // they have replaced these operators themselves
 // Out of line, because g++ 12 otherwise sees a malloc that a delete frees.
 [[gnu::noinline]] auto operator new(std::size_t size) -> void* { return counted(size); }
 [[gnu::noinline]] void operator delete(void* block) noexcept { release_counted(block); }
 [[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { release_counted(block); }
+constexpr bool counts_blocks = true;
+#else
+constexpr bool counts_blocks = false;
+#endif
 
 namespace {
 
@@ -216,7 +222,7 @@ TEST_CASE("a callable that is too large for the slot lies in one block, and is d
     job_slab slab({.jobs_per_thread = 2, .threads = 0});
     const std::size_t before = blocks_made;
     const job_handle job = slab.allocate(large{.kept = kept}).value();
-    CHECK(blocks_made == before + 1);
+    CHECK((!counts_blocks || blocks_made == before + 1));
     REQUIRE(slab.schedule(job));
     CHECK(slab.wait_result<large>(job)->bytes[199] == 'x');
     CHECK(kept.use_count() == 2);

@@ -115,7 +115,8 @@ class BRAID_API job_slab {
   auto finish_with(job_handle child, job_handle parent) -> braid::result<void>;
 
   /// Takes nothing more. Queued jobs are run, or dropped with all that continues them: how many were dropped so far.
-  /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what `drain` leaves.
+  /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what
+  /// `drain` leaves; a `schedule` at the same time as a stop may run jobs itself.
   auto stop(stop_mode mode) -> std::size_t;
 
   /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
@@ -177,7 +178,7 @@ class BRAID_API job_slab {
   void help_until(detail::slab_seat& self, detail::slab_slot& slot) noexcept;
   void block_until(detail::slab_slot& slot) noexcept;
   void run_what_is_left() noexcept;
-  void stop_threads() noexcept;
+  void finish_late() noexcept;
 
   const unsigned threads_;
   const std::uint32_t per_thread_;
@@ -307,6 +308,8 @@ inline auto job_slab::schedule(job_handle job) -> braid::result<void> {
   if (refused != errc{}) [[unlikely]]
     return fail(refused);
   push(self, job.slot_);
+  if (is_closed()) [[unlikely]]
+    finish_late();
   return {};
 }
 

@@ -98,7 +98,7 @@ class slab_deque {
     const std::lock_guard lock(lock_);
     taken_seen_ = top_.load(relaxed);
     if (taken_seen_ == bottom) return false;
-    bottom_.store(bottom - 1, release);  // edge slab_deque.entry: publish
+    bottom_.store(bottom - 1, relaxed);  // the next thief comes by the lock, too
     entry = ring_[(bottom - 1) & mask_].load(relaxed);
     return true;
   }

@@ -241,13 +241,14 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
 }
 
 inline auto slab_slot::end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step {
-  const section inside(*this, barrier, slab_standing::favoured);
-  // With 1, only this thread counts: who would add a child must come inside.
-  // edge slab_slot.ended: observe
-  if (pending_.load(acquire) == 1) return finish(marks);
-  if (pending_.fetch_sub(1, acq_rel) == 1) return finish(marks);  // edge slab_slot.ended: both
-  set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
-  return {};
+  {
+    const section inside(*this, barrier, slab_standing::favoured);
+    // With 1, only this thread counts: who would add a child must come inside.
+    // edge slab_slot.ended: observe
+    if (pending_.load(acquire) == 1) return finish(marks);
+    set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
+  }
+  return end_child(barrier);  // outside, because whoever ends last is favoured from then on
 }
 
 inline auto slab_slot::end_child(asymmetric_barrier& barrier) noexcept -> slab_step {
