@@ -60,7 +60,8 @@ void keep_failure(slab_slot& slot, failure thrown) noexcept {
 
 }  // namespace
 
-constinit thread_local detail::known_slab_seat detail::known_seat __attribute__((tls_model("initial-exec"))){0, nullptr};
+constinit thread_local detail::known_slab_seat detail::known_seat
+    __attribute__((tls_model("initial-exec"))){0, nullptr};
 
 job_slab::job_slab(job_slab_options options)
     : threads_(threads_wanted(options)),
@@ -91,8 +92,8 @@ job_slab::~job_slab() {
 
 auto job_slab::look_up_seat() const noexcept -> slab_seat* {
   const std::uint64_t number = number_of_thread();
-  const auto own = std::ranges::find_if(
-      seats_, [number](const auto& seat) { return seat->thread.load(relaxed) == number; });
+  const auto own =
+      std::ranges::find_if(seats_, [number](const auto& seat) { return seat->thread.load(relaxed) == number; });
   detail::known_seat = {id_, own == seats_.end() ? nullptr : own->get()};
   return detail::known_seat.seat;
 }
@@ -102,7 +103,7 @@ auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_standing {
   const slab_seat* const self = find_seat();
   const bool own = self != nullptr && self->owns(slot);
   return own && slab_slot::phase_of(slots_[slot].word()) == slab_phase::allocated ? slab_standing::favoured
-                                                                                   : slab_standing::other;
+                                                                                  : slab_standing::other;
 }
 
 auto job_slab::check(job_handle job) const noexcept -> std::error_code {
@@ -111,10 +112,13 @@ auto job_slab::check(job_handle job) const noexcept -> std::error_code {
   return {};
 }
 
-job_slab::looking::looking(job_slab& slab, job_handle job) noexcept : slab_(slab), own_([&] {
-      slab_seat* const self = slab.find_seat();
-      return self != nullptr && self->owns(job.slot_) ? self : nullptr;
-    }()), frame_{job.slot_, nullptr} {
+job_slab::looking::looking(job_slab& slab, job_handle job) noexcept
+    : slab_(slab),
+      own_([&] {
+        slab_seat* const self = slab.find_seat();
+        return self != nullptr && self->owns(job.slot_) ? self : nullptr;
+      }()),
+      frame_{job.slot_, nullptr} {
   if (own_ == nullptr) {
     refused_ = slot().pin(slab_.barrier_, job.generation_, slab_standing::other);
     return;
@@ -171,8 +175,8 @@ auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result
     after.unclaim(barrier_);
     return fail(errc::cycle);
   }
-  const slab_step step = slots_[first.slot_].append(barrier_, first.generation_, next.slot_, slots_.get(),
-                                                    standing(first.slot_));
+  const slab_step step =
+      slots_[first.slot_].append(barrier_, first.generation_, next.slot_, slots_.get(), standing(first.slot_));
   if (step.refused != errc{}) {
     after.unclaim(barrier_);
     return fail(step.refused);
@@ -193,9 +197,9 @@ auto job_slab::finish_with(job_handle child, job_handle parent) -> braid::result
   errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
   if (refused != errc{}) return fail(refused);
   // From here on the parent cannot finish, so what depends on it stays as it is.
-  refused = leads_to(parent.slot_, child.slot_) ? errc::cycle
-                                                : slots_[child.slot_].add_parent(barrier_, child.generation_,
-                                                                                 parent.slot_, standing(child.slot_));
+  refused = leads_to(parent.slot_, child.slot_)
+                ? errc::cycle
+                : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
   if (refused == errc{}) return {};
   end_child_of(parent.slot_);
   if (refused == errc::finished) return {};
@@ -384,38 +388,41 @@ void job_slab::work(slab_seat& self) noexcept {
   while (take_own(self, slot) || await_work(self, nullptr, slot)) run(slot);
 }
 
-/// A job to run, in `slot`. False when there will be none, or `until` has finished.
-auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
-  const auto finished = [until] { return until != nullptr && slab_slot::is_finished(until->word()); };
-  for (unsigned look = 0; look < looks_before_search; ++look) {
-    if (finished()) return false;
-    if (find(self, slot)) return true;
+/// Looks for a job, and whether `until` has finished, for some looks.
+auto job_slab::look_around(slab_seat& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
+    -> sight {
+  for (unsigned look = 0; look < looks; ++look) {
+    if (until != nullptr && slab_slot::is_finished(until->word())) return sight::finished;
+    if (find(self, slot)) return sight::job;
     detail::cpu_pause();
   }
+  return sight::nothing;
+}
+
+/// A job to run, in `slot`. False when there will be none, or `until` has finished.
+auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
+  sight seen = look_around(self, until, slot, looks_before_search);
+  if (seen != sight::nothing) return seen == sight::job;
   rest_.begin_search();
-  bool over = false;
   bool announced = until == nullptr;
-  while (!over) {
+  while (true) {
     const time_point limit = steady_time().now() + idle_sleep_;
-    do {
-      for (unsigned look = 0; look < looks_at_a_time; ++look) {
-        const bool ended = finished();
-        if (ended || find(self, slot)) {
-          end_search();
-          return !ended;
-        }
-        detail::cpu_pause();
-      }
-    } while (steady_time().now() < limit);
+    do seen = look_around(self, until, slot, looks_at_a_time);
+    while (seen == sight::nothing && steady_time().now() < limit);
+    if (seen != sight::nothing) break;
     if (!std::exchange(announced, true)) static_cast<void>(until->announce_waiter(barrier_));
+    bool over = false;
     rest_.sleep(self, barrier_, [&] {
-      if (finished() || anything_queued()) return true;
+      if (until != nullptr && slab_slot::is_finished(until->word())) return true;
+      if (anything_queued()) return true;
       over = is_closed() && nothing_will_come();
       return over;
     });
+    if (over) break;
   }
-  self.working.store(0, release);  // edge slab_seat.working: publish
   end_search();
+  if (seen != sight::nothing) return seen == sight::job;
+  self.working.store(0, release);  // edge slab_seat.working: publish
   rest_.wake_all();
   return false;
 }

@@ -332,9 +332,10 @@ void two_thieves(model::run& r) {
 
 constexpr model::options bounds{.preemptions = 2, .surprises = 1};
 
-const std::vector<model::body> slot_bodies{finish_and_append, owner_and_foreign_schedule, finish_and_add_child,
-                                           children_and_append, reuse_and_pin, reuse_and_stale, finish_and_wait,
-                                           finish_and_look};
+const std::vector<model::body> slot_bodies{finish_and_append,    owner_and_foreign_schedule,
+                                           finish_and_add_child, children_and_append,
+                                           reuse_and_pin,        reuse_and_stale,
+                                           finish_and_wait,      finish_and_look};
 const std::vector<model::body> queue_bodies{take_and_steal, push_and_steal, two_thieves};
 
 void check_all(model::body body) {

@@ -1,5 +1,5 @@
-// tests/task/job_slab_stress.cpp: under load, and under stops in the middle of it, each job runs once or is dropped once,
-// behind what it continues and before what waits for it.
+// tests/task/job_slab_stress.cpp: under load, and under stops in the middle of it, each job runs once or is dropped
+// once, behind what it continues and before what waits for it.
 #include <braid/task/job_slab.hpp>
 
 #include <braid/base/random.hpp>
@@ -33,9 +33,9 @@ namespace {
 /// One line of the ledger: a job, and what became of it.
 struct entry {
   braid::atomic<int> runs{0};
-  braid::atomic<int> before{0};   // runs of what it continues, as it saw them
-  const entry* after = nullptr;   // what it continues
-  bool accepted = false;          // written by who has made it: it was scheduled, or continues what was scheduled
+  braid::atomic<int> before{0};  // runs of what it continues, as it saw them
+  const entry* after = nullptr;  // what it continues
+  bool accepted = false;         // written by who has made it: it was scheduled, or continues what was scheduled
 };
 
 /// A callable that fits the slot and checks its own content, so that a slot that is used twice at once is noticed.

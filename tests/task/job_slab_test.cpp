@@ -294,9 +294,10 @@ TEST_CASE("forty continuations run once each, in order, on one thread") {
     std::vector<job_handle> all;
     for (int i = 0; i < 40; ++i) {
       all.push_back(slab.allocate([&order, &where, i] {
-        order.push_back(i);
-        where.push_back(std::this_thread::get_id());
-      }).value());
+                          order.push_back(i);
+                          where.push_back(std::this_thread::get_id());
+                        })
+                        .value());
       REQUIRE(slab.continue_with(root, all.back()));
     }
     CHECK(error_of(slab.continue_with(root, all.front())) == errc::invalid_argument);
@@ -318,9 +319,10 @@ TEST_CASE("continuations come before, during and after the end, and keep their o
   std::atomic<bool> running = false;
   std::atomic<bool> go_on = false;
   const job_handle root = slab.allocate([&] {
-    running = true;
-    while (!go_on) std::this_thread::yield();
-  }).value();
+                                running = true;
+                                while (!go_on) std::this_thread::yield();
+                              })
+                              .value();
   REQUIRE(slab.continue_with(root, numbered(0)));
   REQUIRE(slab.schedule(root));
   REQUIRE(eventually([&] { return running.load(); }));

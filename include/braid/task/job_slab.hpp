@@ -38,8 +38,8 @@ struct job_slab_options {
   static constexpr unsigned all_threads = 0xffffffff;
 
   std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
-  unsigned threads = all_threads;      ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
-  duration idle_sleep = 50us;          ///< how long a thread that has nothing to do looks for more before it sleeps
+  unsigned threads = all_threads;  ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
+  duration idle_sleep = 50us;      ///< how long a thread that has nothing to do looks for more before it sleeps
   when_full full = when_full::refuse;
 };
 
@@ -139,6 +139,7 @@ class BRAID_API job_slab {
     detail::slab_slot* slot = nullptr;  // null: full
     job_handle handle;
   };
+  enum class sight : std::uint8_t { nothing, job, finished };
   class looking;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return mode_.load(relaxed) != mode::open; }
@@ -173,6 +174,8 @@ class BRAID_API job_slab {
   void end_child_of(std::uint32_t parent) noexcept;
 
   void work(detail::slab_seat& self) noexcept;
+  auto look_around(detail::slab_seat& self, const detail::slab_slot* until, std::uint32_t& slot,
+                   unsigned looks) noexcept -> sight;
   auto await_work(detail::slab_seat& self, detail::slab_slot* until, std::uint32_t& slot) noexcept -> bool;
   void end_search() noexcept;
   void help_until(detail::slab_seat& self, detail::slab_slot& slot) noexcept;
@@ -193,10 +196,10 @@ class BRAID_API job_slab {
 
   alignas(cache_line) atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
   alignas(cache_line) atomic<std::size_t> dropped_{0};
-  atomic<unsigned> sweepers_{0};   // threads in `stop` or `join` that deal with what is queued
-  std::mutex shared_ring_;         // for threads without a seat: who allocates
-  std::uint32_t shared_next_;      // the slot of their next job
-  std::mutex shared_queue_;        // jobs that found no room elsewhere, or come from threads without a seat
+  atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
+  std::mutex shared_ring_;        // for threads without a seat: who allocates
+  std::uint32_t shared_next_;     // the slot of their next job
+  std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a seat
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
   atomic<std::size_t> shared_size_{0};  // how many these are; written under the lock

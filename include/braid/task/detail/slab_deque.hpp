@@ -43,7 +43,7 @@ class slab_deque {
   [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
     const std::uint64_t bottom = bottom_.load(relaxed);
     if (bottom == taken_seen_) return false;  // all that was pushed is known to be taken
-    bottom_.store(bottom - 1, release);  // edge slab_deque.entry: publish; of the entries that stay
+    bottom_.store(bottom - 1, release);       // edge slab_deque.entry: publish; of the entries that stay
     barrier_.light();
     if (top_.load(relaxed) >= bottom) [[unlikely]]
       return pop_slow(bottom, entry);
@@ -107,10 +107,10 @@ class slab_deque {
   const std::uint64_t mask_;
   const std::unique_ptr<atomic<std::uint32_t>[]> ring_;  // written by the owner
   alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // where the next entry goes; written by the owner
-  std::uint64_t taken_seen_ = 0;                         // the owner's: all below it were taken, and their slots are free
-  alignas(cache_line) atomic<std::uint64_t> top_{0};     // the oldest entry that nobody claims; written under the lock
-  atomic<std::uint64_t> taken_{0};                       // slots below it may be filled again; written under the lock
-  Lock lock_;                                            // for who takes at the old end
+  std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
+  alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that nobody claims; written under the lock
+  atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
+  Lock lock_;                                         // for who takes at the old end
 };
 
 }  // namespace braid::detail

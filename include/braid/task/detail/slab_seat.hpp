@@ -38,8 +38,8 @@ class slab_watch {
   std::size_t other_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t queued_ = 0;
-  time_point looked_;   // when `begun_` and `queued_` were read
-  time_point worked_;   // when it was last seen to begin jobs
+  time_point looked_;    // when `begun_` and `queued_` were read
+  time_point worked_;    // when it was last seen to begin jobs
   bool answer_ = false;  // stands until the next look
 };
 
@@ -50,18 +50,18 @@ struct alignas(cache_line) slab_seat {
 
   [[nodiscard]] auto owns(std::uint32_t slot) const noexcept -> bool { return slot >= first && slot < end; }
 
-  const std::uint32_t first;            // its ring of slots: [first, end)
+  const std::uint32_t first;  // its ring of slots: [first, end)
   const std::uint32_t end;
-  std::uint32_t next;                   // the slot of the next job
-  std::uint32_t depth = 0;              // calls on this thread's stack that run jobs
-  slab_frame* frames = nullptr;         // slots that calls on this thread's stack look at
-  atomic<std::uint64_t> ran{0};         // jobs that this thread has begun; written by it
-  atomic<std::uint32_t> working{0};     // 1 while this thread may take jobs or is in one; written by it
-  slab_watch watch;                     // of the seat that it would like to steal from
+  std::uint32_t next;                // the slot of the next job
+  std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
+  slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
+  atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
+  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
+  slab_watch watch;                  // of the seat that it would like to steal from
   slab_deque<> jobs;
   alignas(cache_line) parker place;
-  atomic<std::uint64_t> thread{0};      // the number of its thread, written by it before it runs anything
-  slab_seat* next_idle = nullptr;       // under the lock of slab_rest, as the next one
+  atomic<std::uint64_t> thread{0};  // the number of its thread, written by it before it runs anything
+  slab_seat* next_idle = nullptr;   // under the lock of slab_rest, as the next one
   bool listed = false;
 };
 
@@ -79,7 +79,7 @@ extern BRAID_API constinit thread_local known_slab_seat known_seat __attribute__
 ///   who has searched and found: counts itself out; heavy(); wakes one if more is to be seen
 ///
 /// Protocol: docs/design/job_slab.md
-class slab_rest {
+class BRAID_API slab_rest {
  public:
   /// Somebody sleeps, and nobody searches who would find it.
   [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }

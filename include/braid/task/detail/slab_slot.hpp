@@ -65,7 +65,9 @@ class alignas(cache_line) slab_slot {
   static auto is_finished(std::uint64_t word) noexcept -> bool { return (word & 0x8) != 0; }
 
   /// Who sees a finished job sees what it has done.
-  [[nodiscard]] auto word() const noexcept -> std::uint64_t { return word_.load(acquire); }  // edge slab_slot.word: observe
+  [[nodiscard]] auto word() const noexcept -> std::uint64_t {
+    return word_.load(acquire);  // edge slab_slot.word: observe
+  }
 
   [[nodiscard]] auto is_allocated(std::uint64_t generation) const noexcept -> bool {
     return word() == word_of(generation, slab_phase::allocated);
@@ -98,7 +100,8 @@ class alignas(cache_line) slab_slot {
                             slab_standing as) noexcept -> slab_step;
 
   /// Holds the job open for one more child.
-  [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc;
+  [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept
+      -> errc;
   /// Makes this job a child of `parent`, which was told before. `finished` when it has finished already.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_standing as) noexcept -> errc;
@@ -139,18 +142,18 @@ class alignas(cache_line) slab_slot {
   [[nodiscard]] auto refusal(std::uint64_t generation) const noexcept -> errc;
   auto finish(std::uint64_t marks) noexcept -> slab_step;
 
-  atomic<std::uint64_t> word_{0};         // generation 56, marks 4, phase 4
+  atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
   slab_lock lock_;
-  std::uint16_t pins_ = 0;                // threads that wait for the job or copy its result
-  std::uint8_t waited_ = 0;               // 1 once somebody sleeps until it is finished
-  std::uint8_t has_more_ = 0;             // 1 once there is a waiter, a parent, or a child
+  std::uint16_t pins_ = 0;     // threads that wait for the job or copy its result
+  std::uint8_t waited_ = 0;    // 1 once somebody sleeps until it is finished
+  std::uint8_t has_more_ = 0;  // 1 once there is a waiter, a parent, or a child
 
  public:
   std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by who allocates, and by who runs
   act_fn act = nullptr;   ///< runs or destroys what is in `payload`; written by the same
 
  private:
-  atomic<std::uint32_t> pending_{1};      // the callable and the children that have not ended; 1 again when it is finished
+  atomic<std::uint32_t> pending_{1};  // the callable and the children that have not ended; 1 again when it is finished
   atomic<std::uint32_t> link_{no_slot};   // the next in the one list that it is in
   atomic<std::uint32_t> first_{no_slot};  // the list of those that continue it and have not been taken
   atomic<std::uint32_t> last_{no_slot};
