@@ -140,6 +140,8 @@ class alignas(cache_line) slab_slot {
     word_.store(word_of(generation, phase) | marks, release);
   }
   [[nodiscard]] auto refusal(std::uint64_t generation) const noexcept -> errc;
+  auto end_alone(asymmetric_barrier& barrier) noexcept -> bool;
+  auto end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
   auto finish(std::uint64_t marks) noexcept -> slab_step;
 
   atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
@@ -170,7 +172,8 @@ static_assert(sizeof(slab_slot) == 128, "a slot is two cache lines of 64 bytes")
 /// The time inside the lock.
 class slab_slot::section {
  public:
-  section(slab_slot& slot, asymmetric_barrier& barrier, slab_standing as) noexcept : lock_(slot.lock_) {
+  [[gnu::always_inline]] section(slab_slot& slot, asymmetric_barrier& barrier, slab_standing as) noexcept
+      : lock_(slot.lock_) {
     if (as == slab_standing::favoured)
       by_favour_ = lock_.enter(barrier);
     else
@@ -178,7 +181,7 @@ class slab_slot::section {
   }
   section(const section&) = delete;
   auto operator=(const section&) -> section& = delete;
-  ~section() {
+  [[gnu::always_inline]] ~section() {
     if (by_favour_)
       lock_.leave();
     else
@@ -190,7 +193,8 @@ class slab_slot::section {
   bool by_favour_ = false;
 };
 
-inline auto slab_slot::try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept -> std::uint64_t {
+[[gnu::always_inline]] inline auto slab_slot::try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept
+    -> std::uint64_t {
   const std::uint64_t seen = word();
   const slab_phase phase = phase_of(seen);
   if (phase != slab_phase::done && phase != slab_phase::unused) return 0;
@@ -218,8 +222,8 @@ inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc 
   return generation_of(word_.load(relaxed)) == generation ? errc{} : errc::stale;
 }
 
-inline auto slab_slot::claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
-                             slab_standing as) noexcept -> errc {
+[[gnu::always_inline]] inline auto slab_slot::claim(asymmetric_barrier& barrier, std::uint64_t generation,
+                                                    slab_phase to, slab_standing as) noexcept -> errc {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (phase_of(word_.load(relaxed)) != slab_phase::allocated) return errc::invalid_argument;
@@ -243,7 +247,27 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   return left;
 }
 
-inline auto slab_slot::end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step {
+/// Finishes a job that nothing depends on. False when something does, and then it is as before.
+[[gnu::always_inline]] inline auto slab_slot::end_alone(asymmetric_barrier& barrier) noexcept -> bool {
+  if (!lock_.enter(barrier)) [[unlikely]] {
+    lock_.unlock();
+    return false;
+  }
+  const bool alone = has_more_ == 0 && first_.load(relaxed) == no_slot;
+  if (alone) set(generation_of(word_.load(relaxed)), slab_phase::done);
+  lock_.leave();
+  return alone;
+}
+
+[[gnu::always_inline]] inline auto slab_slot::end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept
+    -> slab_step {
+  if (marks == 0 && end_alone(barrier)) [[likely]]
+    return {.finished = true};
+  return end_tied(barrier, marks);
+}
+
+[[gnu::noinline]] inline auto slab_slot::end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept
+    -> slab_step {
   {
     const section inside(*this, barrier, slab_standing::favoured);
     // With 1, only this thread counts: who would add a child must come inside.
