@@ -145,6 +145,24 @@ void finish_and_add_child(model::run& r) {
   r.check(s.is_finished(0), "and seen to be");
 }
 
+/// The last child of a job whose callable has ended ends while another is added.
+void last_child_and_another(model::run& r) {
+  scene s(1);
+  const std::uint64_t generation = s.open(0);
+  static_cast<void>(s.slots[0].add_child(s.barrier, generation, favoured));
+  s.queue(0, generation);
+  static_cast<void>(s.slots[0].end_body(s.barrier, 0));
+  int finished = 0;
+  r.thread([&] { finished += s.slots[0].end_child(s.barrier).finished ? 1 : 0; });
+  r.thread([&] {
+    if (s.slots[0].add_child(s.barrier, generation, other) != errc{}) return;
+    r.check(!s.is_finished(0), "held open");
+    finished += s.slots[0].end_child(s.barrier).finished ? 1 : 0;
+  });
+  r.join();
+  r.check(finished == 1, "finished once");
+}
+
 /// Two children end at once, and the parent with them; another thread appends.
 void children_and_append(model::run& r) {
   scene s(2);
@@ -349,6 +367,7 @@ void check_all(model::body body) {
 TEST_CASE("what is appended while a job finishes runs once, in order, on one thread") { check_all(finish_and_append); }
 TEST_CASE("the owner may add to a job that another thread schedules") { check_all(owner_and_foreign_schedule); }
 TEST_CASE("a parent finishes once, after its child, or refuses it") { check_all(finish_and_add_child); }
+TEST_CASE("a child is not added to a job whose last child has ended") { check_all(last_child_and_another); }
 TEST_CASE("the last of a job and its children finishes it, and nothing appended is lost") {
   check_all(children_and_append);
 }
