@@ -22,6 +22,10 @@ class category final : public std::error_category {
       case errc::invalid_argument: return "a value outside of what the call allows";
       case errc::broken_promise: return "the promise was dropped without a result";
       case errc::already_set: return "there is a result already";
+      case errc::full: return "there is no room for more";
+      case errc::stale: return "the handle names something that is gone";
+      case errc::finished: return "it has finished already";
+      case errc::unfinished: return "it has not finished yet";
     }
     return "unknown error of braid";
   }

@@ -19,6 +19,10 @@ enum class errc {
   invalid_argument,   ///< a value outside of what the call allows
   broken_promise,     ///< the result will not come: who was to give it has gone
   already_set,        ///< there is a result
+  full,               ///< there is no room for more
+  stale,              ///< what the handle named has ended, and its place was used again
+  finished,           ///< too late: the job has finished
+  unfinished,         ///< too early: the job has not finished
 };
 
 /// The category of `errc`; its messages are sentences.

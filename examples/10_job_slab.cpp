@@ -1,0 +1,74 @@
+// examples/10_job_slab.cpp: jobs in slots that are made beforehand: one that is followed by others, and one whose end
+// stands for the end of its parts.
+#include <braid/task/job_slab.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <system_error>
+
+/// A job may be an object: its state comes back with the result.
+struct counter {
+  int count = 0;
+  void operator()() { ++count; }
+};
+
+/// Fills its part of a buffer.
+struct fill {
+  std::span<unsigned char> part;
+  unsigned char value;
+  void operator()() {
+    for (unsigned char& each : part) each = value;
+  }
+};
+
+auto add_up(std::span<const unsigned char> bytes) -> int {
+  int total = 0;
+  for (const unsigned char each : bytes) total += each;
+  return total;
+}
+
+int main() {
+  // [program]
+  braid::job_slab jobs({.jobs_per_thread = 4, .threads = 1});
+
+  // A job may be scheduled before the threads are there.
+  const auto hello = jobs.allocate([] { std::puts("hello"); }).value();
+  static_cast<void>(jobs.schedule(hello));
+  static_cast<void>(jobs.start());
+  static_cast<void>(jobs.wait(hello));
+
+  // The state of a job, as it is after its run.
+  const auto counted = jobs.allocate(counter{.count = 41}).value();
+  static_cast<void>(jobs.schedule(counted));
+  std::printf("counted to %d\n", jobs.wait_result<counter>(counted).value().count);
+
+  // One after the other: only the first is scheduled.
+  const auto root = jobs.allocate([] { std::puts("first"); }).value();
+  const auto second = jobs.allocate([] { std::puts("second"); }).value();
+  static_cast<void>(jobs.continue_with(root, second));
+  static_cast<void>(jobs.schedule(root));
+  static_cast<void>(jobs.wait(second));
+
+  // The whole buffer is filled when the job that fills its first part has finished.
+  std::array<unsigned char, 256> buffer{};
+  const std::span<unsigned char> all(buffer);
+  const auto whole = jobs.allocate(fill{all.first(64), 1}).value();
+  for (std::size_t part = 1; part < 4; ++part) {
+    const auto child = jobs.allocate(fill{all.subspan(part * 64, 64), 1}).value();
+    static_cast<void>(jobs.finish_with(child, whole));
+    static_cast<void>(jobs.schedule(child));
+  }
+  const auto none = jobs.allocate([] {});  // four slots, and the first of them has not finished
+  std::printf("a fifth: %s\n", none.error().message().c_str());
+  static_cast<void>(jobs.schedule(whole));
+  static_cast<void>(jobs.wait(whole));
+  std::printf("sum of the buffer: %d\n", add_up(all));
+
+  // Their slots are used again by now, and the slab knows it.
+  std::printf("the first job: %s\n", jobs.wait(hello).error().message().c_str());
+  jobs.stop(braid::stop_mode::drain);
+  static_cast<void>(jobs.join());
+  // [/program]
+}

@@ -1,0 +1,116 @@
+// braid/task/detail/slab_deque.hpp: numbers that one thread adds and takes without locked operations, and of which any
+// other may take half at any time.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+
+namespace braid::detail {
+
+/// A deque of numbers. No part of it is private: whoever wants something pays for the owner, too, by the heavy side of
+/// the barrier, once for half of what is there. So nothing waits behind what the owner is doing.
+/// Threads: the owner for `try_push` and `pop`, any for the rest.
+/// Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the THE
+/// protocol). Protocol: docs/design/job_slab.md
+template <typename Lock = std::mutex>
+class slab_deque {
+ public:
+  slab_deque(std::size_t capacity, asymmetric_barrier& barrier)
+      : barrier_(barrier),
+        mask_(std::bit_ceil(std::max<std::size_t>(capacity, 2)) - 1),
+        ring_(std::make_unique<atomic<std::uint32_t>[]>(mask_ + 1)) {}
+
+  /// Adds at the new end. False when full.
+  [[nodiscard]] auto try_push(std::uint32_t entry) noexcept -> bool {
+    const std::uint64_t bottom = bottom_.load(relaxed);
+    if (bottom - taken_seen_ > mask_ && !find_room(bottom)) [[unlikely]]
+      return false;
+    ring_[bottom & mask_].store(entry, relaxed);
+    bottom_.store(bottom + 1, release);  // edge slab_deque.entry: publish
+    return true;
+  }
+
+  /// Takes the newest into `entry`. False when there is none.
+  [[nodiscard]] auto pop(std::uint32_t& entry) noexcept -> bool {
+    const std::uint64_t bottom = bottom_.load(relaxed);
+    if (bottom == taken_seen_) return false;  // all that was pushed is known to be taken
+    bottom_.store(bottom - 1, release);       // edge slab_deque.entry: publish; of the entries that stay
+    barrier_.light();
+    if (top_.load(relaxed) >= bottom) [[unlikely]]
+      return pop_slow(bottom, entry);
+    entry = ring_[(bottom - 1) & mask_].load(relaxed);
+    return true;
+  }
+
+  /// Takes the older half, rounded up, as far as `out` holds it: how many, the oldest first.
+  [[nodiscard]] auto steal_half(std::span<std::uint32_t> out) noexcept -> std::size_t {
+    if (size() == 0) return 0;
+    const std::lock_guard lock(lock_);
+    const std::uint64_t top = top_.load(relaxed);
+    std::uint64_t bottom = bottom_.load(relaxed);
+    if (bottom <= top) return 0;
+    const std::uint64_t wanted = std::min<std::uint64_t>((bottom - top + 1) / 2, out.size());
+    top_.store(top + wanted, relaxed);
+    barrier_.heavy();
+    bottom = bottom_.load(acquire);  // edge slab_deque.entry: observe
+    const std::uint64_t count = bottom <= top ? 0 : std::min(wanted, bottom - top);
+    if (count != wanted) top_.store(top + count, relaxed);
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = ring_[(top + i) & mask_].load(relaxed);
+    taken_.store(top + count, release);  // edge slab_deque.taken: publish
+    return count;
+  }
+
+  /// From other threads than the owner: at some moment not long ago.
+  [[nodiscard]] auto size() const noexcept -> std::size_t {
+    const std::uint64_t top = top_.load(relaxed);
+    const std::uint64_t bottom = bottom_.load(relaxed);
+    return bottom > top ? bottom - top : 0;
+  }
+
+  /// Whether something is here or a thief has its hands on it. For the last look before sleep.
+  [[nodiscard]] auto empty() noexcept -> bool {
+    if (size() != 0) return false;
+    const std::lock_guard lock(lock_);  // a thief raises the top before it knows how far it may
+    return size() == 0;
+  }
+
+  /// How many were ever added, less those that the owner took. Tells that the owner is at work.
+  [[nodiscard]] auto bottom() const noexcept -> std::uint64_t { return bottom_.load(relaxed); }
+
+ private:
+  auto find_room(std::uint64_t bottom) noexcept -> bool {
+    taken_seen_ = taken_.load(acquire);  // edge slab_deque.taken: observe
+    return bottom - taken_seen_ <= mask_;
+  }
+
+  /// A thief claims the entry at the end, or has taken it.
+  auto pop_slow(std::uint64_t bottom, std::uint32_t& entry) noexcept -> bool {
+    bottom_.store(bottom, release);  // edge slab_deque.entry: publish
+    const std::lock_guard lock(lock_);
+    taken_seen_ = top_.load(relaxed);
+    if (taken_seen_ == bottom) return false;
+    bottom_.store(bottom - 1, relaxed);  // the next thief comes by the lock, too
+    entry = ring_[(bottom - 1) & mask_].load(relaxed);
+    return true;
+  }
+
+  asymmetric_barrier& barrier_;
+  const std::uint64_t mask_;
+  const std::unique_ptr<atomic<std::uint32_t>[]> ring_;  // written by the owner
+  alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // where the next entry goes; written by the owner
+  std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
+  alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that nobody claims; written under the lock
+  atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
+  Lock lock_;                                         // for who takes at the old end
+};
+
+}  // namespace braid::detail

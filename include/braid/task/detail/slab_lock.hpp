@@ -1,0 +1,64 @@
+// braid/task/detail/slab_lock.hpp: a lock of two bytes, free of locked operations for one thread until another comes.
+#pragma once
+
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// One at a time is inside: the favoured thread, which announces itself with a plain store and looks whether the lock
+/// was ever lent; or anybody by the lock. The first who comes by the lock pays for the favoured thread: it crosses the
+/// heavy side of the barrier and waits for that thread to leave; from then on, until `favour`, all come by the lock.
+/// The favour may pass from thread to thread by any edge. Nobody runs foreign code inside.
+/// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002. Protocol: docs/design/job_slab.md
+class slab_lock {
+ public:
+  /// From now on all come by the lock. From inside, or before others know of it.
+  void lend() noexcept { word_.fetch_or(lent, relaxed); }
+
+  /// From the favoured thread. True: it came without the lock, and leaves by `leave`; false: it leaves by `unlock`.
+  [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
+    inside_.store(1, relaxed);
+    barrier.light();
+    if (word_.load(relaxed) == 0) return true;  // only the favoured thread makes it 0, so there is nothing to acquire
+    inside_.store(0, release);                  // edge slab_lock.favoured: publish
+    lock(barrier);
+    return false;
+  }
+
+  void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.favoured: publish
+
+  void lock(asymmetric_barrier& barrier) noexcept {
+    std::uint8_t seen = word_.load(relaxed);
+    // edge slab_lock.lent: observe
+    while ((seen & locked) != 0 || !word_.compare_exchange_weak(seen, seen | locked, acquire, relaxed)) {
+      let_others_run();
+      seen = word_.load(relaxed);
+    }
+    if ((seen & lent) != 0) return;
+    barrier.heavy();
+    while (!is_left()) let_others_run();
+  }
+
+  void unlock() noexcept { word_.store(lent, release); }  // edge slab_lock.lent: publish
+
+  /// As `unlock`, but from now on the calling thread is favoured again. Requires that no other thread may `enter`.
+  void unlock_and_favour() noexcept { word_.store(0, release); }  // edge slab_lock.lent: publish
+
+  /// Whether the favoured thread is outside: then all that it did inside is visible.
+  [[nodiscard]] auto is_left() const noexcept -> bool {
+    return inside_.load(acquire) == 0;  // edge slab_lock.favoured: observe
+  }
+
+ private:
+  static constexpr std::uint8_t locked = 1;
+  static constexpr std::uint8_t lent = 2;
+
+  atomic<std::uint8_t> word_{0};    // locked while somebody has it; lent once somebody had it
+  atomic<std::uint8_t> inside_{0};  // 1 while the favoured thread is inside, or looks whether it may be; written by it
+};
+
+}  // namespace braid::detail

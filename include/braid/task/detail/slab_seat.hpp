@@ -1,0 +1,122 @@
+// braid/task/detail/slab_seat.hpp: what each thread of a job slab has for itself, and how these threads fall asleep.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/event_count.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/task/detail/slab_deque.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace braid::detail {
+
+/// Keeps a slot of the thread's own ring from being used again while a call on this thread still looks at it. No other
+/// thread takes slots of that ring, so it needs no lock.
+struct slab_frame {
+  std::uint32_t slot;
+  slab_frame* outer;
+};
+
+/// What a thread remembers of another one that has jobs: whether it had better leave them there. A job that is shorter
+/// than its way to another processor is done earlier where it is; a thread that does nothing else for a microsecond is
+/// no reason to wait.
+class slab_watch {
+ public:
+  /// Whether the other has begun jobs, or queued some, so quickly since the last call.
+  [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
+
+ private:
+  static constexpr duration between_looks = 1us;
+  static constexpr duration short_job = 100ns;
+  static constexpr duration patience = 20us;  // with one who queues jobs and begins none
+
+  std::size_t other_ = 0;
+  std::uint64_t begun_ = 0;
+  std::uint64_t queued_ = 0;
+  time_point looked_;    // when `begun_` and `queued_` were read
+  time_point worked_;    // when it was last seen to begin jobs
+  bool answer_ = false;  // stands until the next look
+};
+
+/// A thread of the slab, or the one that made it.
+struct alignas(cache_line) slab_seat {
+  slab_seat(std::uint32_t first_slot, std::uint32_t slots, asymmetric_barrier& barrier)
+      : first(first_slot), end(first_slot + slots), next(first_slot), jobs(slots, barrier) {}
+
+  [[nodiscard]] auto owns(std::uint32_t slot) const noexcept -> bool { return slot >= first && slot < end; }
+
+  const std::uint32_t first;  // its ring of slots: [first, end)
+  const std::uint32_t end;
+  std::uint32_t next;                // the slot of the next job
+  std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
+  slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
+  atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
+  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
+  slab_watch watch;                  // of the seat that it would like to steal from
+  slab_deque<> jobs;
+  alignas(cache_line) parker place;
+  atomic<std::uint64_t> thread{0};  // the number of its thread, written by it before it runs anything
+  slab_seat* next_idle = nullptr;   // under the lock of slab_rest, as the next one
+  bool listed = false;
+};
+
+/// What a thread has found out last: its seat in a slab, by the number of the slab, or that it has none there.
+struct known_slab_seat {
+  std::uint64_t slab;
+  slab_seat* seat;
+};
+extern BRAID_API constinit thread_local known_slab_seat known_seat __attribute__((tls_model("initial-exec")));
+
+/// Who of the seats sleeps, searches or is busy.
+///
+///   who brings a job: queues it; light(); wakes one if `wants_wake`
+///   who wants to sleep: lists itself; heavy(); looks again; sleeps
+///   who has searched and found: counts itself out; heavy(); wakes one if more is to be seen
+///
+/// Protocol: docs/design/job_slab.md
+class BRAID_API slab_rest {
+ public:
+  /// Somebody sleeps, and nobody searches who would find it.
+  [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
+
+  void wake_one() noexcept;
+  /// All look again at what they wait for.
+  void wake_all() noexcept;
+
+  /// A thread has found nothing to do, and looks around.
+  void begin_search() noexcept;
+  /// It has found something. True when others sleep.
+  [[nodiscard]] auto end_search() noexcept -> bool;
+
+  /// A thread that searched goes to sleep, unless `stays()`, called after it has been listed, says that it must not.
+  /// It searches again when this returns.
+  template <typename Fn>
+  void sleep(slab_seat& self, asymmetric_barrier& barrier, Fn&& stays) {
+    list(self);
+    self.working.store(0, release);  // edge slab_seat.working: publish
+    barrier.heavy();
+    if (!stays()) self.place.park();
+    self.working.store(1, relaxed);
+    barrier.light();  // before this thread takes anything
+    unlist(self);
+  }
+
+  event_count outside;  ///< for threads that have no seat
+
+ private:
+  void list(slab_seat& self) noexcept;
+  void unlist(slab_seat& self) noexcept;
+  void update() noexcept { wants_wake_.store(idle_ != nullptr && searching_ == 0 ? 1 : 0, relaxed); }
+
+  alignas(cache_line) atomic<std::uint32_t> wants_wake_{0};  // written under the lock
+  alignas(cache_line) std::mutex lock_;
+  slab_seat* idle_ = nullptr;  // who sleeps or is about to, and was not picked
+  unsigned searching_ = 0;     // who is awake without a job, counting those that were picked
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,372 @@
+// braid/task/detail/slab_slot.hpp: one slot of a job slab: the states of a job, and what depends on its end.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/slab_lock.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace braid::detail {
+
+/// Where the job of a slot is in its life; the lowest bits of the slot's word.
+enum class slab_phase : std::uint8_t {
+  unused = 0,     ///< the slot was never used
+  allocated = 1,  ///< somebody has a handle
+  promised = 2,   ///< it continues another job
+  queued = 3,     ///< scheduled, or running
+  ran = 4,        ///< its children are not finished
+  making = 5,     ///< taken for a new job, whose callable is not there yet
+  followed = 8,   ///< finished; what continues it waits or runs
+  done = 9,       ///< finished; the slot may be used again
+};
+
+enum class slab_action : std::uint8_t { run, destroy };
+
+/// Who enters a slot: the thread that its lock favours, or another.
+enum class slab_standing : std::uint8_t { favoured, other };
+
+/// Slots are named by their number; this names none.
+inline constexpr std::uint32_t no_slot = 0xffffffff;
+
+/// What is left to do after a step of a job. The slot may be gone by then.
+struct slab_step {
+  errc refused{};                                          ///< 0: the step was made
+  bool finished = false;                                   ///< by this step
+  bool followed = false;                                   ///< by this step, what continues it is to be queued
+  bool waited = false;                                     ///< somebody sleeps until it is finished
+  std::array<std::uint32_t, 2> parents{no_slot, no_slot};  ///< of a finished job: the jobs that it held open
+
+  [[nodiscard]] auto is_more() const noexcept -> bool {
+    return followed || waited || parents[0] != no_slot || parents[1] != no_slot;
+  }
+};
+
+/// A job and its room for a callable. All fields but `pending` change inside the lock only; the word and the links may
+/// be looked at from outside. Which thread is favoured: docs/design/job_slab.md.
+class alignas(cache_line) slab_slot {
+ public:
+  static constexpr std::size_t room = 80;
+  static constexpr std::uint64_t failed = 0x10;   ///< of the word: the callable has thrown
+  static constexpr std::uint64_t dropped = 0x20;  ///< of the word: the callable was not run
+
+  using act_fn = void (*)(slab_slot&, slab_action);
+
+  /// No single thread will allocate here. Before others know of it.
+  void share() noexcept { lock_.lend(); }
+
+  static auto phase_of(std::uint64_t word) noexcept -> slab_phase { return static_cast<slab_phase>(word & 0xf); }
+  static auto generation_of(std::uint64_t word) noexcept -> std::uint64_t { return word >> 8U; }
+  static auto is_finished(std::uint64_t word) noexcept -> bool { return (word & 0x8) != 0; }
+
+  /// Who sees a finished job sees what it has done.
+  [[nodiscard]] auto word() const noexcept -> std::uint64_t {
+    return word_.load(acquire);  // edge slab_slot.word: observe
+  }
+
+  [[nodiscard]] auto is_allocated(std::uint64_t generation) const noexcept -> bool {
+    return word() == word_of(generation, slab_phase::allocated);
+  }
+  /// Finished, without a mark, and not followed.
+  [[nodiscard]] auto is_done(std::uint64_t generation) const noexcept -> bool {
+    return word() == word_of(generation, slab_phase::done);
+  }
+
+  // --- the thread that allocates here ---
+
+  /// Takes the slot for a new job, if the last one is done and nobody looks at its result: the new generation, or 0.
+  /// Afterwards the caller destroys the old callable, makes the new one, and calls `open`.
+  [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept -> std::uint64_t;
+  void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
+  /// In place of `open` when there is no callable.
+  void abandon(std::uint64_t generation) noexcept { set(generation, slab_phase::done); }
+
+  // --- anybody with a handle ---
+
+  /// Lets a job that is only allocated be `queued` or `promised`.
+  [[nodiscard]] auto claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
+                           slab_standing as) noexcept -> errc;
+  /// Takes a promise back.
+  void unclaim(asymmetric_barrier& barrier) noexcept;
+
+  /// Adds `next`, which is promised, to those that continue this job. `followed` in the answer: the caller queues the
+  /// slot, because the others have run.
+  [[nodiscard]] auto append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next, slab_slot* slots,
+                            slab_standing as) noexcept -> slab_step;
+
+  /// Holds the job open for one more child.
+  [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept
+      -> errc;
+  /// Makes this job a child of `parent`, which was told before. `finished` when it has finished already.
+  [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
+                                slab_standing as) noexcept -> errc;
+
+  /// Keeps the slot from being used again. 0, or stale.
+  [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc;
+  void unpin(asymmetric_barrier& barrier) noexcept;
+  /// Requires a pin. From now on whoever finishes the job says so; false when it has finished.
+  [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
+
+  // --- who runs the job, or drops it ---
+
+  /// The callable has ended, or is not to run; `marks` are `failed`, `dropped` or 0.
+  [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
+  /// A child has ended.
+  [[nodiscard]] auto end_child(asymmetric_barrier& barrier) noexcept -> slab_step;
+  /// What has been appended since the last call, as a list by `link`; `no_slot` when there is nothing, and then the
+  /// slot is done and belongs to the caller no more.
+  [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
+
+  // --- links, for lists and for the search for circles ---
+
+  [[nodiscard]] auto link() const noexcept -> std::uint32_t { return link_.load(relaxed); }
+  void set_link(std::uint32_t next) noexcept { link_.store(next, relaxed); }
+  [[nodiscard]] auto first_follower() const noexcept -> std::uint32_t { return first_.load(relaxed); }
+  [[nodiscard]] auto parent(std::size_t index) const noexcept -> std::uint32_t { return parents_[index].load(relaxed); }
+
+ private:
+  class section;
+
+  static auto word_of(std::uint64_t generation, slab_phase phase) noexcept -> std::uint64_t {
+    return generation << 8U | static_cast<std::uint64_t>(phase);
+  }
+  void set(std::uint64_t generation, slab_phase phase, std::uint64_t marks = 0) noexcept {
+    // edge slab_slot.word: publish
+    word_.store(word_of(generation, phase) | marks, release);
+  }
+  [[nodiscard]] auto refusal(std::uint64_t generation) const noexcept -> errc;
+  auto end_alone(asymmetric_barrier& barrier) noexcept -> bool;
+  auto end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
+  auto finish(std::uint64_t marks) noexcept -> slab_step;
+
+  atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
+  slab_lock lock_;
+  std::uint16_t pins_ = 0;     // threads that wait for the job or copy its result
+  std::uint8_t waited_ = 0;    // 1 once somebody sleeps until it is finished
+  std::uint8_t has_more_ = 0;  // 1 once there is a waiter, a parent, or a child
+
+ public:
+  std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by who allocates, and by who runs
+  act_fn act = nullptr;   ///< runs or destroys what is in `payload`; written by the same
+
+ private:
+  atomic<std::uint32_t> pending_{1};  // the callable and the children that have not ended; 1 again when it is finished
+  atomic<std::uint32_t> link_{no_slot};   // the next in the one list that it is in
+  atomic<std::uint32_t> first_{no_slot};  // the list of those that continue it and have not been taken
+  atomic<std::uint32_t> last_{no_slot};
+  std::array<atomic<std::uint32_t>, 2> parents_{no_slot, no_slot};
+
+ public:
+  alignas(16) std::array<std::byte, room> payload;  ///< the callable, or where it is, or what it has thrown
+};
+
+#if !defined(BRAID_MODEL)
+static_assert(sizeof(slab_slot) == 128, "a slot is two cache lines of 64 bytes");
+#endif
+
+/// The time inside the lock.
+class slab_slot::section {
+ public:
+  [[gnu::always_inline]] section(slab_slot& slot, asymmetric_barrier& barrier, slab_standing as) noexcept
+      : lock_(slot.lock_) {
+    if (as == slab_standing::favoured)
+      by_favour_ = lock_.enter(barrier);
+    else
+      lock_.lock(barrier);
+  }
+  section(const section&) = delete;
+  auto operator=(const section&) -> section& = delete;
+  [[gnu::always_inline]] ~section() {
+    if (by_favour_)
+      lock_.leave();
+    else
+      lock_.unlock();
+  }
+
+ private:
+  slab_lock& lock_;
+  bool by_favour_ = false;
+};
+
+[[gnu::always_inline]] inline auto slab_slot::try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept
+    -> std::uint64_t {
+  const std::uint64_t seen = word();
+  const slab_phase phase = phase_of(seen);
+  if (phase != slab_phase::done && phase != slab_phase::unused) return 0;
+  while (!lock_.is_left()) let_others_run();  // who said `done` is on its way out
+  bool by_favour = false;
+  if (as == slab_standing::favoured)
+    by_favour = lock_.enter(barrier);
+  else
+    lock_.lock(barrier);
+  // Inside, the phase may be another than before: somebody may have appended to the job that was done.
+  const bool free = pins_ == 0 && word_.load(relaxed) == seen;
+  const std::uint64_t generation = generation_of(seen) + 1;
+  if (free) set(generation, slab_phase::making);
+  if (by_favour)
+    lock_.leave();
+  else if (free && as == slab_standing::favoured)
+    lock_.unlock_and_favour();
+  else
+    lock_.unlock();
+  return free ? generation : 0;
+}
+
+/// Of a handle, inside.
+inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc {
+  return generation_of(word_.load(relaxed)) == generation ? errc{} : errc::stale;
+}
+
+[[gnu::always_inline]] inline auto slab_slot::claim(asymmetric_barrier& barrier, std::uint64_t generation,
+                                                    slab_phase to, slab_standing as) noexcept -> errc {
+  const section inside(*this, barrier, as);
+  if (refusal(generation) != errc{}) return errc::stale;
+  if (phase_of(word_.load(relaxed)) != slab_phase::allocated) return errc::invalid_argument;
+  set(generation, to);
+  if (to == slab_phase::promised) lock_.lend();
+  return {};
+}
+
+/// Inside: all has ended, and who finished it gets what there is to do. The fields are as for a new job again.
+inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
+  slab_step left{.finished = true, .followed = first_.load(relaxed) != no_slot};
+  const std::uint64_t seen = word_.load(relaxed);
+  if (has_more_) [[unlikely]] {
+    has_more_ = 0;
+    left.waited = std::exchange(waited_, 0) != 0;
+    for (std::size_t i = 0; i < left.parents.size(); ++i) left.parents[i] = parents_[i].exchange(no_slot, relaxed);
+    pending_.store(1, relaxed);
+  }
+  set(generation_of(seen), left.followed ? slab_phase::followed : slab_phase::done,
+      marks | (seen & (failed | dropped)));
+  return left;
+}
+
+/// Finishes a job that nothing depends on. False when something does, and then it is as before.
+[[gnu::always_inline]] inline auto slab_slot::end_alone(asymmetric_barrier& barrier) noexcept -> bool {
+  if (!lock_.enter(barrier)) [[unlikely]] {
+    lock_.unlock();
+    return false;
+  }
+  const bool alone = has_more_ == 0 && first_.load(relaxed) == no_slot;
+  if (alone) set(generation_of(word_.load(relaxed)), slab_phase::done);
+  lock_.leave();
+  return alone;
+}
+
+[[gnu::always_inline]] inline auto slab_slot::end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept
+    -> slab_step {
+  if (marks == 0 && end_alone(barrier)) [[likely]]
+    return {.finished = true};
+  return end_tied(barrier, marks);
+}
+
+[[gnu::noinline]] inline auto slab_slot::end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept
+    -> slab_step {
+  {
+    const section inside(*this, barrier, slab_standing::favoured);
+    // With 1, only this thread counts: who would add a child must come inside.
+    // edge slab_slot.ended: observe
+    if (pending_.load(acquire) == 1) return finish(marks);
+    set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
+  }
+  return end_child(barrier);  // outside, because whoever ends last is favoured from then on
+}
+
+inline auto slab_slot::end_child(asymmetric_barrier& barrier) noexcept -> slab_step {
+  if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both
+  const section inside(*this, barrier, slab_standing::favoured);
+  return finish(0);
+}
+
+inline auto slab_slot::take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t {
+  const section inside(*this, barrier, slab_standing::favoured);
+  const std::uint32_t first = first_.load(relaxed);
+  first_.store(no_slot, relaxed);
+  const std::uint64_t seen = word_.load(relaxed);
+  if (first == no_slot) set(generation_of(seen), slab_phase::done, seen & (failed | dropped));
+  return first;
+}
+
+inline void slab_slot::unclaim(asymmetric_barrier& barrier) noexcept {
+  const section inside(*this, barrier, slab_standing::other);
+  set(generation_of(word_.load(relaxed)), slab_phase::allocated);
+}
+
+inline auto slab_slot::append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next,
+                              slab_slot* slots, slab_standing as) noexcept -> slab_step {
+  const section inside(*this, barrier, as);
+  if (refusal(generation) != errc{}) return {.refused = errc::stale};
+  slots[next].set_link(no_slot);
+  if (first_.load(relaxed) == no_slot)
+    first_.store(next, relaxed);
+  else
+    slots[last_.load(relaxed)].set_link(next);
+  last_.store(next, relaxed);
+  const std::uint64_t seen = word_.load(relaxed);
+  if (phase_of(seen) != slab_phase::done) return {};
+  set(generation, slab_phase::followed, seen & (failed | dropped));
+  return {.followed = true};
+}
+
+inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept
+    -> errc {
+  const section inside(*this, barrier, as);
+  if (refusal(generation) != errc{}) return errc::stale;
+  if (is_finished(word_.load(relaxed))) return errc::finished;
+  // 0 before the phase says so: the last child has ended, and who ended it is on its way in.
+  std::uint32_t seen = pending_.load(relaxed);
+  do {
+    if (seen == 0) return errc::finished;
+  } while (!pending_.compare_exchange_weak(seen, seen + 1, relaxed, relaxed));
+  has_more_ = 1;
+  return {};
+}
+
+inline auto slab_slot::add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
+                                  slab_standing as) noexcept -> errc {
+  const section inside(*this, barrier, as);
+  if (refusal(generation) != errc{}) return errc::stale;
+  if (is_finished(word_.load(relaxed))) return errc::finished;
+  for (auto& place : parents_) {
+    if (place.load(relaxed) != no_slot) continue;
+    place.store(parent, relaxed);
+    has_more_ = 1;
+    return {};
+  }
+  return errc::full;
+}
+
+inline auto slab_slot::pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc {
+  const section inside(*this, barrier, as);
+  if (refusal(generation) != errc{}) return errc::stale;
+  if (pins_ == 0xffff) return errc::full;
+  ++pins_;
+  return {};
+}
+
+inline void slab_slot::unpin(asymmetric_barrier& barrier) noexcept {
+  const section inside(*this, barrier, slab_standing::other);
+  --pins_;
+}
+
+inline auto slab_slot::announce_waiter(asymmetric_barrier& barrier) noexcept -> bool {
+  const section inside(*this, barrier, slab_standing::other);
+  if (is_finished(word_.load(relaxed))) return false;
+  waited_ = 1;
+  has_more_ = 1;
+  return true;
+}
+
+inline void destroy_callable(slab_slot& slot) noexcept {
+  if (slot.owns == 0) return;
+  slot.owns = 0;
+  slot.act(slot, slab_action::destroy);
+}
+
+}  // namespace braid::detail

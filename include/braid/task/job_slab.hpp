@@ -1,0 +1,370 @@
+// braid/task/job_slab.hpp: jobs in slots that are all made beforehand, with handles, continuations and parents.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/slab_seat.hpp>
+#include <braid/task/detail/slab_slot.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// What `allocate` does when the job before in the next slot has not finished.
+enum class when_full : std::uint8_t {
+  refuse,      ///< it fails with errc::full
+  run_inline,  ///< it runs the job at once; the handle then names a finished job, whose state is not kept
+};
+
+/// What becomes of queued jobs when a slab stops.
+enum class stop_mode : std::uint8_t { drain, drop };
+
+struct job_slab_options {
+  static constexpr unsigned all_threads = 0xffffffff;
+
+  std::size_t jobs_per_thread = 2048;  ///< slots of each thread, of the maker, and of all other threads together
+  unsigned threads = all_threads;  ///< to spawn; all_threads: default_worker_count() less one, because the maker helps
+  duration idle_sleep = 50us;      ///< how long a thread that has nothing to do looks for more before it sleeps
+  when_full full = when_full::refuse;
+};
+
+/// Names a job of one slab. It may be copied and kept: once the job's slot is used again, it is stale, and says so.
+class job_handle {
+ public:
+  job_handle() noexcept = default;
+  [[nodiscard]] auto operator==(const job_handle&) const noexcept -> bool = default;
+
+ private:
+  friend class job_slab;
+  job_handle(std::uint32_t slot, std::uint64_t generation) noexcept : slot_(slot), generation_(generation) {}
+
+  std::uint32_t slot_ = detail::no_slot;
+  std::uint64_t generation_ = 0;  // without a slot: 0 no job, 1 one that was run inline and has finished
+};
+
+/// What a slab runs: a callable that is called once, as an lvalue, and keeps its state for `result`.
+template <typename Fn>
+concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&>;
+
+/// Slots of 128 bytes, in a ring for each thread, and threads that run what lies in them. Up to 80 bytes of a callable
+/// lie in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is destroyed when its
+/// slot is used again, or with the slab.
+/// Threads: every member from any; `start` and `join` not from a job. Those who have a ring of their own (the threads
+/// of the slab and its maker) run other jobs while they wait. `stop`, `join` and the destructor may be called again.
+/// Errors: stale for a handle whose slot was used again; closed after `stop`.
+/// Protocol: docs/design/job_slab.md
+class BRAID_API job_slab {
+ public:
+  /// The calling thread is the maker. No thread is started.
+  /// Errors: terminates unless there is at least one slot for each thread, and less than 2^31 in all.
+  explicit job_slab(job_slab_options options = {});
+  job_slab(const job_slab&) = delete;
+  auto operator=(const job_slab&) -> job_slab& = delete;
+  /// `stop(stop_mode::drop)` and `join()`.
+  ~job_slab();
+
+  /// Starts the threads; with jobs that were scheduled before. Errors: closed; invalid_argument the second time;
+  /// std::system_error when a thread cannot be started, and then the slab is stopped.
+  auto start() -> braid::result<void>;
+
+  /// Puts a callable into the next slot of this thread's ring. Errors: full, see `when_full`; what the copy of the
+  /// callable throws, and with `run_inline` what it throws itself. Cost: about 2 ns; a heap block beyond 80 bytes.
+  template <slab_function Fn>
+  [[nodiscard]] auto allocate(Fn&& fn) -> braid::result<job_handle>;
+
+  /// Queues the job. Errors: invalid_argument when it is queued already or continues another.
+  /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
+  auto schedule(job_handle job) -> braid::result<void>;
+
+  /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
+  /// first, or has made it impossible that the job ever runs.
+  auto wait(job_handle job) -> braid::result<void>;
+
+  /// A copy of the callable as it is after its run. Errors: unfinished; invalid_argument when the job is no `T`; what
+  /// the job has thrown; dropped. Cost: 0.1 to 2 µs where another thread has allocated the job.
+  template <typename T>
+  [[nodiscard]] auto result(job_handle job) -> braid::result<T>;
+
+  /// `wait`, then `result`.
+  template <typename T>
+  [[nodiscard]] auto wait_result(job_handle job) -> braid::result<T>;
+
+  /// Lets `next`, which must not be scheduled, run when `first` has finished. Those of one job run one after the other
+  /// in the order of these calls; those that it has when it finishes, and all that come before the last of them has
+  /// ended, on one thread. Errors: invalid_argument when `next` is scheduled or continues a job; cycle where the two
+  /// would wait for each other, as far as a search of 64 jobs finds it.
+  auto continue_with(job_handle first, job_handle next) -> braid::result<void>;
+
+  /// Keeps `parent` from finishing before `child` has. Each is scheduled on its own. A child has two parents at most.
+  /// Errors: finished when the parent is; full when the child has two; cycle as above.
+  auto finish_with(job_handle child, job_handle parent) -> braid::result<void>;
+
+  /// Takes nothing more. Queued jobs are run, or dropped with all that continues them: how many were dropped so far.
+  /// Those that are running go on. Does not wait for the threads. Without threads, `join` runs what
+  /// `drain` leaves; a `schedule` at the same time as a stop may run jobs itself.
+  auto stop(stop_mode mode) -> std::size_t;
+
+  /// Blocks until `stop` was called and the threads have ended. Errors: would_deadlock from a job.
+  auto join() -> braid::result<void>;
+
+  /// How many jobs were dropped. Final after `join`.
+  [[nodiscard]] auto dropped() const noexcept -> std::size_t { return dropped_.load(relaxed); }
+
+  /// The threads that were or will be spawned.
+  [[nodiscard]] auto threads() const noexcept -> unsigned { return threads_; }
+
+  /// How many jobs a thread has begun: the spawned ones from 0, the maker behind them.
+  [[nodiscard]] auto jobs_begun_by(std::size_t thread) const noexcept -> std::uint64_t {
+    return seats_[thread]->ran.load(relaxed);
+  }
+
+ private:
+  enum class mode : std::uint8_t { open, draining, dropping };
+  struct reserved {
+    detail::slab_slot* slot = nullptr;  // null: full
+    job_handle handle;
+  };
+  enum class sight : std::uint8_t { nothing, job, finished };
+  class looking;
+
+  [[nodiscard]] auto is_closed() const noexcept -> bool { return mode_.load(relaxed) != mode::open; }
+  [[nodiscard]] auto find_seat() const noexcept -> detail::slab_seat* {
+    return detail::known_seat.slab == id_ ? detail::known_seat.seat : look_up_seat();
+  }
+  [[nodiscard]] auto look_up_seat() const noexcept -> detail::slab_seat*;
+  [[nodiscard]] auto standing(std::uint32_t slot) const noexcept -> detail::slab_standing;
+  [[nodiscard]] auto check(job_handle job) const noexcept -> std::error_code;
+  [[nodiscard]] static auto was_inline(job_handle job) noexcept -> bool { return job.slot_ == detail::no_slot; }
+  [[nodiscard]] static auto outcome(std::uint64_t word, const detail::slab_slot& slot) -> braid::result<void>;
+  [[nodiscard]] auto leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool;
+
+  auto reserve() noexcept -> reserved;
+  auto reserve_shared() noexcept -> reserved;
+  auto schedule_slowly(job_handle job) -> braid::result<void>;
+  auto wait_slowly(job_handle job) -> braid::result<void>;
+  void push(detail::slab_seat* self, std::uint32_t slot) noexcept;
+  void push_shared(std::uint32_t slot) noexcept;
+  auto take_shared(std::uint32_t& slot) noexcept -> bool;
+  auto take_own(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
+  auto find(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
+  auto steal(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
+  auto take_anything(std::uint32_t& slot) noexcept -> bool;
+  auto anything_queued() noexcept -> bool;
+  auto nothing_will_come() noexcept -> bool;
+
+  void run(std::uint32_t slot) noexcept;
+  void run_body(std::uint32_t slot) noexcept;
+  void run_followers(std::uint32_t slot) noexcept;
+  void settle(std::uint32_t slot, const detail::slab_step& step) noexcept;
+  void end_child_of(std::uint32_t parent) noexcept;
+
+  void work(detail::slab_seat& self) noexcept;
+  auto look_around(detail::slab_seat& self, const detail::slab_slot* until, std::uint32_t& slot,
+                   unsigned looks) noexcept -> sight;
+  auto await_work(detail::slab_seat& self, detail::slab_slot* until, std::uint32_t& slot) noexcept -> bool;
+  void end_search() noexcept;
+  void help_until(detail::slab_seat& self, detail::slab_slot& slot) noexcept;
+  void block_until(detail::slab_slot& slot) noexcept;
+  void run_what_is_left() noexcept;
+  void finish_late() noexcept;
+
+  const unsigned threads_;
+  const std::uint32_t per_thread_;
+  const std::uint32_t slot_count_;
+  const duration idle_sleep_;
+  const when_full full_;
+  const std::uint64_t id_;
+  asymmetric_barrier barrier_;
+  std::unique_ptr<detail::slab_slot[]> slots_;
+  std::vector<std::unique_ptr<detail::slab_seat>> seats_;  // the spawned threads', then the maker's
+  detail::slab_rest rest_;
+
+  alignas(cache_line) atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
+  alignas(cache_line) atomic<std::size_t> dropped_{0};
+  atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
+  std::mutex shared_ring_;        // for threads without a seat: who allocates
+  std::uint32_t shared_next_;     // the slot of their next job
+  std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a seat
+  std::uint32_t shared_first_ = detail::no_slot;
+  std::uint32_t shared_last_ = detail::no_slot;
+  atomic<std::size_t> shared_size_{0};  // how many these are; written under the lock
+  std::mutex join_lock_;                // for the threads, and whether they were started
+  bool started_ = false;
+  std::vector<std::thread> running_;
+};
+
+namespace detail {
+
+/// A callable in its slot.
+template <typename T>
+void act_in_slot(slab_slot& slot, slab_action what) {
+  T& fn = *std::launder(reinterpret_cast<T*>(slot.payload.data()));
+  if (what == slab_action::run)
+    static_cast<void>(std::invoke(fn));
+  else
+    std::destroy_at(&fn);
+}
+
+/// A callable on the heap.
+template <typename T>
+void act_on_heap(slab_slot& slot, slab_action what) {
+  T* const fn = *std::launder(reinterpret_cast<T**>(slot.payload.data()));
+  if (what == slab_action::run)
+    static_cast<void>(std::invoke(*fn));
+  else
+    delete fn;
+}
+
+template <typename T>
+inline constexpr bool fits_in_slot = sizeof(T) <= slab_slot::room && alignof(T) <= 16;
+
+/// Makes the callable, in an empty slot.
+template <typename T, typename Fn>
+void fill_slot(slab_slot& slot, Fn&& fn) {
+  if constexpr (fits_in_slot<T>) {
+    std::construct_at(reinterpret_cast<T*>(slot.payload.data()), std::forward<Fn>(fn));
+    slot.act = &act_in_slot<T>;
+    slot.owns = std::is_trivially_destructible_v<T> ? 0 : 1;
+  } else {
+    std::construct_at(reinterpret_cast<T**>(slot.payload.data()), new T(std::forward<Fn>(fn)));
+    slot.act = &act_on_heap<T>;
+    slot.owns = 1;
+  }
+}
+
+/// The callable, if it is a `T`; else null.
+template <typename T>
+auto callable_of(slab_slot& slot) noexcept -> T* {
+  if constexpr (fits_in_slot<T>)
+    return slot.act == &act_in_slot<T> ? std::launder(reinterpret_cast<T*>(slot.payload.data())) : nullptr;
+  else
+    return slot.act == &act_on_heap<T> ? *std::launder(reinterpret_cast<T**>(slot.payload.data())) : nullptr;
+}
+
+}  // namespace detail
+
+/// Keeps the slot of a job as it is while this thread looks at it.
+class BRAID_API job_slab::looking {
+ public:
+  looking(job_slab& slab, job_handle job) noexcept;
+  looking(const looking&) = delete;
+  auto operator=(const looking&) -> looking& = delete;
+  ~looking();
+
+  [[nodiscard]] auto refused() const noexcept -> errc { return refused_; }
+  [[nodiscard]] auto slot() const noexcept -> detail::slab_slot& { return slab_.slots_[frame_.slot]; }
+
+ private:
+  job_slab& slab_;
+  detail::slab_seat* const own_;  // where the slot belongs to this thread's ring
+  detail::slab_frame frame_;
+  errc refused_{};
+};
+
+inline auto job_slab::reserve() noexcept -> reserved {
+  detail::slab_seat* const self = find_seat();
+  if (self == nullptr) [[unlikely]]
+    return reserve_shared();
+  const std::uint32_t number = self->next;
+  for (const auto* frame = self->frames; frame != nullptr; frame = frame->outer)
+    if (frame->slot == number) return {};
+  detail::slab_slot& slot = slots_[number];
+  const std::uint64_t generation = slot.try_reuse(barrier_, detail::slab_standing::favoured);
+  if (generation == 0) return {};
+  self->next = number + 1 == self->end ? self->first : number + 1;
+  detail::destroy_callable(slot);  // may allocate, so the ring has gone on before
+  return {&slot, {number, generation}};
+}
+
+inline void job_slab::push(detail::slab_seat* self, std::uint32_t slot) noexcept {
+  if (self == nullptr || !self->jobs.try_push(slot)) [[unlikely]]
+    push_shared(slot);
+  barrier_.light();
+  if (rest_.wants_wake()) [[unlikely]]
+    rest_.wake_one();
+}
+
+inline auto job_slab::schedule(job_handle job) -> braid::result<void> {
+  detail::slab_seat* const self = find_seat();
+  if (self == nullptr || !self->owns(job.slot_) || is_closed()) [[unlikely]]
+    return schedule_slowly(job);
+  detail::slab_slot& slot = slots_[job.slot_];
+  if (!slot.is_allocated(job.generation_)) [[unlikely]]
+    return schedule_slowly(job);
+  const auto as = detail::slab_standing::favoured;
+  const errc refused = slot.claim(barrier_, job.generation_, detail::slab_phase::queued, as);
+  if (refused != errc{}) [[unlikely]]
+    return fail(refused);
+  push(self, job.slot_);
+  if (is_closed()) [[unlikely]]
+    finish_late();
+  return {};
+}
+
+inline auto job_slab::wait(job_handle job) -> braid::result<void> {
+  if (job.slot_ < slot_count_ && slots_[job.slot_].is_done(job.generation_)) [[likely]]
+    return {};
+  return wait_slowly(job);
+}
+
+template <slab_function Fn>
+auto job_slab::allocate(Fn&& fn) -> braid::result<job_handle> {
+  using callable = std::decay_t<Fn>;
+  if (is_closed()) [[unlikely]]
+    return fail(errc::closed);
+  const reserved place = reserve();
+  if (place.slot == nullptr) [[unlikely]] {
+    if (full_ == when_full::refuse) return fail(errc::full);
+    callable inlined(std::forward<Fn>(fn));
+    static_cast<void>(std::invoke(inlined));
+    return job_handle(detail::no_slot, 1);
+  }
+  try {
+    detail::fill_slot<callable>(*place.slot, std::forward<Fn>(fn));
+  } catch (...) {
+    place.slot->abandon(place.handle.generation_);
+    throw;
+  }
+  place.slot->open(place.handle.generation_);
+  return place.handle;
+}
+
+template <typename T>
+auto job_slab::result(job_handle job) -> braid::result<T> {
+  if (const std::error_code wrong = check(job)) return fail(wrong);
+  if (was_inline(job)) return fail(errc::stale);
+  const looking place(*this, job);
+  if (place.refused() != errc{}) return fail(place.refused());
+  const std::uint64_t word = place.slot().word();
+  if (!detail::slab_slot::is_finished(word)) return fail(errc::unfinished);
+  if (const auto ended = outcome(word, place.slot()); !ended) return fail(ended.error());
+  const T* const state = detail::callable_of<T>(place.slot());
+  if (state == nullptr) return fail(errc::invalid_argument);
+  return *state;
+}
+
+template <typename T>
+auto job_slab::wait_result(job_handle job) -> braid::result<T> {
+  if (const std::error_code wrong = check(job)) return fail(wrong);
+  if (was_inline(job)) return fail(errc::stale);
+  const looking place(*this, job);  // nobody uses the slot again between the two
+  if (const auto ended = wait(job); !ended) return fail(ended.error());
+  return result<T>(job);
+}
+
+}  // namespace braid

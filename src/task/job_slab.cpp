@@ -1,0 +1,534 @@
+// src/task/job_slab.cpp: slots for jobs, their queues, and the threads that run them: docs/design/job_slab.md.
+#include <braid/task/job_slab.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/thread/name.hpp>
+#include <braid/thread/worker_count.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+
+namespace braid {
+namespace {
+
+using detail::destroy_callable;
+using detail::no_slot;
+using detail::slab_action;
+using detail::slab_phase;
+using detail::slab_seat;
+using detail::slab_slot;
+using detail::slab_standing;
+using detail::slab_step;
+
+constexpr unsigned looks_before_search = 64;
+constexpr unsigned looks_at_a_time = 16;  // between two looks at the clock
+constexpr std::uint64_t fair_every = 64;  // jobs, of one's own before the shared ones have their turn
+
+constinit thread_local std::uint64_t own_number __attribute__((tls_model("initial-exec"))) = 0;
+
+constinit atomic<std::uint64_t> slabs{0};
+constinit atomic<std::uint64_t> numbered_threads{0};
+
+/// Never that of another thread, nor of one that has ended.
+auto number_of_thread() noexcept -> std::uint64_t {
+  if (own_number == 0) own_number = numbered_threads.fetch_add(1, relaxed) + 1;
+  return own_number;
+}
+
+auto threads_wanted(const job_slab_options& options) -> unsigned {
+  return options.threads == job_slab_options::all_threads ? default_worker_count().workers - 1 : options.threads;
+}
+
+using failure = std::exception_ptr;
+
+auto failure_in(slab_slot& slot) noexcept -> failure& {
+  return *std::launder(reinterpret_cast<failure*>(slot.payload.data()));
+}
+
+void act_on_failure(slab_slot& slot, slab_action) { std::destroy_at(&failure_in(slot)); }
+
+/// What was thrown takes the place of the callable.
+void keep_failure(slab_slot& slot, failure thrown) noexcept {
+  destroy_callable(slot);
+  std::construct_at(reinterpret_cast<failure*>(slot.payload.data()), std::move(thrown));
+  slot.act = &act_on_failure;
+  slot.owns = 1;
+}
+
+}  // namespace
+
+constinit thread_local detail::known_slab_seat detail::known_seat
+    __attribute__((tls_model("initial-exec"))){0, nullptr};
+
+job_slab::job_slab(job_slab_options options)
+    : threads_(threads_wanted(options)),
+      per_thread_(static_cast<std::uint32_t>(options.jobs_per_thread)),
+      slot_count_(per_thread_ * (threads_ + 2)),
+      idle_sleep_(options.idle_sleep),
+      full_(options.full),
+      id_(slabs.fetch_add(1, relaxed) + 1) {
+  BRAID_EXPECTS(options.jobs_per_thread != 0, "a job slab has a slot for each thread");
+  BRAID_EXPECTS(options.jobs_per_thread < (std::size_t{1} << 31U) / (std::size_t{threads_} + 2),
+                "a job slab has less than 2^31 slots");
+  slots_ = std::make_unique<slab_slot[]>(slot_count_);
+  shared_next_ = per_thread_ * (threads_ + 1);
+  for (std::uint32_t slot = shared_next_; slot < slot_count_; ++slot) slots_[slot].share();
+  for (unsigned seat = 0; seat <= threads_; ++seat)
+    seats_.push_back(std::make_unique<slab_seat>(seat * per_thread_, per_thread_, barrier_));
+  seats_.back()->thread.store(number_of_thread(), relaxed);
+  running_.reserve(threads_);
+}
+
+job_slab::~job_slab() {
+  stop(stop_mode::drop);
+  BRAID_EXPECTS(join().has_value(), "a job slab is not destroyed by one of its jobs");
+  for (std::uint32_t slot = 0; slot < slot_count_; ++slot) destroy_callable(slots_[slot]);
+}
+
+// --- who calls ---
+
+auto job_slab::look_up_seat() const noexcept -> slab_seat* {
+  const std::uint64_t number = number_of_thread();
+  const auto own =
+      std::ranges::find_if(seats_, [number](const auto& seat) { return seat->thread.load(relaxed) == number; });
+  detail::known_seat = {id_, own == seats_.end() ? nullptr : own->get()};
+  return detail::known_seat.seat;
+}
+
+/// Favoured is who has allocated a job and not yet let it go.
+auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_standing {
+  const slab_seat* const self = find_seat();
+  const bool own = self != nullptr && self->owns(slot);
+  return own && slab_slot::phase_of(slots_[slot].word()) == slab_phase::allocated ? slab_standing::favoured
+                                                                                  : slab_standing::other;
+}
+
+auto job_slab::check(job_handle job) const noexcept -> std::error_code {
+  if (job.generation_ == 0) return errc::invalid_argument;
+  if (job.slot_ >= slot_count_ && !was_inline(job)) return errc::invalid_argument;
+  return {};
+}
+
+job_slab::looking::looking(job_slab& slab, job_handle job) noexcept
+    : slab_(slab),
+      own_([&] {
+        slab_seat* const self = slab.find_seat();
+        return self != nullptr && self->owns(job.slot_) ? self : nullptr;
+      }()),
+      frame_{job.slot_, nullptr} {
+  if (own_ == nullptr) {
+    refused_ = slot().pin(slab_.barrier_, job.generation_, slab_standing::other);
+    return;
+  }
+  frame_.outer = std::exchange(own_->frames, &frame_);
+  if (slab_slot::generation_of(slot().word()) != job.generation_) refused_ = errc::stale;
+}
+
+job_slab::looking::~looking() {
+  if (own_ != nullptr)
+    own_->frames = frame_.outer;
+  else if (refused_ == errc{})
+    slot().unpin(slab_.barrier_);
+}
+
+// --- slots ---
+
+auto job_slab::reserve_shared() noexcept -> reserved {
+  std::unique_lock lock(shared_ring_);
+  const std::uint32_t number = shared_next_;
+  slab_slot& slot = slots_[number];
+  const std::uint64_t generation = slot.try_reuse(barrier_, slab_standing::other);
+  if (generation == 0) return {};
+  shared_next_ = number + 1 == slot_count_ ? per_thread_ * (threads_ + 1) : number + 1;
+  lock.unlock();
+  destroy_callable(slot);
+  return {&slot, {number, generation}};
+}
+
+// --- what depends on what ---
+
+auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
+  if (is_closed()) return fail(errc::closed);
+  if (const std::error_code wrong = check(job)) return fail(wrong);
+  if (was_inline(job)) return {};
+  const errc refused = slots_[job.slot_].claim(barrier_, job.generation_, slab_phase::queued, standing(job.slot_));
+  if (refused != errc{}) return fail(refused);
+  push(find_seat(), job.slot_);
+  if (is_closed()) finish_late();
+  return {};
+}
+
+auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result<void> {
+  if (is_closed()) return fail(errc::closed);
+  if (const std::error_code wrong = check(first)) return fail(wrong);
+  if (const std::error_code wrong = check(next)) return fail(wrong);
+  if (was_inline(next)) return fail(errc::finished);
+  if (was_inline(first)) return schedule(next);
+  if (first == next) return fail(errc::cycle);
+  slab_slot& after = slots_[next.slot_];
+  const errc refused = after.claim(barrier_, next.generation_, slab_phase::promised, standing(next.slot_));
+  if (refused != errc{}) return fail(refused);
+  if (leads_to(next.slot_, first.slot_)) {
+    after.unclaim(barrier_);
+    return fail(errc::cycle);
+  }
+  const slab_step step =
+      slots_[first.slot_].append(barrier_, first.generation_, next.slot_, slots_.get(), standing(first.slot_));
+  if (step.refused != errc{}) {
+    after.unclaim(barrier_);
+    return fail(step.refused);
+  }
+  if (!step.followed) return {};
+  push(find_seat(), first.slot_);
+  if (is_closed()) finish_late();
+  return {};
+}
+
+auto job_slab::finish_with(job_handle child, job_handle parent) -> braid::result<void> {
+  if (is_closed()) return fail(errc::closed);
+  if (const std::error_code wrong = check(child)) return fail(wrong);
+  if (const std::error_code wrong = check(parent)) return fail(wrong);
+  if (was_inline(parent)) return fail(errc::finished);
+  if (was_inline(child)) return {};
+  if (child == parent) return fail(errc::cycle);
+  errc refused = slots_[parent.slot_].add_child(barrier_, parent.generation_, standing(parent.slot_));
+  if (refused != errc{}) return fail(refused);
+  // From here on the parent cannot finish, so what depends on it stays as it is.
+  refused = leads_to(parent.slot_, child.slot_)
+                ? errc::cycle
+                : slots_[child.slot_].add_parent(barrier_, child.generation_, parent.slot_, standing(child.slot_));
+  if (refused == errc{}) return {};
+  end_child_of(parent.slot_);
+  if (refused == errc::finished) return {};
+  return fail(refused);
+}
+
+/// Whether the end of `to` has to wait for the end of `from`, through jobs that do not finish meanwhile.
+auto job_slab::leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool {
+  constexpr std::size_t most = 64;
+  std::array<std::uint32_t, most> open{from};
+  std::size_t count = 1;
+  const auto add = [&](std::uint32_t slot) {
+    if (slot != no_slot && count < most) open[count++] = slot;
+  };
+  for (std::size_t seen = 0; seen < count; ++seen) {
+    if (open[seen] == to) return true;
+    const slab_slot& slot = slots_[open[seen]];
+    for (std::uint32_t next = slot.first_follower(); next != no_slot && count < most; next = slots_[next].link())
+      add(next);
+    add(slot.parent(0));
+    add(slot.parent(1));
+  }
+  return false;
+}
+
+// --- queues ---
+
+void job_slab::push_shared(std::uint32_t slot) noexcept {
+  const std::lock_guard lock(shared_queue_);
+  slots_[slot].set_link(no_slot);
+  if (shared_first_ == no_slot)
+    shared_first_ = slot;
+  else
+    slots_[shared_last_].set_link(slot);
+  shared_last_ = slot;
+  shared_size_.store(shared_size_.load(relaxed) + 1, relaxed);
+}
+
+auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
+  if (shared_size_.load(relaxed) == 0) return false;
+  const std::lock_guard lock(shared_queue_);
+  if (shared_first_ == no_slot) return false;
+  slot = std::exchange(shared_first_, slots_[shared_first_].link());
+  shared_size_.store(shared_size_.load(relaxed) - 1, relaxed);
+  return true;
+}
+
+/// Now and then another one first: a thread whose own jobs never end does not keep the shared ones from running.
+auto job_slab::take_own(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+  if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
+    return true;
+  return self.jobs.pop(slot);
+}
+
+auto job_slab::find(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+  return take_own(self, slot) || take_shared(slot) || steal(self, slot);
+}
+
+/// Half of what another thread has queued; the oldest of it is the answer, and the others go to this thread's queue.
+auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+  std::array<std::uint32_t, 256> taken;
+  for (std::size_t other = 0; other < seats_.size(); ++other) {
+    slab_seat& victim = *seats_[other];
+    if (&victim == &self || victim.jobs.size() == 0) continue;
+    if (self.watch.is_quick(other, victim.ran.load(relaxed), victim.jobs.bottom())) continue;
+    const std::size_t count = victim.jobs.steal_half(taken);
+    if (count == 0) continue;
+    for (std::size_t i = 1; i < count; ++i)
+      if (!self.jobs.try_push(taken[i])) push_shared(taken[i]);
+    slot = taken[0];
+    barrier_.light();
+    if (count > 1 && rest_.wants_wake()) rest_.wake_one();
+    return true;
+  }
+  return false;
+}
+
+/// From a thread that is about to deal with all that is queued.
+auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
+  if (take_shared(slot)) return true;
+  return std::ranges::any_of(seats_, [&slot](const auto& seat) { return seat->jobs.steal_half({&slot, 1}) != 0; });
+}
+
+/// A last look: what was queued before this call, and not taken, is seen.
+auto job_slab::anything_queued() noexcept -> bool {
+  if (shared_size_.load(relaxed) != 0) return true;
+  return std::ranges::any_of(seats_, [](const auto& seat) { return !seat->jobs.empty(); });
+}
+
+/// No job is queued or running, and none can be: who still waits does so in vain. Requires that the slab is closed.
+auto job_slab::nothing_will_come() noexcept -> bool {
+  const auto works = [](const auto& seat) {
+    return seat->working.load(acquire) != 0;  // edge slab_seat.working: observe
+  };
+  barrier_.heavy();
+  if (anything_queued() || std::ranges::any_of(seats_, works)) return false;
+  if (sweepers_.load(acquire) != 0) return false;  // edge job_slab.swept: observe
+  return !anything_queued();
+}
+
+// --- running ---
+
+void job_slab::run(std::uint32_t slot) noexcept {
+  if (slab_slot::phase_of(slots_[slot].word()) == slab_phase::followed) [[unlikely]]
+    return run_followers(slot);
+  run_body(slot);
+}
+
+void job_slab::run_followers(std::uint32_t slot) noexcept {
+  for (;;) {
+    std::uint32_t next = slots_[slot].take_followers(barrier_);
+    if (next == no_slot) return;
+    while (next != no_slot) {
+      const std::uint32_t behind = slots_[next].link();
+      run_body(next);
+      next = behind;
+    }
+  }
+}
+
+void job_slab::run_body(std::uint32_t slot) noexcept {
+  slab_slot& job = slots_[slot];
+  std::uint64_t marks = 0;
+  if (mode_.load(relaxed) == mode::dropping) [[unlikely]] {
+    dropped_.fetch_add(1, relaxed);
+    marks = slab_slot::dropped;
+  } else {
+    if (slab_seat* const self = find_seat()) self->ran.store(self->ran.load(relaxed) + 1, relaxed);
+    try {
+      job.act(job, slab_action::run);
+    } catch (...) {
+      keep_failure(job, std::current_exception());
+      marks = slab_slot::failed;
+    }
+  }
+  const slab_step step = job.end_body(barrier_, marks);
+  if (step.finished && step.is_more()) [[unlikely]]
+    settle(slot, step);
+}
+
+void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
+  if (step.followed) push(find_seat(), slot);
+  if (step.waited) rest_.wake_all();
+  for (const std::uint32_t parent : step.parents)
+    if (parent != no_slot) end_child_of(parent);
+}
+
+/// Along a line of first parents without recursion: it may be long.
+void job_slab::end_child_of(std::uint32_t parent) noexcept {
+  while (parent != no_slot) {
+    const slab_step step = slots_[parent].end_child(barrier_);
+    if (!step.finished) return;
+    if (step.followed) push(find_seat(), parent);
+    if (step.waited) rest_.wake_all();
+    if (step.parents[1] != no_slot) end_child_of(step.parents[1]);
+    parent = step.parents[0];
+  }
+}
+
+// --- threads ---
+
+auto job_slab::start() -> braid::result<void> {
+  const std::lock_guard lock(join_lock_);
+  if (is_closed()) return fail(errc::closed);
+  if (std::exchange(started_, true)) return fail(errc::invalid_argument);
+  for (unsigned seat = 0; seat < threads_; ++seat) seats_[seat]->working.store(1, relaxed);
+  try {
+    for (unsigned seat = 0; seat < threads_; ++seat)
+      running_.emplace_back([this, seat] {
+        static_cast<void>(this_thread::set_name("slab-" + std::to_string(seat)));
+        work(*seats_[seat]);
+      });
+  } catch (...) {
+    for (std::size_t seat = running_.size(); seat < threads_; ++seat) seats_[seat]->working.store(0, relaxed);
+    stop(stop_mode::drop);
+    throw;
+  }
+  return {};
+}
+
+void job_slab::work(slab_seat& self) noexcept {
+  self.thread.store(number_of_thread(), relaxed);
+  detail::known_seat = {id_, &self};
+  self.depth = 1;
+  std::uint32_t slot = 0;
+  while (take_own(self, slot) || await_work(self, nullptr, slot)) run(slot);
+}
+
+/// Looks for a job, and whether `until` has finished, for some looks.
+auto job_slab::look_around(slab_seat& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
+    -> sight {
+  for (unsigned look = 0; look < looks; ++look) {
+    if (until != nullptr && slab_slot::is_finished(until->word())) return sight::finished;
+    if (find(self, slot)) return sight::job;
+    detail::cpu_pause();
+  }
+  return sight::nothing;
+}
+
+/// A job to run, in `slot`. False when there will be none, or `until` has finished.
+auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
+  sight seen = look_around(self, until, slot, looks_before_search);
+  if (seen != sight::nothing) return seen == sight::job;
+  rest_.begin_search();
+  bool announced = until == nullptr;
+  while (true) {
+    const time_point limit = steady_time().now() + idle_sleep_;
+    do seen = look_around(self, until, slot, looks_at_a_time);
+    while (seen == sight::nothing && steady_time().now() < limit);
+    if (seen != sight::nothing) break;
+    if (!std::exchange(announced, true)) static_cast<void>(until->announce_waiter(barrier_));
+    bool over = false;
+    rest_.sleep(self, barrier_, [&] {
+      if (until != nullptr && slab_slot::is_finished(until->word())) return true;
+      if (anything_queued()) return true;
+      over = is_closed() && nothing_will_come();
+      return over;
+    });
+    if (over) break;
+  }
+  end_search();
+  if (seen != sight::nothing) return seen == sight::job;
+  self.working.store(0, release);  // edge slab_seat.working: publish
+  rest_.wake_all();
+  return false;
+}
+
+/// Who brought a job relied on this thread to find it, and it may have found another one.
+void job_slab::end_search() noexcept {
+  if (!rest_.end_search()) return;
+  barrier_.heavy();
+  if (anything_queued()) rest_.wake_one();
+}
+
+auto job_slab::wait_slowly(job_handle job) -> braid::result<void> {
+  if (const std::error_code wrong = check(job)) return fail(wrong);
+  if (was_inline(job)) return {};
+  const looking place(*this, job);
+  if (place.refused() != errc{}) return fail(place.refused());
+  slab_slot& slot = place.slot();
+  if (slab_slot::is_finished(slot.word())) return outcome(slot.word(), slot);
+  if (slab_seat* const self = find_seat())
+    help_until(*self, slot);
+  else
+    block_until(slot);
+  return slab_slot::is_finished(slot.word()) ? outcome(slot.word(), slot) : fail(errc::dropped);
+}
+
+void job_slab::help_until(slab_seat& self, slab_slot& slot) noexcept {
+  if (self.depth++ == 0) {
+    self.working.store(1, relaxed);
+    barrier_.light();
+  }
+  std::uint32_t found = 0;
+  while (!slab_slot::is_finished(slot.word())) {
+    if (!take_own(self, found) && !await_work(self, &slot, found)) break;
+    run(found);
+  }
+  if (--self.depth != 0) {
+    self.working.store(1, relaxed);  // the job that waits goes on
+    return;
+  }
+  self.working.store(0, release);  // edge slab_seat.working: publish
+  if (is_closed()) [[unlikely]]
+    rest_.wake_all();
+}
+
+void job_slab::block_until(slab_slot& slot) noexcept {
+  static_cast<void>(slot.announce_waiter(barrier_));
+  while (true) {
+    const auto key = rest_.outside.prepare();
+    if (slab_slot::is_finished(slot.word())) return rest_.outside.cancel();
+    if (is_closed() && nothing_will_come()) return rest_.outside.cancel();
+    rest_.outside.wait(key);
+  }
+}
+
+auto job_slab::outcome(std::uint64_t word, const slab_slot& slot) -> braid::result<void> {
+  if ((word & slab_slot::dropped) != 0) return fail(errc::dropped);
+  if ((word & slab_slot::failed) != 0) std::rethrow_exception(failure_in(const_cast<slab_slot&>(slot)));
+  return {};
+}
+
+// --- the end ---
+
+auto job_slab::stop(stop_mode how) -> std::size_t {
+  const mode wanted = how == stop_mode::drop ? mode::dropping : mode::draining;
+  mode seen = mode_.load(relaxed);
+  while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
+  barrier_.heavy();  // who queues a job and does not see this is seen by the looks that follow
+  if (wanted == mode::dropping) run_what_is_left();
+  rest_.wake_all();
+  return dropped();
+}
+
+/// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. Who is in a job itself
+/// looks at the queues when that ends.
+void job_slab::finish_late() noexcept {
+  const slab_seat* const self = find_seat();
+  if (self != nullptr && self->depth != 0) return;
+  run_what_is_left();
+  rest_.wake_all();
+}
+
+/// Runs what is queued, or drops it, as the slab is stopped.
+void job_slab::run_what_is_left() noexcept {
+  sweepers_.fetch_add(1, relaxed);
+  barrier_.light();
+  for (std::uint32_t slot = 0; take_anything(slot);) run(slot);
+  sweepers_.fetch_sub(1, release);  // edge job_slab.swept: publish
+}
+
+auto job_slab::join() -> braid::result<void> {
+  const slab_seat* const self = find_seat();
+  if (self != nullptr && self->depth != 0) return fail(errc::would_deadlock);
+  const std::lock_guard lock(join_lock_);
+  for (std::thread& each : running_) each.join();
+  running_.clear();
+  while (!is_closed()) {
+    const auto key = rest_.outside.prepare();
+    if (is_closed()) {
+      rest_.outside.cancel();
+      break;
+    }
+    rest_.outside.wait(key);
+  }
+  run_what_is_left();
+  rest_.wake_all();
+  return {};
+}
+
+}  // namespace braid

@@ -1,0 +1,87 @@
+// src/task/slab_rest.cpp: how the threads of a job slab fall asleep, and who wakes which of them.
+#include <braid/task/detail/slab_seat.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace braid::detail {
+
+auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool {
+  const time_point now = steady_time().now();
+  const bool known = other == other_ && now < looked_ + patience;
+  if (known && now < looked_ + between_looks) return answer_;
+  const auto jobs = static_cast<std::int64_t>(begun - begun_);
+  if (!known) {
+    worked_ = now;  // the next look tells
+    answer_ = true;
+  } else if (jobs != 0) {
+    worked_ = now;
+    answer_ = now - looked_ < jobs * short_job;
+  } else {
+    answer_ = queued != queued_ && now < worked_ + patience;
+  }
+  other_ = other;
+  begun_ = begun;
+  queued_ = queued;
+  looked_ = now;
+  return answer_;
+}
+
+void slab_rest::wake_one() noexcept {
+  slab_seat* picked = nullptr;
+  {
+    const std::lock_guard lock(lock_);
+    if (idle_ == nullptr || searching_ != 0) return;
+    picked = std::exchange(idle_, idle_->next_idle);
+    picked->listed = false;
+    ++searching_;  // in its name
+    update();
+  }
+  picked->place.unpark();
+}
+
+/// Who is woken stays listed until it runs, and takes itself out.
+void slab_rest::wake_all() noexcept {
+  {
+    const std::lock_guard lock(lock_);
+    for (slab_seat* each = idle_; each != nullptr; each = each->next_idle) each->place.unpark();
+  }
+  outside.notify_all();
+}
+
+void slab_rest::begin_search() noexcept {
+  const std::lock_guard lock(lock_);
+  ++searching_;
+  update();
+}
+
+auto slab_rest::end_search() noexcept -> bool {
+  const std::lock_guard lock(lock_);
+  --searching_;
+  update();
+  return idle_ != nullptr;
+}
+
+void slab_rest::list(slab_seat& self) noexcept {
+  const std::lock_guard lock(lock_);
+  self.next_idle = std::exchange(idle_, &self);
+  self.listed = true;
+  --searching_;
+  update();
+}
+
+/// Who was picked is counted already. A permit that is on its way then ends a later sleep early, which costs a look.
+void slab_rest::unlist(slab_seat& self) noexcept {
+  const std::lock_guard lock(lock_);
+  if (!self.listed) return;
+  slab_seat** place = &idle_;
+  while (*place != &self) place = &(*place)->next_idle;
+  *place = self.next_idle;
+  self.listed = false;
+  ++searching_;
+  update();
+}
+
+}  // namespace braid::detail
