@@ -29,6 +29,8 @@ namespace braid {
 
 namespace {
 
+constinit thread_local const pool* drops_for = nullptr;  // whose jobs this thread drops
+
 void print(std::exception_ptr error, const char* who) noexcept {
   try {
     std::rethrow_exception(std::move(error));
@@ -273,12 +275,13 @@ auto pool::wait_idle() -> result<void> {
 auto pool::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   crew_->close();
-  if (mode != shutdown_mode::drain) crew_->drop_all();
+  if (mode != shutdown_mode::drain) drop_pending();
   if (mode == shutdown_mode::stop_now) stop_.request_stop();
   if (has_threads_)
     stop_and_join();
   else
     static_cast<void>(wait_idle());
+  await_drops();
   return {};
 }
 
@@ -286,10 +289,29 @@ auto pool::shutdown_for(duration limit) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());
   crew_->close();
-  if (ends_by(deadline)) return {};
+  const bool in_time = ends_by(deadline);
+  if (!in_time) {
+    drop_pending();
+    stop_.request_stop();
+  }
+  await_drops();
+  if (!in_time) return fail(errc::deadline_exceeded);
+  return {};
+}
+
+/// Another thread may do the same, and then each has some of the jobs.
+void pool::drop_pending() noexcept {
+  dropping_.fetch_add(1, relaxed);
+  const pool* const outer = std::exchange(drops_for, this);
   crew_->drop_all();
-  stop_.request_stop();
-  return fail(errc::deadline_exceeded);
+  drops_for = outer;
+  if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);  // edge pool.dropped: publish
+}
+
+/// Until nobody has a job in its hands to drop it. Not for a capture that shuts the pool down while it is dropped.
+void pool::await_drops() noexcept {
+  if (drops_for == this) return;
+  while (const std::uint32_t left = dropping_.load(acquire)) futex_wait(dropping_, left);  // edge pool.dropped: observe
 }
 
 /// Requires that the crew is closed. Whether nothing was left to do before the deadline; then the workers have ended.

@@ -132,6 +132,39 @@ TEST_CASE_FIXTURE(watched, "futures of dropped work fail at once, not when the l
   }
 }
 
+TEST_CASE_FIXTURE(watched, "a shutdown does not return while another one has a job in its hands to drop") {
+  for (const scheduler chosen : with_threads) {
+    pool where({.workers = 1, .scheduler = chosen});
+    gate first(where);
+    std::latch in_drop(1);
+    std::latch may_end(1);
+    braid::atomic<bool> dropped{false};
+    struct slow_to_drop {
+      explicit slow_to_drop(std::latch& begun, std::latch& end, braid::atomic<bool>& is_over)
+          : held(&begun, [&end, &is_over](std::latch* entered) {
+              entered->count_down();
+              end.wait();
+              is_over.store(true, relaxed);
+            }) {}
+      std::shared_ptr<std::latch> held;
+    };
+    REQUIRE(post(where, [capture = slow_to_drop(in_drop, may_end, dropped)] {}));
+    std::thread dropper([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
+    in_drop.wait();
+    first.open();
+    braid::atomic<bool> returned{false};
+    std::thread other([&] {
+      CHECK(where.shutdown(shutdown_mode::drain));
+      CHECK(dropped.load(relaxed));
+      returned.store(true, relaxed);
+    });
+    for (int looks = 0; looks < 10'000 && !returned.load(relaxed); ++looks) std::this_thread::yield();
+    may_end.count_down();
+    other.join();
+    dropper.join();
+  }
+}
+
 TEST_CASE_FIXTURE(watched, "the destructor waits for what a shutdown left running") {
   for (const auto chosen : with_threads) {
     future<void> ended;

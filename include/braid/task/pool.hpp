@@ -122,6 +122,8 @@ class BRAID_API pool : public executor {
   void work(worker& self) noexcept;
   void run_here() noexcept;
   void stop_and_join() noexcept;
+  void drop_pending() noexcept;
+  void await_drops() noexcept;
   [[nodiscard]] auto ends_by(time_point deadline) noexcept -> bool;
   [[nodiscard]] auto run_here_until(time_point deadline) noexcept -> bool;
   void call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept;
@@ -148,6 +150,7 @@ class BRAID_API pool : public executor {
   std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
+  atomic<std::uint32_t> dropping_{0};  // threads inside `drop_pending`, each with a job in its hands perhaps
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
