@@ -33,6 +33,11 @@ namespace {
 std::atomic<std::size_t> blocks_made{0};
 std::atomic<std::ptrdiff_t> blocks_alive{0};
 
+}  // namespace
+
+#if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // they have replaced these operators themselves
+namespace {
+
 auto counted(std::size_t size) -> void* {
   blocks_made.fetch_add(1);
   blocks_alive.fetch_add(1);
@@ -48,7 +53,6 @@ void release_counted(void* block) {
 
 }  // namespace
 
-#if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // they have replaced these operators themselves
 // Out of line, because g++ 12 otherwise sees a malloc that a delete frees.
 [[gnu::noinline]] auto operator new(std::size_t size) -> void* { return counted(size); }
 [[gnu::noinline]] void operator delete(void* block) noexcept { release_counted(block); }
