@@ -4,6 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/inbox.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
@@ -15,6 +16,10 @@ namespace braid::detail {
 
 /// About twice the time from a wake to the first job of who was woken. A shorter backlog is done before help comes.
 inline constexpr duration worth_a_wake = 20us;
+
+/// About what it takes to move as many jobs from one seat to another as are moved at once.
+inline constexpr duration worth_a_steal = 5us;
+inline constexpr auto most_stolen = static_cast<duration::rep>(inbox<>::port::most_moved);
 
 /// The seats of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
 /// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
@@ -80,10 +85,6 @@ class BRAID_API seats {
   /// `dropping`, which stays. Written by thieves, and by who drops.
   alignas(cache_line) atomic<std::uint32_t> moves_{0};
 };
-
-/// About what it takes to move as many jobs from one seat to another as are moved at once.
-inline constexpr duration worth_a_steal = 5us;
-inline constexpr duration::rep most_stolen = 128;
 
 /// Whether so many jobs of this worker are so long that it is worth the wake of another one. However many there are,
 /// jobs that are run faster than they are moved are best left where they are.
