@@ -1,15 +1,13 @@
 // bench/enqueue/inbox.cpp: what an empty task costs from one, two and four producers to one consumer, by three ways.
+#include <bench/harness/program.hpp>
+
 #include <braid/base/config.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/inbox.hpp>
 #include <braid/sync/remote_stack.hpp>
 #include <braid/task/job.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -19,7 +17,8 @@
 
 namespace {
 
-using clock = std::chrono::steady_clock;
+using bench::parameters;
+using bench::sample;
 
 /// Each task adds to it, so that a run can check its result. A line of its own: beside it there may lie what producers
 /// read, such as the addresses of functions in a shared library.
@@ -30,8 +29,6 @@ struct alignas(braid::cache_line) {
 void task() { ++runs.count; }
 
 struct by_inbox {
-  static constexpr const char* name = "inbox";
-
   void post() { all.post(&task); }
   auto run_some() -> bool { return all.run_one(); }
 
@@ -40,8 +37,6 @@ struct by_inbox {
 };
 
 struct by_remote_stack {
-  static constexpr const char* name = "remote_stack of jobs";
-
   void post() { static_cast<void>(all.try_push(braid::make_job(&task))); }
 
   auto run_some() -> bool {
@@ -55,8 +50,6 @@ struct by_remote_stack {
 };
 
 struct by_mutex {
-  static constexpr const char* name = "mutex and deque";
-
   void post() {
     const std::lock_guard lock(mutex);
     all.emplace_back(&task);
@@ -84,67 +77,52 @@ void rest() {
   for (int i = 0; i < 64; ++i) __builtin_ia32_pause();
 }
 
-/// Nanoseconds a task, from the first post to the end of the last task. The way is made anew.
+/// From the first post to the end of the last task. The way is made anew.
 template <typename Way>
-auto measure(std::size_t producers, std::size_t count) -> double {
+auto with_producers(std::size_t producers, std::size_t each) -> sample {
   Way way;
   runs.count = 0;
-  const std::size_t each = count / producers;
-  const auto begin = clock::now();
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < producers; ++i)
-    threads.emplace_back([&way, each] {  // a copy: the original lies beside what the consumer's calls write
-      for (std::size_t n = 0; n < each; ++n) way.post();
-    });
-  while (runs.count < each * producers)
-    if (!way.run_some()) rest();
-  const std::chrono::duration<double, std::nano> taken = clock::now() - begin;
+  const sample measured = bench::timed(static_cast<double>(each * producers), each * producers, [&] {
+    for (std::size_t i = 0; i < producers; ++i)
+      threads.emplace_back([&way, each] {  // a copy: the original lies beside what the consumer's calls write
+        for (std::size_t n = 0; n < each; ++n) way.post();
+      });
+    while (runs.count < each * producers)
+      if (!way.run_some()) rest();
+    return runs.count;
+  });
   for (std::thread& thread : threads) thread.join();
-  return taken.count() / static_cast<double>(each * producers);
+  return measured;
 }
 
 /// The same on one thread, by turns of a hundred: what both sides cost together, without any line that moves.
 template <typename Way>
-auto measure_alone(std::size_t count) -> double {
+auto alone(std::size_t tasks) -> sample {
   Way way;
   runs.count = 0;
-  const auto begin = clock::now();
-  while (runs.count < count) {
-    for (int i = 0; i < 100; ++i) way.post();
-    while (way.run_some()) {}
-  }
-  const std::chrono::duration<double, std::nano> taken = clock::now() - begin;
-  return taken.count() / static_cast<double>(runs.count);
+  const std::size_t whole = tasks / 100 * 100;
+  return bench::timed(static_cast<double>(whole), whole, [&] {
+    while (runs.count < whole) {
+      for (int i = 0; i < 100; ++i) way.post();
+      while (way.run_some()) {}
+    }
+    return runs.count;
+  });
 }
 
-struct result {
-  const char* name;
-  std::vector<double> ns;
-};
-
-void print(std::vector<result>& results) {
-  for (result& one : results) {
-    std::sort(one.ns.begin(), one.ns.end());
-    std::printf("  %-22s median %7.1f  minimum %7.1f\n", one.name, one.ns[one.ns.size() / 2], one.ns.front());
-  }
+template <typename Way>
+auto measure(const parameters& given) -> sample {
+  const std::size_t tasks = given.number("tasks", 1'000'000);
+  const std::size_t producers = given.number("producers", 1);
+  return producers == 0 ? alone<Way>(tasks) : with_producers<Way>(producers, tasks / producers);
 }
 
 }  // namespace
 
-/// Arguments: tasks in a run, rounds. The ways alternate from round to round.
-auto main(int argc, char** argv) -> int {
-  const std::size_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000;
-  const std::size_t rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 9;
-  for (const std::size_t producers : {0U, 1U, 2U, 4U}) {
-    std::vector<result> results{{by_inbox::name, {}}, {by_remote_stack::name, {}}, {by_mutex::name, {}}};
-    for (std::size_t round = 0; round < rounds; ++round) {
-      results[0].ns.push_back(producers == 0 ? measure_alone<by_inbox>(count) : measure<by_inbox>(producers, count));
-      results[1].ns.push_back(producers == 0 ? measure_alone<by_remote_stack>(count)
-                                             : measure<by_remote_stack>(producers, count));
-      results[2].ns.push_back(producers == 0 ? measure_alone<by_mutex>(count) : measure<by_mutex>(producers, count));
-    }
-    std::printf("enqueue/inbox/producers:%zu, ns per task%s\n", producers,
-                producers == 0 ? " (one thread does both)" : "");
-    print(results);
-  }
+auto main(int count, char** arguments) -> int {
+  return bench::run_program(count, arguments, "enqueue",
+                            {{"inbox", bench::braid_contender(), measure<by_inbox>},
+                             {"inbox", bench::braid_contender("braid remote_stack"), measure<by_remote_stack>},
+                             {"inbox", bench::reference("mutex and deque"), measure<by_mutex>}});
 }

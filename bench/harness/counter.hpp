@@ -1,10 +1,7 @@
 // bench/harness/counter.hpp: a task that may be posted any number of times, and counts how often it has run.
 #pragma once
 
-#include <bench/harness/task_system.hpp>
-
-#include <braid/sync/atomic.hpp>
-
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +12,8 @@ namespace bench {
 
 class counter {
  public:
-  [[nodiscard]] auto as_task() -> task {
-    return {.run = [](void* self) { static_cast<counter*>(self)->count(); }, .with = this};
+  [[nodiscard]] auto as_task() {
+    return [this] { count(); };
   }
 
   /// Sleeps until it has run so many times. Ends the program when that takes longer than some seconds, or when it has
@@ -31,10 +28,12 @@ class counter {
   }
 
  private:
-  void count() { runs_.fetch_add(1, braid::release); }                                     // edge counter.runs: publish
-  [[nodiscard]] auto runs() const -> std::uint64_t { return runs_.load(braid::acquire); }  // edge counter.runs: observe
+  void count() { runs_.fetch_add(1, std::memory_order_release); }  // edge counter.runs: publish
+  [[nodiscard]] auto runs() const -> std::uint64_t {
+    return runs_.load(std::memory_order_acquire);
+  }  // edge counter.runs: observe
 
-  braid::atomic<std::uint64_t> runs_{0};  // written by the tasks
+  std::atomic<std::uint64_t> runs_{0};  // written by the tasks
 };
 
 }  // namespace bench

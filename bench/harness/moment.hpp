@@ -1,10 +1,7 @@
 // bench/harness/moment.hpp: when something happened on another thread, such as the start of a task.
 #pragma once
 
-#include <bench/harness/task_system.hpp>
-
-#include <braid/sync/atomic.hpp>
-
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -22,18 +19,19 @@ inline auto now_ns() -> std::int64_t {
 class moment {
  public:
   /// It is now. Once.
-  void has_come() { at_ns_.store(now_ns(), braid::release); }  // edge moment.come: publish
+  void has_come() { at_ns_.store(now_ns(), std::memory_order_release); }  // edge moment.come: publish
 
   /// A task at whose start it is.
-  [[nodiscard]] auto as_task() -> task {
-    return {.run = [](void* self) { static_cast<moment*>(self)->has_come(); }, .with = this};
+  [[nodiscard]] auto as_task() {
+    return [this] { has_come(); };
   }
 
   /// When it was. Sleeps until then; ends the program when that takes too long. That is counted in looks and not by the
   /// clock, which goes on while the whole program is stopped.
   [[nodiscard]] auto await_ns() const -> std::int64_t {
     for (int patience = 100'000; patience > 0; --patience) {
-      if (const std::int64_t at = at_ns_.load(braid::acquire); at != 0) return at;  // edge moment.come: observe
+      if (const std::int64_t at = at_ns_.load(std::memory_order_acquire); at != 0)
+        return at;  // edge moment.come: observe
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     std::fprintf(stderr, "wrong result: a task has not started for a long time\n");
@@ -41,7 +39,7 @@ class moment {
   }
 
  private:
-  braid::atomic<std::int64_t> at_ns_{0};  // 0: not yet; written once
+  std::atomic<std::int64_t> at_ns_{0};  // 0: not yet; written once
 };
 
 }  // namespace bench

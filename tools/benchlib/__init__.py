@@ -1,0 +1,1 @@
+"""tools/benchlib: what tools/bench is made of."""
