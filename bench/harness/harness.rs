@@ -1,10 +1,11 @@
 // bench/harness/harness.rs: a measuring program in Rust that speaks the protocol of bench/README.md.
-use std::cell::RefCell;
+use std::sync::Mutex;
 use std::collections::BTreeMap;
 use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+pub mod posting;
 pub mod problems;
 
 /// What one run measured.
@@ -20,19 +21,19 @@ pub struct Sample {
 /// What the command line says about the case, and a note of what was asked for.
 pub struct Parameters {
     given: BTreeMap<String, String>,
-    used: RefCell<BTreeMap<String, String>>,
+    used: Mutex<BTreeMap<String, String>>,
 }
 
 impl Parameters {
     pub fn number(&self, name: &str, otherwise: u64) -> u64 {
         let value = self.given.get(name).map_or(otherwise, |text| to_number(name, text));
-        self.used.borrow_mut().insert(name.into(), value.to_string());
+        self.used.lock().unwrap().insert(name.into(), value.to_string());
         value
     }
 
     pub fn word(&self, name: &str, otherwise: &str) -> String {
         let value = self.given.get(name).cloned().unwrap_or_else(|| otherwise.into());
-        self.used.borrow_mut().insert(name.into(), format!("{value:?}"));
+        self.used.lock().unwrap().insert(name.into(), format!("{value:?}"));
         value
     }
 
@@ -79,43 +80,36 @@ pub fn steps_of(ns: u64) -> u64 {
     (ns as f64 / (best.as_nanos() as f64 / STEPS as f64)) as u64
 }
 
-/// Counts what has run; each thread has a line of its own.
-pub struct Tally {
-    cells: Vec<Cell>,
-}
+/// Counts what many threads have run, without any line that they share. One for the whole program.
+pub mod tally {
+    use super::*;
 
-#[repr(align(128))]
-#[derive(Default)]
-struct Cell(AtomicU64);
+    #[repr(align(128))]
+    struct Cell(AtomicU64);
 
-static NEXT_CELL: AtomicU64 = AtomicU64::new(0);
-thread_local! {
-    static MY_CELL: u64 = NEXT_CELL.fetch_add(1, Ordering::Relaxed);
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Tally { cells: (0..64).map(|_| Cell::default()).collect() }
+    const CELLS: usize = 64;
+    static COUNTS: [Cell; CELLS] = [const { Cell(AtomicU64::new(0)) }; CELLS];
+    static TAKEN: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        static MINE: usize = TAKEN.fetch_add(1, Ordering::Relaxed) as usize % CELLS;
     }
-}
 
-impl Tally {
     #[inline]
-    pub fn count(&self) {
-        let mine = &self.cells[MY_CELL.with(|cell| *cell) as usize % 64].0;
+    pub fn count() {
+        let mine = &COUNTS[MINE.with(|mine| *mine)].0;
         mine.store(mine.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    pub fn sum(&self) -> u64 {
-        self.cells.iter().map(|cell| cell.0.load(Ordering::Acquire)).sum()
+    pub fn sum() -> u64 {
+        COUNTS.iter().map(|cell| cell.0.load(Ordering::Acquire)).sum()
     }
 
     /// Sleeps a little between two looks, so that nothing is taken from the workers.
-    pub fn wait_for(&self, expected: u64) -> u64 {
-        while self.sum() != expected {
+    pub fn wait_for(expected: u64) -> u64 {
+        while sum() < expected {
             std::thread::sleep(Duration::from_micros(50));
         }
-        expected
+        sum()
     }
 }
 
@@ -128,6 +122,15 @@ pub fn percentile(values: &mut [f64], part: f64) -> f64 {
 
 /// CPU time of all threads of the process.
 pub fn process_cpu_ns() -> f64 {
+    cpu_ns(2)
+}
+
+/// CPU time of this thread.
+pub fn thread_cpu_ns() -> f64 {
+    cpu_ns(3)
+}
+
+fn cpu_ns(clock: i32) -> f64 {
     #[repr(C)]
     struct Timespec {
         seconds: i64,
@@ -137,7 +140,7 @@ pub fn process_cpu_ns() -> f64 {
         fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
     }
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    unsafe { clock_gettime(2, &mut time) };
+    unsafe { clock_gettime(clock, &mut time) };
     time.seconds as f64 * 1e9 + time.nanoseconds as f64
 }
 
@@ -186,12 +189,12 @@ pub fn run_program(subject: &str, contender: &str, crate_name: &str, solutions: 
     let warmups = given.remove("warmups").map_or(1, |text| to_number("warmups", &text));
     let rounds = given.remove("rounds-in-process").map_or(1, |text| to_number("rounds-in-process", &text));
     let Some((_, run)) = solutions.iter().find(|(name, _)| *name == case) else { refuse("nobody solves that") };
-    let parameters = Parameters { given, used: RefCell::default() };
+    let parameters = Parameters { given, used: Mutex::default() };
     let mut is_right = (0..warmups).all(|_| run(&parameters).is_right);
     for round in 0..rounds {
         let sample = run(&parameters);
         is_right &= sample.is_right;
-        let used: Vec<_> = parameters.used.borrow().iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
+        let used: Vec<_> = parameters.used.lock().unwrap().iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
         let extra: Vec<_> = sample.extra.iter().map(|(name, value)| format!("{name:?}:{value}")).collect();
         println!(
             "{{\"subject\":{subject:?},\"case\":{case:?},\"params\":{{{}}},\"contender\":{contender:?},\"kind\":\"rival\",\
@@ -201,7 +204,7 @@ pub fn run_program(subject: &str, contender: &str, crate_name: &str, solutions: 
             extra.join(","), sample.is_right
         );
     }
-    if let Some(name) = parameters.given.keys().find(|name| !parameters.used.borrow().contains_key(*name)) {
+    if let Some(name) = parameters.given.keys().find(|name| !parameters.used.lock().unwrap().contains_key(*name)) {
         refuse(&format!("{case} has no parameter {name}"));
     }
     exit(if is_right { 0 } else { 1 })

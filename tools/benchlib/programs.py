@@ -43,6 +43,7 @@ class Builder:
         with (self.bench / "Cargo.toml").open("rb") as file:
             names = [each["name"] for each in tomllib.load(file)["bin"]]
         folder = self.folder / "cargo"
+        os.environ["BENCH_RUSTC"] = self.run(tool("rustc", Path(cargo).parent / "rustc"), "--version").strip()  # the programs do not know it
         self.run(cargo, "build", "--release", "--locked", "--manifest-path", self.bench / "Cargo.toml", "--target-dir",
                  folder, where=self.bench)
         return [folder / "release" / name for name in names]
@@ -60,13 +61,15 @@ class Builder:
 
     def zig(self):
         sources = sorted(self.bench.glob("*/zig.zig"))
+        if not sources:
+            return []
         compiler = self.zig_compiler()
         folder = self.folder / "zig"
         folder.mkdir(parents=True, exist_ok=True)
         made = []
         for source in sources:
             program = folder / f"bench_{source.parent.name}_zig"
-            self.run(*compiler, "build-exe", "-OReleaseFast", "-lc", "--cache-dir", folder / "cache",
+            self.run(*compiler, "build-exe", "-OReleaseFast", "--cache-dir", folder / "cache",
                      f"-femit-bin={program}", "--dep", "harness", f"-Mroot={source}",
                      f"-Mharness={self.bench / 'harness' / 'harness.zig'}")
             made.append(program)
