@@ -157,7 +157,7 @@ fn share_of_a_core<S: System>(system: &S, meanwhile: impl FnOnce()) -> Sample {
     sleep(Duration::from_millis(50));
     let (process, own) = (process_cpu_ns(), crate::thread_cpu_ns());
     let mut sample = timed(1.0, (), meanwhile);
-    let others = process_cpu_ns() - process - (crate::thread_cpu_ns() - own);
+    let others = (process_cpu_ns() - process - (crate::thread_cpu_ns() - own)).max(0.0);
     sample.extra = vec![("core_percent", others / sample.wall_ns * 100.0)];
     sample
 }

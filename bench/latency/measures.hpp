@@ -132,7 +132,7 @@ auto share_of_a_core(System& system, Meanwhile meanwhile) -> sample {
     return true;
   });
   const consumption taken = consumption_of_other_threads() - before;
-  measured.extra = {{"core_percent", taken.cpu_ns / measured.wall_ns * 100},
+  measured.extra = {{"core_percent", std::max(0.0, taken.cpu_ns) / measured.wall_ns * 100},
                     {"sleeps_per_ms", static_cast<double>(taken.sleeps) / (measured.wall_ns / 1e6)}};
   return measured;
 }

@@ -1,7 +1,7 @@
 """tools/benchlib/comparison.py: whether ours became slower or faster from one file of samples to another.
 
 What ours did not do must not count: the machine is never the same twice. So a change is told only when
-  1. the ranks of the rounds say so (Mann and Whitney, corrected by Holm for how many rows there are), and
+  1. the ranks of the rounds say so (Mann and Whitney, corrected for how many rows there are), and
   2. it is larger than the least that matters, and than what nineteen of twenty rows of the other contenders changed by,
      whose programs are the same in both files."""
 import math
@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
     controls: int
     only_old: list
     only_new: list
-    too_few: bool  # rounds, for any change to be told
+    least_rows: int  # how many must change for any to be told, with so few rounds
 
 
 def ratio_of(old, new):
@@ -73,7 +73,7 @@ def compare(old_rows, new_rows):
     threshold, controls = threshold_of(old, new, shared)
     mine = [key for key in shared if old[key][1].kind == results.OURS]
     pairs = [(old[key][1], new[key][1]) for key in mine]
-    chances = stats.holm([stats.rank_test(before.values, after.values) for before, after in pairs])
+    chances = stats.among_many([stats.rank_test(before.values, after.values) for before, after in pairs])
     changes = []
     for key, (before, after), p in zip(mine, pairs, chances):
         ratio = ratio_of(before.median, after.median)
@@ -81,13 +81,13 @@ def compare(old_rows, new_rows):
                               verdict_of(ratio, p, threshold)))
     changes.sort(key=lambda change: -change.ratio)
     return Comparison(changes, threshold, controls, [key for key in old if key not in new],
-                      [key for key in new if key not in old], all_too_few(pairs))
+                      [key for key in new if key not in old], least_rows(pairs))
 
 
-def all_too_few(pairs):
-    """Whether even rounds that are all slower could not be told from chance, because there are so few of them."""
-    return bool(pairs) and all(2 / math.comb(len(before.values) + len(after.values), len(before.values)) * len(pairs) >= CHANCE
-                               for before, after in pairs)
+def least_rows(pairs):
+    """How many rows must change at once to be told from chance: few rounds say little, many rows say much by chance."""
+    least = min((stats.least_p(len(before.values), len(after.values)) for before, after in pairs), default=0.0)
+    return max(1, math.ceil(least * len(pairs) / CHANCE))
 
 
 def text_of(done):
@@ -95,8 +95,10 @@ def text_of(done):
     lines = [f"{len(done.changes)} rows of ours are in both files. A change counts from {done.threshold:.1%}: "
              + (f"{done.controls} rows of others, whose programs did not change, say what the machine does by itself."
                 if done.controls else "no other contender is in both files, so the machine itself may be the reason.")]
-    if done.too_few:
+    if done.least_rows > len(done.changes):
         lines.append("There are too few rounds for any statement: measure again with more of them (--rounds).")
+    elif done.least_rows > 1:
+        lines.append(f"With so few rounds fewer than {done.least_rows} changed rows cannot be told from chance (--rounds).")
     for verdict in ("slower", "faster"):
         told = [change for change in done.changes if change.verdict == verdict]
         lines.append(f"{verdict}: {len(told)}")

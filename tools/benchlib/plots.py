@@ -63,7 +63,7 @@ def bars(title, unit, groups):
 
 def one_bar(y, name, colour, value, least, most, length):
     end, middle = LABELS + length(value), y + BAR / 2
-    left, right = LABELS + length(least), min(WIDTH - 4, LABELS + length(most))
+    left, right = LABELS + length(least), min(WIDTH - RIGHT + 20, LABELS + length(most))
     return [text(LABELS - 6, y + BAR - 3, name, anchor="end"),
             f'<rect x="{LABELS}" y="{y}" width="{max(1.0, end - LABELS):.1f}" height="{BAR}" rx="2" fill="{colour}"/>',
             f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}" stroke="#cf222e" stroke-width="1.5"/>',

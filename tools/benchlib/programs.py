@@ -12,9 +12,10 @@ class Left(Exception):
 
 
 class Builder:
-    """Builds in build/bench; every method gives the programs that it made."""
+    """Builds in build/bench, unless it is only to find what is there; every method gives the programs."""
 
-    def __init__(self, repository, time_limit_s=1800):
+    def __init__(self, repository, only_find=False, time_limit_s=1800):
+        self.only_find = only_find
         self.bench = repository / "bench"
         self.repository = repository
         self.folder = repository / "build" / "bench"
@@ -31,10 +32,14 @@ class Builder:
             raise Left(f"{Path(str(command[0])).name} {command[1]} failed: {complaint(done.stdout + done.stderr)}")
         return done.stdout
 
+    def make(self, *command, where=None):
+        if not self.only_find:
+            self.run(*command, where=where)
+
     def cpp(self):
         if not (self.folder / "build.ninja").exists():
-            self.run("cmake", "--preset", "bench", "--log-level=WARNING")
-        self.run("cmake", "--build", self.folder, "--target", "bench_programs")
+            self.make("cmake", "--preset", "bench", "--log-level=WARNING")
+        self.make("cmake", "--build", self.folder, "--target", "bench_programs")
         paths = (self.folder / "bench_programs.txt").read_text().split()
         return [Path(path) for path in paths]
 
@@ -44,8 +49,8 @@ class Builder:
             names = [each["name"] for each in tomllib.load(file)["bin"]]
         folder = self.folder / "cargo"
         os.environ["BENCH_RUSTC"] = self.run(tool("rustc", Path(cargo).parent / "rustc"), "--version").strip()  # the programs do not know it
-        self.run(cargo, "build", "--release", "--locked", "--manifest-path", self.bench / "Cargo.toml", "--target-dir",
-                 folder, where=self.bench)
+        self.make(cargo, "build", "--release", "--locked", "--manifest-path", self.bench / "Cargo.toml", "--target-dir",
+                  folder, where=self.bench)
         return [folder / "release" / name for name in names]
 
     def go(self):
@@ -55,7 +60,7 @@ class Builder:
         made = []
         for source in sorted(self.bench.glob("*/go/main.go")):
             program = folder / f"bench_{source.parent.parent.name}_go"
-            self.run(compiler, "build", "-o", program, f"./{source.parent.relative_to(self.bench)}", where=self.bench)
+            self.make(compiler, "build", "-o", program, f"./{source.parent.relative_to(self.bench)}", where=self.bench)
             made.append(program)
         return made
 
@@ -69,9 +74,8 @@ class Builder:
         made = []
         for source in sources:
             program = folder / f"bench_{source.parent.name}_zig"
-            self.run(*compiler, "build-exe", "-OReleaseFast", "--cache-dir", folder / "cache",
-                     f"-femit-bin={program}", "--dep", "harness", f"-Mroot={source}",
-                     f"-Mharness={self.bench / 'harness' / 'harness.zig'}")
+            self.make(compiler, "build-exe", "-OReleaseFast", "--cache-dir", folder / "cache", f"-femit-bin={program}",
+                      "--dep", "harness", f"-Mroot={source}", f"-Mharness={self.bench / 'harness' / 'harness.zig'}")
             made.append(program)
         return made
 
@@ -79,9 +83,9 @@ class Builder:
         """A compiler of the version whose pool is measured: later ones have none. From PyPI where it is not there."""
         packages = self.folder / "zig" / "packages"
         if not (packages / "ziglang").exists():
-            self.run(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", packages,
+            self.make(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", packages,
                      "ziglang==0.15.1")
-        return [packages / "ziglang" / "zig"]
+        return packages / "ziglang" / "zig"
 
 
 def tool(name, otherwise):
@@ -101,17 +105,21 @@ def complaint(output):
 LANGUAGES = {"C++": "cpp", "Rust": "rust", "Go": "go", "Zig": "zig"}
 
 
-def build_all(repository, say=lambda text: None):
+def build_all(repository, only_find=False, say=lambda text: None):
     """The programs that could be built, and why the others are left out, by language. Ours must be there."""
-    builder = Builder(repository)
+    builder = Builder(repository, only_find)
     made, left = [], {}
     for language, method in LANGUAGES.items():
-        say(f"building the programs in {language}")
+        say(f"{'looking for' if only_find else 'building'} the programs in {language}")
         try:
-            made += getattr(builder, method)()
+            found = [program for program in getattr(builder, method)() if program.exists()]
         except Left as why:
             if language == "C++":
                 raise
             left[language] = str(why)
             say(f"{language} is left out: {why}")
+            continue
+        if not found:
+            left[language] = "nothing was built"
+        made += found
     return made, left

@@ -54,14 +54,22 @@ def absent(run):
     return ["## Left out and failed", "", *(lines or ["Nothing."]), ""]
 
 
+def certainty(loss):
+    ours, rival = (len(loss.row.columns[name].values) for name in (loss.ours, loss.rival))
+    if stats.least_p(ours, rival) >= SURE:
+        return "too few rounds"
+    return "yes" if loss.p < SURE else "within noise"
+
+
 def losses(rows):
     found = results.losses_of(rows)
     lines = [[f"`{loss.row.id}`", loss.ours, plots.amount(loss.row.columns[loss.ours].median), loss.rival,
               plots.amount(loss.row.columns[loss.rival].median), loss.row.figure.unit, ratio(loss.ratio),
-              "yes" if loss.p < SURE else "within noise"] for loss in found]
+              certainty(loss)] for loss in found]
     compared = sum(1 for row in rows if row.best(results.OURS) and row.best(results.RIVAL))
     return ["## What we lose", "", f"{len(found)} of {compared} rows in which both we and a rival stand. The best of ours "
-            f"against the best rival, by medians; sure where the rank test says so (p < {SURE}).", "",
+            f"against the best rival, by medians; sure where the rank test says so (p < {SURE}). In what rivals "
+            "differ where they cannot do quite the same stands in bench/README.md.", "",
             *(table(["row", "ours", ">median", "best rival", ">median", "unit", ">ratio", "sure"], lines) if found else ["Nothing."]),
             ""]
 

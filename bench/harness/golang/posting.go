@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -53,20 +54,27 @@ func OfLength(given Parameters) Sample {
 	})
 }
 
-// Wake measures from the start of a goroutine to its first line, while nothing else runs.
+// UseWorkersBeside lets so many threads run goroutines beside the one that starts them.
+func UseWorkersBeside(given Parameters) {
+	runtime.GOMAXPROCS(int(given.Number("workers", 1)) + 1)
+	runtime.LockOSThread()
+}
+
+// Wake measures from the start of a goroutine to its first line, while nothing else runs. Who starts it sleeps as a thread,
+// so that another one must wake.
 func Wake(given Parameters) Sample {
-	given.UseWorkers()
+	UseWorkersBeside(given)
 	posts := given.Number("posts", 200)
 	waits := []float64{}
 	sample := Timed(float64(posts), posts, func() uint64 {
 		for i := uint64(0); i < posts; i++ {
-			time.Sleep(time.Duration(700+i*131%600) * time.Microsecond)
+			Sleep(time.Duration(700+i*131%600) * time.Microsecond)
 			var started atomic.Int64
 			begin := time.Now()
 			go func() { started.Store(int64(time.Since(begin))) }()
-			time.Sleep(100 * time.Microsecond)
+			Sleep(100 * time.Microsecond)
 			for started.Load() == 0 {
-				time.Sleep(100 * time.Microsecond)
+				Sleep(100 * time.Microsecond)
 			}
 			waits = append(waits, float64(started.Load())/1e3)
 		}

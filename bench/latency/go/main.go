@@ -18,13 +18,13 @@ func idle(given parameters) sample {
 }
 
 func eachMs(given parameters) sample {
-	given.UseWorkers()
+	golang.UseWorkersBeside(given)
 	ms := given.Number("ms", 1_000)
 	var ran atomic.Uint64
 	measured := golang.ShareOfACore(func() {
 		begin := time.Now()
 		for i := uint64(1); i <= ms; i++ {
-			time.Sleep(time.Until(begin.Add(time.Duration(i) * time.Millisecond)))
+			golang.Sleep(time.Until(begin.Add(time.Duration(i) * time.Millisecond)))
 			go ran.Add(1)
 		}
 		time.Sleep(time.Millisecond)
