@@ -19,7 +19,7 @@ class walk_count {
 
   /// A walk ends from which others took `children` nodes. True when all is over.
   [[nodiscard]] auto end(std::uint32_t children) noexcept -> bool {
-    const std::uint64_t change = children - 1 - one_under_way;
+    const std::uint64_t change = std::uint64_t{children} - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both
   }
 
