@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bench/harness/rounds.hpp>
+#include <bench/harness/work.hpp>
 
 #include <braid/graph/shape.hpp>
 
@@ -16,10 +17,21 @@ struct dag {
   std::string name;
   unsigned nodes;
   std::vector<braid::graph_edge> edges;
+  std::uint64_t steps = 0;  ///< of work, in each node
 };
 
-/// What the nodes do: each counts its calls, in a place of its own.
+/// What the nodes do: each counts its calls, in a place of its own, and works.
 using calls = std::vector<std::uint32_t>;
+
+struct node_work {
+  std::uint32_t* slot;
+  std::uint64_t steps;
+
+  void operator()() const {
+    ++*slot;
+    work_for(steps);
+  }
+};
 
 inline auto sum_of(const calls& each) -> std::uint64_t { return std::accumulate(each.begin(), each.end(), 0ULL); }
 

@@ -64,13 +64,22 @@ auto random_dag(unsigned nodes) -> dag {
   return made;
 }
 
-[[gnu::noinline]] void call(std::uint32_t& slot) { ++slot; }
+/// A wavefront whose nodes are as long as a short function.
+auto slow_wavefront(unsigned nodes) -> dag {
+  constexpr double ns = 200;
+  dag made = wavefront(nodes / 8);
+  made.name = "wavefront of 0.2 us";
+  made.steps = static_cast<std::uint64_t>(ns / bench::step_ns());
+  return made;
+}
+
+[[gnu::noinline]] void call(bench::node_work work) { work(); }
 
 /// The calls alone, in an order that is right.
 auto run_serial(const dag& what, const braid::graph_shape& shape) -> sample {
   calls each(what.nodes, 0);
   const auto once = [&] {
-    for (const braid::node_index node : shape.order()) call(each[node]);
+    for (const braid::node_index node : shape.order()) call({&each[node], what.steps});
     return 0U;
   };
   for (unsigned i = 0; i < bench::warm_ups; ++i) once();
@@ -83,7 +92,7 @@ auto built(const dag& what, calls& each) -> braid::static_graph {
   braid::graph_builder draft;
   std::vector<braid::graph_node> nodes;
   nodes.reserve(what.nodes);
-  for (unsigned i = 0; i < what.nodes; ++i) nodes.push_back(draft.add([slot = &each[i]] { ++*slot; }));
+  for (unsigned i = 0; i < what.nodes; ++i) nodes.push_back(draft.add(bench::node_work{&each[i], what.steps}));
   for (const auto [from, to] : what.edges) draft.precede(nodes[from], nodes[to]);
   return std::move(draft).build().value();
 }
@@ -151,9 +160,6 @@ void measure_run(const dag& what, const bench::options& how) {
 
 auto main(int count, char** arguments) -> int {
   const auto how = bench::parse(count, arguments, {.size = 1U << 17U}, "how many nodes, about");
-  for (const auto make : {chain, tree, wavefront, independent, random_dag}) {
-    const dag what = make(how.size);
-    measure_run(what, how);
-    measure_build(what, how);
-  }
+  for (const auto make : {chain, tree, wavefront, slow_wavefront, independent, random_dag}) measure_run(make(how.size), how);
+  for (const auto make : {chain, tree, wavefront, independent, random_dag}) measure_build(make(how.size), how);
 }

@@ -18,7 +18,7 @@ struct flow {
   flow(const bench::dag& what, bench::calls& each) {
     std::vector<bool> has_predecessor(what.nodes, false);
     for (unsigned i = 0; i < what.nodes; ++i)
-      nodes.emplace_back(graph, [slot = &each[i]](const continue_msg&) { ++*slot; });
+      nodes.emplace_back(graph, [work = bench::node_work{&each[i], what.steps}](const continue_msg&) { work(); });
     for (const auto [from, to] : what.edges) {
       tbb::flow::make_edge(nodes[from], nodes[to]);
       has_predecessor[to] = true;
