@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(watched, "random graphs run each node once, after all its pred
   const std::uint64_t seed = braid::testing::printed_seed();
   for (const unsigned workers : {1U, 2U, 4U}) {
     pool where({.workers = workers});
-    run_in(where, [&] { run_many(seed + workers, scaled(150)); });
+    run_in(where, [&] { run_many(seed + workers, scaled(60)); });
   }
 }
 
@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(watched, "several threads have random graphs run by one pool")
   pool where({.workers = 3});
   std::vector<std::thread> callers;
   for (std::uint64_t caller = 0; caller < 3; ++caller)
-    callers.emplace_back([&where, seed, caller] { run_in(where, [&] { run_many(seed + caller, scaled(60)); }); });
+    callers.emplace_back([&where, seed, caller] { run_in(where, [&] { run_many(seed + caller, scaled(25)); }); });
   for (std::thread& each : callers) each.join();
 }
 
@@ -202,7 +202,7 @@ TEST_CASE_FIXTURE(watched, "a wave runs through a grid many times") {
     static_graph graph = std::move(draft).build().value();
     graph.run();
     const std::vector<std::uint64_t> first = paths;
-    for (std::size_t round = scaled(200); round != 0; --round) {
+    for (std::size_t round = scaled(60); round != 0; --round) {
       std::ranges::fill(paths, 0);
       graph.run();
       REQUIRE(paths == first);
