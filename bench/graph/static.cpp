@@ -1,4 +1,5 @@
-// bench/graph/static.cpp: what a node of a graph costs that is built once and run many times, and what it costs to build.
+// bench/graph/static.cpp: what a node of a graph costs that is built once and run many times, and what it costs to
+// build.
 #include <bench/graph/contenders.hpp>
 
 #include <braid/base/random.hpp>
@@ -160,6 +161,7 @@ void measure_run(const dag& what, const bench::options& how) {
 
 auto main(int count, char** arguments) -> int {
   const auto how = bench::parse(count, arguments, {.size = 1U << 17U}, "how many nodes, about");
-  for (const auto make : {chain, tree, wavefront, slow_wavefront, independent, random_dag}) measure_run(make(how.size), how);
+  for (const auto make : {chain, tree, wavefront, slow_wavefront, independent, random_dag})
+    measure_run(make(how.size), how);
   for (const auto make : {chain, tree, wavefront, independent, random_dag}) measure_build(make(how.size), how);
 }

@@ -26,7 +26,8 @@ void graph_builder::add_edge(graph_node from, graph_node to) {
     if (!is_known(each))
       complaints_.add({.code = "unknown_node",
                        .pointer = {},
-                       .message = "an edge " + (is_known(from) ? "from " + name_of(from.number_) + " " : std::string()) +
+                       .message = "an edge " +
+                                  (is_known(from) ? "from " + name_of(from.number_) + " " : std::string()) +
                                   (is_known(to) ? "to " + name_of(to.number_) + " " : std::string()) +
                                   "names a node that this builder has not given",
                        .hint = {},

@@ -13,8 +13,7 @@ void call_nothing(void* /*storage*/) {}
 
 }  // namespace
 
-static_block::static_block(const static_layout& layout, std::span<const node_call> calls,
-                           std::vector<boxed_call> boxes)
+static_block::static_block(const static_layout& layout, std::span<const node_call> calls, std::vector<boxed_call> boxes)
     : given_(calls.size()), count_(layout.order().size()), boxes_(std::move(boxes)) {
   if (count_ == 0) return;
   std::vector<node_index> places(count_);

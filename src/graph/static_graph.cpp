@@ -1,4 +1,4 @@
-// src/graph/static_graph.cpp: how threads walk through a graph: docs/design/static_graph.md
+// src/graph/static_graph.cpp: how threads walk through a graph (docs/design/static_graph.md).
 #include <braid/graph/static_graph.hpp>
 
 #include "static_block.hpp"
@@ -70,9 +70,9 @@ class static_run {
 
   const stop_flag* const flag_;
   const std::stop_token* const token_;
-  std::exception_ptr thrown_;  // written by who sets `failed_`, before its walk ends
-  atomic<bool> failed_{false};  // a node has thrown; set by the first that does
-  atomic<int> left_out_{0};     // why a stop has left nodes out, as an errc; 0: none has
+  std::exception_ptr thrown_;              // written by who sets `failed_`, before its walk ends
+  atomic<bool> failed_{false};             // a node has thrown; set by the first that does
+  atomic<int> left_out_{0};                // why a stop has left nodes out, as an errc; 0: none has
   alignas(cache_line) atomic<mode> mode_;  // to `halted` by who has thrown or met a stop
   atomic<bool> several_{false};            // set by each walk but the first
 };
@@ -125,8 +125,8 @@ class walk {
   static_block& block_;
   static_node* const nodes_;
   worker* const self_;
-  std::uint32_t base_;                      // what lies above this position of the deque is of this walk
-  std::uint32_t pushed_ = 0;                // and was not popped
+  std::uint32_t base_;                       // what lies above this position of the deque is of this walk
+  std::uint32_t pushed_ = 0;                 // and was not popped
   std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
 };
 
@@ -251,22 +251,15 @@ void walk::answer() noexcept {
 
 void walk::leave_out() noexcept {
   spare_ = static_node::none;
-  while (pop() != nullptr) {
-  }
+  while (pop() != nullptr) {}
 }
 
-/// Waits for walks of others, as `task_group::wait_on` does for functions.
+/// Waits for walks of others. Nothing lies in the worker's deque then: what they took lay above all that was there.
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
-    if (self.exchange->help(self)) {
+    if (self.exchange->help(self))
       some.restart();
-      continue;
-    }
-    if (self.forks.wanted() && self.forks.private_size() != 0) self.exchange->answer(self);
-    fork_record* const older = some.is_used_up() ? self.forks.pop() : nullptr;
-    if (older != nullptr)
-      older->run(*older);  // a node may wait for what the worker has forked before the run
     else
       some.wait(run.ended);
   }

@@ -95,7 +95,8 @@ auto static_layout::find_entry() -> node_index {
   return entry;
 }
 
-/// As `walk::go` in static_graph.cpp does it: the first successor that is ready goes next, then the newest of the others.
+/// As `walk::go` in static_graph.cpp does it: the first successor that is ready goes next, then the newest of the
+/// others.
 void static_layout::put_in_order(node_index entry) {
   order_.reserve(lists_.size());
   std::vector<std::uint32_t> waiting_for = predecessors_;

@@ -32,8 +32,7 @@ auto complaints(graph_builder& draft) -> std::string {
 /// Nodes that have the letters from "a" on as names.
 auto letters(graph_builder& draft, std::size_t count) -> std::vector<graph_node> {
   std::vector<graph_node> nodes;
-  for (std::size_t i = 0; i < count; ++i)
-    nodes.push_back(draft.add(std::string(1, static_cast<char>('a' + i)), [] {}));
+  for (std::size_t i = 0; i < count; ++i) nodes.push_back(draft.add(std::string(1, static_cast<char>('a' + i)), [] {}));
   return nodes;
 }
 

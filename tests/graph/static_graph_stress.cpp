@@ -150,11 +150,20 @@ void run_many(std::uint64_t seed, std::size_t graphs) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(watched, "random graphs run each node once, after all its predecessors, also after failures and stops") {
+TEST_CASE_FIXTURE(watched,
+                  "random graphs run each node once, after all its predecessors, also after failures and stops") {
   const std::uint64_t seed = braid::testing::printed_seed();
   for (const unsigned workers : {1U, 2U, 4U}) {
     pool where({.workers = workers});
-    run_in(where, [&] { run_many(seed + workers, scaled(60)); });
+    run_in(where, [&] { run_many(seed + workers, scaled(120)); });
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "random graphs run on one thread, with a worker and without") {
+  const std::uint64_t seed = braid::testing::printed_seed();
+  for (const auto how : {braid::scheduler::current_thread, braid::scheduler::run_inline}) {
+    braid::pool where({.scheduler = how});
+    run_in(where, [&] { run_many(seed, scaled(120)); });
   }
 }
 
@@ -163,7 +172,7 @@ TEST_CASE_FIXTURE(watched, "several threads have random graphs run by one pool")
   pool where({.workers = 3});
   std::vector<std::thread> callers;
   for (std::uint64_t caller = 0; caller < 3; ++caller)
-    callers.emplace_back([&where, seed, caller] { run_in(where, [&] { run_many(seed + caller, scaled(25)); }); });
+    callers.emplace_back([&where, seed, caller] { run_in(where, [&] { run_many(seed + caller, scaled(40)); }); });
   for (std::thread& each : callers) each.join();
 }
 
@@ -202,7 +211,7 @@ TEST_CASE_FIXTURE(watched, "a wave runs through a grid many times") {
     static_graph graph = std::move(draft).build().value();
     graph.run();
     const std::vector<std::uint64_t> first = paths;
-    for (std::size_t round = scaled(60); round != 0; --round) {
+    for (std::size_t round = scaled(120); round != 0; --round) {
       std::ranges::fill(paths, 0);
       graph.run();
       REQUIRE(paths == first);

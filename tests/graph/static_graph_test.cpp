@@ -27,6 +27,7 @@
 #include <new>
 #include <stdexcept>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -273,6 +274,61 @@ TEST_CASE_FIXTURE(watched, "ready nodes run on several workers at a time") {
   });
 }
 
+TEST_CASE_FIXTURE(watched, "a run gives nodes to a worker that asks, though none of them forks") {
+  pool where({.workers = 2});
+  run_in(where, [] {
+    const std::thread::id self = std::this_thread::get_id();
+    braid::atomic<bool> is_taken{false};
+    graph_builder draft;
+    graph_node last = draft.add([] {});
+    for (int i = 0; i < 50; ++i) {
+      const graph_node node = draft.add([] { std::this_thread::yield(); });
+      const graph_node beside = draft.add([&] {
+        if (std::this_thread::get_id() != self) is_taken.store(true, relaxed);
+      });
+      draft.precede(last, node, beside);
+      last = node;
+    }
+    static_graph graph = built(draft);
+    while (!is_taken.load(relaxed)) graph.run();
+    CHECK(is_taken.load(relaxed));
+  });
+}
+
+TEST_CASE_FIXTURE(watched, "a node that waits may run what its worker has forked before the run") {
+  pool where({.workers = 2});
+  run_in(where, [&where] {
+    braid::atomic<bool> is_begun{false};
+    braid::atomic<bool> may_end{false};
+    braid::task_group group(where);
+    // Keeps the other worker from stealing until the right side of the fork below has run.
+    std::thread([&] {
+      group.run([&] {
+        is_begun.store(true, relaxed);
+        while (!may_end.load(relaxed)) std::this_thread::yield();
+      });
+    }).join();
+    while (!is_begun.load(relaxed)) std::this_thread::yield();
+
+    ledger all(6);
+    graph_builder draft;
+    const graph_node first = draft.add([&] { all.note(0); });
+    const graph_node waits = draft.add([&] {
+      CHECK(group.wait());
+      all.note(1);
+    });
+    draft.precede(first, waits, draft.add([&] { all.note(2); }));
+    for (std::size_t i = 3; i < 6; ++i) draft.precede(waits, draft.add([&all, i] { all.note(i); }));
+    static_graph graph = built(draft);
+    braid::fork_join(
+        [&] {
+          graph.run();
+          CHECK(all.all_ran());
+        },
+        [&] { may_end.store(true, relaxed); });
+  });
+}
+
 TEST_CASE_FIXTURE(watched, "a run from outside of pools is done by the default pool") {
   static pool* chosen = nullptr;
   pool where({.workers = 2});
@@ -291,6 +347,18 @@ TEST_CASE_FIXTURE(watched, "a run from outside of pools is done by the default p
     CHECK(on_worker);
   }
   braid::set_default_pool(before);
+}
+
+TEST_CASE_FIXTURE(watched, "a run that finds no pool leaves the graph as it was") {
+  const auto before = braid::set_default_pool(nullptr);
+  ledger all(4);
+  static_graph graph = diamond(all);
+  CHECK_THROWS_AS(graph.run(), std::system_error);
+  CHECK(!all.ran(0));
+  braid::set_default_pool(before);
+  pool where({.workers = 2});
+  run_in(where, [&graph] { graph.run(); });
+  check_diamond(all);
 }
 
 TEST_CASE_FIXTURE(watched, "a run allocates nothing") {
@@ -431,9 +499,8 @@ TEST_CASE_FIXTURE(watched, "a node may run another graph, fork, and wait for a g
     static_graph inner = diamond(inner_nodes);
     graph_builder draft;
     const graph_node first = draft.add([&] { inner.run(); });
-    const graph_node second = draft.add([&] {
-      braid::fork_join([&] { forked.fetch_add(1, relaxed); }, [&] { forked.fetch_add(1, relaxed); });
-    });
+    const graph_node second = draft.add(
+        [&] { braid::fork_join([&] { forked.fetch_add(1, relaxed); }, [&] { forked.fetch_add(1, relaxed); }); });
     draft.add([] {});
     const graph_node third = draft.add([&] {
       if (braid::detail::worker_of_thread == nullptr) return static_cast<void>(forked.fetch_add(5, relaxed));
@@ -515,7 +582,6 @@ TEST_CASE_FIXTURE(watched, "different graphs run at the same time") {
 }
 
 TEST_CASE("a run of a graph that runs already ends the program with a sentence") {
-  if (braid::testing::under_thread_sanitizer) return;  // it does not follow into a child
   const auto end = braid::testing::run_in_child([] {
     braid::pool in_place({.scheduler = braid::scheduler::run_inline});
     static_graph* self = nullptr;

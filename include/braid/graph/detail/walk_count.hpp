@@ -7,11 +7,10 @@
 
 namespace braid::detail {
 
-/// A walk is what one thread does in one go. It leaves nodes behind that others take, each of which begins a walk of its
-/// own; how many were taken it knows only when it ends. Says once, to whoever ends last, that no walk goes on and none
-/// is still to begin; what all have done is visible then.
-/// Threads: any. Cost: two read-modify-writes for each walk, and none for each node.
-/// Protocol: docs/design/static_graph.md
+/// A walk is what one thread does in one go. It leaves nodes behind that others take, each of which begins a walk of
+/// its own; how many were taken it knows only when it ends. Says once, to whoever ends last, that no walk goes on and
+/// none is still to begin; what all have done is visible then. Threads: any. Cost: two read-modify-writes for each
+/// walk, and none for each node. Protocol: docs/design/static_graph.md
 class walk_count {
  public:
   /// A walk begins that was left behind by another one. The first walk has begun from the start.
