@@ -21,6 +21,7 @@ static_block::static_block(const static_layout& layout, std::span<const node_cal
   for (const node_index node : layout.order())
     if (const auto after = layout.successors(node); after.size() > 2)
       for (const node_index target : after) targets_.push_back(places[target]);
+  targets_.shrink_to_fit();
 
   // Nothing fails from here on.
   memory_ = static_cast<std::byte*>(::operator new((count_ + 1) * sizeof(static_node), alignment));
