@@ -12,13 +12,12 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/chosen_pool.hpp>
+#include <tests/support/graph_runs.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/stolen.hpp>
-#include <tests/support/watchdog.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +38,11 @@ using braid::relaxed;
 using braid::run_in;
 using braid::static_graph;
 using braid::testing::begun;
-using namespace std::chrono_literals;
+using braid::testing::built;
+using braid::testing::in_each_pool;
+using braid::testing::ledger;
+using braid::testing::watched;
+using pool = braid::testing::chosen_pool;
 
 namespace {
 
@@ -71,40 +74,6 @@ constexpr bool counts_blocks = false;
 
 namespace {
 
-using pool = braid::testing::chosen_pool;
-
-/// Ends the program when a test of this file hangs.
-struct watched {
-  braid::testing::watchdog dog{200s};
-};
-
-constexpr std::size_t large = braid::testing::under_thread_sanitizer ? 100'000 : 1'000'000;
-
-/// When each node ran, counted over all nodes; 0: not yet.
-struct ledger {
-  explicit ledger(std::size_t nodes) : when(nodes) {}
-
-  void note(std::size_t node) {
-    CHECK(when[node].load(relaxed) == 0);
-    when[node].store(now.fetch_add(1, relaxed) + 1, relaxed);
-  }
-  void clear() {
-    for (auto& each : when) each.store(0, relaxed);
-  }
-  [[nodiscard]] auto ran(std::size_t node) const -> bool { return when[node].load(relaxed) != 0; }
-  [[nodiscard]] auto in_order(std::size_t a, std::size_t b) const -> bool {
-    return ran(a) && when[a].load(relaxed) < when[b].load(relaxed);
-  }
-  [[nodiscard]] auto all_ran() const -> bool {
-    return std::ranges::all_of(when, [](const auto& each) { return each.load(relaxed) != 0; });
-  }
-
-  std::vector<braid::atomic<std::uint64_t>> when;
-  braid::atomic<std::uint64_t> now{0};
-};
-
-auto built(graph_builder& draft) -> static_graph { return std::move(draft).build().value(); }
-
 /// 0 before 1 and 2, both before 3.
 auto diamond(ledger& in) -> static_graph {
   graph_builder draft;
@@ -125,19 +94,6 @@ void check_diamond(const ledger& in) {
 struct failure : std::runtime_error {
   failure() : std::runtime_error("a node") {}
 };
-
-/// Calls it on a worker of each kind of pool that there is.
-template <typename Fn>
-void in_each_pool(Fn fn) {
-  for (const unsigned workers : {1U, 2U, 3U}) {
-    pool where({.workers = workers});
-    run_in(where, fn);
-  }
-  braid::pool on_this_thread({.scheduler = braid::scheduler::current_thread});
-  run_in(on_this_thread, fn);
-  braid::pool in_place({.scheduler = braid::scheduler::run_inline});
-  run_in(in_place, fn);
-}
 
 }  // namespace
 
@@ -169,84 +125,6 @@ TEST_CASE_FIXTURE(watched, "a graph may have one node") {
     static_graph graph = built(draft);
     for (int round = 0; round < 3; ++round) graph.run();
     CHECK(calls == 3);
-  });
-}
-
-TEST_CASE_FIXTURE(watched, "a long chain needs neither stack nor queue") {
-  in_each_pool([] {
-    std::size_t next = 0;
-    bool right = true;
-    graph_builder draft;
-    graph_node last = draft.add([&next] { next = 1; });
-    for (std::size_t i = 1; i < large; ++i) {
-      const graph_node node = draft.add([&next, &right] {
-        right = right && next != 0;
-        ++next;
-      });
-      draft.precede(std::exchange(last, node), node);
-    }
-    static_graph graph = built(draft);
-    graph.run();
-    CHECK(right);
-    CHECK(next == large);
-  });
-}
-
-TEST_CASE_FIXTURE(watched, "as many nodes as there may be without edges run once each") {
-  in_each_pool([] {
-    std::vector<std::uint8_t> calls(large, 0);
-    graph_builder draft;
-    for (std::size_t i = 0; i < large; ++i) draft.add([at = &calls[i]] { ++*at; });
-    static_graph graph = built(draft);
-    for (int round = 1; round <= 2; ++round) {
-      graph.run();
-      CHECK(std::ranges::count(calls, round) == static_cast<std::ptrdiff_t>(large));
-    }
-  });
-}
-
-TEST_CASE_FIXTURE(watched, "a node may have very many successors, and they one successor") {
-  in_each_pool([] {
-    constexpr std::size_t width = 5'000;
-    ledger all(width + 2);
-    graph_builder draft;
-    const graph_node first = draft.add([&all] { all.note(0); });
-    const graph_node last = draft.add([&all] { all.note(1); });
-    for (std::size_t i = 2; i < width + 2; ++i) {
-      const graph_node middle = draft.add([&all, i] { all.note(i); });
-      draft.precede(first, middle);
-      draft.precede(middle, last);
-    }
-    static_graph graph = built(draft);
-    for (int round = 0; round < 3; ++round) {
-      graph.run();
-      CHECK(all.all_ran());
-      bool right = true;
-      for (std::size_t i = 2; i < width + 2; ++i) right = right && all.in_order(0, i) && all.in_order(i, 1);
-      CHECK(right);
-      all.clear();
-    }
-  });
-}
-
-TEST_CASE_FIXTURE(watched, "nodes that a worker cannot fork for lack of room run all the same") {
-  in_each_pool([] {
-    constexpr std::size_t length = 5'000;  // many times what the deque of a worker holds
-    std::vector<std::uint8_t> calls(2 * length, 0);
-    graph_builder draft;
-    graph_node last;
-    for (std::size_t i = 0; i < length; ++i) {  // a comb: the tooth becomes ready beside the next node of the chain
-      const graph_node node = draft.add([at = &calls[i]] { ++*at; });
-      if (i != 0) draft.precede(last, node);
-      const graph_node tooth = draft.add([at = &calls[length + i]] { ++*at; });
-      if (i != 0) draft.precede(last, tooth);
-      last = node;
-    }
-    static_graph graph = built(draft);
-    for (int round = 1; round <= 3; ++round) {
-      graph.run();
-      CHECK(std::ranges::count(calls, round) == static_cast<std::ptrdiff_t>(2 * length));
-    }
   });
 }
 
