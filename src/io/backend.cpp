@@ -30,7 +30,7 @@ constexpr std::array types{
 auto make_named(std::string_view name) -> result<std::unique_ptr<io_backend>> {
   for (const backend_type& type : types)
     if (type.name == name) return type.make();
-  return fail(errc::invalid_argument);
+  return fail(errc::unknown_backend);
 }
 
 auto make_first() -> result<std::unique_ptr<io_backend>> {

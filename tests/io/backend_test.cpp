@@ -337,7 +337,7 @@ TEST_CASE("a variable that names no backend is refused, unless the caller has ch
     const testing::environment said("BRAID_IO", wrong);
     const auto refused = make_io_backend();
     REQUIRE_FALSE(refused.has_value());
-    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(refused.error() == errc::unknown_backend);
     CHECK(make_io_backend(io_backend_kind::epoll).has_value());
   }
 }
