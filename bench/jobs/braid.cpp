@@ -40,7 +40,8 @@ auto begun_by_all(const braid::job_slab& slab) -> std::uint64_t {
 /// The share of each thread is told, too; the last one is the maker.
 auto measure(const parameters& given, void (*run)(braid::job_slab&, handles&)) -> sample {
   const batches what(given);
-  braid::job_slab slab({.jobs_per_thread = static_cast<unsigned>(what.jobs + 1), .threads = given.workers() - 1});
+  // More slots than jobs: when the last job of a chain has ended, those of others may still be on their way back.
+  braid::job_slab slab({.jobs_per_thread = static_cast<unsigned>(what.jobs + 256), .threads = given.workers() - 1});
   static_cast<void>(slab.start());
   handles jobs(what.jobs);
   run(slab, jobs);

@@ -144,7 +144,7 @@ class Runner:
                    str(self.rounds_in_process), *options]
         done = run_program(command, self.time_limit_s)
         samples, wrong = samples_of(done.output)
-        why = done.why if done.why.startswith("killed") else wrong or done.why
+        why = done.why if not samples and done.why else wrong or done.why
         if why:
             self.failures.append(Failure(point.id, who.name, why))
             self.gone.add((point.id, who.name))
