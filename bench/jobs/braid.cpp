@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -17,14 +18,23 @@ using bench::sample;
 
 using handles = std::vector<braid::job_handle>;
 
+/// When the last job of a chain has ended, the slots of others may still be on their way back from another thread.
+auto allocated(braid::job_slab& slab) -> braid::job_handle {
+  for (int patience = 1'000'000; patience > 0; --patience) {
+    if (const auto job = slab.allocate([] {})) return *job;
+    std::this_thread::yield();
+  }
+  return slab.allocate([] {}).value();
+}
+
 void run_batch(braid::job_slab& slab, handles& jobs) {
-  for (auto& job : jobs) job = slab.allocate([] {}).value();
+  for (auto& job : jobs) job = allocated(slab);
   for (const auto& job : jobs) static_cast<void>(slab.schedule(job));
   for (const auto& job : jobs) static_cast<void>(slab.wait(job));
 }
 
 void run_ordered_batch(braid::job_slab& slab, handles& jobs) {
-  for (auto& job : jobs) job = slab.allocate([] {}).value();
+  for (auto& job : jobs) job = allocated(slab);
   for (std::size_t i = 1; i < jobs.size(); ++i) static_cast<void>(slab.continue_with(jobs[i - 1], jobs[i]));
   static_cast<void>(slab.schedule(jobs.front()));
   static_cast<void>(slab.wait(jobs.back()));
@@ -40,8 +50,7 @@ auto begun_by_all(const braid::job_slab& slab) -> std::uint64_t {
 /// The share of each thread is told, too; the last one is the maker.
 auto measure(const parameters& given, void (*run)(braid::job_slab&, handles&)) -> sample {
   const batches what(given);
-  // More slots than jobs: when the last job of a chain has ended, those of others may still be on their way back.
-  braid::job_slab slab({.jobs_per_thread = static_cast<unsigned>(what.jobs + 256), .threads = given.workers() - 1});
+  braid::job_slab slab({.jobs_per_thread = static_cast<unsigned>(what.jobs + 1), .threads = given.workers() - 1});
   static_cast<void>(slab.start());
   handles jobs(what.jobs);
   run(slab, jobs);

@@ -65,7 +65,9 @@ auto line_transfer(const parameters& given) -> sample {
   line there;
   line back;
   const auto await = [](const line& where, std::uint32_t wanted) {
-    while (where.value.load(std::memory_order_acquire) != wanted) {}
+    constexpr int patience = 10'000;  // of looks; the other thread has no processor then
+    for (int looks = 0; where.value.load(std::memory_order_acquire) != wanted; ++looks)
+      if (looks > patience) std::this_thread::yield();
   };
   std::thread other([&] {
     for (std::uint32_t i = 1; i <= times; ++i) {
