@@ -190,4 +190,11 @@ auto failure_of(errc code) noexcept -> const std::exception_ptr& {
   return all.by_code[static_cast<std::size_t>(code)];
 }
 
+namespace {
+
+/// Made when the library is loaded: whoever fails a future later may have no memory left.
+[[maybe_unused]] const std::exception_ptr& made_early = failure_of(errc::closed);
+
+}  // namespace
+
 }  // namespace braid::detail

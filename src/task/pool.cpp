@@ -162,6 +162,7 @@ void pool::make_workers() {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
     workers_.push_back(std::make_unique<worker>(*this, index, barrier_, steady_time(), std::move(sleeps_in)));
     workers_.back()->victims = victims_of(options_, index);
+    workers_.back()->seen.resize(options_.workers);
   }
 }
 
@@ -178,6 +179,11 @@ void pool::start_threads() {
 
 void pool::await_settings() {
   configured_.wait();
+  if (not_configured_ != nullptr) {
+    crew_->close();
+    stop_and_join();
+    std::rethrow_exception(not_configured_);
+  }
   if (options_.on_refused == refusal::ignore) return;
   for (const settings_report& report : reports_) {
     if (report.all_applied()) continue;
@@ -194,15 +200,25 @@ pool::~pool() {
 
 void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
-  reports_[self.index] = this_thread::apply(worker_profile(options_, self.index));
   {
-    const auto registered = register_worker(options_, self.index);
+    const std::unique_ptr<registration> registered = configure(self.index);
     call_hook(options_.on_worker_start, self.index);
     configured_.count_down();
     crew_->work(self);
     call_hook(options_.on_worker_stop, self.index);
   }
   if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);  // edge pool.left: both
+}
+
+/// What goes wrong here, as for want of memory, ends the pool's constructor.
+auto pool::configure(std::size_t index) noexcept -> std::unique_ptr<registration> {
+  try {
+    reports_[index] = this_thread::apply(worker_profile(options_, index));
+    return register_worker(options_, index);
+  } catch (...) {
+    if (!configuration_failed_.exchange(true, relaxed)) not_configured_ = std::current_exception();
+    return nullptr;
+  }
 }
 
 void pool::call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept {

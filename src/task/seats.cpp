@@ -3,6 +3,7 @@
 
 #include <braid/sync/detail/let_others_run.hpp>
 
+#include <new>
 #include <utility>
 
 namespace braid::detail {
@@ -18,7 +19,11 @@ struct posted_job {
 }  // namespace
 
 auto seats::place_for(worker& at, job& work) noexcept -> placement {
-  if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+  try {
+    if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+  } catch (const std::bad_alloc&) {
+    return {.how = placement::verdict::no_memory};
+  }
   return placed_at(at);
 }
 
@@ -59,7 +64,6 @@ auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
 }
 
 auto seats::is_held_up(worker& self, const worker& victim) noexcept -> bool {
-  self.seen.resize(workers_.size());
   const std::uint64_t begun = victim.counters.jobs.load(relaxed);
   const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
   const std::size_t backlog = victim.backlog();

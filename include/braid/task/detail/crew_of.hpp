@@ -37,8 +37,12 @@ class crew_of final : public crew {
   }
 
   auto place(job& work, worker* poster, lane level) noexcept -> placement override {
-    if (level == lane::normal) return policy_.place(work, poster);
-    common_queue& queue = level == lane::latency ? urgent_ : bulk_;
+    if (level == lane::normal) {
+      const placement placed = policy_.place(work, poster);
+      if (placed.how != placement::verdict::no_memory) [[likely]]
+        return placed;
+    }
+    common_queue& queue = level == lane::bulk ? bulk_ : urgent_;  // neither needs memory
     if (!queue.try_push(work)) return {};
     return {.how = placement::verdict::urgent};
   }
