@@ -162,7 +162,6 @@ void pool::make_workers() {
     auto sleeps_in = options_.make_driver ? options_.make_driver(index) : std::make_unique<parking_driver>();
     workers_.push_back(std::make_unique<worker>(*this, index, barrier_, steady_time(), std::move(sleeps_in)));
     workers_.back()->victims = victims_of(options_, index);
-    workers_.back()->seen.resize(options_.workers);
   }
 }
 

@@ -24,7 +24,7 @@ class BRAID_API least_loaded {
  public:
   static constexpr bool watches = true;
 
-  explicit least_loaded(const worker_list& workers) noexcept : seats_(workers) {}
+  explicit least_loaded(const worker_list& workers) : seats_(workers) {}
 
   [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker&;
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {

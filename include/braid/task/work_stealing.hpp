@@ -19,7 +19,7 @@ class BRAID_API work_stealing {
  public:
   static constexpr bool watches = true;
 
-  explicit work_stealing(const worker_list& workers) noexcept : seats_(workers), kept_busy_(workers.front().get()) {}
+  explicit work_stealing(const worker_list& workers) : seats_(workers), kept_busy_(workers.front().get()) {}
 
   [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker& {
     return poster != nullptr ? *poster : *kept_busy_.load(relaxed);

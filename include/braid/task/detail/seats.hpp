@@ -25,7 +25,9 @@ inline constexpr auto most_stolen = static_cast<duration::rep>(inbox<>::port::mo
 /// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
 class BRAID_API seats {
  public:
-  explicit seats(const worker_list& workers) noexcept : workers_(workers) {}
+  explicit seats(const worker_list& workers) : workers_(workers) {
+    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where want of memory can be told
+  }
 
   [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
     return &at == poster ? place_own(at, work) : place_for(at, work);
