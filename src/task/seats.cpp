@@ -3,6 +3,7 @@
 
 #include <braid/sync/detail/let_others_run.hpp>
 
+#include <array>
 #include <new>
 #include <utility>
 
@@ -46,6 +47,23 @@ class seats::moving {
 auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
   const moving here(moves_);
   return here.is_allowed() ? move_half(self, victim) : found_job();
+}
+
+auto seats::try_take(worker& self, const job& awaited) noexcept -> bool {
+  const moving here(moves_);
+  if (!here.is_allowed()) return false;
+  std::array<job*, 64> others;
+  std::size_t count = 0;
+  bool found = false;
+  while (!found && count < others.size()) {
+    job* const next = self.queue.pop();
+    if (next == nullptr) break;
+    found = next == &awaited;
+    if (!found) others[count++] = next;
+  }
+  for (std::size_t i = 0; i < count; ++i) self.queue.push(*others[i]);
+  self.calls_others = self.calls_others || count != 0;
+  return found;
 }
 
 auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {

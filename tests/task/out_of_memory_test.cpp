@@ -214,6 +214,29 @@ TEST_CASE("futures that are waited for together have their values, or none is lo
   });
 }
 
+TEST_CASE("jobs that wait on a worker end, whether a thread that works at its seat can be made or not") {
+  fail_everywhere_in_pools([](pool& where) {
+    promise<void> opens;
+    std::atomic<int> ended{0};
+    int accepted = 0;
+    const auto open = opens.get_future().share();
+    for (int i = 0; i < 4; ++i)
+      survives([&] {
+        accepted += post(static_cast<executor&>(where),
+                         [&] {
+                           open.wait();
+                           ++ended;
+                         })
+                        ? 1
+                        : 0;
+      });
+    if (!survives([&] { spawn(where, [&] { static_cast<void>(opens.set_value()); }).get(); }))
+      static_cast<void>(opens.set_value());
+    REQUIRE(where.wait_idle());
+    CHECK(ended == accepted);
+  });
+}
+
 TEST_CASE("fork-join and the parallel algorithms give the right result or throw") {
   fail_everywhere_in_pools([](pool& where) {
     survives([&] {

@@ -38,15 +38,17 @@ namespace detail {
 template <scheduling_policy Policy>
 class crew_of;
 class inline_crew;
+class stand_ins;
 }  // namespace detail
 
 /// What the workers of a pool have done so far, together.
 struct pool_statistics {
-  std::uint64_t jobs = 0;    ///< begun
-  std::uint64_t steals = 0;  ///< how often a worker has taken jobs from another one
-  std::uint64_t sleeps = 0;  ///< how often a worker has gone to sleep
-  std::uint64_t wakes = 0;   ///< how often a worker has woken another one
-  std::uint64_t forks = 0;   ///< how often a worker has run what another one had forked
+  std::uint64_t jobs = 0;       ///< begun
+  std::uint64_t steals = 0;     ///< how often a worker has taken jobs from another one
+  std::uint64_t sleeps = 0;     ///< how often a worker has gone to sleep
+  std::uint64_t wakes = 0;      ///< how often a worker has woken another one
+  std::uint64_t forks = 0;      ///< how often a worker has run what another one had forked
+  std::uint64_t stand_ins = 0;  ///< threads that were started to work at the seat of a worker whose job waits
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -122,6 +124,7 @@ class BRAID_API pool : public executor {
   void start_threads();
   void await_settings();
   void work(worker& self) noexcept;
+  void stand_in(std::size_t number, const std::function<void()>& serve) noexcept;
   auto configure(std::size_t index) noexcept -> std::unique_ptr<registration>;
   void run_here() noexcept;
   void stop_and_join() noexcept;
@@ -145,9 +148,10 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::crew> crew_;
-  const atomic<worker*>* busy_seat_ = nullptr;  // the crew's; saves posts from outside a call
-  detail::seats* own_seats_ = nullptr;          // the crew's; saves posts by workers a few
-  std::vector<settings_report> reports_;        // each written by its worker, before `configured_`
+  std::unique_ptr<detail::stand_ins> stand_ins_;  // null where nobody waits on a worker's thread, or none are wanted
+  const atomic<worker*>* busy_seat_ = nullptr;    // the crew's; saves posts from outside a call
+  detail::seats* own_seats_ = nullptr;            // the crew's; saves posts by workers a few
+  std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
   std::latch configured_;
   atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
   std::exception_ptr not_configured_;         // why; written by that worker, before `configured_`

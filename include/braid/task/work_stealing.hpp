@@ -35,6 +35,9 @@ class BRAID_API work_stealing {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
+    return seats_.try_take(self, awaited);
+  }
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;

@@ -53,6 +53,10 @@ class BRAID_API seats {
     return self.box.claim();
   }
 
+  /// Takes this job out if it is among the next that the worker has posted. What is looked at stays in its order, but
+  /// goes behind what was not.
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
+
   /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
