@@ -38,6 +38,10 @@ void scope::spawn(task<void> child) {
 auto scope::task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<> {
   auto& promise = static_cast<detail::task_promise<void>&>(child);
   scope& self = *promise.where();
+  if (!self.home_->is_current()) {
+    promise.end_at_home(how);
+    return {};
+  }
   std::exception_ptr error;
   if (how == detail::ending::done && promise.result().has_exception()) error = promise.result().exception();
   std::coroutine_handle<detail::task_promise<void>>::from_promise(promise).destroy();

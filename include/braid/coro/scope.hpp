@@ -121,7 +121,10 @@ class scope::join_awaiter {
  public:
   explicit join_awaiter(scope& of) noexcept : scope_(&of) {}
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return scope_->is_idle(); }
+  [[nodiscard]] auto await_ready() const noexcept -> bool {
+    BRAID_ASSERT(scope_->home_->is_current(), "a scope is joined on its home");
+    return scope_->is_idle();
+  }
   void await_suspend(std::coroutine_handle<> waiter) noexcept {
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());
