@@ -75,6 +75,12 @@ auto scope::remote_is_over() noexcept -> bool {
   return seen != remote_stop::awaited;
 }
 
+auto scope::bound(const void* key) const noexcept -> void* {
+  const scope* at = this;
+  while (at != nullptr && at->key_ != key) at = at->parent_;
+  return at == nullptr ? nullptr : at->value_;
+}
+
 void scope::when_idle(idle_fn fn, void* context) noexcept {
   BRAID_EXPECTS(idle_ == nullptr, "one at a time waits for a scope");
   idle_ = fn;
