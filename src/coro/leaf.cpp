@@ -4,7 +4,7 @@
 namespace braid::detail {
 namespace {
 
-constinit thread_local int ready_awaits_left = ready_awaits_in_a_row;
+constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_a_row;
 
 }  // namespace
 

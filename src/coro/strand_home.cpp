@@ -23,10 +23,12 @@ struct home_run {
   home_run* outer;
 };
 
-constinit thread_local home_run* innermost = nullptr;
+constinit thread_local home_run* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
 home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
 home_run::~home_run() { innermost = outer; }
+
+constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
 
 /// Never destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
@@ -79,6 +81,7 @@ auto strand_home::try_post(job& work) noexcept -> bool {
 }
 
 void strand_home::post_resumption(job& step) noexcept {
+  if (is_current()) return ready_.push(step);
   if (mailbox_.try_push(step) != detail::strand_push::first) return;
   if (!give_turn_on()) take_turn();
 }
@@ -105,7 +108,7 @@ auto strand_home::run_turn() noexcept -> after_turn {
   const home_run here(*this);
   for (std::size_t ran = 0;; ++ran) {
     if (refused_.load(relaxed)) root_.request_stop();
-    if (ready_.empty()) ready_.push_chain(mailbox_.take());
+    if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
     if (!ready_.empty()) {
       if (ran >= most_in_a_row && give_turn_on()) return after_turn::leave;
       run(*ready_.pop());
