@@ -139,6 +139,7 @@ TEST_CASE("resume_on goes on there after the task has ended, and a stop passes b
   auto body = [&]() -> task<int> {
     const int value = co_await resume_on(workers, child());
     went_on = std::this_thread::get_id();
+    co_await resume_home();
     co_return value;
   };
   outcome<int> ended = here.run_through(body(), 1ms);
