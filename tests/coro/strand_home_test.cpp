@@ -93,6 +93,25 @@ TEST_CASE("steps run one at a time, and other work of the executor goes first af
   }
 }
 
+TEST_CASE("what comes from elsewhere is not shut out by tasks that yield for ever") {
+  manual_executor there;
+  {
+    strand_home where(there);
+    bool enough = false;
+    auto greedy = [&]() -> task<void> {
+      while (!enough) co_await yield();
+    };
+    auto start = [&] { where.root().spawn(greedy()); };
+    REQUIRE(post(where, start));
+    there.run();
+    REQUIRE(post(where, [&] { enough = true; }));
+    for (int turns = 0; turns < 3 && there.pending() != 0; ++turns) there.run();
+    CHECK(enough);
+    CHECK(there.pending() == 0);
+    there.close();
+  }
+}
+
 TEST_CASE("the end of a home stops its tasks and waits for them") {
   pool workers(with_workers(1));
   deaths seen;
