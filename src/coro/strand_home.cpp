@@ -32,7 +32,10 @@ constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while ther
 
 /// Never destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
-  static auto* const all = new timer_thread;
+  static auto* const all = [] {
+    timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+    return new timer_thread(std::move(usual));
+  }();
   return *all;
 }
 
