@@ -56,8 +56,8 @@ class readiness_awaiter final : leaf {
 
 }  // namespace detail
 
-/// Waits until `descriptor` can be read without blocking, has ended, or is in error. One waiter a descriptor at a time.
-/// Errors: the system's; a regular file is always ready and cannot be waited for.
+/// Waits until `descriptor` can be read without blocking, has ended, or is in error. One reader and one writer may wait
+/// for a descriptor at a time. A regular file is always ready. Errors: as `io_backend::watch`.
 [[nodiscard]] inline auto readable(loop& on, int descriptor) noexcept {
   return detail::readiness_awaiter(on, descriptor, io_interest::read);
 }
