@@ -1,4 +1,4 @@
-// examples/11_coroutines.cpp: tasks that wait for each other, compute elsewhere, and end together.
+// examples/12_coroutines.cpp: tasks that wait for each other, compute elsewhere, and end together.
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
 #include <braid/coro/generator.hpp>
