@@ -47,3 +47,5 @@ add_compile_definitions(
 
 find_package(Threads REQUIRED)
 find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)
+find_path(BRAID_URING_INCLUDE_DIR liburing.h)
+find_library(BRAID_URING_LIBRARY uring)

@@ -59,6 +59,24 @@ function(braid_test_variants folder definition)
   endforeach()
 endfunction()
 
+# braid_test_environments(folder VARIABLE VALUES value … TESTS stem …)
+#
+# Runs tests of braid_tests(folder) once more for each value of a variable of the environment: <folder>/<stem>.<value>.
+function(braid_test_environments folder variable)
+  cmake_parse_arguments(RUNS "" "" "VALUES;TESTS" ${ARGN})
+  string(REPLACE "/" "_" prefix ${folder})
+  foreach(stem IN LISTS RUNS_TESTS)
+    if(NOT TARGET test_${prefix}_${stem})
+      continue()
+    endif()
+    get_test_property(${folder}/${stem} LABELS label)
+    foreach(value IN LISTS RUNS_VALUES)
+      add_test(NAME ${folder}/${stem}.${value} COMMAND test_${prefix}_${stem} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+      set_tests_properties(${folder}/${stem}.${value} PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT ${variable}=${value})
+    endforeach()
+  endforeach()
+endfunction()
+
 # braid_fuzz_target(name [LINKS library …])
 #
 # tests/fuzz/<name>_fuzz.cpp. Everywhere it becomes a program that runs the corpus tests/fuzz/corpus/<name> and a fixed

@@ -39,6 +39,7 @@ struct attempt {
 /// What this user may do.
 struct rights {
   std::vector<attempt> attempts;
+  std::string loops;     ///< the backend that event loops get, or why they get none
   std::string rtprio;    ///< RLIMIT_RTPRIO: a number or unlimited
   std::string nice;      ///< RLIMIT_NICE: the lowest nice value that may be set
   std::string cap_nice;  ///< CAP_SYS_NICE: yes, no or unknown

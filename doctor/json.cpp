@@ -111,6 +111,7 @@ void write_user(json_writer& out, const rights& user) {
   out.name("user");
   out.object([&] {
     for (const attempt& each : user.attempts) out.member(each.key, each.result ? each.result.message() : "allowed");
+    out.member("loops", user.loops);
     out.member("rtprio", user.rtprio);
     out.member("nice", user.nice);
     out.member("cap_sys_nice", user.cap_nice);

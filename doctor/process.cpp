@@ -2,6 +2,7 @@
 #include <doctor/findings.hpp>
 
 #include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
 
 #include <algorithm>
 #include <array>
@@ -31,9 +32,24 @@ auto compiler() -> std::string {
 #endif
 }
 
-auto verdict_on(std::string_view name) -> std::string {
-  if (name != "BRAID_WORKERS") return "not a variable of the library";
+auto verdict_on_workers() -> std::string {
   return default_worker_count().environment ? "valid" : "ignored: no number from 1 to 4096";
+}
+
+auto verdict_on_io() -> std::string {
+  const auto made = make_io_backend();
+  return made ? "valid" : "event loops are refused: " + made.error().message();
+}
+
+auto verdict_on(std::string_view name) -> std::string {
+  if (name == "BRAID_WORKERS") return verdict_on_workers();
+  if (name == "BRAID_IO") return verdict_on_io();
+  return "not a variable of the library";
+}
+
+auto backend_of_loops() -> std::string {
+  const auto made = make_io_backend();
+  return made ? std::string((*made)->name()) : "none: " + made.error().message();
 }
 
 /// Zero where the call gave no error.
@@ -128,6 +144,7 @@ auto rights_of_this_user() -> rights {
   user.attempts = {{"real-time priority", "real_time", try_real_time()},
                    {"io_uring", "io_uring", try_io_uring()},
                    {"membarrier", "membarrier", try_membarrier()}};
+  user.loops = backend_of_loops();
   user.rtprio = real_time_limit();
   user.nice = nice_limit();
   user.cap_nice = capability_to_nice();

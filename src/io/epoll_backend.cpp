@@ -1,6 +1,5 @@
 // src/io/epoll_backend.cpp: the backend that every Linux has.
-#include <braid/io/backend.hpp>
-#include <braid/io/descriptor.hpp>
+#include "backends.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,99 +7,142 @@
 #include <chrono>
 #include <climits>
 #include <cstddef>
-#include <ctime>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-namespace braid {
-
-io_backend::~io_backend() = default;
-
-void descriptor::close() noexcept {
-  // Not tried again after EINTR: Linux has closed it by then.
-  if (number_ != none) ::close(std::exchange(number_, none));
-}
-
+namespace braid::detail {
 namespace {
 
+constexpr std::uint32_t read_events = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
+constexpr std::uint64_t wake_data = ~std::uint64_t{0};
+
+/// A descriptor that was watched once stays known to the kernel, disarmed, until a watch is given up or it is closed:
+/// so that the next watch is one system call.
 class epoll_backend final : public io_backend {
  public:
-  epoll_backend(descriptor epoll, descriptor wake) noexcept : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
+  epoll_backend(descriptor epoll, wake_signal wake) noexcept : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
 
   [[nodiscard]] auto name() const noexcept -> std::string_view override { return "epoll"; }
   [[nodiscard]] auto has_watches() const noexcept -> bool override { return watches_ != 0; }
 
   void wait(std::optional<duration> timeout) noexcept override {
-    const int count = poll(timeout);
-    ready_ = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
-    for (epoll_event& event : ready_) {
-      if (event.data.ptr == this)
-        clear_wake();
-      else if (event.data.ptr != nullptr)
-        deliver(*static_cast<io_watch*>(event.data.ptr));
+    const std::size_t files = files_.size();  // more may come while they are called
+    const int count = poll(files == 0 ? timeout : duration::zero());
+    for (const epoll_event& event : std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)))) {
+      if (event.data.u64 == wake_data)
+        wake_.clear();
+      else
+        deliver(event);
     }
-    ready_ = {};
+    for (std::size_t at = 0; at < files; ++at) call(files_[at]);
+    files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(files));
   }
 
-  void wake() noexcept override {
-    const std::uint64_t one = 1;
-    // The only failure is a full counter, and then the loop wakes as well.
-    [[maybe_unused]] const auto written = ::write(wake_.number(), &one, sizeof(one));
-  }
+  void wake() noexcept override { wake_.raise(); }
 
   [[nodiscard]] auto watch(io_watch& item) noexcept -> result<void> override {
-    epoll_event event{};
-    event.events = EPOLLONESHOT | (item.interest == io_interest::read ? EPOLLIN | EPOLLRDHUP : EPOLLOUT);
-    event.data.ptr = &item;
-    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, item.descriptor, &event) != 0) return fail(last_system_error());
+    const result<entry*> known = table_.at(item.descriptor);
+    if (!known) return fail(known.error());
+    io_watch*& place = (*known)->waiting[index_of(item.interest)];
+    if (place != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    place = &item;
+    if (const std::error_code refused = arm(item.descriptor, **known); refused && !is_file(refused, item)) {
+      place = nullptr;
+      return fail(refused);
+    }
     ++watches_;
     return {};
   }
 
   void unwatch(io_watch& item) noexcept override {
-    forget(item);
-    // It may be among the events of this turn that have not been delivered yet.
-    for (epoll_event& event : ready_)
-      if (event.data.ptr == &item) event.data.ptr = nullptr;
+    entry& known = table_.known(item.descriptor);
+    known.waiting[index_of(item.interest)] = nullptr;
+    --watches_;
+    if (known.is_idle()) return forget(item.descriptor, known);
+    static_cast<void>(arm(item.descriptor, known));
   }
 
-  /// Registers the eventfd. Its events carry the backend's own address.
   auto listen_for_wakes() noexcept -> result<void> {
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.ptr = this;
+    event.data.u64 = wake_data;
     if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, wake_.number(), &event) != 0) return fail(last_system_error());
     return {};
   }
 
  private:
-  void forget(io_watch& item) noexcept {
-    ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, item.descriptor, nullptr);
+  struct entry {
+    std::array<io_watch*, 2> waiting{};
+    std::uint32_t armed = 0;  // how many times: an event of an earlier time is old news
+    bool is_registered = false;
+
+    [[nodiscard]] auto is_idle() const noexcept -> bool { return waiting[0] == nullptr && waiting[1] == nullptr; }
+  };
+
+  struct ready_file {
+    int number;
+    io_interest interest;
+  };
+
+  /// Asks for what is waited for, once. It is level-triggered: what is ready already is reported.
+  auto arm(int number, entry& known) noexcept -> std::error_code {
+    ++known.armed;
+    epoll_event event{};
+    event.events = EPOLLONESHOT | (known.waiting[0] != nullptr ? EPOLLIN | EPOLLRDHUP : 0U) |
+                   (known.waiting[1] != nullptr ? std::uint32_t{EPOLLOUT} : 0U);
+    event.data.u64 = std::uint64_t{known.armed} << 32U | static_cast<std::uint32_t>(number);
+    // The number may mean another file by now, which the kernel does not know yet.
+    int status = known.is_registered ? ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, number, &event) : -1;
+    if (status != 0 && (!known.is_registered || errno == ENOENT))
+      status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event);
+    known.is_registered = status == 0;
+    return status == 0 ? std::error_code() : last_system_error();
+  }
+
+  void forget(int number, entry& known) noexcept {
+    ++known.armed;
+    if (std::exchange(known.is_registered, false)) ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, number, nullptr);
+  }
+
+  /// epoll refuses regular files, which are always ready. They are remembered for the next wait.
+  auto is_file(std::error_code refused, const io_watch& item) noexcept -> bool {
+    if (refused != std::errc::operation_not_permitted) return false;
+    try {
+      files_.push_back({.number = item.descriptor, .interest = item.interest});
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+
+  void deliver(const epoll_event& event) noexcept {
+    const auto number = static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
+    const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
+    // What is called may watch and unwatch: what it armed anew is reported anew, what it gave up is not there.
+    const auto is_current = [&] { return table_.known(number).armed == armed; };
+    if (is_current() && (event.events & read_events) != 0) call({.number = number, .interest = io_interest::read});
+    if (is_current() && (event.events & write_events) != 0) call({.number = number, .interest = io_interest::write});
+    if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
+  }
+
+  void call(ready_file file) noexcept {
+    io_watch* item = std::exchange(table_.known(file.number).waiting[index_of(file.interest)], nullptr);
+    if (item == nullptr) return;
     --watches_;
-  }
-
-  void deliver(io_watch& item) noexcept {
-    forget(item);
-    item.ready(item);
-  }
-
-  void clear_wake() noexcept {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(wake_.number(), &count, sizeof(count));
+    item->ready(*item);
   }
 
   auto poll(std::optional<duration> timeout) noexcept -> int {
     const auto room = static_cast<int>(events_.size());
     if (!has_nanosecond_wait_) return ::epoll_wait(epoll_.number(), events_.data(), room, milliseconds(timeout));
-    timespec span{};
-    if (timeout) {
-      span.tv_sec = static_cast<time_t>(timeout->count() / 1'000'000'000);
-      span.tv_nsec = static_cast<long>(timeout->count() % 1'000'000'000);
-    }
+    const timespec span = as_timespec(timeout.value_or(duration::zero()));
     const int count = ::epoll_pwait2(epoll_.number(), events_.data(), room, timeout ? &span : nullptr, nullptr);
     if (count >= 0 || errno != ENOSYS) return count;
     has_nanosecond_wait_ = false;  // a kernel before 5.11
@@ -114,9 +156,10 @@ class epoll_backend final : public io_backend {
   }
 
   descriptor epoll_;
-  descriptor wake_;
+  wake_signal wake_;
   std::array<epoll_event, 256> events_{};
-  std::span<epoll_event> ready_;  // what this turn delivers
+  descriptor_table<entry> table_;
+  std::vector<ready_file> files_;  // watched files, ready at the next wait
   std::size_t watches_ = 0;
   bool has_nanosecond_wait_ = true;
 };
@@ -126,11 +169,11 @@ class epoll_backend final : public io_backend {
 auto make_epoll_backend() -> result<std::unique_ptr<io_backend>> {
   descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(last_system_error());
-  descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake) return fail(last_system_error());
-  auto backend = std::make_unique<epoll_backend>(std::move(epoll), std::move(wake));
+  auto wake = wake_signal::create();
+  if (!wake) return fail(wake.error());
+  auto backend = std::make_unique<epoll_backend>(std::move(epoll), std::move(*wake));
   if (auto ready = backend->listen_for_wakes(); !ready) return fail(ready.error());
   return backend;
 }
 
-}  // namespace braid
+}  // namespace braid::detail

@@ -18,7 +18,7 @@ constinit thread_local const loop* current_loop = nullptr;
 }  // namespace
 
 auto loop::create(loop_options options) -> result<std::unique_ptr<loop>> {
-  auto backend = make_epoll_backend();
+  auto backend = make_io_backend(options.backend);
   if (!backend) return fail(backend.error());
   return std::unique_ptr<loop>(new loop(std::move(options), std::move(*backend)));
 }

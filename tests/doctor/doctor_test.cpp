@@ -25,7 +25,7 @@ using words = std::vector<std::string>;
 
 auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
 
-/// Runs the program with the variables BRAID_* that the caller has set on purpose: BRAID_WORKERS alone.
+/// Runs the program with the variables BRAID_* that the caller has set on purpose: BRAID_WORKERS and BRAID_IO alone.
 auto doctor(words arguments) -> process_end {
   for (const char* name : {"BRAID_SEED", "BRAID_STRESS"}) ::unsetenv(name);
   arguments.insert(arguments.begin(), DOCTOR_BINARY);
@@ -181,10 +181,23 @@ TEST_CASE("this machine: every section, and the same facts as JSON") {
         "(RLIMIT_RTPRIO) ", "(RLIMIT_NICE) ", "(CAP_SYS_NICE) "})
     CHECK_MESSAGE(has(end.out, part), part);
   const json found = json::parse(doctor({"--json"}).out);
-  for (const char* name : {"real_time", "io_uring", "membarrier", "rtprio", "nice", "cap_sys_nice"})
+  for (const char* name : {"real_time", "io_uring", "membarrier", "loops", "rtprio", "nice", "cap_sys_nice"})
     CHECK_FALSE(found.at("user").at(name).get<std::string>().empty());
   for (const char* name : {"compiler", "library", "checks", "sanitizer", "hwloc"})
     CHECK_FALSE(found.at("build").at(name).get<std::string>().empty());
+}
+
+TEST_CASE("the backend of event loops is the one that is named, and a name that means nothing is told") {
+  {
+    const environment named("BRAID_IO", "poll");
+    const json found = json::parse(doctor({"--json"}).out);
+    CHECK(found.at("user").at("loops") == "poll");
+    CHECK(found.at("environment").at(0) == json{{"name", "BRAID_IO"}, {"value", "poll"}, {"verdict", "valid"}});
+  }
+  const environment wrong("BRAID_IO", "kqueue");
+  const std::string text = doctor({}).out;
+  CHECK(has(text, "\"kqueue\"  event loops are refused: BRAID_IO names none of uring, epoll and poll\n"));
+  CHECK(has(text, "  event loops wait by (BRAID_IO)              none: "));
 }
 
 TEST_CASE("a command line that makes no sense exits with 2 and says why on standard error") {

@@ -4,20 +4,33 @@
 #include <braid/base/clock.hpp>
 #include <braid/io/descriptor.hpp>
 
+#include <tests/support/child.hpp>
+#include <tests/support/environment.hpp>
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/sleeper.hpp>
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::ends;
@@ -39,13 +52,26 @@ struct watch : io_watch {
   int times = 0;
 };
 
-auto made() -> std::unique_ptr<io_backend> { return make_epoll_backend().value(); }
+/// The one that BRAID_IO names, or the best that there is.
+auto made() -> std::unique_ptr<io_backend> { return make_io_backend().value(); }
+
+/// As the usual filter of containers does. The process cannot take it back.
+auto refuse_io_uring() -> bool {
+  std::array program{
+      ::sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(::seccomp_data, nr)),
+      ::sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+      ::sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      ::sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const ::sock_fprog filter{.len = program.size(), .filter = program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
 
 }  // namespace
 
 TEST_CASE("the backend says what it is, and begins without watches") {
   const auto backend = made();
-  CHECK(backend->name() == "epoll");
+  if (const char* named = std::getenv("BRAID_IO")) CHECK(backend->name() == named);
   CHECK_FALSE(backend->has_watches());
   backend->wait(0ns);
 }
@@ -100,30 +126,114 @@ TEST_CASE("an end that is closed is reported to the other") {
   CHECK(writing.times == 1);
 }
 
-TEST_CASE("a second watch of the same descriptor is refused, and the first one stays") {
+TEST_CASE("a descriptor is watched by one reader and one writer at a time") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  watch reading(sockets.first, io_interest::read);
+  watch another(sockets.first, io_interest::read);
+  watch writing(sockets.first, io_interest::write);
+  REQUIRE(backend->watch(reading));
+  CHECK(backend->watch(another).error() == std::errc::file_exists);
+  REQUIRE(backend->watch(writing));
+  backend->wait(std::nullopt);
+  CHECK(reading.times == 0);
+  CHECK(writing.times == 1);
+  CHECK(backend->has_watches());
+  testing::write_byte(sockets.second);
+  REQUIRE(backend->watch(writing));
+  while (reading.times == 0 || writing.times == 1) backend->wait(std::nullopt);
+  CHECK(reading.times == 1);
+  CHECK(writing.times == 2);
+  CHECK(another.times == 0);
+  CHECK_FALSE(backend->has_watches());
+}
+
+TEST_CASE("a reader that is called may give up the writer, and the other way round") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
   watch reading(sockets.first, io_interest::read);
   watch writing(sockets.first, io_interest::write);
-  REQUIRE(backend->watch(reading));
-  CHECK(backend->watch(writing).error() == std::errc::file_exists);
+  reading.call = [&] { backend->unwatch(writing); };
+  writing.call = [&] { backend->unwatch(reading); };
   testing::write_byte(sockets.second);
+  REQUIRE(backend->watch(reading));
+  REQUIRE(backend->watch(writing));
   backend->wait(std::nullopt);
-  CHECK(reading.times == 1);
-  CHECK(writing.times == 0);
-  CHECK(backend->watch(writing).has_value());
-  backend->wait(std::nullopt);
-  CHECK(writing.times == 1);
+  CHECK(reading.times + writing.times == 1);
+  CHECK_FALSE(backend->has_watches());
+  backend->wait(0ns);
+  CHECK(reading.times + writing.times == 1);
 }
 
-TEST_CASE("what cannot be watched is refused with the system's own code") {
+TEST_CASE("the writer goes on waiting after the reader was given up") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  testing::fill(sockets.first);
+  watch reading(sockets.first, io_interest::read);
+  watch writing(sockets.first, io_interest::write);
+  REQUIRE(backend->watch(reading));
+  REQUIRE(backend->watch(writing));
+  backend->unwatch(reading);
+  testing::write_byte(sockets.second);
+  backend->wait(0ns);
+  CHECK(writing.times == 0);
+  std::vector<char> drain(1U << 20U);
+  REQUIRE(::read(sockets.second.number(), drain.data(), drain.size()) > 0);
+  backend->wait(std::nullopt);
+  CHECK(writing.times == 1);
+  CHECK(reading.times == 0);
+}
+
+TEST_CASE("a number that means another file now is watched as that file") {
+  const auto backend = made();
+  auto first = std::make_optional(ends::of_pipe());
+  const int number = first->first.number();
+  {
+    watch reading(first->first, io_interest::read);
+    testing::write_byte(first->second);
+    REQUIRE(backend->watch(reading));
+    backend->wait(std::nullopt);
+    REQUIRE(reading.times == 1);
+  }
+  const ends second = ends::of_pipe();
+  REQUIRE(::dup3(second.first.number(), number, O_CLOEXEC) == number);  // closes what it was
+  watch reading(first->first, io_interest::read);
+  REQUIRE(backend->watch(reading));
+  backend->wait(0ns);
+  CHECK(reading.times == 0);
+  testing::write_byte(second.second);
+  backend->wait(std::nullopt);
+  CHECK(reading.times == 1);
+}
+
+TEST_CASE("a regular file is ready at once, and another time") {
   const auto backend = made();
   const testing::scratch_folder folder;
   const descriptor file(::open(folder.write("plain", "x").c_str(), O_RDONLY | O_CLOEXEC));
   watch regular(file, io_interest::read);
-  CHECK(backend->watch(regular).error() == std::errc::operation_not_permitted);
+  for (int times = 1; times <= 2; ++times) {
+    REQUIRE(backend->watch(regular));
+    CHECK(backend->watch(regular).error() == std::errc::file_exists);
+    backend->wait(std::nullopt);
+    CHECK(regular.times == times);
+    CHECK_FALSE(backend->has_watches());
+  }
+  REQUIRE(backend->watch(regular));
+  backend->unwatch(regular);
+  backend->wait(0ns);
+  CHECK(regular.times == 2);
+}
+
+TEST_CASE("what is no descriptor is refused, and what is not open any more is refused or reported") {
+  const auto backend = made();
   watch nothing(descriptor(), io_interest::read);
   CHECK(backend->watch(nothing).error() == std::errc::bad_file_descriptor);
+  ends pipe = ends::of_pipe();
+  watch closed(pipe.first, io_interest::read);
+  pipe.first.close();
+  const auto watched = backend->watch(closed);
+  if (watched) backend->wait(std::nullopt);
+  CHECK(closed.times == (watched ? 1 : 0));
   CHECK_FALSE(backend->has_watches());
 }
 
@@ -201,8 +311,47 @@ TEST_CASE("without a free descriptor none is made, and the error is the system's
   ::rlimit none = before;
   none.rlim_cur = 0;
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-  const auto refused = make_epoll_backend();
+  const auto refused = make_io_backend();
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error() == std::errc::too_many_files_open);
+}
+
+TEST_CASE("each backend can be chosen, by the caller and by a variable") {
+  const std::pair<io_backend_kind, const char*> kinds[] = {{io_backend_kind::epoll, "epoll"},
+                                                           {io_backend_kind::poll, "poll"}};
+  for (const auto& [kind, name] : kinds) {
+    const testing::environment said("BRAID_IO", name);
+    CHECK(make_io_backend().value()->name() == name);
+    const testing::environment says_nothing("BRAID_IO", nullptr);
+    CHECK(make_io_backend(kind).value()->name() == name);
+  }
+  if (const auto best = make_io_backend(io_backend_kind::uring)) {
+    const testing::environment says_nothing("BRAID_IO", nullptr);
+    CHECK(make_io_backend().value()->name() == "uring");
+  }
+}
+
+TEST_CASE("a variable that names no backend is refused, unless the caller has chosen") {
+  for (const char* wrong : {"", "kqueue", "EPOLL", "uring "}) {
+    const testing::environment said("BRAID_IO", wrong);
+    const auto refused = make_io_backend();
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error() == errc::unknown_backend);
+    CHECK(make_io_backend(io_backend_kind::epoll).has_value());
+  }
+}
+
+TEST_CASE("where the system refuses io_uring, the next is taken, and who insists is told") {
+  const testing::environment says_nothing("BRAID_IO", nullptr);
+  const testing::child_end end = testing::run_in_child([] {
+    if (!refuse_io_uring()) ::_exit(1);
+    if (make_io_backend().value()->name() != "epoll") ::_exit(2);
+    const auto insisted = make_io_backend(io_backend_kind::uring);
+    if (insisted) ::_exit(3);
+    std::fputs(insisted.error().message().c_str(), stderr);
+  });
+  CHECK(end.status == 0);
+  CHECK(end.signal == 0);
+  CHECK((end.errors == "Operation not permitted" || end.errors == "Function not implemented"));
 }

@@ -67,13 +67,13 @@ TEST_CASE("the end of the other side makes a descriptor readable") {
   CHECK(here.turn_until([&] { return ready; }));
 }
 
-TEST_CASE("a regular file and a closed descriptor cannot be waited for, and the task goes on with the error") {
+TEST_CASE("a regular file is ready at once, and for what is no descriptor the task goes on with the error") {
   turned_loop here;
   const testing::scratch_folder folder;
   const descriptor file(::open(folder.write("plain", "x").c_str(), O_RDONLY | O_CLOEXEC));
   auto body = [&]() -> task<void> {
     const result<void> regular = co_await readable(here.io(), file.number());
-    CHECK(regular.error() == std::errc::operation_not_permitted);
+    CHECK(regular.has_value());
     const result<void> closed = co_await readable(here.io(), -1);
     CHECK(closed.error() == std::errc::bad_file_descriptor);
   };

@@ -23,8 +23,16 @@ struct io_watch {
   ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
 };
 
+/// By which interface of the kernel a loop waits.
+enum class io_backend_kind : std::uint8_t {
+  automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system grants
+  uring,      ///< io_uring(7), of Linux 5.11 or later
+  epoll,      ///< epoll(7)
+  poll,       ///< poll(2), whose cost grows with the number of descriptors
+};
+
 /// The part of a loop that differs by kernel interface.
-/// Threads: the loop's own, except `wake`.
+/// Threads: the loop's own, which is the one of the first `wait`, except `wake`.
 class BRAID_API io_backend {
  public:
   io_backend() = default;
@@ -41,17 +49,21 @@ class BRAID_API io_backend {
   /// Ends the current or the next `wait`. Threads: any. Cost: a write to an eventfd, 0.2 µs.
   virtual void wake() noexcept = 0;
 
-  /// Starts to wait for a descriptor; one watch a descriptor at a time. Errors: the system's.
+  /// Starts to wait for a descriptor; one watch for each interest at a time. A regular file is always ready.
+  /// Errors: file_exists for a second watch, bad_file_descriptor for a negative number, not_enough_memory, and the
+  /// system's. A descriptor that is not open is refused here or reported ready, as the backend learns of it.
   [[nodiscard]] virtual auto watch(io_watch& item) noexcept -> result<void> = 0;
 
-  /// Gives a watch up: it is not called after this.
+  /// Gives a watch up: it is not called after this. Do so before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Whether any watch is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
 };
 
-/// epoll(7), with an eventfd for `wake`. Errors: the system's, such as too many open files.
-BRAID_API auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
+/// Errors: the system's, such as too many open files, or that it refuses the chosen interface; unknown_backend where
+/// BRAID_IO names none. A refusal is no error for `automatic` without BRAID_IO: the next interface is taken.
+BRAID_API auto make_io_backend(io_backend_kind kind = io_backend_kind::automatic)
+    -> result<std::unique_ptr<io_backend>>;
 
 }  // namespace braid

@@ -23,6 +23,7 @@ namespace braid {
 
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
+  io_backend_kind backend = io_backend_kind::automatic;
   /// Receives what a posted job or a spawned task throws; without it the exception's message goes to stderr.
   error_callback on_error = {};
 };
@@ -34,7 +35,7 @@ class BRAID_API loop final : public home {
  public:
   enum class state : std::uint8_t { idle, starting, running, stopping, stopped };
 
-  /// Errors: the system's, when the kernel grants no epoll or eventfd descriptor.
+  /// Errors: as `make_io_backend`.
   [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
   /// Requires that it never ran, or that `run` has returned.
   ~loop() override;

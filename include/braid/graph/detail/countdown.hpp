@@ -1,0 +1,43 @@
+// braid/graph/detail/countdown.hpp: how many predecessors of a node have not ended; whole again when none is left.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Counted down once for each predecessor in each run. What all of them did is visible to the one that comes last, and
+/// that one fills it again: nobody else looks at it until the next run.
+/// Threads: `arrive` from any; the others from one that is alone with the node.
+/// Protocol: docs/design/static_graph.md
+class countdown {
+ public:
+  /// One of `all` predecessors has ended. True for the last.
+  /// Cost: a read-modify-write, but for the last, who seldom needs one.
+  [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
+    // Who reads 1 is the only one that is still to come. edge static_graph.arrival: observe
+    if (left_.load(acquire) != 1) {
+      if (left_.fetch_sub(1, acq_rel) != 1) return false;  // edge static_graph.arrival: both
+    }
+    left_.store(all, relaxed);
+    return true;
+  }
+
+  /// The same where no other thread runs nodes of the graph.
+  [[nodiscard]] auto arrive_alone(std::uint32_t all) noexcept -> bool {
+    const std::uint32_t left = left_.load(relaxed);
+    left_.store(left == 1 ? all : left - 1, relaxed);
+    return left == 1;
+  }
+
+  void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
+
+  /// While the node waits for nothing and is not counted down, its word may hold a number for whoever has the node.
+  [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
+
+ private:
+  atomic<std::uint32_t> left_{0};  // −1 by each predecessor that ends; filled by the last
+};
+
+}  // namespace braid::detail

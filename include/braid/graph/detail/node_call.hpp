@@ -1,0 +1,53 @@
+// braid/graph/detail/node_call.hpp: a callable of any kind in three words, to be called where it lies.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// Where a callable of a node lies that is too large for the node, or must not be copied as bytes.
+using boxed_call = std::unique_ptr<void, void (*)(void*)>;
+
+/// Copied as bytes: small callables that allow it lie inside, others in a box that outlives this.
+struct node_call {
+  static constexpr std::size_t room = 2 * sizeof(void*);
+
+  using call_fn = void (*)(void* storage);
+
+  call_fn call;
+  alignas(void*) std::array<std::byte, room> storage{};
+};
+
+template <typename Fn>
+inline constexpr bool fits_in_node =
+    sizeof(Fn) <= node_call::room && alignof(Fn) <= alignof(void*) && std::is_trivially_copyable_v<Fn>;
+
+template <typename Fn>
+[[nodiscard]] auto call_inside(Fn&& fn) -> node_call {
+  using callable = std::decay_t<Fn>;
+  node_call made{.call = [](void* at) { static_cast<void>(std::invoke(*static_cast<callable*>(at))); }};
+  std::construct_at(reinterpret_cast<callable*>(made.storage.data()), std::forward<Fn>(fn));
+  return made;
+}
+
+template <typename Fn>
+[[nodiscard]] auto box_of(Fn&& fn) -> boxed_call {
+  using callable = std::decay_t<Fn>;
+  return {new callable(std::forward<Fn>(fn)), [](void* at) { delete static_cast<callable*>(at); }};
+}
+
+/// Calls what lies in the box, which holds a `Fn`.
+template <typename Fn>
+[[nodiscard]] auto call_of_box(const boxed_call& box) -> node_call {
+  node_call made{.call = [](void* at) { static_cast<void>(std::invoke(**static_cast<Fn**>(at))); }};
+  std::construct_at(reinterpret_cast<Fn**>(made.storage.data()), static_cast<Fn*>(box.get()));
+  return made;
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,96 @@
+// src/graph/static_block.hpp: the nodes of a static graph in one block of memory.
+#pragma once
+
+#include "static_layout.hpp"
+
+#include <braid/base/assert.hpp>
+#include <braid/graph/detail/countdown.hpp>
+#include <braid/graph/detail/node_call.hpp>
+#include <braid/graph/shape.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/fork_record.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace braid::detail {
+
+class static_run;
+
+/// One node, which can be forked. Written when the graph is built, but for the countdown and what thieves write.
+struct alignas(64) static_node final : fork_record {
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t many = std::uint32_t{1} << 31U;
+
+  static_node(node_index at, std::uint32_t before, const node_call& function) noexcept
+      : fork_record(&run_it), predecessors(before), place(at), what(function) {
+    waiting_for.set(before);
+  }
+
+  /// What a thief does with it: a walk from here.
+  static void run_it(fork_record& self) noexcept;
+
+  countdown waiting_for;             // where there are several predecessors
+  const std::uint32_t predecessors;  // what the countdown begins with
+  const node_index place;            // in the block
+  // Places of up to two successors, or `none`; or where a list of them begins, and `many` plus its length.
+  std::uint32_t first = none;
+  std::uint32_t second = none;
+  node_call what;
+};
+#if !defined(BRAID_MODEL)
+static_assert(sizeof(static_node) == 64);
+#endif
+
+/// All nodes of a graph, in the order of its layout, and before them who runs them.
+class static_block {
+ public:
+  /// `calls`: of the nodes that were given; `boxes`: where some of them lie.
+  static_block(const static_layout& layout, std::span<const node_call> calls, std::vector<boxed_call> boxes);
+  static_block(const static_block&) = delete;
+  auto operator=(const static_block&) -> static_block& = delete;
+  ~static_block();
+
+  /// How many were given.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return given_; }
+  [[nodiscard]] auto entry() noexcept -> static_node& { return nodes_[0]; }
+  [[nodiscard]] auto nodes() noexcept -> static_node* { return nodes_; }
+  [[nodiscard]] auto contains(const fork_record& record) const noexcept -> bool {
+    const auto at = reinterpret_cast<std::uintptr_t>(&record);
+    return at - reinterpret_cast<std::uintptr_t>(nodes_) < count_ * sizeof(static_node);
+  }
+  [[nodiscard]] auto successors(const static_node& node) const noexcept -> std::span<const node_index> {
+    return {targets_.data() + node.first, node.second - static_node::many};
+  }
+
+  /// The run that the node is part of.
+  [[nodiscard]] static auto run_of(static_node& node) noexcept -> static_run& {
+    return **reinterpret_cast<static_run**>(reinterpret_cast<std::byte*>(&node - node.place) - sizeof(static_node));
+  }
+
+  /// From here on `run` has the nodes. Requires that no other one has them.
+  void take(static_run& run) noexcept {
+    const bool is_taken = taken_.exchange(true, acquire);  // edge static_graph.run: observe
+    BRAID_EXPECTS(!is_taken, "a graph is run while another run of it is under way, perhaps by one of its own nodes");
+    *reinterpret_cast<static_run**>(memory_) = &run;
+  }
+  void give_back() noexcept { taken_.store(false, release); }  // edge static_graph.run: publish
+
+  /// Fills all countdowns, after a run that left nodes out.
+  void fill() noexcept;
+
+ private:
+  std::size_t given_;
+  std::size_t count_ = 0;         // with those that are hidden
+  std::byte* memory_ = nullptr;   // one place for the run, then the nodes
+  static_node* nodes_ = nullptr;  // in memory_
+  std::vector<node_index> targets_;
+  std::vector<boxed_call> boxes_;
+  atomic<bool> taken_{false};  // whether a run is under way; written by who runs it
+};
+
+}  // namespace braid::detail

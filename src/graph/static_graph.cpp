@@ -1,0 +1,323 @@
+// src/graph/static_graph.cpp: how threads walk through a graph (docs/design/static_graph.md).
+#include <braid/graph/static_graph.hpp>
+
+#include "static_block.hpp"
+
+#include <braid/base/config.hpp>
+#include <braid/graph/detail/walk_count.hpp>
+#include <braid/sync/stop_flag.hpp>
+#include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/fork.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/worker.hpp>
+
+#include <exception>
+#include <optional>
+
+namespace braid {
+namespace detail {
+
+/// One run, on the stack of whoever waits for it.
+class static_run {
+ public:
+  static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
+      : block(nodes), flag_(flag), token_(token), mode_(flag == nullptr && token == nullptr ? mode::go : mode::ask) {}
+
+  /// Whether a node that could begin is left out. One load where there is nothing that could stop the run.
+  [[nodiscard]] auto is_over() noexcept -> bool {
+    const mode now = mode_.load(relaxed);
+    if (now == mode::go) [[likely]]
+      return false;
+    return now == mode::halted || is_stopped();
+  }
+
+  void fail(std::exception_ptr thrown) noexcept {
+    if (!failed_.exchange(true, relaxed)) thrown_ = std::move(thrown);
+    mode_.store(mode::halted, relaxed);
+  }
+
+  [[nodiscard]] auto has_left_out() const noexcept -> bool { return mode_.load(relaxed) == mode::halted; }
+
+  /// A walk begins that is not the first.
+  void has_one_more_walk() noexcept {
+    walks.begin();
+    if (!has_several_walks()) several_.store(true, relaxed);
+  }
+
+  /// Whether more than one walk was begun. What other threads have begun may be missed.
+  [[nodiscard]] auto has_several_walks() const noexcept -> bool { return several_.load(relaxed); }
+
+  /// How it ended. Errors: rethrows.
+  auto take() -> result<void> {
+    if (failed_.load(relaxed)) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    if (const int why = left_out_.load(relaxed); why != 0) return braid::fail(static_cast<errc>(why));
+    return {};
+  }
+
+  static_block& block;
+  alignas(cache_line) walk_count walks;
+  end_signal ended;  // set by the last walk, unless that is the first
+
+ private:
+  enum class mode : std::uint32_t {
+    go,
+    ask,     // before each node, whether there was a stop
+    halted,  // no node begins any more
+  };
+
+  auto is_stopped() noexcept -> bool;
+
+  const stop_flag* const flag_;
+  const std::stop_token* const token_;
+  std::exception_ptr thrown_;              // written by who sets `failed_`, before its walk ends
+  atomic<bool> failed_{false};             // a node has thrown; set by the first that does
+  atomic<int> left_out_{0};                // why a stop has left nodes out, as an errc; 0: none has
+  alignas(cache_line) atomic<mode> mode_;  // to `halted` by who has thrown or met a stop
+  atomic<bool> several_{false};            // set by each walk but the first
+};
+
+auto static_run::is_stopped() noexcept -> bool {
+  std::optional<errc> why;
+  if (flag_ != nullptr && flag_->requested()) why = flag_->reason();
+  if (token_ != nullptr && token_->stop_requested()) why = errc::stopped;
+  if (!why) return false;
+  left_out_.store(static_cast<int>(*why), relaxed);
+  mode_.store(mode::halted, relaxed);
+  return true;
+}
+
+namespace {
+
+/// The worker that this thread is, if it is one whose forks others can take.
+auto forking_worker() noexcept -> worker* {
+  worker* const self = worker_of_thread;
+  return self != nullptr && self->exchange != nullptr ? self : nullptr;
+}
+
+/// What one thread does of a run in one go: nodes, one after the other, until it has none left.
+class walk {
+ public:
+  walk(static_run& run, worker* self) noexcept
+      : run_(run),
+        block_(run.block),
+        nodes_(run.block.nodes()),
+        self_(self),
+        base_(self == nullptr ? 0 : self->forks.position()) {}
+
+  /// Runs this node and all that become ready here. How many were taken by others.
+  auto go(static_node& from) noexcept -> std::uint32_t;
+
+ private:
+  auto after(const static_node& done) noexcept -> static_node*;
+  auto after_many(const static_node& done) noexcept -> static_node*;
+  auto arrive(static_node& at) noexcept -> bool;
+  [[nodiscard]] auto is_alone() const noexcept -> bool;
+  void push(static_node& ready) noexcept;
+  void spare(static_node& ready) noexcept;
+  auto pop() noexcept -> static_node*;
+  auto take_spare() noexcept -> static_node*;
+  auto newest_spare() noexcept -> static_node&;
+  void answer() noexcept;
+  void leave_out() noexcept;
+
+  static_run& run_;
+  static_block& block_;
+  static_node* const nodes_;
+  worker* const self_;
+  std::uint32_t base_;                       // what lies above this position of the deque is of this walk
+  std::uint32_t pushed_ = 0;                 // and was not popped
+  std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
+};
+
+auto walk::go(static_node& from) noexcept -> std::uint32_t {
+  static_node* at = &from;
+  while (at != nullptr) {
+    try {
+      while (at != nullptr && !run_.is_over()) {
+        at->what.call(at->what.storage.data());
+        at = after(*at);
+      }
+    } catch (...) {
+      run_.fail(std::current_exception());
+    }
+    if (at == nullptr) return pushed_;
+    leave_out();
+    at = nullptr;
+  }
+  return pushed_;
+}
+
+/// The node to go on with.
+[[gnu::always_inline]] inline auto walk::after(const static_node& done) noexcept -> static_node* {
+  static_node* next = nullptr;
+  if (done.second == static_node::none) {
+    if (done.first != static_node::none && arrive(nodes_[done.first])) next = &nodes_[done.first];
+  } else if (done.second < static_node::many) {
+    static_node& first = nodes_[done.first];
+    static_node& second = nodes_[done.second];
+    if (arrive(first)) next = &first;
+    if (arrive(second)) {
+      if (next == nullptr)
+        next = &second;
+      else
+        push(second);
+    }
+  } else {
+    next = after_many(done);
+  }
+  if (self_ != nullptr && self_->forks.wanted()) [[unlikely]]
+    answer();
+  return next != nullptr ? next : pop();
+}
+
+auto walk::after_many(const static_node& done) noexcept -> static_node* {
+  static_node* next = nullptr;
+  for (const node_index place : block_.successors(done)) {
+    static_node& target = nodes_[place];
+    if (!arrive(target)) continue;
+    if (next == nullptr)
+      next = &target;
+    else
+      push(target);
+  }
+  return next;
+}
+
+[[gnu::always_inline]] inline auto walk::arrive(static_node& at) noexcept -> bool {
+  if (at.predecessors == 1) return true;
+  return is_alone() ? at.waiting_for.arrive_alone(at.predecessors) : at.waiting_for.arrive(at.predecessors);
+}
+
+/// Whether no other thread can have begun a walk: nothing that this one has pushed is shared, or was and was taken.
+[[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
+  if (run_.has_several_walks()) return false;
+  if (self_ == nullptr) return true;
+  const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
+  return static_cast<std::int32_t>(border - base_) <= 0;
+}
+
+[[gnu::always_inline]] inline void walk::push(static_node& ready) noexcept {
+  if (self_ == nullptr) return spare(ready);
+  // A node that waited may have run what lay below.
+  if (const std::uint32_t position = self_->forks.position(); static_cast<std::int32_t>(position - base_) < 0)
+    base_ = position;
+  if (!self_->forks.try_push_privately(ready)) [[unlikely]]
+    return spare(ready);
+  ++pushed_;
+}
+
+/// Keeps it in a list through the countdowns, which nobody else looks at before the next run.
+void walk::spare(static_node& ready) noexcept {
+  ready.waiting_for.set(spare_);
+  spare_ = ready.place;
+}
+
+auto walk::newest_spare() noexcept -> static_node& {
+  static_node& newest = nodes_[spare_];
+  spare_ = newest.waiting_for.get();
+  newest.waiting_for.set(newest.predecessors);
+  return newest;
+}
+
+[[gnu::always_inline]] inline auto walk::pop() noexcept -> static_node* {
+  if (spare_ != static_node::none) [[unlikely]]
+    return take_spare();
+  if (self_ == nullptr) return nullptr;
+  while (static_cast<std::int32_t>(self_->forks.position() - base_) > 0) {
+    fork_record* const newest = self_->forks.pop();
+    if (newest == nullptr) return nullptr;
+    if (block_.contains(*newest)) [[likely]] {
+      --pushed_;
+      return static_cast<static_node*>(newest);
+    }
+    newest->run(*newest);  // a node has left it to a task_group
+  }
+  return nullptr;
+}
+
+/// Spare nodes are the newest, and out of the reach of thieves.
+auto walk::take_spare() noexcept -> static_node* {
+  static_node& taken = newest_spare();
+  if (self_ == nullptr || self_->forks.private_size() != 0) return &taken;
+  for (std::size_t moved = 0; moved < worker::most_forks / 2 && spare_ != static_node::none; ++moved)
+    push(newest_spare());
+  return &taken;
+}
+
+void walk::answer() noexcept {
+  if (self_->forks.private_size() != 0) self_->exchange->answer(*self_);
+}
+
+void walk::leave_out() noexcept {
+  spare_ = static_node::none;
+  while (pop() != nullptr) {}
+}
+
+/// Waits for walks of others. Nothing lies in the worker's deque then: what they took lay above all that was there.
+void wait_for_others(worker& self, static_run& run) noexcept {
+  fork_patience some(self.exchange->looks());
+  while (!run.ended.is_set()) {
+    if (self.exchange->help(self))
+      some.restart();
+    else
+      some.wait(run.ended);
+  }
+}
+
+void run_all(static_run& run) noexcept {
+  worker* const self = forking_worker();
+  walk first(run, self);
+  const std::uint32_t taken = first.go(run.block.entry());
+  if (!run.walks.end(taken)) wait_for_others(*self, run);
+}
+
+/// Gives the nodes back at the end of a run, ready for the next one.
+class taken_nodes {
+ public:
+  explicit taken_nodes(static_run& run) noexcept : run_(run) { run_.block.take(run_); }
+  taken_nodes(const taken_nodes&) = delete;
+  auto operator=(const taken_nodes&) -> taken_nodes& = delete;
+  ~taken_nodes() {
+    if (run_.has_left_out()) run_.block.fill();
+    run_.block.give_back();
+  }
+
+ private:
+  static_run& run_;
+};
+
+}  // namespace
+
+void static_node::run_it(fork_record& self) noexcept {
+  auto& node = static_cast<static_node&>(self);
+  static_run& run = static_block::run_of(node);
+  run.has_one_more_walk();
+  walk here(run, forking_worker());
+  const std::uint32_t taken = here.go(node);
+  if (run.walks.end(taken)) run.ended.set();
+}
+
+}  // namespace detail
+
+static_graph::static_graph(std::unique_ptr<detail::static_block> nodes) noexcept : nodes_(std::move(nodes)) {}
+static_graph::static_graph(static_graph&& other) noexcept = default;
+auto static_graph::operator=(static_graph&& other) noexcept -> static_graph& = default;
+static_graph::~static_graph() = default;
+
+auto static_graph::size() const noexcept -> std::size_t { return nodes_ == nullptr ? 0 : nodes_->size(); }
+
+auto static_graph::run_until(const stop_flag* flag, const std::stop_token* token) -> result<void> {
+  if (size() == 0) return {};
+  detail::static_run run(*nodes_, flag, token);
+  {
+    const detail::taken_nodes taken(run);
+    if (detail::worker_of_thread != nullptr)
+      detail::run_all(run);
+    else
+      detail::run_elsewhere([&run] { detail::run_all(run); });
+  }
+  return run.take();
+}
+
+}  // namespace braid

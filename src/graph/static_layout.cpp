@@ -1,0 +1,141 @@
+// src/graph/static_layout.cpp: the order of a static graph, by doing what its run does.
+#include "static_layout.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace braid::detail {
+namespace {
+
+constexpr node_index none = std::numeric_limits<node_index>::max();
+
+/// Where the successors of each node begin, in a list of all; one more than there are nodes.
+auto begins_of(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> begins(nodes + 1, 0);
+  for (const auto [from, to] : edges) ++begins[from + 1];
+  for (std::size_t node = 0; node < nodes; ++node) begins[node + 1] += begins[node];
+  return begins;
+}
+
+/// The successors of all nodes, in the order in which they were given.
+auto targets_of(std::span<const graph_edge> edges, const std::vector<std::uint32_t>& begins)
+    -> std::vector<node_index> {
+  std::vector<node_index> targets(edges.size());
+  std::vector<std::uint32_t> free(begins.begin(), begins.end() - 1);
+  for (const auto [from, to] : edges) targets[free[from]++] = to;
+  return targets;
+}
+
+}  // namespace
+
+auto repeated_edges(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<graph_edge> {
+  const std::vector<std::uint32_t> begins = begins_of(nodes, edges);
+  const std::vector<node_index> targets = targets_of(edges, begins);
+  std::vector<node_index> seen_from(nodes, none);
+  std::vector<graph_edge> repeated;
+  for (node_index from = 0; from < nodes; ++from) {
+    for (std::uint32_t at = begins[from]; at != begins[from + 1]; ++at) {
+      if (seen_from[targets[at]] == from) repeated.push_back({from, targets[at]});
+      seen_from[targets[at]] = from;
+    }
+  }
+  return repeated;
+}
+
+static_layout::static_layout(std::size_t nodes, std::span<const graph_edge> edges) : given_(nodes) {
+  if (nodes == 0) return;
+  collect(edges);
+  for (node_index node = 0; node < given_; ++node) {
+    const list narrow = narrowed(lists_[node]);
+    lists_[node] = narrow;
+  }
+  const node_index entry = find_entry();
+  if (entry != none) put_in_order(entry);
+}
+
+void static_layout::collect(std::span<const graph_edge> edges) {
+  const std::vector<std::uint32_t> begins = begins_of(given_, edges);
+  targets_ = targets_of(edges, begins);
+  predecessors_.assign(given_, 0);
+  for (const auto [from, to] : edges) ++predecessors_[to];
+  lists_.reserve(given_);
+  for (std::size_t node = 0; node < given_; ++node) lists_.push_back({begins[node], begins[node + 1] - begins[node]});
+}
+
+auto static_layout::add_hidden(list successors) -> node_index {
+  lists_.push_back(successors);
+  predecessors_.push_back(1);
+  return static_cast<node_index>(lists_.size() - 1);
+}
+
+/// A list that is short enough, of relays that share the wide one among them.
+auto static_layout::narrowed(list wide) -> list {
+  while (wide.count > most_successors) {
+    const std::uint32_t parts = (wide.count + most_successors - 1) / most_successors;
+    const auto begin_of = [&](std::uint64_t part) { return static_cast<std::uint32_t>(wide.count * part / parts); };
+    const auto first = static_cast<std::uint32_t>(targets_.size());
+    for (std::uint32_t part = 0; part < parts; ++part)
+      targets_.push_back(add_hidden({wide.first + begin_of(part), begin_of(part + 1) - begin_of(part)}));
+    wide = {first, parts};
+  }
+  return wide;
+}
+
+/// The only node without predecessors, or a hidden one that comes before all of them; none where there are none.
+auto static_layout::find_entry() -> node_index {
+  const auto first = static_cast<std::uint32_t>(targets_.size());
+  for (node_index node = 0; node < given_; ++node)
+    if (predecessors_[node] == 0) targets_.push_back(node);
+  const list sources{first, static_cast<std::uint32_t>(targets_.size() - first)};
+  if (sources.count == 0) return none;
+  if (sources.count == 1) return targets_[first];
+  for (std::uint32_t at = 0; at < sources.count; ++at) predecessors_[targets_[first + at]] = 1;
+  const node_index entry = add_hidden(narrowed(sources));
+  predecessors_[entry] = 0;
+  return entry;
+}
+
+/// As `walk::go` in static_graph.cpp does it: the first successor that is ready goes next, then the newest of the
+/// others.
+void static_layout::put_in_order(node_index entry) {
+  order_.reserve(lists_.size());
+  std::vector<std::uint32_t> waiting_for = predecessors_;
+  std::vector<node_index> ready{entry};
+  while (!ready.empty()) {
+    node_index next = ready.back();
+    ready.pop_back();
+    while (next != none) {
+      order_.push_back(next);
+      node_index first = none;
+      for (const node_index target : successors(next)) {
+        if (--waiting_for[target] != 0) continue;
+        if (first == none)
+          first = target;
+        else
+          ready.push_back(target);
+      }
+      next = first;
+    }
+  }
+}
+
+/// Each node that was not reached has a predecessor that was not reached, so going back must come round.
+auto static_layout::circle() const -> std::vector<node_index> {
+  std::vector<bool> reached(lists_.size(), false);
+  for (const node_index node : order_) reached[node] = true;
+  std::vector<node_index> before(lists_.size(), none);
+  node_index at = none;
+  for (node_index node = 0; node < lists_.size(); ++node) {
+    if (reached[node]) continue;
+    for (const node_index target : successors(node)) before[target] = at = node;
+  }
+  std::vector<bool> passed(lists_.size(), false);
+  for (; !passed[at]; at = before[at]) passed[at] = true;
+  std::vector<node_index> round;
+  for (const node_index end = at; round.empty() || at != end; at = before[at]) round.push_back(at);
+  std::ranges::reverse(round);
+  std::erase_if(round, [this](node_index node) { return !is_given(node); });
+  return round;
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,58 @@
+// src/graph/static_layout.hpp: in which order the nodes of a static graph lie, and what a wide node hands on at a time.
+#pragma once
+
+#include <braid/graph/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace braid::detail {
+
+/// The nodes of a graph, and behind them hidden ones that call nothing: relays, so that no node has more than
+/// `most_successors`, and so that there is one node to begin with. The order is the one in which a single worker runs
+/// them, so that it walks through memory.
+class static_layout {
+ public:
+  static constexpr std::uint32_t most_successors = 16;
+
+  /// Requires that edges name nodes below `nodes`, no edge twice.
+  static_layout(std::size_t nodes, std::span<const graph_edge> edges);
+
+  /// All nodes, the first to run in front. Fewer than there are where edges form a circle.
+  [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
+  [[nodiscard]] auto has_circle() const noexcept -> bool { return order_.size() != lists_.size(); }
+  /// The nodes of a circle, each before the next. Requires that there is one.
+  [[nodiscard]] auto circle() const -> std::vector<node_index>;
+
+  [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
+    return std::span(targets_).subspan(lists_[node].first, lists_[node].count);
+  }
+  [[nodiscard]] auto predecessors(node_index node) const noexcept -> std::uint32_t { return predecessors_[node]; }
+  /// Whether it is one of the graph's own.
+  [[nodiscard]] auto is_given(node_index node) const noexcept -> bool { return node < given_; }
+
+ private:
+  struct list {
+    std::uint32_t first;  // in targets_
+    std::uint32_t count;
+  };
+
+  void collect(std::span<const graph_edge> edges);
+  auto add_hidden(list successors) -> node_index;
+  auto narrowed(list wide) -> list;
+  auto find_entry() -> node_index;
+  void put_in_order(node_index entry);
+
+  std::size_t given_;
+  std::vector<list> lists_;  // of each node
+  std::vector<node_index> targets_;
+  std::vector<std::uint32_t> predecessors_;
+  std::vector<node_index> order_;
+};
+
+/// The edges that were given before. Requires that they name nodes below `nodes`.
+[[nodiscard]] auto repeated_edges(std::size_t nodes, std::span<const graph_edge> edges) -> std::vector<graph_edge>;
+
+}  // namespace braid::detail

@@ -1,0 +1,69 @@
+// src/io/backends.hpp: the backends that there are, and what they share.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/descriptor.hpp>
+
+#include <cstddef>
+#include <ctime>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace braid::detail {
+
+auto make_uring_backend() -> result<std::unique_ptr<io_backend>>;
+auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
+auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
+
+/// Something to read for a backend that waits, written by other threads: an eventfd.
+class wake_signal {
+ public:
+  [[nodiscard]] static auto create() -> result<wake_signal>;
+
+  [[nodiscard]] auto number() const noexcept -> int { return event_.number(); }
+  /// Threads: any.
+  void raise() const noexcept;
+  void clear() const noexcept;
+
+ private:
+  explicit wake_signal(descriptor event) noexcept : event_(std::move(event)) {}
+  descriptor event_;
+};
+
+/// What a backend knows of each descriptor, by its number.
+template <typename Entry>
+class descriptor_table {
+ public:
+  /// Errors: bad_file_descriptor for a negative number, not_enough_memory. The entry stays where it is until the next
+  /// call.
+  [[nodiscard]] auto at(int number) noexcept -> result<Entry*> {
+    if (number < 0) return fail(std::make_error_code(std::errc::bad_file_descriptor));
+    const auto index = static_cast<std::size_t>(number);
+    try {
+      if (index >= entries_.size()) entries_.resize(index + 1);
+    } catch (const std::bad_alloc&) {
+      return fail(std::make_error_code(std::errc::not_enough_memory));
+    }
+    return &entries_[index];
+  }
+
+  /// Requires that `at` had it before.
+  [[nodiscard]] auto known(int number) noexcept -> Entry& { return entries_[static_cast<std::size_t>(number)]; }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+[[nodiscard]] constexpr auto index_of(io_interest interest) noexcept -> std::size_t {
+  return interest == io_interest::read ? 0 : 1;
+}
+
+[[nodiscard]] constexpr auto as_timespec(duration span) noexcept -> timespec {
+  constexpr duration::rep second = 1'000'000'000;
+  return {.tv_sec = static_cast<time_t>(span.count() / second), .tv_nsec = static_cast<long>(span.count() % second)};
+}
+
+}  // namespace braid::detail
