@@ -1,17 +1,39 @@
-// src/coro/leaf.cpp: the race between a wait's completion and a stop, both on the home's thread.
+// src/coro/leaf.cpp: the race between a wait's completion and a stop, which the home's thread decides.
 #include <braid/coro/detail/leaf.hpp>
 
 namespace braid::detail {
+namespace {
 
-auto leaf::begin(promise_base& promise, std::coroutine_handle<> self) noexcept -> bool {
-  scope* in = promise.where();
+constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_a_row;
+
+}  // namespace
+
+auto may_go_on() noexcept -> bool {
+  if (ready_awaits_left > 0) {
+    --ready_awaits_left;
+    return true;
+  }
+  ready_awaits_left = ready_awaits_in_a_row;
+  return false;
+}
+
+auto leaf::suspend(promise_base& promise, std::coroutine_handle<> self) noexcept -> std::coroutine_handle<> {
+  scope* const in = promise.where();
   BRAID_EXPECTS(in != nullptr, "this task has no home: spawn it into a scope, or sync_wait for it on a home");
-  BRAID_ASSERT(in->where().is_current(), "a task waits on its home only");
   promise_ = &promise;
   handle_ = self;
-  if (in->stop().requested()) return false;
-  in->link(*this);
-  return true;
+  if (in->where().is_current()) return begin();
+  state_ = state::comes_home;
+  in->where().post_resumption(*this);
+  return {};
+}
+
+auto leaf::begin() noexcept -> std::coroutine_handle<> {
+  state_ = state::waiting;
+  scope& in = *promise_->where();
+  if (in.stop().requested()) return promise_->stop();
+  in.link(*this);
+  return how_->start(*this);
 }
 
 auto leaf::not_started() noexcept -> std::coroutine_handle<> {
@@ -34,7 +56,7 @@ void leaf::complete_later() noexcept {
 
 void leaf::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<leaf&>(self);
-  waiting.withdraw_(waiting);
+  if (waiting.how_->withdraw(waiting) == withdrawal::too_late) return;
   waiting.state_ = state::stopped;
   // Not at once: the stop may come from the middle of a task of the same scope.
   waiting.where().post_resumption(waiting);
@@ -42,7 +64,12 @@ void leaf::stopped(stop_callback& self) noexcept {
 
 void leaf::resumed(job& self, action /*what*/) {
   auto& waited = static_cast<leaf&>(self);
-  resume(waited.state_ == state::stopped ? waited.promise_->stop() : waited.handle_);
+  ready_awaits_left = ready_awaits_in_a_row;
+  switch (waited.state_) {
+    case state::comes_home: return resume(waited.begin());
+    case state::stopped: return resume(waited.promise_->stop());
+    default: return waited.complete();
+  }
 }
 
 }  // namespace braid::detail

@@ -1,7 +1,9 @@
 // src/coro/resume.cpp: the loop that resumes one coroutine after the other.
 #include <braid/coro/detail/resume.hpp>
 
+#include <braid/coro/detail/promise.hpp>
 #include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
 
 #include <utility>
 
@@ -25,6 +27,16 @@ void resume(std::coroutine_handle<> first) noexcept {
   const std::coroutine_handle<> outer = std::exchange(next_to_resume, nullptr);
   for (auto at = first; at; at = std::exchange(next_to_resume, nullptr)) at.resume();
   next_to_resume = outer;
+}
+
+void promise_base::end_at_home(ending how) noexcept {
+  ended_ = how;
+  scope_->where().post_resumption(*this);
+}
+
+void promise_base::ends_at_home(job& self, action /*what*/) {
+  auto& root = static_cast<promise_base&>(self);
+  resume(root.end_(root, root.ended_));
 }
 
 }  // namespace detail

@@ -38,6 +38,10 @@ void scope::spawn(task<void> child) {
 auto scope::task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<> {
   auto& promise = static_cast<detail::task_promise<void>&>(child);
   scope& self = *promise.where();
+  if (!self.home_->is_current()) {
+    promise.end_at_home(how);
+    return {};
+  }
   std::exception_ptr error;
   if (how == detail::ending::done && promise.result().has_exception()) error = promise.result().exception();
   std::coroutine_handle<detail::task_promise<void>>::from_promise(promise).destroy();
@@ -69,6 +73,12 @@ auto scope::remote_is_over() noexcept -> bool {
   // edge scope.remote_stop: observe
   if (remote_.compare_exchange_strong(seen, remote_stop::awaited, relaxed, acquire)) return false;
   return seen != remote_stop::awaited;
+}
+
+auto scope::bound(const void* key) const noexcept -> void* {
+  const scope* at = this;
+  while (at != nullptr && at->key_ != key) at = at->parent_;
+  return at == nullptr ? nullptr : at->value_;
 }
 
 void scope::when_idle(idle_fn fn, void* context) noexcept {

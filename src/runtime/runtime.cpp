@@ -5,18 +5,21 @@
 #include <braid/sync/parker.hpp>
 #include <braid/thread/name.hpp>
 
+#include <new>
 #include <string_view>
 #include <system_error>
 
 namespace braid {
 
 auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>> {
-  auto io = loop::create({.on_error = options.on_error});
-  if (!io) return fail(io.error());
   try {
+    auto io = loop::create({.on_error = options.on_error});
+    if (!io) return fail(io.error());
     return std::unique_ptr<runtime>(new runtime(std::move(options), std::move(*io)));
   } catch (const std::system_error& refused) {
     return fail(refused.code());
+  } catch (const std::bad_alloc&) {
+    return fail(std::make_error_code(std::errc::not_enough_memory));
   }
 }
 

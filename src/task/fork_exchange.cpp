@@ -2,6 +2,7 @@
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/executor.hpp>
 
 #include <cstddef>
@@ -64,6 +65,7 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
     } else if (help(self)) {
       some.restart();
     } else {
+      if (self.away != 0) self.substitutes->give_way(self);  // what was stolen may wait for a job that wants the seat
       some.wait(stolen.ended);
     }
   }

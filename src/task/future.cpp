@@ -2,6 +2,7 @@
 #include <braid/task/detail/future_core.hpp>
 
 #include <braid/sync/futex.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
@@ -46,6 +47,13 @@ auto help(executor& own) noexcept -> bool {
   return helped;
 }
 
+auto run_awaited(worker& self, job& awaited) noexcept -> bool {
+  ++helps;
+  const bool ran = self.substitutes->run_awaited(self, awaited);
+  --helps;
+  return ran;
+}
+
 /// Until the word is no longer 0, or `deadline`.
 void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_point> deadline) noexcept {
   while (word.load(acquire) == 0)  // edge future.signal: observe
@@ -68,6 +76,48 @@ auto help_until(executor& own, Wait& wait, std::optional<time_point> deadline) -
     pause = std::min(2 * pause, longest_pause);
   }
   return true;
+}
+
+/// Sleeps until `wait` is over. False at the deadline.
+template <typename Wait>
+auto sleep_until(Wait& wait, std::optional<time_point> deadline) -> bool {
+  while (!wait.is_over()) {
+    if (deadline && steady_time().now() >= *deadline) return false;
+    wait.sleep(deadline);
+  }
+  return true;
+}
+
+/// As `help_until`, where others can work at this worker's seat meanwhile: what is not awaited itself is for them,
+/// since it may wait for the job that waits here. `awaited`: what it waits for, if that is a job.
+template <typename Wait>
+auto wait_at_seat(worker& self, Wait& wait, job* awaited, std::optional<time_point> deadline) -> bool {
+  stand_ins& others = *self.substitutes;
+  duration pause = first_pause;
+  bool may_leave = false;
+  while (!wait.is_over()) {
+    if (deadline && steady_time().now() >= *deadline) return false;
+    if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
+    if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
+      if (others.try_leave(self)) {
+        const bool in_time = sleep_until(wait, deadline);
+        others.come_back(self);
+        return in_time || wait.is_over();
+      }
+      if (may_help(pause) && help(*self.pool)) continue;
+    }
+    may_leave = true;
+    const time_point until = steady_time().now() + pause;
+    wait.sleep(deadline ? std::min(until, *deadline) : until);
+    pause = std::min(2 * pause, longest_pause);
+  }
+  return true;
+}
+
+template <typename Wait>
+auto wait_on(worker& self, Wait& wait, job* awaited, std::optional<time_point> deadline) -> bool {
+  if (self.substitutes == nullptr) return help_until(*self.pool, wait, deadline);
+  return wait_at_seat(self, wait, awaited, deadline);
 }
 
 /// The consumer that a blocked thread is.
@@ -115,11 +165,11 @@ void future_core::wake_sleepers() noexcept {
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   sleeper here{*this};
-  const worker* const self = current_worker();
+  worker* const self = current_worker();
   // A worker helps its pool, but a strand whose job it runs would wait for that job.
   if (where_ != nullptr && (self == nullptr || self->pool != where_) && where_->is_current())
     throw std::system_error(make_error_code(errc::would_deadlock), "this thread is to do what it waits for");
-  if (self != nullptr) return help_until(*self->pool, here, deadline);
+  if (self != nullptr) return wait_on(*self, here, this, deadline);
   here.sleep(deadline);
   return is_settled();
 }
@@ -133,8 +183,8 @@ auto future_core::wait_for(duration limit) -> bool {
 void future_core::wait_for_readers() noexcept {
   last_reader here;
   if (!try_defer(here)) return;
-  if (const worker* self = current_worker(); self != nullptr)
-    help_until(*self->pool, here, std::nullopt);
+  if (worker* self = current_worker(); self != nullptr)
+    wait_on(*self, here, nullptr, std::nullopt);
   else
     here.sleep(std::nullopt);
 }
@@ -189,5 +239,12 @@ auto failure_of(errc code) noexcept -> const std::exception_ptr& {
   static const failures all;
   return all.by_code[static_cast<std::size_t>(code)];
 }
+
+namespace {
+
+/// Made when the library is loaded: whoever fails a future later may have no memory left.
+[[maybe_unused]] const std::exception_ptr& made_early = failure_of(errc::closed);
+
+}  // namespace
 
 }  // namespace braid::detail

@@ -83,11 +83,17 @@ class depot {
   std::size_t count_ = 0;
 };
 
-/// Never destroyed: threads may end, and free, after the static objects of the process.
-auto depots() noexcept -> std::array<depot, classes>& {
-  static auto* const all = new std::array<depot, classes>;
-  return *all;
-}
+/// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: who
+/// frees may be the first to come here.
+union without_destructor {
+  constexpr without_destructor() noexcept : all() {}
+  ~without_destructor() {}
+  std::array<depot, classes> all;
+};
+
+constinit without_destructor shared_depots;
+
+auto depots() noexcept -> std::array<depot, classes>& { return shared_depots.all; }
 
 enum class cache_state : unsigned char { unused, live, gone };
 

@@ -7,6 +7,7 @@
 #include <braid/task/detail/crew_of.hpp>
 #include <braid/task/detail/inline_crew.hpp>
 #include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
@@ -150,6 +151,12 @@ pool::pool(pool_options options, detail::crew_factory make)
   busy_seat_ = crew_->busy_seat();
   own_seats_ = crew_->own_seats();
   if (!has_threads_) return;
+  if (options_.most_stand_ins != 0 && !options_.make_driver) {
+    stand_ins_ = std::make_unique<detail::stand_ins>(
+        *crew_, options_.most_stand_ins, options_.workers,
+        [this](std::size_t number, const std::function<void()>& serve) { stand_in(number, serve); });
+    for (const auto& each : workers_) each->substitutes = stand_ins_.get();
+  }
   reports_.resize(options_.workers);
   start_threads();
   await_settings();
@@ -178,6 +185,11 @@ void pool::start_threads() {
 
 void pool::await_settings() {
   configured_.wait();
+  if (not_configured_ != nullptr) {
+    crew_->close();
+    stop_and_join();
+    std::rethrow_exception(not_configured_);
+  }
   if (options_.on_refused == refusal::ignore) return;
   for (const settings_report& report : reports_) {
     if (report.all_applied()) continue;
@@ -194,15 +206,40 @@ pool::~pool() {
 
 void pool::work(worker& self) noexcept {
   const detail::worker_scope here(self);
-  reports_[self.index] = this_thread::apply(worker_profile(options_, self.index));
   {
-    const auto registered = register_worker(options_, self.index);
+    const std::unique_ptr<registration> registered = configure(self.index);
     call_hook(options_.on_worker_start, self.index);
     configured_.count_down();
     crew_->work(self);
     call_hook(options_.on_worker_stop, self.index);
   }
   if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);  // edge pool.left: both
+}
+
+/// A thread that works at the seats of others. Without its settings, where there is no memory for them.
+void pool::stand_in(std::size_t number, const std::function<void()>& serve) noexcept {
+  const std::size_t index = options_.workers + number;
+  std::unique_ptr<registration> registered;
+  try {
+    static_cast<void>(this_thread::apply(worker_profile(options_, index)));
+    registered = register_worker(options_, index);
+  } catch (const std::exception&) {
+    registered = nullptr;
+  }
+  call_hook(options_.on_worker_start, index);
+  serve();
+  call_hook(options_.on_worker_stop, index);
+}
+
+/// What goes wrong here, as for want of memory, ends the pool's constructor.
+auto pool::configure(std::size_t index) noexcept -> std::unique_ptr<registration> {
+  try {
+    reports_[index] = this_thread::apply(worker_profile(options_, index));
+    return register_worker(options_, index);
+  } catch (...) {
+    if (!configuration_failed_.exchange(true, relaxed)) not_configured_ = std::current_exception();
+    return nullptr;
+  }
 }
 
 void pool::call_hook(const std::function<void(std::size_t)>& hook, std::size_t index) noexcept {
@@ -253,6 +290,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
     total.wakes += each->counters.wakes_of_own.load(relaxed);
     total.forks += each->counters.forks_stolen.load(relaxed);
   }
+  if (stand_ins_ != nullptr) total.stand_ins = stand_ins_->started();
   return total;
 }
 
@@ -343,6 +381,7 @@ void pool::stop_and_join() noexcept {
   sleepers_->stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  if (stand_ins_ != nullptr) stand_ins_->join();
 }
 
 }  // namespace braid

@@ -3,6 +3,8 @@
 
 #include <braid/sync/detail/let_others_run.hpp>
 
+#include <array>
+#include <new>
 #include <utility>
 
 namespace braid::detail {
@@ -18,7 +20,11 @@ struct posted_job {
 }  // namespace
 
 auto seats::place_for(worker& at, job& work) noexcept -> placement {
-  if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+  try {
+    if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+  } catch (const std::bad_alloc&) {
+    return {.how = placement::verdict::no_memory};
+  }
   return placed_at(at);
 }
 
@@ -43,6 +49,23 @@ auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
   return here.is_allowed() ? move_half(self, victim) : found_job();
 }
 
+auto seats::try_take(worker& self, const job& awaited) noexcept -> bool {
+  const moving here(moves_);
+  if (!here.is_allowed()) return false;
+  std::array<job*, 64> others;
+  std::size_t count = 0;
+  bool found = false;
+  while (!found && count < others.size()) {
+    job* const next = self.queue.pop();
+    if (next == nullptr) break;
+    found = next == &awaited;
+    if (!found) others[count++] = next;
+  }
+  for (std::size_t i = 0; i < count; ++i) self.queue.push(*others[i]);
+  self.calls_others = self.calls_others || count != 0;
+  return found;
+}
+
 auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
   if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
     self.calls_others = true;
@@ -59,7 +82,6 @@ auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
 }
 
 auto seats::is_held_up(worker& self, const worker& victim) noexcept -> bool {
-  self.seen.resize(workers_.size());
   const std::uint64_t begun = victim.counters.jobs.load(relaxed);
   const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
   const std::size_t backlog = victim.backlog();

@@ -7,6 +7,7 @@
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
 #include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 
 #include <climits>
 #include <utility>
@@ -145,6 +146,7 @@ void task_group::wait_on(worker& self) noexcept {
       continue;
     }
     if (self.forks.wanted() && self.forks.private_size() != 0) self.exchange->answer(self);
+    if (self.away != 0) self.substitutes->give_way(self);
     if (!some.is_used_up() || !run_other(self)) some.wait(end);
   }
 }

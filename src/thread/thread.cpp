@@ -6,6 +6,9 @@
 #include <braid/thread/profile.hpp>
 #include <braid/thread/thread_view.hpp>
 
+#include <exception>
+#include <utility>
+
 namespace braid {
 namespace {
 
@@ -44,6 +47,7 @@ struct thread::beginning {
   thread_options options;
   std::unique_ptr<detail::thread_body> body;
   settings_report report;
+  std::exception_ptr failure;  // of the settings, as for want of memory; then nothing is called
   parker settled;
 };
 
@@ -101,10 +105,11 @@ auto thread::join() -> result<void> {
 
 auto thread::start(thread_options options, std::unique_ptr<detail::thread_body> body, std::stop_source stop)
     -> result<thread> {
-  beginning first{.options = std::move(options), .body = std::move(body), .report = {}, .settled = {}};
+  beginning first{.options = std::move(options), .body = std::move(body), .report = {}, .failure = {}, .settled = {}};
   thread started;
   if (const auto launched = started.launch(first); !launched) return fail(launched.error());
   first.settled.park();
+  if (first.failure != nullptr) std::rethrow_exception(first.failure);
   started.stop_ = std::move(stop);
   started.report_ = std::move(first.report);
   const auto refused = started.report_.first_refusal();
@@ -131,27 +136,38 @@ auto thread::launch_with_stack(beginning& first) -> result<void> {
   attributes wanted;
   if (auto accepted = wanted.set_stack_size(*first.options.stack_size); !accepted) return accepted;
   const auto entry = [](void* argument) -> void* {
-    auto& begun = *static_cast<beginning*>(argument);
-    begun.report.add(thread_setting::stack_size, {});
-    run(begun);
+    run(*static_cast<beginning*>(argument));
     return nullptr;
   };
+  first.report.add(thread_setting::stack_size, {});  // here, where what is thrown has somewhere to go
   ::pthread_t handle{};
   const auto created = status(::pthread_create(&handle, wanted.get(), entry, &first));
-  if (created) held_ = handle;
+  if (created)
+    held_ = handle;
+  else
+    first.report = {};
   return created;
 }
 
 /// The new thread. `first` is gone once it has been unparked.
 void thread::run(beginning& first) noexcept {
   const auto body = std::move(first.body);
+  bool runs = false;
+  try {
+    configure(first);
+    runs = first.report.all_applied() || first.options.on_refused == refusal::ignore;
+  } catch (...) {
+    first.failure = std::current_exception();
+  }
+  first.settled.unpark();
+  if (runs) body->run();
+}
+
+void thread::configure(beginning& first) {
   const thread_profile wanted{
       .name = first.options.name, .affinity = first.options.affinity, .scheduling = first.options.scheduling};
   const settings_report applied = this_thread::apply(wanted);
   for (const setting_outcome& each : applied.outcomes()) first.report.add(each.setting, each.outcome);
-  const bool runs = first.report.all_applied() || first.options.on_refused == refusal::ignore;
-  first.settled.unpark();
-  if (runs) body->run();
 }
 
 }  // namespace braid

@@ -6,9 +6,12 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
+#include <tests/support/sanitizer.hpp>
+#include <tests/support/stack_extent.hpp>
 
 #include <doctest/doctest.h>
 
+#include <coroutine>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -35,6 +38,17 @@ auto fail_with(const char* sentence) -> task<int> {
   throw std::runtime_error(sentence);
   co_return 0;
 }
+
+/// The address of the frame that awaits it.
+struct this_frame {
+  void* found = nullptr;
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  auto await_suspend(std::coroutine_handle<> self) noexcept -> bool {
+    found = self.address();
+    return false;
+  }
+  [[nodiscard]] auto await_resume() const noexcept -> const void* { return found; }
+};
 
 auto stop_at_once() -> task<int> {
   co_await stop_here();
@@ -202,6 +216,44 @@ TEST_CASE("a million awaits of ready tasks in a row do not use up the stack") {
     co_return sum;
   };
   CHECK(sync_wait(body()) == 1'000'000);
+}
+
+TEST_CASE("the last of a million ready awaits lies as deep in the stack as the first") {
+  testing::stack_extent extent;
+  auto child = [&](int round) -> task<int> {
+    if (round == 0 || round >= 999'990) extent.mark();
+    co_return 1;
+  };
+  auto body = [&]() -> task<int> {
+    int sum = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+      sum += co_await child(i);
+      if (i == 0 || i >= 999'990) extent.mark();
+    }
+    co_return sum;
+  };
+  CHECK(sync_wait(body()) == 1'000'000);
+  CHECK(extent.marks() == 22);
+  CHECK(extent.bytes() < 4096);
+}
+
+TEST_CASE("a frame uses the memory again that the frame before it has freed") {
+  const void* first = nullptr;
+  bool same = true;
+  auto child = [&]() -> task<void> {
+    const void* const self = co_await this_frame();
+    if (first == nullptr) first = self;
+    same = same && self == first;
+  };
+  auto body = [&]() -> task<void> {
+    for (int i = 0; i < 1000; ++i) {
+      task<void> one = child();
+      co_await std::move(one);
+    }
+  };
+  sync_wait(body());
+  CHECK(first != nullptr);
+  CHECK((same || testing::under_address_sanitizer));
 }
 
 TEST_CASE("a chain of a hundred thousand tasks, each awaiting the next, does not use up the stack") {

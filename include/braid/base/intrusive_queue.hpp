@@ -39,6 +39,18 @@ class intrusive_queue {
     return taken;
   }
 
+  /// Takes this element out if it is among the first `most`. True when it was.
+  [[nodiscard]] auto try_take(const T& element, std::size_t most) noexcept -> bool {
+    T* before = nullptr;
+    for (T* at = first_; at != nullptr && most > 0; --most, before = at, at = at->next) {
+      if (at != &element) continue;
+      (before == nullptr ? first_ : before->next) = at->next;
+      if (last_ == at) last_ = before;
+      return true;
+    }
+    return false;
+  }
+
  private:
   T* first_ = nullptr;
   T* last_ = nullptr;  // means something only while first_ is not null

@@ -10,7 +10,7 @@
 namespace braid {
 
 /// Tasks wait until somebody calls `set`; from then on nobody waits.
-/// Threads: those of one home. For use across threads, post the `set` there.
+/// Threads: those of one home, without a lock. Across threads: `async_event`.
 class event {
   class waiter;
 
@@ -32,15 +32,14 @@ class event {
 
   class waiter final : private waiter_hook, private detail::leaf {
    public:
-    explicit waiter(event& of) noexcept : leaf(&withdraw), event_(&of) {}
+    explicit waiter(event& of) noexcept : leaf(how), event_(&of) {}
 
-    [[nodiscard]] auto await_ready() const noexcept -> bool { return event_->set_; }
+    /// Not known before the task is at home.
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> detail::transfer {
-      if (!begin(self.promise(), self)) return detail::transfer_to(self.promise().stop());
-      event_->waiters_.push_back(*this);
-      return detail::transfer_to({});
+      return detail::transfer_to(suspend(self.promise(), self));
     }
 
     void await_resume() const noexcept {}
@@ -48,7 +47,18 @@ class event {
    private:
     friend class event;
     friend class intrusive_list<waiter, waiter_hook>;
-    static void withdraw(leaf& self) noexcept { static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink(); }
+
+    static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+      auto& waiting = static_cast<waiter&>(self);
+      if (waiting.event_->set_) return waiting.not_started();
+      waiting.event_->waiters_.push_back(waiting);
+      return {};
+    }
+    static auto withdraw(leaf& self) noexcept -> detail::withdrawal {
+      static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
+      return detail::withdrawal::done;
+    }
+    static constexpr operation how{&start, &withdraw};
 
     event* event_;
   };

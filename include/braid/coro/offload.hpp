@@ -5,6 +5,7 @@
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/task/detail/failure_of.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
@@ -70,9 +71,7 @@ class offload_awaiter {
     home_->post_resumption(homeward_);  // from here on the coroutine may be running
   }
 
-  void fail_with(errc code) noexcept {
-    outcome_.set_exception(std::make_exception_ptr(std::system_error(make_error_code(code))));
-  }
+  void fail_with(errc code) noexcept { outcome_.set_exception(failure_of(code)); }
 
   executor* where_;
   Fn fn_;

@@ -68,6 +68,15 @@ class BRAID_API scope : private job, private stop_callback {
   /// Calls `callback` when a stop comes. Requires that none has come.
   void link(stop_callback& callback) noexcept { callbacks_.push_back(callback); }
 
+  /// Gives `key` a value for the tasks of this scope and of those inside. Once, before there are any.
+  void bind(const void* key, void* value) noexcept {
+    key_ = key;
+    value_ = value;
+  }
+  /// The value of `key` in this scope or the nearest one around that has it; null where none has. Threads: any that a
+  /// task of the scope runs on.
+  [[nodiscard]] auto bound(const void* key) const noexcept -> void*;
+
   /// Calls `fn(context)` on the home once no task is left, at once if there is none; it may destroy the scope. What it
   /// returns is resumed. One caller at a time.
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
@@ -109,6 +118,8 @@ class BRAID_API scope : private job, private stop_callback {
   std::size_t tasks_ = 0;
   std::size_t further_errors_ = 0;
   std::exception_ptr error_;
+  const void* key_ = nullptr;
+  void* value_ = nullptr;
   idle_fn idle_ = nullptr;
   void* idle_context_ = nullptr;
   errc remote_reason_ = errc::stopped;             // written by the one who moved remote_ to posted
@@ -121,7 +132,10 @@ class scope::join_awaiter {
  public:
   explicit join_awaiter(scope& of) noexcept : scope_(&of) {}
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return scope_->is_idle(); }
+  [[nodiscard]] auto await_ready() const noexcept -> bool {
+    BRAID_ASSERT(scope_->home_->is_current(), "a scope is joined on its home");
+    return scope_->is_idle();
+  }
   void await_suspend(std::coroutine_handle<> waiter) noexcept {
     scope_->when_idle([](void* address) noexcept { return std::coroutine_handle<>::from_address(address); },
                       waiter.address());

@@ -31,15 +31,13 @@ struct after_span {
 template <typename When>
 class sleep_awaiter final : leaf {
  public:
-  explicit sleep_awaiter(When when) noexcept : leaf(&withdraw), when_(when) {}
+  explicit sleep_awaiter(When when) noexcept : leaf(how), when_(when) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    if (!begin(self.promise(), self)) return transfer_to(self.promise().stop());
-    where().arm(timer_, when_.due(where()));
-    return transfer_to({});
+    return transfer_to(suspend(self.promise(), self));
   }
 
   void await_resume() const noexcept {}
@@ -51,10 +49,17 @@ class sleep_awaiter final : leaf {
   };
 
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
-  static void withdraw(leaf& self) noexcept {
+  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+    auto& sleeping = static_cast<sleep_awaiter&>(self);
+    sleeping.where().arm(sleeping.timer_, sleeping.when_.due(sleeping.where()));
+    return {};
+  }
+  static auto withdraw(leaf& self) noexcept -> withdrawal {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
     sleeping.where().disarm(sleeping.timer_);
+    return withdrawal::done;
   }
+  static constexpr operation how{&start, &withdraw};
 
   When when_;
   wake_timer timer_{*this};

@@ -4,6 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/after.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 
@@ -35,6 +36,7 @@ auto joined(scope& children, Start start) -> task<outcome<T>> {
   } catch (...) {
     ended.set_exception(std::current_exception());
   }
+  co_await resume_home();
   if (!ended.has_value()) children.request_stop();
   try {
     co_await children.join();
@@ -52,6 +54,7 @@ template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   using T = typename std::invoke_result_t<Body&, scope&>::value_type;
+  co_await resume_home();
   scope& around = co_await this_scope();
   scope children(around);
   task<outcome<T>> all = detail::joined<T>(children, std::ref(body));
@@ -65,6 +68,7 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 /// spawned into its own scope are joined, as in `with_scope`.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
+  co_await resume_home();
   scope& around = co_await this_scope();
   scope limited(around, when);
   task<outcome<T>> all = detail::joined<T>(limited, [&work](scope&) noexcept { return std::move(work); });

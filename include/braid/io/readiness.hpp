@@ -16,7 +16,7 @@ namespace detail {
 class readiness_awaiter final : leaf {
  public:
   readiness_awaiter(loop& on, int number, io_interest interest) noexcept
-      : leaf(&withdraw), backend_(&on.backend()), watch_(*this) {
+      : leaf(how), backend_(&on.backend()), watch_(*this) {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
@@ -25,9 +25,7 @@ class readiness_awaiter final : leaf {
 
   template <std::derived_from<promise_base> Promise>
   auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
-    if (!begin(self.promise(), self)) return transfer_to(self.promise().stop());
-    started_ = backend_->watch(watch_);
-    return transfer_to(started_ ? std::coroutine_handle<>() : not_started());
+    return transfer_to(suspend(self.promise(), self));
   }
 
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return started_; }
@@ -39,10 +37,17 @@ class readiness_awaiter final : leaf {
   };
 
   static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
-  static void withdraw(leaf& self) noexcept {
+  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<readiness_awaiter&>(self);
+    waiting.started_ = waiting.backend_->watch(waiting.watch_);
+    return waiting.started_ ? std::coroutine_handle<>() : waiting.not_started();
+  }
+  static auto withdraw(leaf& self) noexcept -> withdrawal {
     auto& waiting = static_cast<readiness_awaiter&>(self);
     waiting.backend_->unwatch(waiting.watch_);
+    return withdrawal::done;
   }
+  static constexpr operation how{&start, &withdraw};
 
   io_backend* backend_;
   wake_watch watch_;

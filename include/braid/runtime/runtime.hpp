@@ -38,7 +38,7 @@ struct runtime_options {
 /// Threads: made and destroyed on a thread that is neither; the members from any.
 class BRAID_API runtime {
  public:
-  /// Starts all threads. Errors: the system's.
+  /// Starts all threads. Errors: the system's; not_enough_memory.
   [[nodiscard]] static auto create(runtime_options options = {}) -> result<std::unique_ptr<runtime>>;
   /// Stops the tasks, runs what was accepted, and joins the threads.
   ~runtime();

@@ -298,7 +298,12 @@ auto inbox<Lock, Ports, SegmentSize>::size() const noexcept -> std::size_t {
 template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
 [[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::my_first_port() -> port* {
   const std::shared_ptr<port> opened = open_port();
-  detail::remember_port(number_, opened);
+  try {
+    detail::remember_port(number_, opened);
+  } catch (...) {
+    if (opened != nullptr) opened->give_back();
+    throw;
+  }
   return opened.get();
 }
 

@@ -40,7 +40,8 @@ class BRAID_API executor {
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.
-/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called.
+/// Threads: any. Errors: errc::closed, and then `fn` has been destroyed without being called; std::bad_alloc, and then
+/// nothing was posted.
 template <job_function Fn>
 auto post(executor& where, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));

@@ -63,7 +63,8 @@ class [[nodiscard]] future {
   /// Whether the value or the failure is there.
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
-  /// Blocks until it is ready. A worker runs other jobs of its pool meanwhile, so that what it waits for gets done.
+  /// Blocks until it is ready. A worker runs the work itself if it has not begun; for other jobs of the pool another
+  /// thread takes its place meanwhile, so that they may wait for this one.
   /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
   /// has this one to run.
   void wait() const { state().wait(); }

@@ -24,13 +24,16 @@ class BRAID_API least_loaded {
  public:
   static constexpr bool watches = true;
 
-  explicit least_loaded(const worker_list& workers) noexcept : seats_(workers) {}
+  explicit least_loaded(const worker_list& workers) : seats_(workers) {}
 
   [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker&;
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
+    return seats_.try_take(self, awaited);
+  }
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;

@@ -38,15 +38,17 @@ namespace detail {
 template <scheduling_policy Policy>
 class crew_of;
 class inline_crew;
+class stand_ins;
 }  // namespace detail
 
 /// What the workers of a pool have done so far, together.
 struct pool_statistics {
-  std::uint64_t jobs = 0;    ///< begun
-  std::uint64_t steals = 0;  ///< how often a worker has taken jobs from another one
-  std::uint64_t sleeps = 0;  ///< how often a worker has gone to sleep
-  std::uint64_t wakes = 0;   ///< how often a worker has woken another one
-  std::uint64_t forks = 0;   ///< how often a worker has run what another one had forked
+  std::uint64_t jobs = 0;       ///< begun
+  std::uint64_t steals = 0;     ///< how often a worker has taken jobs from another one
+  std::uint64_t sleeps = 0;     ///< how often a worker has gone to sleep
+  std::uint64_t wakes = 0;      ///< how often a worker has woken another one
+  std::uint64_t forks = 0;      ///< how often a worker has run what another one had forked
+  std::uint64_t stand_ins = 0;  ///< threads that were started to work at the seat of a worker whose job waits
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -55,10 +57,12 @@ struct pool_statistics {
 class BRAID_API pool : public executor {
  public:
   /// Starts the workers. Blocks: until they have their names and settings, and are registered.
-  /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored.
+  /// Errors: std::system_error when a thread cannot be started, or has a setting refused that may not be ignored;
+  /// std::bad_alloc. No thread is left then.
   explicit pool(pool_options options = {});
   ~pool() override;
 
+  /// Needs no memory: where an inbox has none left, the job goes to the lane `latency`.
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, lane::normal); }
   [[nodiscard]] auto try_post(job& work, lane level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
@@ -72,7 +76,7 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
   void report(std::exception_ptr error) noexcept override;
 
-  /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called.
+  /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
   template <job_function Fn>
   auto post_callable(Fn&& fn) -> result<void>;
 
@@ -120,6 +124,8 @@ class BRAID_API pool : public executor {
   void start_threads();
   void await_settings();
   void work(worker& self) noexcept;
+  void stand_in(std::size_t number, const std::function<void()>& serve) noexcept;
+  auto configure(std::size_t index) noexcept -> std::unique_ptr<registration>;
   void run_here() noexcept;
   void stop_and_join() noexcept;
   void drop_pending() noexcept;
@@ -142,10 +148,13 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::crew> crew_;
-  const atomic<worker*>* busy_seat_ = nullptr;  // the crew's; saves posts from outside a call
-  detail::seats* own_seats_ = nullptr;          // the crew's; saves posts by workers a few
-  std::vector<settings_report> reports_;        // each written by its worker, before `configured_`
+  std::unique_ptr<detail::stand_ins> stand_ins_;  // null where nobody waits on a worker's thread, or none are wanted
+  const atomic<worker*>* busy_seat_ = nullptr;    // the crew's; saves posts from outside a call
+  detail::seats* own_seats_ = nullptr;            // the crew's; saves posts by workers a few
+  std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
   std::latch configured_;
+  atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
+  std::exception_ptr not_configured_;         // why; written by that worker, before `configured_`
   std::stop_source stop_;
   std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
   std::vector<std::thread> threads_;
@@ -154,7 +163,7 @@ class BRAID_API pool : public executor {
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
-/// the inbox of a worker; no memory is allocated for them.
+/// the inbox of a worker; no memory is allocated for them. Errors: as the other.
 template <job_function Fn>
 auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));

@@ -57,6 +57,11 @@ struct pool_options {
   worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
   refusal on_refused = refusal::ignore;                        ///< of a setting
   std::optional<worker_registration> registration = std::nullopt;
+  /// How many threads at most work at the seats of workers whose jobs wait for a future, so that these do not lie
+  /// beneath other jobs. As many as there are workers stay when they have nothing to do. They are called name-N, …
+  /// behind the N workers, and have their settings, hooks and registration. None are made where there is a
+  /// `make_driver`, and where the scheduler needs no threads.
+  unsigned most_stand_ins = 64;
   /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.
   /// None is spent where the process has one CPU only.
   duration stay_awake = 10us;

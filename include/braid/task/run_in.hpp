@@ -5,12 +5,12 @@
 #include <braid/base/error.hpp>
 #include <braid/task/detail/call_outcome.hpp>
 #include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/failure_of.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool.hpp>
 
 #include <concepts>
 #include <exception>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -33,12 +33,8 @@ class root_job final : public job {
     if (what == action::run)
       mine.outcome_.keep(mine.fn_);
     else
-      mine.outcome_.fail(dropped());
+      mine.outcome_.fail(failure_of(errc::dropped));
     mine.ended_.set();
-  }
-
-  static auto dropped() noexcept -> std::exception_ptr {
-    return std::make_exception_ptr(std::system_error(make_error_code(errc::dropped), "run_in"));
   }
 
   Fn& fn_;

@@ -15,9 +15,10 @@ namespace braid {
 /// What a scheduler did with a job, and what the pool has to do for it.
 struct placement {
   enum class verdict : std::uint8_t {
-    refused,   ///< the scheduler is closed; the job still belongs to the caller
-    can_wait,  ///< the worker whose seat it lies at comes to it, unless a job holds it up: then who watches will see
-    urgent,    ///< another worker is worth its wake
+    refused,    ///< the scheduler is closed; the job still belongs to the caller
+    can_wait,   ///< the worker whose seat it lies at comes to it, unless a job holds it up: then who watches will see
+    urgent,     ///< another worker is worth its wake
+    no_memory,  ///< the scheduler has no place for the job at the moment; the pool puts it into its lane `latency`
   };
   static constexpr std::size_t no_seat = SIZE_MAX;
 

@@ -26,6 +26,11 @@ class shared_queue {
   /// The next job for a worker.
   [[nodiscard]] auto refill(worker& /*self*/, search /*why*/) noexcept -> found_job { return queue_.pop(); }
 
+  /// Takes this job out if it is among the next.
+  [[nodiscard]] auto try_take(const worker& /*self*/, const job& awaited) noexcept -> bool {
+    return queue_.try_take(awaited);
+  }
+
   /// What a busy worker looks at now and then for fairness: nothing, because there is one queue only.
   [[nodiscard]] auto tick(worker& /*self*/) noexcept -> found_job { return {}; }
 

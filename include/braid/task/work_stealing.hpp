@@ -19,7 +19,7 @@ class BRAID_API work_stealing {
  public:
   static constexpr bool watches = true;
 
-  explicit work_stealing(const worker_list& workers) noexcept : seats_(workers), kept_busy_(workers.front().get()) {}
+  explicit work_stealing(const worker_list& workers) : seats_(workers), kept_busy_(workers.front().get()) {}
 
   [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker& {
     return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
@@ -35,6 +35,9 @@ class BRAID_API work_stealing {
     return seats_.place_at(seat_for(poster), work, poster);
   }
 
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
+    return seats_.try_take(self, awaited);
+  }
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;

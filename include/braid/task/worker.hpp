@@ -24,6 +24,7 @@ class executor;
 
 namespace detail {
 class fork_exchange;
+class stand_ins;
 }  // namespace detail
 
 /// What a worker has done so far. Written by it, read by anybody.
@@ -48,6 +49,7 @@ struct alignas(cache_line) worker {
   const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
+  detail::stand_ins* substitutes = nullptr;   ///< of its pool; the same; null where nobody can take the seat
 
   // Its own, on lines that others have no business on.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
@@ -60,6 +62,9 @@ struct alignas(cache_line) worker {
   std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
   std::uint32_t helps = 0;            ///< how many stolen forks it runs that are nested in each other
   bool leaves_forks = false;          ///< set by a task_group: forks may be left when the job has ended
+  std::uint32_t away = 0;             ///< threads that have left this seat and will come back; written by who has it
+  atomic<std::uint32_t> wanted{
+      0};  ///< threads that have come back and wait for it; written under the lock of stand_ins
   worker_counters counters;
 
   detail::job_pace pace;

@@ -6,7 +6,9 @@
 #include <braid/thread/registration.hpp>
 #include <braid/thread/thread.hpp>
 
+#include <exception>
 #include <functional>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -42,18 +44,26 @@ auto registered_thread::create(registered_thread_options options, Fn&& fn, Args&
   using callable = std::decay_t<Fn>;
   parker registered;
   thread_entry entry;
-  auto body = [&registered, &entry, registry = options.registry, label = std::move(options.label),
+  std::exception_ptr failure;  // why it could not be registered: then nothing is called
+  auto body = [&registered, &entry, &failure, registry = options.registry, label = std::move(options.label),
                call = callable(std::forward<Fn>(fn))]<typename... Passed>(Passed&&... passed) mutable
     requires std::is_invocable_v<callable, Passed...>
   {
-    const registration here(registry, std::move(label));
-    entry = here.entry();
+    std::optional<registration> here;
+    try {
+      here.emplace(registry, std::move(label));
+      entry = here->entry();
+    } catch (...) {
+      failure = std::current_exception();
+      return registered.unpark();
+    }
     registered.unpark();  // the last use of what belongs to the caller
     std::invoke(std::move(call), std::forward<Passed>(passed)...);
   };
   auto started = thread::create(std::move(options.thread), std::move(body), std::forward<Args>(args)...);
   if (!started) return fail(started.error());
   registered.park();
+  if (failure != nullptr) std::rethrow_exception(failure);
   return registered_thread(std::move(*started), std::move(entry));
 }
 

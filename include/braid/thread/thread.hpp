@@ -51,6 +51,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// program, as it does from std::thread.
   /// Blocks: until the options are applied or refused. Then `fn` runs, or never does and has been destroyed.
   /// Errors: that of the first setting that was refused, unless the options ignore it; that of starting a thread.
+  /// Throws std::bad_alloc, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   static auto create(thread_options options, Fn&& fn, Args&&... args) -> result<thread>;
@@ -93,6 +94,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   auto launch(beginning& first) -> result<void>;
   auto launch_with_stack(beginning& first) -> result<void>;
   static void run(beginning& first) noexcept;
+  static void configure(beginning& first);
   void end() noexcept;
 
   std::variant<std::monostate, std::thread, std::jthread, ::pthread_t> held_;

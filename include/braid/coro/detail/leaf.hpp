@@ -6,30 +6,42 @@
 #include <braid/task/job.hpp>
 
 #include <coroutine>
+#include <cstdint>
 
 namespace braid::detail {
 
-/// The wait of one coroutine. A derived awaiter starts its operation after `begin`, and calls `complete` when it is
-/// over; where a stop comes first, its `withdraw` function ends the operation and the coroutine ends as stopped. Only
-/// one of both happens.
-/// Threads: the home's.
+/// Whether an operation could be ended before it completed.
+enum class withdrawal : std::uint8_t {
+  done,      ///< it will not complete any more
+  too_late,  ///< another thread has completed it: the coroutine is on its way home, and goes on there
+};
+
+/// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
+/// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
+/// Only one of both happens.
+/// Threads: the home's, except `suspend` and `complete_from_elsewhere`.
 class BRAID_API leaf : public job, private stop_callback {
  public:
-  using withdraw_fn = void (*)(leaf& self) noexcept;
+  struct operation {
+    /// Starts it, and gives what goes on meanwhile: null, or `not_started()`.
+    std::coroutine_handle<> (*start)(leaf& self) noexcept;
+    withdrawal (*withdraw)(leaf& self) noexcept;
+  };
 
   leaf(const leaf&) = delete;
   auto operator=(const leaf&) -> leaf& = delete;
 
  protected:
-  explicit leaf(withdraw_fn withdraw) noexcept : job(&resumed), stop_callback(&stopped), withdraw_(withdraw) {}
+  explicit leaf(const operation& how) noexcept : job(&resumed), stop_callback(&stopped), how_(&how) {}
   ~leaf() {
     if (is_linked()) unlink();
   }
 
-  /// Ties the wait to the coroutine that suspends. False when its scope is stopped already: then it does not wait.
-  [[nodiscard]] auto begin(promise_base& promise, std::coroutine_handle<> self) noexcept -> bool;
+  /// Ties the wait to the coroutine that suspends, and starts the operation; a coroutine that is away comes home first.
+  /// In a scope that is stopped it ends as stopped instead. Gives what to go on with; the leaf may be gone.
+  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self) noexcept -> std::coroutine_handle<>;
 
-  /// Ends a wait whose operation could not start, and gives the coroutine, which goes on at once.
+  /// Ends a wait whose operation need not, or could not, start, and gives the coroutine, which goes on at once.
   [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
@@ -40,14 +52,25 @@ class BRAID_API leaf : public job, private stop_callback {
   /// Resumes the coroutine when its home comes to it. From here on a stop is too late.
   void complete_later() noexcept;
 
+  /// The same from any thread. From before this call `withdraw` answers `too_late`.
+  void complete_from_elsewhere() noexcept { where().post_resumption(*this); }
+
  private:
   static void resumed(job& self, action what);
   static void stopped(stop_callback& self) noexcept;
+  auto begin() noexcept -> std::coroutine_handle<>;
 
-  withdraw_fn withdraw_;
+  const operation* how_;
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
-  enum class state : unsigned char { waiting, done, stopped } state_ = state::waiting;
+  enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
 };
+
+/// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the
+/// other work of its home go first, even though it need not wait. Each step from the queue of a home has a new budget.
+[[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
+
+/// So many awaits of what is there already may follow each other in a step of a home.
+inline constexpr int ready_awaits_in_a_row = 128;
 
 }  // namespace braid::detail

@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/resume.hpp>
+#include <braid/task/job.hpp>
 #include <braid/task/job_memory.hpp>
 
 #include <concepts>
@@ -27,7 +28,8 @@ enum class ending : std::uint8_t {
 /// it is awaited, and the ending comes up. A coroutine that is simply awaited has no `end` function: when it is done
 /// its parent resumes, when it is stopped its parent is stopped as well. Roots, and awaits that want to see the stop,
 /// have one; it says where to go on.
-class promise_base {
+/// It is a job as well, for a root that ends away from its home and has to go there for its end.
+class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending how) noexcept;
 
@@ -39,6 +41,8 @@ class promise_base {
     }
     void await_resume() const noexcept {}
   };
+
+  promise_base() noexcept : job(&ends_at_home) {}
 
   [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
   [[nodiscard]] auto final_suspend() const noexcept -> final_awaiter { return {}; }
@@ -76,7 +80,12 @@ class promise_base {
     return at->end_(*at, ending::stopped);
   }
 
+  /// Calls the `end` function of this root once more, at home. Requires a scope.
+  void end_at_home(ending how) noexcept;
+
  private:
+  static void ends_at_home(job& self, action what);
+
   [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
     return end_ == nullptr ? continuation_ : end_(*this, ending::done);
   }
@@ -86,6 +95,7 @@ class promise_base {
   end_fn end_ = nullptr;
   void* context_ = nullptr;
   scope* scope_ = nullptr;
+  ending ended_ = ending::done;  // for `ends_at_home`
 };
 
 }  // namespace detail

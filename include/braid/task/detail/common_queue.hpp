@@ -33,6 +33,16 @@ class alignas(cache_line) common_queue {
     return oldest;
   }
 
+  /// Takes this job out if it is among the oldest. True when it was.
+  [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
+    constexpr std::size_t most_looked_at = 64;
+    if (count_.load(relaxed) == 0) return false;
+    const std::lock_guard lock(mutex_);
+    if (!queue_.try_take(wanted, most_looked_at)) return false;
+    count_.store(count_.load(relaxed) - 1, release);  // edge common_queue.taken: publish
+    return true;
+  }
+
   /// False when a job is here whose push happens before this call. Who sees that jobs were taken sees what their takers
   /// had done before.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }

@@ -46,6 +46,9 @@ class BRAID_API crew {
   /// Runs one job on the calling worker; false when it finds none.
   virtual auto run_one(worker& self) noexcept -> bool = 0;
 
+  /// Runs this job on the calling worker if it lies at its seat, or in a queue of all, and is soon found there.
+  virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
+
   /// Whether the calling thread runs a job without being a worker.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
 

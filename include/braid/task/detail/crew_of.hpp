@@ -9,6 +9,7 @@
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/detail/seats.hpp>
 #include <braid/task/detail/sleepers.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/lane.hpp>
 #include <braid/task/pool.hpp>
@@ -37,8 +38,12 @@ class crew_of final : public crew {
   }
 
   auto place(job& work, worker* poster, lane level) noexcept -> placement override {
-    if (level == lane::normal) return policy_.place(work, poster);
-    common_queue& queue = level == lane::latency ? urgent_ : bulk_;
+    if (level == lane::normal) {
+      const placement placed = policy_.place(work, poster);
+      if (placed.how != placement::verdict::no_memory) [[likely]]
+        return placed;
+    }
+    common_queue& queue = level == lane::bulk ? bulk_ : urgent_;  // neither needs memory
     if (!queue.try_push(work)) return {};
     return {.how = placement::verdict::urgent};
   }
@@ -66,6 +71,7 @@ class crew_of final : public crew {
 
   void work(worker& self) noexcept override;
   auto run_one(worker& self) noexcept -> bool override;
+  auto run_awaited(worker& self, job& awaited) noexcept -> bool override;
 
   void falls_asleep() noexcept override { forks_.ask_all(); }
   [[nodiscard]] auto watches() const noexcept -> bool override { return Policy::watches; }
@@ -122,6 +128,8 @@ void crew_of<Policy>::work(worker& self) noexcept {
   sleepers& others = *owner_.sleepers_;
   bool relied_on = false;  // posts may have counted on this worker since it looked for more
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
+    if (self.away != 0) [[unlikely]]
+      owner_.stand_ins_->give_way(self);
     found_job item = next(self, why_after(woken));
     fork_record* const stolen = item ? nullptr : forks_.steal(self);
     if (woken == wake_cause::picked) others.end_search();
@@ -129,6 +137,10 @@ void crew_of<Policy>::work(worker& self) noexcept {
     woken = wake_cause::own;
     if (!item && stolen == nullptr) {
       self.pace.paused();
+      if (self.away != 0) {
+        owner_.stand_ins_->pause(self);
+        continue;
+      }
       if (!lingers(self)) woken = others.sleep(self, *this);
       continue;
     }
@@ -155,7 +167,7 @@ auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
   const std::uint32_t most = std::min(self.pace.left_in_batch(), self.until_fair - 1);
   std::uint32_t begun = 0;
   bool more = true;
-  while (more && begun < most && urgent_.empty()) {
+  while (more && begun < most && self.away == 0 && urgent_.empty()) {
     more = self.queue.seems_empty() ? run_if_any(self, self.box.claim_seen()) || run_fresh(self)
                                     : run_if_any(self, policy_.take_own(self));
     if (more) ++begun;
@@ -216,6 +228,22 @@ auto crew_of<Policy>::run_one(worker& self) noexcept -> bool {
   if (self.pace.job_begins()) look_up(self);
   run(self, item);
   return true;
+}
+
+template <scheduling_policy Policy>
+auto crew_of<Policy>::run_awaited(worker& self, job& awaited) noexcept -> bool {
+  if (self.exchange != nullptr && self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
+  if constexpr (requires { policy_.try_take(self, awaited); }) {
+    const bool found = policy_.try_take(self, awaited);
+    if (std::exchange(self.calls_others, false)) owner_.sleepers_->pass_on(self, *this);
+    if (!found) return false;
+    if (self.pace.job_begins()) look_up(self);
+    found_job item(&awaited);
+    run(self, item);
+    return true;
+  } else {
+    return false;
+  }
 }
 
 /// A job waits for something that is no fork. What it has forked is for others meanwhile; what they have forked it runs

@@ -7,6 +7,7 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/continuation.hpp>
+#include <braid/task/detail/failure_of.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job_memory.hpp>
 
@@ -149,9 +150,6 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
                                         acquire));
   return true;
 }
-
-/// The failure that stands for a refusal of the library's own. Always the same object for the same code.
-BRAID_API auto failure_of(errc code) noexcept -> const std::exception_ptr&;
 
 /// Makes a `State` in memory for jobs. Errors: std::bad_alloc, and what its constructor throws.
 template <typename State, typename... Args>

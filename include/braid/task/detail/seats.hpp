@@ -25,7 +25,9 @@ inline constexpr auto most_stolen = static_cast<duration::rep>(inbox<>::port::mo
 /// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
 class BRAID_API seats {
  public:
-  explicit seats(const worker_list& workers) noexcept : workers_(workers) {}
+  explicit seats(const worker_list& workers) : workers_(workers) {
+    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where want of memory can be told
+  }
 
   [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
     return &at == poster ? place_own(at, work) : place_for(at, work);
@@ -50,6 +52,10 @@ class BRAID_API seats {
     if (job* const oldest = self.queue.pop(); oldest != nullptr) return oldest;
     return self.box.claim();
   }
+
+  /// Takes this job out if it is among the next that the worker has posted. What is looked at stays in its order, but
+  /// goes behind what was not.
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
   /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }

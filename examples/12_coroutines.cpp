@@ -1,0 +1,60 @@
+// examples/12_coroutines.cpp: tasks that wait for each other, compute elsewhere, and end together.
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/channel.hpp>
+#include <braid/coro/generator.hpp>
+#include <braid/coro/run_on.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/when_any.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/task/spawn.hpp>
+
+#include <cstdio>
+
+using braid::task, braid::operator""ms, braid::operator""h;
+
+auto odd_numbers(int up_to) -> braid::generator<int> {
+  for (int n = 1; n <= up_to; n += 2) co_yield n;
+}
+
+// [channel]
+auto produce(braid::channel<int>& line) -> task<void> {
+  for (const int n : odd_numbers(9)) static_cast<void>(co_await line.send(n));  // waits while there is no room
+  line.close();
+}
+auto sum_of(braid::channel<int>& line) -> task<int> {
+  int sum = 0;
+  while (const auto n = co_await line.receive()) sum += *n;
+  co_return sum;
+}
+// [/channel]
+
+auto answer_after(braid::duration span, int value) -> task<int> {
+  co_await braid::sleep_for(span);
+  co_return value;
+}
+
+auto program(braid::runtime& runtime) -> task<void> {
+  // [together]
+  braid::channel<int> line(2);
+  const auto [nothing, sum] = co_await when_all(produce(line), sum_of(line));       // the first failure stops the rest
+  const auto first = co_await when_any(answer_after(1h, 1), answer_after(1ms, 2));  // the slow one is stopped
+  const auto late = co_await with_timeout(1ms, answer_after(1h, 3));
+  std::printf("sum %d, answer %zu, and %s\n", sum, first.index, late.error().message().c_str());
+  // [/together]
+  // [elsewhere]
+  const auto square = [](int n) { return n * n; };
+  const int squared = co_await run_on(runtime.workers(), square, 12);    // computed by a worker, used at home
+  const int again = co_await spawn(runtime.workers(), square, squared);  // a future can be awaited as well
+  std::printf("%d and %d\n", squared, again);
+  // [/elsewhere]
+}
+
+int main() {
+  const auto runtime = braid::runtime::create({.workers = 2}).value();
+  runtime->run(program(*runtime));
+  // [pool]
+  auto ahead = spawn_future(runtime->workers(), answer_after(1ms, 42));  // a task on a pool; others run beside it
+  std::printf("from the pool: %d\n", ahead.get());
+  // [/pool]
+}

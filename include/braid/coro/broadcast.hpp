@@ -1,0 +1,123 @@
+// braid/coro/broadcast.hpp: values that every receiver sees, unless it falls too far behind.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/waiter.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// A value, and how many the receiver has missed right before it because it came too late.
+template <typename T>
+struct broadcast_value {
+  T value;
+  std::uint64_t missed = 0;
+};
+
+/// Many senders, many receivers, each of which gets a copy of every value that is sent after it has subscribed. A send
+/// never waits: of the values that somebody has not seen yet the newest are kept, and a receiver that lags further
+/// behind is told how many it has missed. Values arrive in the order in which they were sent.
+/// Threads: any; a receiver one at a time. Values are copied and destroyed under a lock, so their copies do not call
+/// back. Lifetime: outlives its receivers. Cost: a send posts to the home of each receiver that waits.
+template <std::copy_constructible T>
+class broadcast {
+ public:
+  class receiver;
+
+  /// Keeps the newest `kept` values. Requires that it is not zero.
+  explicit broadcast(std::size_t kept) : ring_(kept) { BRAID_EXPECTS(kept != 0, "a broadcast keeps some values"); }
+  broadcast(const broadcast&) = delete;
+  auto operator=(const broadcast&) -> broadcast& = delete;
+
+  /// Errors: errc::closed; what the move of a value throws, and nothing is sent then.
+  auto send(T value) -> result<void>;
+
+  /// Refuses what is sent from now on. Receivers get what is there, and then errc::closed.
+  void close() noexcept {
+    detail::wake_list woken;
+    const std::lock_guard guard(lock_);
+    closed_ = true;
+    waiting_.pop_all(woken);
+  }
+
+  /// One who sees what is sent from now on.
+  [[nodiscard]] auto subscribe() noexcept -> receiver {
+    const std::lock_guard guard(lock_);
+    return receiver(*this, sent_);
+  }
+
+ private:
+  [[nodiscard]] auto oldest() const noexcept -> std::uint64_t {
+    return sent_ - std::min<std::uint64_t>(sent_, ring_.size());
+  }
+
+  mutable std::mutex lock_;  // around all that follows
+  std::vector<std::optional<T>> ring_;
+  std::uint64_t sent_ = 0;  // values so far; number n lies at n modulo the size of the ring
+  bool closed_ = false;
+  detail::wait_queue waiting_;
+};
+
+/// Has its own place in the sequence of values. A copy goes on from the same place.
+template <std::copy_constructible T>
+class broadcast<T>::receiver {
+  class awaiter;
+
+ public:
+  /// Waits for the next value. Gives a result<broadcast_value<T>>. Errors: errc::closed when nothing will come; what
+  /// the copy of a value throws, and the value is there again then.
+  [[nodiscard]] auto receive() noexcept { return awaiter(*this); }
+
+ private:
+  friend class broadcast;
+  receiver(broadcast& of, std::uint64_t next) noexcept : of_(&of), next_(next) {}
+
+  broadcast* of_;
+  std::uint64_t next_;
+};
+
+template <std::copy_constructible T>
+class broadcast<T>::receiver::awaiter final : public detail::queue_awaiter<awaiter> {
+ public:
+  explicit awaiter(receiver& by) noexcept : detail::queue_awaiter<awaiter>(by.of_->lock_), by_(&by) {}
+
+  [[nodiscard]] auto await_resume() const -> result<broadcast_value<T>> {
+    const broadcast& from = *by_->of_;
+    const std::lock_guard guard(from.lock_);
+    if (by_->next_ == from.sent_) return fail(errc::closed);
+    const std::uint64_t next = std::max(by_->next_, from.oldest());
+    broadcast_value<T> received{*from.ring_[next % from.ring_.size()], next - by_->next_};
+    by_->next_ = next + 1;
+    return received;
+  }
+
+  [[nodiscard]] auto try_take(detail::wake_list& /*woken*/) const noexcept -> bool {
+    return by_->next_ != by_->of_->sent_ || by_->of_->closed_;
+  }
+  [[nodiscard]] auto queue() const noexcept -> detail::wait_queue& { return by_->of_->waiting_; }
+
+ private:
+  receiver* by_;
+};
+
+template <std::copy_constructible T>
+auto broadcast<T>::send(T value) -> result<void> {
+  detail::wake_list woken;
+  const std::lock_guard guard(lock_);
+  if (closed_) return fail(errc::closed);
+  ring_[sent_ % ring_.size()].emplace(std::move(value));
+  ++sent_;
+  waiting_.pop_all(woken);
+  return {};
+}
+
+}  // namespace braid

@@ -1,0 +1,109 @@
+// braid/coro/detail/waiter.hpp: coroutines of several homes that wait in one queue, under a small lock.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/detail/leaf.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <mutex>
+
+namespace braid::detail {
+
+struct waiter_hook : list_hook {};
+
+/// A coroutine that waits for something that other threads bring about. Whether it is still waiting is decided under
+/// the lock of what it waits for: who takes it out of the queue there has granted it what it waits for, and sees that
+/// it is woken; a stop takes it out itself, or comes too late.
+/// Protocol: docs/design/coroutine_sync.md
+class BRAID_API waiter : public waiter_hook, public leaf {
+ protected:
+  waiter(const operation& how, std::mutex& lock) noexcept : leaf(how), lock_(&lock) {}
+  ~waiter() = default;
+
+  [[nodiscard]] auto lock() const noexcept -> std::mutex& { return *lock_; }
+  static auto withdraw(leaf& self) noexcept -> withdrawal;
+
+ private:
+  friend class wait_queue;
+  friend class wake_list;
+
+  std::mutex* lock_;
+  bool queued_ = false;  // under the lock
+};
+
+/// Those who were granted what they waited for. They are woken when this is destroyed, and so after a lock that was
+/// taken later has been left.
+class BRAID_API wake_list {
+ public:
+  wake_list() = default;
+  wake_list(const wake_list&) = delete;
+  auto operator=(const wake_list&) -> wake_list& = delete;
+  ~wake_list();
+
+  void add(waiter& granted) noexcept { list_.push_back(granted); }
+
+ private:
+  intrusive_list<waiter, waiter_hook> list_;
+};
+
+/// Who waits, the oldest first. Threads: all calls under the lock of the waiters.
+class wait_queue {
+ public:
+  [[nodiscard]] auto empty() const noexcept -> bool { return list_.empty(); }
+  void push(waiter& item) noexcept {
+    item.queued_ = true;
+    list_.push_back(item);
+  }
+  /// The oldest, which no stop can reach any more. Null when nobody waits.
+  [[nodiscard]] auto pop() noexcept -> waiter* {
+    waiter* const oldest = list_.pop_front();
+    if (oldest != nullptr) oldest->queued_ = false;
+    return oldest;
+  }
+  void pop_all(wake_list& woken) noexcept {
+    while (waiter* const oldest = pop()) woken.add(*oldest);
+  }
+
+ private:
+  intrusive_list<waiter, waiter_hook> list_;
+};
+
+/// An awaiter that takes what is there, or else waits in a queue. `Derived` has two functions, which are called under
+/// the lock: `try_take(wake_list&)`, which may be called again where it gave false, and `queue()`.
+template <typename Derived>
+class queue_awaiter : public waiter {
+ public:
+  [[nodiscard]] auto await_ready() noexcept -> bool {
+    if (!may_go_on()) return false;
+    wake_list woken;
+    const std::lock_guard guard(lock());
+    return self().try_take(woken);
+  }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> waiting) noexcept -> transfer {
+    return transfer_to(suspend(waiting.promise(), waiting));
+  }
+
+ protected:
+  explicit queue_awaiter(std::mutex& lock) noexcept : waiter(how, lock) {}
+
+ private:
+  [[nodiscard]] auto self() noexcept -> Derived& { return static_cast<Derived&>(*this); }
+
+  static auto start(leaf& begun) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<queue_awaiter&>(begun);
+    wake_list woken;
+    const std::lock_guard guard(waiting.lock());
+    if (waiting.self().try_take(woken))
+      waiting.complete_later();  // not at once: the budget may be used up
+    else
+      waiting.self().queue().push(waiting);
+    return {};
+  }
+
+  static constexpr operation how{&start, &withdraw};
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,238 @@
+// braid/coro/generator.hpp: a lazy sequence, written as a coroutine that yields its elements.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <version>
+
+#if defined(__cpp_lib_generator)
+#include <generator>
+#endif
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+#if defined(__cpp_lib_generator) && !defined(BRAID_OWN_GENERATOR)
+
+using std::generator;
+using std::ranges::elements_of;
+
+#else
+
+template <typename Ref, typename Value>
+class generator;
+
+/// `co_yield elements_of(range)` yields each element of another generator or range.
+template <std::ranges::range R>
+struct elements_of {
+  R range;
+};
+template <typename R>
+elements_of(R&&) -> elements_of<R&&>;
+
+namespace detail {
+
+/// What all generators with one kind of reference share: they can be nested in each other. The outermost one, the
+/// root, knows which coroutine yields now, and where what it has yielded lies.
+template <typename Yielded>
+class generator_promise {
+ public:
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
+
+  [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
+  [[nodiscard]] auto final_suspend() noexcept -> std::suspend_always {
+    if (outer_ != nullptr) root_->innermost_ = outer_;
+    return {};
+  }
+
+  auto yield_value(Yielded value) noexcept -> std::suspend_always {
+    root_->value_ = std::addressof(value);
+    return {};
+  }
+
+  /// An lvalue where rvalues are yielded: a copy, which lives until the coroutine goes on.
+  auto yield_value(const std::remove_reference_t<Yielded>& value)
+    requires std::is_rvalue_reference_v<Yielded> &&
+             std::constructible_from<std::remove_cvref_t<Yielded>, const std::remove_reference_t<Yielded>&>
+  {
+    return copy_awaiter(*root_, value);
+  }
+
+  template <typename Ref, typename Value>
+    requires std::same_as<typename generator<Ref, Value>::yielded, Yielded>
+  auto yield_value(elements_of<generator<Ref, Value>&&> inner) noexcept {
+    return nested_awaiter<generator<Ref, Value>>(*this, std::move(inner.range));
+  }
+
+  template <std::ranges::input_range R>
+    requires std::convertible_to<std::ranges::range_reference_t<R>, Yielded>
+  auto yield_value(elements_of<R> inner) {
+    using nested = generator<Yielded, std::ranges::range_value_t<R>>;
+    auto each = [](std::ranges::iterator_t<R> at, std::ranges::sentinel_t<R> end) -> nested {
+      for (; at != end; ++at) co_yield static_cast<Yielded>(*at);
+    };
+    return nested_awaiter<nested>(*this, each(std::ranges::begin(inner.range), std::ranges::end(inner.range)));
+  }
+
+  void return_void() const noexcept {}
+  void unhandled_exception() {
+    if (outer_ == nullptr) throw;
+    error_ = std::current_exception();
+  }
+  void await_transform() = delete;
+
+  /// Runs until the next element is there, or the end. Requires that this is the root, which is not at its end.
+  void advance() {
+    value_ = nullptr;
+    while (value_ == nullptr && !self_.done()) innermost_->self_.resume();
+  }
+
+  [[nodiscard]] auto value() const noexcept -> std::add_pointer_t<Yielded> { return value_; }
+
+ protected:
+  explicit generator_promise(std::coroutine_handle<> self) noexcept : self_(self) {}
+
+ private:
+  class copy_awaiter {
+   public:
+    using object = std::remove_cvref_t<Yielded>;
+    copy_awaiter(generator_promise& root, const object& value) : copy_(value), root_(&root) {}
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    void await_suspend(std::coroutine_handle<> /*self*/) noexcept { root_->value_ = std::addressof(copy_); }
+    void await_resume() const noexcept {}
+
+   private:
+    object copy_;
+    generator_promise* root_;
+  };
+
+  template <typename Inner>
+  class nested_awaiter {
+   public:
+    nested_awaiter(generator_promise& outer, Inner inner) noexcept : inner_(std::move(inner)), outer_(&outer) {}
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    void await_suspend(std::coroutine_handle<> /*self*/) noexcept {
+      generator_promise& nested = inner_.promise();
+      nested.root_ = outer_->root_;
+      nested.outer_ = outer_;
+      outer_->root_->innermost_ = &nested;
+    }
+    void await_resume() {
+      if (auto error = std::exchange(inner_.promise().error_, nullptr)) std::rethrow_exception(error);
+    }
+
+   private:
+    Inner inner_;
+    generator_promise* outer_;
+  };
+
+  std::coroutine_handle<> self_;
+  generator_promise* root_ = this;
+  generator_promise* outer_ = nullptr;
+  generator_promise* innermost_ = this;          // of the root
+  std::add_pointer_t<Yielded> value_ = nullptr;  // of the root
+  std::exception_ptr error_;                     // of a nested one
+};
+
+}  // namespace detail
+
+/// A sequence of `Ref`s that is made while it is read; with `Value` as in std::generator, whose place it takes. It is
+/// an input range that is read once. A generator may yield all elements of another one by `co_yield elements_of(…)`, at
+/// a cost that does not depend on how deep they are nested, and without using the stack for it. What the coroutine
+/// throws leaves `begin` or `++`.
+/// Threads: one at a time. Cost: one frame from the thread's free lists.
+template <typename Ref, typename Value = void>
+class [[nodiscard]] generator : public std::ranges::view_interface<generator<Ref, Value>> {
+  using value = std::conditional_t<std::is_void_v<Value>, std::remove_cvref_t<Ref>, Value>;
+  using reference = std::conditional_t<std::is_void_v<Value>, Ref&&, Ref>;
+
+ public:
+  using yielded = std::conditional_t<std::is_reference_v<reference>, reference, const reference&>;
+
+  class promise_type : public detail::generator_promise<yielded> {
+   public:
+    promise_type() noexcept
+        : detail::generator_promise<yielded>(std::coroutine_handle<promise_type>::from_promise(*this)) {}
+    auto get_return_object() noexcept -> generator { return generator(this); }
+  };
+
+  class iterator;
+
+  generator(generator&& other) noexcept : promise_(std::exchange(other.promise_, nullptr)) {}
+  auto operator=(generator other) noexcept -> generator& {
+    std::swap(promise_, other.promise_);
+    return *this;
+  }
+  ~generator() {
+    if (promise_ != nullptr) handle().destroy();
+  }
+
+  /// Runs to the first element. Once.
+  [[nodiscard]] auto begin() -> iterator {
+    promise().advance();
+    return iterator(*promise_);
+  }
+  [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
+
+ private:
+  template <typename>
+  friend class detail::generator_promise;
+
+  explicit generator(promise_type* promise) noexcept : promise_(promise) {}
+  [[nodiscard]] auto handle() const noexcept { return std::coroutine_handle<promise_type>::from_promise(*promise_); }
+  [[nodiscard]] auto promise() const noexcept -> promise_type& {
+    BRAID_EXPECTS(promise_ != nullptr, "this generator was moved from");
+    return *promise_;
+  }
+
+  promise_type* promise_;
+};
+
+template <typename Ref, typename Value>
+class generator<Ref, Value>::iterator {
+ public:
+  using iterator_concept = std::input_iterator_tag;
+  using value_type = value;
+  using difference_type = std::ptrdiff_t;
+
+  iterator(iterator&& other) noexcept : promise_(std::exchange(other.promise_, nullptr)) {}
+  auto operator=(iterator&& other) noexcept -> iterator& {
+    promise_ = std::exchange(other.promise_, nullptr);
+    return *this;
+  }
+
+  [[nodiscard]] auto operator*() const noexcept(std::is_nothrow_copy_constructible_v<reference>) -> reference {
+    return static_cast<reference>(*promise_->value());
+  }
+  auto operator++() -> iterator& {
+    promise_->advance();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+
+  [[nodiscard]] friend auto operator==(const iterator& at, std::default_sentinel_t /*end*/) noexcept -> bool {
+    return std::coroutine_handle<promise_type>::from_promise(*at.promise_).done();
+  }
+
+ private:
+  friend class generator;
+  explicit iterator(promise_type& promise) noexcept : promise_(&promise) {}
+
+  promise_type* promise_;
+};
+
+#endif
+
+}  // namespace braid

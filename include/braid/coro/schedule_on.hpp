@@ -1,0 +1,85 @@
+// braid/coro/schedule_on.hpp: going on with a task on another executor, and coming home.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <system_error>
+
+namespace braid {
+
+namespace detail {
+
+class schedule_awaiter final : job {
+ public:
+  explicit schedule_awaiter(executor& where) noexcept : job(&arrived), where_(&where) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    scope_ = self.promise().where();
+    if (scope_ != nullptr && scope_->stop().requested()) return transfer_to(self.promise().stop());
+    handle_ = self;
+    if (where_->try_post(*this)) return transfer_to({});
+    why_not_ = errc::closed;
+    return transfer_to(self);
+  }
+  void await_resume() const {
+    if (why_not_ != errc{}) throw std::system_error(make_error_code(why_not_));
+  }
+
+ private:
+  static void arrived(job& self, action what) {
+    auto& hop = static_cast<schedule_awaiter&>(self);
+    if (what == action::run) return resume(hop.handle_);
+    hop.why_not_ = errc::dropped;
+    if (hop.scope_ == nullptr) return resume(hop.handle_);
+    hop.scope_->where().post_resumption(hop);
+  }
+
+  executor* where_;
+  scope* scope_ = nullptr;
+  std::coroutine_handle<> handle_;
+  errc why_not_{};
+};
+
+class home_awaiter final : job {
+ public:
+  home_awaiter() noexcept : job(&arrived) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    const scope* const in = self.promise().where();
+    if (in == nullptr || in->where().is_current()) return transfer_to(self);
+    handle_ = self;
+    in->where().post_resumption(*this);
+    return transfer_to({});
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  static void arrived(job& self, action /*what*/) { resume(static_cast<home_awaiter&>(self).handle_); }
+
+  std::coroutine_handle<> handle_;
+};
+
+}  // namespace detail
+
+/// `co_await schedule_on(where)` goes on with the calling task as a job of `where`: the task is away from home. It
+/// comes home by itself before the next wait (a sleep, a lock, a descriptor), at its end, and by `resume_home`; a task
+/// that awaits one which ends away goes on there. What belongs to the home, such as events and scopes, is not touched
+/// while away. A task that never had a home just goes on there. Errors: std::system_error with errc::closed, without
+/// having moved, where `where` refuses; with errc::dropped, at home, where a shutdown of `where` drops it. In a scope
+/// that is stopped the task ends as stopped.
+[[nodiscard]] inline auto schedule_on(executor& where) noexcept { return detail::schedule_awaiter(where); }
+
+/// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing.
+[[nodiscard]] inline auto resume_home() noexcept { return detail::home_awaiter(); }
+
+}  // namespace braid

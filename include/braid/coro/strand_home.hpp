@@ -1,0 +1,116 @@
+// braid/coro/strand_home.hpp: a home whose tasks run one at a time on the threads of any executor.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/strand_mailbox.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/shared_timers.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <stop_token>
+
+namespace braid {
+
+/// What a pool needs for tasks that wait: its tasks are resumed on whatever worker is free, never two at once, so that
+/// their timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
+/// cost little; `spawn_future(pool, task)` makes one for each.
+///
+/// Where the executor refuses or drops a turn, nothing hangs: the tasks are stopped, and what is left of them runs on
+/// the thread that was told so. From then on `try_post` refuses.
+/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Made on
+/// any thread. Cost: a compare-exchange for each step; a post to the executor when there was nothing to do. Lifetime:
+/// the executor, and timers that were given, outlive it. Protocol: docs/design/strand_home.md
+class BRAID_API strand_home final : public home {
+ public:
+  static constexpr std::size_t most_in_a_row = 64;  ///< steps; then other work of the executor goes first
+
+  /// Sleeps are served by a thread that the process starts with the first of them.
+  explicit strand_home(executor& where) noexcept : strand_home(where, nullptr) {}
+  /// `timers` stay open as long as tasks live here.
+  strand_home(executor& where, shared_timers& timers) noexcept : strand_home(where, &timers) {}
+  /// Stops the tasks. Blocks: until they have ended; on a worker it helps. Not from a task that lives here.
+  ~strand_home() override;
+
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
+
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
+  void post_resumption(job& step) noexcept override;
+  [[nodiscard]] auto is_current() const noexcept -> bool override;
+  [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return where_->stop_token(); }
+  void report(std::exception_ptr error) noexcept override { where_->report(std::move(error)); }
+
+  void arm(timer& item, time_point when) noexcept override;
+  void disarm(timer& item) noexcept override;
+  [[nodiscard]] auto now() const noexcept -> time_point override;
+
+  /// Runs `first` in the root of a home of its own on `where`; the home goes when no task is left there. False where
+  /// `where` refuses: then `first` was destroyed without having started. Errors: std::bad_alloc.
+  [[nodiscard]] static auto run_alone(executor& where, task<void> first) -> bool;
+
+ private:
+  struct step : job {
+    step(strand_home& h, act_fn act) noexcept : job(act), owner(&h) {}
+    strand_home* owner;
+  };
+  struct alarm_timer : timer {
+    explicit alarm_timer(strand_home& h) noexcept : timer(&alarm_rang, &alarm_rang), owner(&h) {}
+    strand_home* owner;
+  };
+
+  strand_home(executor& where, shared_timers* timers) noexcept;
+
+  static void turn_came(job& self, job::action what);
+  static void begin_alone(job& self, job::action what);
+  static void stop_all(job& self, job::action what);
+  static void ticked(job& self, job::action what);
+  static void alarm_rang(timer& self) noexcept;
+  static auto no_task_left(void* self) noexcept -> std::coroutine_handle<>;
+
+  enum class after_turn : std::uint8_t { leave, end };
+
+  void take_turn() noexcept;
+  auto run_turn() noexcept -> after_turn;
+  auto give_turn_on() noexcept -> bool;
+  void run(job& work) noexcept;
+  void post_tick() noexcept;
+  void set_alarm() noexcept;
+  void silence_alarm() noexcept;
+  void await_rest() noexcept;
+  auto timers() noexcept -> shared_timers&;
+
+  executor* where_;
+  shared_timers* timers_;  // null until a task sleeps, unless they were given
+  detail::strand_mailbox<job> mailbox_;
+  atomic<bool> refused_{false};  // by the executor, once; written by who was told so
+  atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
+  atomic<bool> ticking_{false};  // `tick_` is queued; set by who queues it, cleared by the job
+  step turn_{*this, &turn_came};
+  step tick_{*this, &ticked};
+  step end_{*this, &stop_all};  // of the home; its beginning as well, where it runs alone
+  alarm_timer alarm_{*this};
+  // Of who has the turn:
+  intrusive_queue<job> ready_;  // taken out of the mailbox
+  bool is_alone_ = false;       // deletes itself when it has ended
+  task<void> first_;
+  time_point alarm_at_ = time_point::max();
+  std::unique_ptr<timer_wheel> wheel_;  // made for the first sleep
+  intrusive_list<timer> due_;
+  scope root_;
+};
+
+}  // namespace braid

@@ -1,0 +1,95 @@
+// braid/task/detail/stand_ins.hpp: threads that work at the seats of workers whose jobs wait.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace braid::detail {
+
+class crew;
+
+/// Gives the seat of a worker from thread to thread. One thread at a time has a seat and is its worker: the one that
+/// was made with the pool, or a stand-in. Who waits for a result leaves the seat, and comes back for it afterwards; who
+/// has the seat gives it to those who have come back as soon as its own job has ended or waits. So no job keeps from
+/// going on what it lies on. Threads: `self` is a seat that the caller has. Protocol: docs/design/future.md
+class BRAID_API stand_ins {
+ public:
+  /// What a stand-in does: it gets the number that it has, from 0, and calls the function for its work.
+  using life = std::function<void(std::size_t number, const std::function<void()>& serve)>;
+
+  /// There are `most` at once, and `most_idle` stay when they have nothing to do.
+  stand_ins(crew& jobs, std::size_t most, std::size_t most_idle, life around)
+      : jobs_(jobs), most_(most), most_idle_(most_idle), around_(std::move(around)) {}
+  stand_ins(const stand_ins&) = delete;
+  auto operator=(const stand_ins&) -> stand_ins& = delete;
+  ~stand_ins() { join(); }
+
+  /// Runs what the caller waits for, if it lies at this seat and has not started.
+  auto run_awaited(worker& self, job& awaited) noexcept -> bool;
+
+  /// Whether there is something that a worker of this seat would do.
+  [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
+
+  /// Somebody else gets the seat, until `come_back`. False when there is nobody: then the caller keeps it.
+  [[nodiscard]] auto try_leave(worker& self) noexcept -> bool;
+
+  /// Blocks until the caller has the seat again that it had left.
+  void come_back(worker& self) noexcept;
+
+  /// Lets the first go ahead who has come back, and returns when the caller has the seat again.
+  void give_way(worker& self) noexcept;
+
+  /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the seat: their
+  /// jobs are not done.
+  static void pause(worker& self) noexcept;
+
+  /// Ends the stand-ins. Requires that no thread is away from a seat.
+  void join() noexcept;
+
+  /// How many were started so far.
+  [[nodiscard]] auto started() const noexcept -> std::size_t { return started_.load(relaxed); }
+
+ private:
+  struct coming;
+  struct stand_in {
+    std::thread thread;
+    worker* seat = nullptr;         // where it is to work; under mutex_
+    atomic<std::uint32_t> call{0};  // counts the seats that it was given, and its end
+    bool ends = false;              // under mutex_
+    stand_in* next_idle = nullptr;  // under mutex_
+  };
+  using stand_in_list = std::list<stand_in>;
+
+  auto hand_over(worker& self, stand_in_list& done) noexcept -> bool;
+  auto give_to_coming(worker& self) noexcept -> bool;
+  auto free_stand_in() noexcept -> stand_in*;
+  auto stays(stand_in& self) noexcept -> bool;
+  void live(stand_in& self, std::size_t number) noexcept;
+  auto await_seat(stand_in& self) noexcept -> worker*;
+  void serve(worker& seat) noexcept;
+
+  crew& jobs_;
+  const std::size_t most_;
+  const std::size_t most_idle_;
+  const life around_;
+  atomic<std::size_t> started_{0};
+  std::mutex mutex_;
+  // Under mutex_:
+  coming* first_ = nullptr;  // who has come back, in order
+  stand_in* idle_ = nullptr;
+  std::size_t idle_count_ = 0;
+  stand_in_list all_;
+  stand_in_list ended_;  // of those that were too many; to be joined by who comes next
+};
+
+}  // namespace braid::detail

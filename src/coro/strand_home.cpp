@@ -1,0 +1,203 @@
+// src/coro/strand_home.cpp: the turns, the alarm and the end of a home on the threads of an executor.
+#include <braid/coro/strand_home.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/task/timer_thread.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace braid {
+namespace {
+
+/// What homes this thread runs steps of, the innermost first: a step may be run inside of another one where a worker
+/// helps, or where an executor has refused.
+struct home_run {
+  explicit home_run(const strand_home& of) noexcept;
+  home_run(const home_run&) = delete;
+  auto operator=(const home_run&) -> home_run& = delete;
+  ~home_run();
+
+  const strand_home* where;
+  home_run* outer;
+};
+
+constinit thread_local home_run* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+
+home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
+home_run::~home_run() { innermost = outer; }
+
+constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
+
+/// Never destroyed: homes may live until the end of the process.
+auto timers_of_process() -> shared_timers& {
+  static auto* const all = [] {
+    timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
+    return new timer_thread(std::move(usual));
+  }();
+  return *all;
+}
+
+}  // namespace
+
+strand_home::strand_home(executor& where, shared_timers* timers) noexcept
+    : where_(&where), timers_(timers), root_(*this) {}
+
+strand_home::~strand_home() {
+  BRAID_EXPECTS(!is_current(), "a home is not destroyed by a task that lives there");
+  if (is_alone_) return;
+  post_resumption(end_);
+  await_rest();
+  silence_alarm();
+  await_rest();
+}
+
+/// Whoever gave the turn away last has left everything by then.
+void strand_home::await_rest() noexcept {
+  // edge strand_home.ended: observe
+  const auto rests = [this] { return ended_.load(acquire) && mailbox_.is_resting(); };
+  for (duration pause = 1us; !rests(); pause = std::min(2 * pause, duration(1ms)))
+    if (!where_->run_one()) std::this_thread::sleep_for(pause);
+}
+
+auto strand_home::run_alone(executor& where, task<void> first) -> bool {
+  auto* const made = new strand_home(where, nullptr);
+  made->is_alone_ = true;
+  made->first_ = std::move(first);
+  static_cast<void>(made->mailbox_.try_push(made->end_));
+  if (where.try_post(made->turn_)) return true;
+  delete made;
+  return false;
+}
+
+auto strand_home::is_current() const noexcept -> bool {
+  const home_run* found = innermost;
+  while (found != nullptr && found->where != this) found = found->outer;
+  return found != nullptr;
+}
+
+auto strand_home::try_post(job& work) noexcept -> bool {
+  if (refused_.load(relaxed)) return false;
+  post_resumption(work);
+  return true;
+}
+
+void strand_home::post_resumption(job& step) noexcept {
+  if (is_current()) return ready_.push(step);
+  if (mailbox_.try_push(step) != detail::strand_push::first) return;
+  if (!give_turn_on()) take_turn();
+}
+
+/// False where the executor refuses: then the caller has to take the turn itself.
+auto strand_home::give_turn_on() noexcept -> bool {
+  if (!refused_.load(relaxed) && where_->try_post(turn_)) return true;
+  refused_.store(true, relaxed);
+  return false;
+}
+
+void strand_home::turn_came(job& self, job::action what) {
+  strand_home& home = *static_cast<step&>(self).owner;
+  if (what == job::action::drop) home.refused_.store(true, relaxed);
+  home.take_turn();
+}
+
+void strand_home::take_turn() noexcept {
+  if (run_turn() == after_turn::end) delete this;
+}
+
+/// Once `try_rest` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
+auto strand_home::run_turn() noexcept -> after_turn {
+  const home_run here(*this);
+  for (std::size_t ran = 0;; ++ran) {
+    if (refused_.load(relaxed)) root_.request_stop();
+    if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
+    if (!ready_.empty()) {
+      if (ran >= most_in_a_row && give_turn_on()) return after_turn::leave;
+      run(*ready_.pop());
+    } else if (is_alone_ && ended_.load(relaxed)) {
+      silence_alarm();  // what it has posted is in the mailbox by now
+      static_cast<void>(mailbox_.take());
+      return after_turn::end;
+    } else if (mailbox_.try_rest()) {
+      return after_turn::leave;
+    }
+  }
+}
+
+void strand_home::run(job& work) noexcept {
+  try {
+    work.run();
+  } catch (...) {
+    report(std::current_exception());
+  }
+}
+
+void strand_home::begin_alone(job& self, job::action /*what*/) {
+  strand_home& home = *static_cast<step&>(self).owner;
+  home.root_.spawn(std::exchange(home.first_, {}));
+  home.root_.when_idle(&no_task_left, &home);
+}
+
+void strand_home::stop_all(job& self, job::action what) {
+  strand_home& home = *static_cast<step&>(self).owner;
+  if (home.is_alone_) return begin_alone(self, what);
+  home.root_.request_stop();
+  home.root_.when_idle(&no_task_left, &home);
+}
+
+auto strand_home::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
+  static_cast<strand_home*>(self)->ended_.store(true, release);  // edge strand_home.ended: publish
+  return {};
+}
+
+auto strand_home::timers() noexcept -> shared_timers& {
+  if (timers_ == nullptr) timers_ = &timers_of_process();
+  return *timers_;
+}
+
+auto strand_home::now() const noexcept -> time_point {
+  return timers_ != nullptr ? timers_->now() : steady_time().now();
+}
+
+void strand_home::arm(timer& item, time_point when) noexcept {
+  BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
+  if (wheel_ == nullptr) wheel_ = std::make_unique<timer_wheel>(now());
+  wheel_->arm(item, when);
+  set_alarm();
+}
+
+void strand_home::disarm(timer& item) noexcept {
+  BRAID_ASSERT(is_current(), "timers are disarmed by the tasks of their home");
+  if (wheel_ != nullptr) wheel_->disarm(item);
+}
+
+/// One timer of the service stands for all of the home.
+void strand_home::set_alarm() noexcept {
+  const auto next = wheel_->next_event();
+  if (!next || *next >= alarm_at_) return;
+  if (*next <= now()) return post_tick();
+  alarm_at_ = *next;
+  timers().arm(alarm_, *next);
+}
+
+void strand_home::silence_alarm() noexcept {
+  if (wheel_ != nullptr) timers().disarm(alarm_);
+}
+
+void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
+
+void strand_home::post_tick() noexcept {
+  if (!ticking_.exchange(true, relaxed)) post_resumption(tick_);
+}
+
+void strand_home::ticked(job& self, job::action /*what*/) {
+  strand_home& home = *static_cast<step&>(self).owner;
+  home.ticking_.store(false, relaxed);
+  home.alarm_at_ = time_point::max();
+  home.wheel_->advance(home.now(), home.due_);
+  while (timer* const item = home.due_.pop_front()) item->fire();
+  home.set_alarm();
+}
+
+}  // namespace braid

@@ -1,0 +1,70 @@
+// tests/coro/async_mutex_test.cpp: a lock that is held across waits.
+#include <braid/coro/async_mutex.hpp>
+
+#include <braid/coro/task.hpp>
+#include <braid/coro/yield.hpp>
+
+#include <tests/support/scripted_home.hpp>
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <string>
+
+using namespace braid;
+using testing::scripted_home;
+
+TEST_CASE("one task at a time holds it, in the order in which they came") {
+  scripted_home one;
+  scripted_home two;
+  async_mutex mutex;
+  std::string order;
+  auto user = [&](char name) -> task<void> {
+    const auto held = co_await mutex.lock();
+    order += name;
+    co_await yield();
+    order += name;
+  };
+  one.root().spawn(user('a'));
+  two.root().spawn(user('b'));
+  one.root().spawn(user('c'));
+  CHECK(mutex.is_locked());
+  CHECK_FALSE(mutex.try_lock());
+  for (int i = 0; i < 3; ++i) {
+    two.run_all();
+    one.run_all();
+  }
+  CHECK(order == "aabbcc");
+  CHECK_FALSE(mutex.is_locked());
+}
+
+TEST_CASE("an exception gives it back, and so does a stop") {
+  scripted_home where;
+  async_mutex mutex;
+  auto fails = [&]() -> task<void> {
+    const auto held = co_await mutex.lock();
+    throw std::runtime_error("held");
+  };
+  auto body = [&]() -> task<void> { CHECK((co_await as_outcome(fails())).has_exception()); };
+  where.root().spawn(body());
+  CHECK_FALSE(mutex.is_locked());
+  auto holds = [&]() -> task<void> {
+    const auto held = co_await mutex.lock();
+    co_await yield();
+    co_await yield();
+  };
+  where.root().spawn(holds());
+  CHECK(mutex.is_locked());
+  where.root().request_stop();
+  where.run_all();
+  CHECK_FALSE(mutex.is_locked());
+}
+
+TEST_CASE("a guard can be given back early") {
+  async_mutex mutex;
+  auto held = mutex.try_lock();
+  REQUIRE(held);
+  CHECK(mutex.is_locked());
+  held->release();
+  CHECK_FALSE(mutex.is_locked());
+}

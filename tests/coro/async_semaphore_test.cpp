@@ -1,0 +1,122 @@
+// tests/coro/async_semaphore_test.cpp: permits that tasks hold and wait for.
+#include <braid/coro/async_semaphore.hpp>
+
+#include <braid/coro/task.hpp>
+#include <braid/coro/yield.hpp>
+
+#include <tests/support/scripted_home.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+using namespace braid;
+using testing::scripted_home;
+
+TEST_CASE("so many tasks hold a permit at once, and not one more") {
+  scripted_home where;
+  async_semaphore permits(3);
+  int inside = 0;
+  int most = 0;
+  int done = 0;
+  auto user = [&]() -> task<void> {
+    const auto held = co_await permits.acquire();
+    most = std::max(most, ++inside);
+    co_await yield();
+    --inside;
+    ++done;
+  };
+  for (int i = 0; i < 50; ++i) where.root().spawn(user());
+  where.run_all();
+  CHECK(most == 3);
+  CHECK(done == 50);
+  CHECK(permits.available() == 3);
+}
+
+TEST_CASE("permits are handed out in order, and nobody overtakes those who wait") {
+  scripted_home one;
+  scripted_home two;
+  async_semaphore permits(0);
+  std::string order;
+  auto user = [&](char name) -> task<void> {
+    auto held = co_await permits.acquire();
+    order += name;
+    held.forget();
+  };
+  one.root().spawn(user('a'));
+  two.root().spawn(user('b'));
+  one.root().spawn(user('c'));
+  permits.release();
+  CHECK_FALSE(permits.try_acquire());
+  one.run_all();
+  two.run_all();
+  CHECK(order == "a");
+  permits.release(3);
+  CHECK(permits.available() == 1);
+  two.run_all();
+  one.run_all();
+  CHECK(order == "abc");
+}
+
+TEST_CASE("a permit moves, is given back once, and can be given back early") {
+  async_semaphore permits(2);
+  auto first = permits.try_acquire();
+  REQUIRE(first);
+  async_semaphore::permit moved = std::move(*first);
+  CHECK_FALSE(*first);
+  CHECK(permits.available() == 1);
+  moved.release();
+  moved.release();
+  CHECK(permits.available() == 2);
+  moved = std::move(*permits.try_acquire());
+  CHECK(permits.available() == 1);
+  moved = std::move(*permits.try_acquire());
+  CHECK(permits.available() == 1);
+}
+
+TEST_CASE("a stopped waiter leaves the queue, and the permit goes to the next") {
+  scripted_home stops;
+  scripted_home lives;
+  async_semaphore permits(0);
+  int got = 0;
+  auto user = [&]() -> task<void> {
+    const auto held = co_await permits.acquire();
+    ++got;
+    co_await yield();
+    got += 10;
+  };
+  stops.root().spawn(user());
+  lives.root().spawn(user());
+  stops.root().request_stop();
+  permits.release();
+  stops.run_all();
+  CHECK(got == 0);
+  lives.run_all();
+  CHECK(got == 11);
+}
+
+TEST_CASE("a waiter that was handed a permit before its stop passes it on when it ends") {
+  scripted_home stops;
+  scripted_home lives;
+  async_semaphore permits(0);
+  int got = 0;
+  auto user = [&]() -> task<void> {
+    const auto held = co_await permits.acquire();
+    ++got;
+    co_await yield();
+    got += 10;
+  };
+  stops.root().spawn(user());
+  lives.root().spawn(user());
+  permits.release();
+  stops.root().request_stop();
+  lives.run_all();
+  CHECK(got == 0);
+  stops.run_all();
+  CHECK(got == 1);
+  lives.run_all();
+  CHECK(got == 12);
+  CHECK(permits.available() == 1);
+}

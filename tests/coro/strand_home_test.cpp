@@ -1,0 +1,230 @@
+// tests/coro/strand_home_test.cpp: tasks at home on the threads of a pool.
+#include <braid/coro/strand_home.hpp>
+
+#include <braid/coro/event.hpp>
+#include <braid/coro/schedule_on.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/coro/yield.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/pool.hpp>
+
+#include <tests/support/deaths.hpp>
+#include <tests/support/eventually.hpp>
+#include <tests/support/manual_executor.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+using namespace braid;
+using testing::deaths;
+using testing::manual_executor;
+using testing::mortal;
+
+namespace {
+
+auto with_workers(unsigned count) -> pool_options {
+  pool_options options;
+  options.workers = count;
+  return options;
+}
+
+auto sleep_long(mortal /*held*/) -> task<void> { co_await sleep_for(1h); }
+
+}  // namespace
+
+TEST_CASE("tasks wait, share and end there like at home on a loop") {
+  pool workers(with_workers(2));
+  strand_home where(workers);
+  event happened;
+  int plain = 0;
+  auto add = [&]() -> task<void> {
+    co_await happened;
+    for (int i = 0; i < 100; ++i) {
+      ++plain;
+      co_await yield();
+    }
+  };
+  auto family = [&](scope& children) -> task<void> {
+    for (int i = 0; i < 10; ++i) children.spawn(add());
+    co_await sleep_for(1ms);
+    happened.set();
+  };
+  sync_wait(where, with_scope(family));
+  CHECK(plain == 1000);
+}
+
+TEST_CASE("a task resumes on workers only, and knows when it is at home") {
+  pool workers(with_workers(1));
+  strand_home where(workers);
+  auto body = [&]() -> task<bool> {
+    const bool before = where.is_current() && workers.is_current();
+    co_await sleep_for(1us);
+    co_return before&& where.is_current() && workers.is_current();
+  };
+  CHECK_FALSE(where.is_current());
+  CHECK(sync_wait(where, body()));
+}
+
+TEST_CASE("steps run one at a time, and other work of the executor goes first after some") {
+  manual_executor there;
+  {
+    strand_home where(there);
+    int steps = 0;
+    auto body = [&]() -> task<void> {
+      for (; steps < 100; ++steps) co_await yield();
+    };
+    auto start = [&] { where.root().spawn(body()); };
+    REQUIRE(post(where, start));
+    REQUIRE(there.pending() == 1);
+    there.run();
+    CHECK(steps < 100);
+    REQUIRE(there.pending() == 1);
+    there.run_all();
+    CHECK(steps == 100);
+    there.close();  // the end of the home needs a turn, which is then the caller's
+  }
+}
+
+TEST_CASE("what comes from elsewhere is not shut out by tasks that yield for ever") {
+  manual_executor there;
+  {
+    strand_home where(there);
+    bool enough = false;
+    auto greedy = [&]() -> task<void> {
+      while (!enough) co_await yield();
+    };
+    auto start = [&] { where.root().spawn(greedy()); };
+    REQUIRE(post(where, start));
+    there.run();
+    REQUIRE(post(where, [&] { enough = true; }));
+    for (int turns = 0; turns < 3 && there.pending() != 0; ++turns) there.run();
+    CHECK(enough);
+    CHECK(there.pending() == 0);
+    there.close();
+  }
+}
+
+TEST_CASE("the end of a home stops its tasks and waits for them") {
+  pool workers(with_workers(1));
+  deaths seen;
+  {
+    strand_home where(workers);
+    auto start = [&] { where.root().spawn(sleep_long(mortal(seen))); };
+    REQUIRE(post(where, start));
+  }
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("timers that are given decide when a sleep ends") {
+  manual_clock clock;
+  shared_timers timers(clock);
+  manual_executor there;
+  {
+    strand_home where(there, timers);
+    std::string woken;
+    auto sleeper = [&](char name, duration span) -> task<void> {
+      co_await sleep_for(span);
+      woken += name;
+    };
+    auto start = [&] {
+      where.root().spawn(sleeper('c', 3ms));
+      where.root().spawn(sleeper('a', 1ms));
+      where.root().spawn(sleeper('b', 2ms));
+      where.root().spawn(sleeper('0', 0ms));
+    };
+    REQUIRE(post(where, start));
+    there.run_all();
+    CHECK(woken == "0");
+    for (const char* const expected : {"0a", "0ab", "0abc"}) {
+      clock.advance(1ms + 100us);
+      CHECK(there.pending() == 0);
+      timers.turn();
+      there.run_all();
+      CHECK(woken == expected);
+    }
+    there.close();
+  }
+}
+
+TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets them") {
+  for (const auto mode : {shutdown_mode::drain, shutdown_mode::drop_pending}) {
+    pool workers(with_workers(1));
+    deaths seen;
+    strand_home where(workers);
+    atomic<bool> sleeps{false};
+    atomic<bool> over{false};
+    auto sleeper = [&]() -> task<void> {
+      const mortal local(seen);
+      sleeps.store(true, relaxed);
+      while (true) co_await sleep_for(1ms);
+    };
+    auto body = [&]() -> task<void> {
+      CHECK((co_await as_outcome(sleeper())).is_stopped());
+      over.store(true, relaxed);
+    };
+    auto start = [&] { where.root().spawn(body()); };
+    REQUIRE(post(where, start));
+    REQUIRE(testing::eventually([&] { return sleeps.load(relaxed); }));
+    REQUIRE(workers.shutdown(mode));
+    CHECK(testing::eventually([&] { return !post(where, [] {}).has_value(); }));
+    CHECK(testing::eventually([&] { return over.load(relaxed); }));
+    CHECK(seen.count == 1);
+  }
+}
+
+TEST_CASE("a task that goes on elsewhere comes back to the pool") {
+  pool workers(with_workers(1));
+  pool others(with_workers(1));
+  strand_home where(workers);
+  auto body = [&]() -> task<bool> {
+    co_await schedule_on(others);
+    const bool away = others.is_current() && !where.is_current();
+    co_await resume_home();
+    co_return away&& workers.is_current() && where.is_current();
+  };
+  CHECK(sync_wait(where, body()));
+}
+
+TEST_CASE("sync_wait on its own home is refused, and what a task throws arrives") {
+  pool workers(with_workers(1));
+  strand_home where(workers);
+  auto fails = []() -> task<int> {
+    throw std::runtime_error("there");
+    co_return 0;
+  };
+  CHECK_THROWS_WITH(sync_wait(where, fails()), "there");
+  auto deadlocks = [&]() -> task<std::error_code> {
+    try {
+      sync_wait(where, fails());
+    } catch (const std::system_error& thrown) {
+      co_return thrown.code();
+    }
+    co_return std::error_code();
+  };
+  CHECK(sync_wait(where, deadlocks()) == errc::would_deadlock);
+}
+
+TEST_CASE("a home that runs alone goes with its last task, and is refused by a closed executor") {
+  pool workers(with_workers(2));
+  deaths seen;
+  atomic<int> ended{0};
+  auto body = [&](mortal /*held*/, int number) -> task<void> {
+    if (number % 3 == 0) co_await sleep_for(1us);
+    if (number % 3 == 1) co_await yield();
+    ended.fetch_add(1, relaxed);
+  };
+  deaths each[100];
+  for (int i = 0; i < 100; ++i) CHECK(strand_home::run_alone(workers, body(mortal(each[i]), i)));
+  CHECK(testing::eventually([&] { return ended.load(relaxed) == 100; }));
+  REQUIRE(workers.shutdown(shutdown_mode::drain));
+  CHECK_FALSE(strand_home::run_alone(workers, body(mortal(seen), 0)));
+  CHECK(seen.count == 1);
+}

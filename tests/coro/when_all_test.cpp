@@ -1,0 +1,165 @@
+// tests/coro/when_all_test.cpp: several tasks at once, of which the first failure stops the rest.
+#include <braid/coro/when_all.hpp>
+
+#include <braid/coro/run_on.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/task/pool.hpp>
+
+#include <tests/support/deaths.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::turned_loop;
+
+namespace {
+
+auto give_after(duration span, int value) -> task<int> {
+  co_await sleep_for(span);
+  co_return value;
+}
+
+auto fail_after(duration span) -> task<int> {
+  co_await sleep_for(span);
+  throw std::runtime_error("part");
+}
+
+auto wait_long(deaths& seen) -> task<int> {
+  const mortal local(seen);
+  co_await sleep_for(1h);
+  co_return 0;
+}
+
+auto pass_after(duration span) -> task<void> { co_await sleep_for(span); }
+
+}  // namespace
+
+TEST_CASE("the values of several kinds of tasks come as a tuple") {
+  turned_loop here;
+  int object = 1;
+  auto refer = [&]() -> task<int&> { co_return object; };
+  auto point = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
+  auto body = [&]() -> task<void> {
+    auto [number, nothing, reference, pointer] =
+        co_await when_all(give_after(2ms, 1), pass_after(1ms), refer(), point());
+    CHECK(number == 1);
+    CHECK(&reference.get() == &object);
+    CHECK(*pointer == 3);
+    static_cast<void>(nothing);
+  };
+  CHECK(here.run_through(body(), 1ms).has_value());
+}
+
+TEST_CASE("the tasks wait at the same time") {
+  turned_loop here;
+  bool ended = false;
+  auto body = [&]() -> task<void> {
+    std::vector<task<int>> all;
+    for (int i = 0; i < 100; ++i) all.push_back(give_after(10ms, i));
+    const std::vector<int> values = co_await when_all(std::move(all));
+    for (int i = 0; i < 100; ++i) CHECK(values[static_cast<std::size_t>(i)] == i);
+    ended = true;
+  };
+  here.io().spawn(body());
+  here.advance(9ms);
+  CHECK_FALSE(ended);
+  here.advance(2ms);
+  CHECK(ended);
+}
+
+TEST_CASE("no tasks have ended at once, and tasks that give nothing fit a vector too") {
+  turned_loop here;
+  auto body = []() -> task<void> {
+    const auto none = co_await when_all(std::vector<task<int>>());
+    CHECK(none.empty());
+    std::vector<task<void>> all;
+    all.push_back(pass_after(1ms));
+    all.push_back(pass_after(2ms));
+    co_await when_all(std::move(all));
+  };
+  CHECK(here.run_through(body(), 1ms).has_value());
+}
+
+TEST_CASE("the first failure stops the others, which have ended when it is rethrown") {
+  turned_loop here;
+  deaths seen;
+  bool caught = false;
+  auto body = [&]() -> task<void> {
+    try {
+      co_await when_all(wait_long(seen), fail_after(1ms), wait_long(seen));
+    } catch (const std::runtime_error& thrown) {
+      caught = std::string(thrown.what()) == "part" && seen.count == 2;
+    }
+  };
+  CHECK(here.run_through(body(), 1ms).has_value());
+  CHECK(caught);
+}
+
+TEST_CASE("a task behind one that fails at once does not start") {
+  turned_loop here;
+  bool started = false;
+  auto fails = []() -> task<void> {
+    throw std::runtime_error("part");
+    co_return;
+  };
+  auto starts = [&]() -> task<void> {
+    started = true;
+    co_return;
+  };
+  CHECK(here.run(when_all(fails(), starts())).has_exception());
+  CHECK_FALSE(started);
+}
+
+TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops all and the caller") {
+  turned_loop here;
+  deaths seen;
+  bool went_on = false;
+  auto body = [&]() -> task<void> {
+    co_await when_all(wait_long(seen), wait_long(seen));
+    went_on = true;
+  };
+  auto owner = [&]() -> task<void> {
+    scope inside(here.io().root());
+    inside.spawn(body());
+    inside.request_stop();
+    co_await inside.join();
+  };
+  here.io().spawn(owner());
+  here.turn();
+  CHECK(seen.count == 2);
+  auto stops = []() -> task<int> {
+    co_await stop_here();
+    co_return 0;
+  };
+  CHECK(here.run(when_all(wait_long(seen), stops())).is_stopped());
+  CHECK(seen.count == 3);
+  CHECK_FALSE(went_on);
+}
+
+TEST_CASE("parts that compute elsewhere come home with their values") {
+  turned_loop here;
+  pool_options options;
+  options.workers = 2;
+  pool workers(std::move(options));
+  auto square = [](int n) { return n * n; };
+  auto body = [&]() -> task<int> {
+    std::vector<task<int>> all;
+    for (int i = 0; i < 100; ++i) all.push_back(run_on(workers, square, i));
+    const std::vector<int> values = co_await when_all(std::move(all));
+    int sum = 0;
+    for (const int value : values) sum += value;
+    co_return sum;
+  };
+  outcome<int> ended = here.run(body());
+  CHECK(ended.take() == 328'350);
+}
