@@ -25,8 +25,8 @@
 
 namespace braid {
 
-/// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a moment
-/// longer than a wait for the last of them.
+/// What `allocate` does when the next slot is in use: until its job and those that continue it have finished, and a
+/// moment longer than a wait for the last of them.
 enum class when_full : std::uint8_t {
   refuse,      ///< it fails with errc::full
   run_inline,  ///< it runs the job at once; the handle then names a finished job, whose state is not kept
