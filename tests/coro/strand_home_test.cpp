@@ -168,14 +168,15 @@ TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets th
     };
     auto body = [&]() -> task<void> {
       CHECK((co_await as_outcome(sleeper())).is_stopped());
-      over.store(true, relaxed);
+      over.store(true, release);  // edge strand_home_test.over: publish; on the thread that was told, whichever it is
     };
     auto start = [&] { where.root().spawn(body()); };
     REQUIRE(post(where, start));
     REQUIRE(testing::eventually([&] { return sleeps.load(relaxed); }));
     REQUIRE(workers.shutdown(mode));
     CHECK(testing::eventually([&] { return !post(where, [] {}).has_value(); }));
-    CHECK(testing::eventually([&] { return over.load(relaxed); }));
+    // edge strand_home_test.over: observe
+    CHECK(testing::eventually([&] { return over.load(acquire); }));
     CHECK(seen.count == 1);
   }
 }
