@@ -10,6 +10,7 @@
 #include <braid/task/detail/fork.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
+#include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/worker.hpp>
 
 #include <exception>
@@ -106,7 +107,7 @@ class walk {
         base_(self == nullptr ? 0 : self->forks.position()) {}
 
   /// Runs this node and all that become ready here. How many were taken by others.
-  auto go(static_node& from) noexcept -> std::uint32_t;
+  auto go(static_node& from) noexcept -> std::int32_t;
 
  private:
   auto after(const static_node& done) noexcept -> static_node*;
@@ -126,11 +127,11 @@ class walk {
   static_node* const nodes_;
   worker* const self_;
   std::uint32_t base_;                       // what lies above this position of the deque is of this walk
-  std::uint32_t pushed_ = 0;                 // and was not popped
+  std::int32_t pushed_ = 0;                  // and was not popped; also what a walk that waits at this seat had pushed
   std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
 };
 
-auto walk::go(static_node& from) noexcept -> std::uint32_t {
+auto walk::go(static_node& from) noexcept -> std::int32_t {
   static_node* at = &from;
   while (at != nullptr) {
     try {
@@ -258,6 +259,7 @@ void walk::leave_out() noexcept {
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
+    if (self.away != 0) self.substitutes->give_way(self);  // a node may wait for a job that wants the seat
     if (self.exchange->help(self))
       some.restart();
     else
@@ -268,7 +270,7 @@ void wait_for_others(worker& self, static_run& run) noexcept {
 void run_all(static_run& run) noexcept {
   worker* const self = forking_worker();
   walk first(run, self);
-  const std::uint32_t taken = first.go(run.block.entry());
+  const std::int32_t taken = first.go(run.block.entry());
   if (!run.walks.end(taken)) wait_for_others(*self, run);
 }
 
@@ -294,7 +296,7 @@ void static_node::run_it(fork_record& self) noexcept {
   static_run& run = static_block::run_of(node);
   run.has_one_more_walk();
   walk here(run, forking_worker());
-  const std::uint32_t taken = here.go(node);
+  const std::int32_t taken = here.go(node);
   if (run.walks.end(taken)) run.ended.set();
 }
 

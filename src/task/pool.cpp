@@ -270,7 +270,7 @@ auto pool::is_current() const noexcept -> bool { return poster() != nullptr || c
 
 auto pool::run_one() noexcept -> bool {
   worker* const self = poster();
-  return self != nullptr && crew_->run_one(*self);
+  return self != nullptr && crew_->run_one(*self, search::routine);
 }
 
 auto pool::poll() noexcept -> bool {
@@ -278,7 +278,7 @@ auto pool::poll() noexcept -> bool {
   const std::unique_lock lock(join_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
-  return crew_->run_one(*workers_.front());
+  return crew_->run_one(*workers_.front(), search::routine);
 }
 
 auto pool::statistics() const noexcept -> pool_statistics {
@@ -298,7 +298,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
 void pool::run_here() noexcept {
   const std::lock_guard lock(join_mutex_);
   const detail::worker_scope here(*workers_.front());
-  while (crew_->run_one(*workers_.front())) {}
+  while (crew_->run_one(*workers_.front(), search::routine)) {}
 }
 
 auto pool::wait_idle() -> result<void> {
@@ -371,7 +371,7 @@ auto pool::run_here_until(time_point deadline) noexcept -> bool {
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
   while (steady_time().now() < deadline)
-    if (!crew_->run_one(*workers_.front())) return true;
+    if (!crew_->run_one(*workers_.front(), search::routine)) return true;
   return crew_->empty();
 }
 

@@ -49,17 +49,21 @@ auto seats::take_half(worker& self, worker& victim) noexcept -> found_job {
   return here.is_allowed() ? move_half(self, victim) : found_job();
 }
 
+/// A whole turn of the queue keeps the order.
 auto seats::try_take(worker& self, const job& awaited) noexcept -> bool {
   const moving here(moves_);
   if (!here.is_allowed()) return false;
   std::array<job*, 64> others;
+  if (self.queue.approximate_size() > others.size()) return self.queue.try_pop(awaited);
   std::size_t count = 0;
   bool found = false;
-  while (!found && count < others.size()) {
+  while (count < others.size()) {
     job* const next = self.queue.pop();
     if (next == nullptr) break;
-    found = next == &awaited;
-    if (!found) others[count++] = next;
+    if (next == &awaited)
+      found = true;
+    else
+      others[count++] = next;
   }
   for (std::size_t i = 0; i < count; ++i) self.queue.push(*others[i]);
   self.calls_others = self.calls_others || count != 0;

@@ -50,8 +50,12 @@ auto stand_ins::free_stand_in() noexcept -> stand_in* {
   }
   if (all_.size() >= most_) return nullptr;
   try {
+    const auto unused = std::ranges::find(numbers_, false);
+    const auto number = static_cast<std::size_t>(unused - numbers_.begin());
+    if (unused == numbers_.end()) numbers_.push_back(false);
     stand_in& made = all_.emplace_back();
-    made.thread = std::thread([this, &made, number = started()] { live(made, number); });
+    made.thread = std::thread([this, &made, number] { live(made, number); });
+    numbers_[number] = true;
     started_.store(started_.load(relaxed) + 1, relaxed);
     return &made;
   } catch (const std::exception&) {
@@ -120,6 +124,8 @@ void stand_ins::live(stand_in& self, std::size_t number) noexcept {
       if (!stays(self)) return;
     }
   });
+  const std::lock_guard lock(mutex_);
+  numbers_[number] = false;
 }
 
 auto stand_ins::stays(stand_in& self) noexcept -> bool {
@@ -152,15 +158,20 @@ auto stand_ins::await_seat(stand_in& self) noexcept -> worker* {
 void stand_ins::serve(worker& seat) noexcept {
   const worker_scope here(seat);
   duration pause = first_pause;
+  auto why = search::routine;
+  seat.pace.paused();  // the job that waits does not keep others at this seat from running any more
   while (true) {
     if (seat.wanted.load(relaxed) != 0) {
       const std::lock_guard lock(mutex_);
       if (give_to_coming(seat)) return;
     }
-    if (jobs_.run_one(seat)) {
+    if (jobs_.run_one(seat, why)) {
       pause = first_pause;
+      why = search::routine;
       continue;
     }
+    seat.pace.paused();
+    why = search::watch;
     futex_wait(seat.wanted, 0, steady_time().now() + pause);
     pause = std::min(2 * pause, longest_pause);
   }

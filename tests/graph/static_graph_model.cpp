@@ -101,8 +101,8 @@ class small_graph {
     return is_alone(own, which) ? waiting_for_last_.arrive_alone(leaves) : waiting_for_last_.arrive(leaves);
   }
 
-  auto walk(std::uint32_t at, deque& own, order which) -> std::uint32_t {
-    std::uint32_t pushed = 0;
+  auto walk(std::uint32_t at, deque& own, order which) -> std::int32_t {
+    std::int32_t pushed = 0;
     for (std::uint32_t next = at; next != none; at = next) {
       nodes_[at].calls = nodes_[at].calls + 1;
       next = none;
@@ -172,7 +172,7 @@ void three_walks(model::run& r) {
   end_signal ended;
   std::array<end_signal, 2> left;
   std::array<model::shared<int>, 3> done{};
-  const auto end = [&](std::uint32_t children) {
+  const auto end = [&](std::int32_t children) {
     if (walks.end(children)) ended.set();
   };
   r.thread([&] {

@@ -53,6 +53,19 @@ TEST_CASE("elements come out in the order of their push, however many there are"
   }
 }
 
+TEST_CASE("one element is taken only where it is the oldest of the ring") {
+  for (const int count : {2, 8}) {
+    queue all;
+    some given(count);
+    given.push_to(all);
+    CHECK_FALSE(all.try_pop(given.all[1]));
+    CHECK(all.try_pop(given.all[0]));
+    CHECK_FALSE(all.try_pop(given.all[0]));
+    CHECK(popped(all) == counted(1, count - 1));
+    CHECK_FALSE(all.try_pop(given.all[0]));
+  }
+}
+
 TEST_CASE("the order holds when pushes and pops alternate beyond the ring") {
   queue all;
   some given(500);

@@ -40,7 +40,7 @@ class seats_out_of_reach final : public braid::detail::crew {
   auto place(braid::job&, braid::worker*, braid::lane) noexcept -> placement override { return {}; }
   auto seat_for(braid::worker*) noexcept -> braid::worker* override { return nullptr; }
   void work(braid::worker&) noexcept override {}
-  auto run_one(braid::worker&) noexcept -> bool override { return false; }
+  auto run_one(braid::worker&, braid::search) noexcept -> bool override { return false; }
   [[nodiscard]] auto watches() const noexcept -> bool override { return true; }
   [[nodiscard]] auto may_park(braid::worker&) noexcept -> bool override { return true; }
   [[nodiscard]] auto empty() noexcept -> bool override { return holds_none; }

@@ -139,7 +139,7 @@ class small_pool final : public detail::crew {
 
   auto place(job&, worker*, lane) noexcept -> placement override { return {}; }
   auto seat_for(worker*) noexcept -> worker* override { return nullptr; }
-  auto run_one(worker&) noexcept -> bool override { return false; }
+  auto run_one(worker&, search) noexcept -> bool override { return false; }
   void drop_all() noexcept override {}
 
   void work(worker& self) noexcept override;

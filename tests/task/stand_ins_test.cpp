@@ -121,6 +121,46 @@ TEST_CASE("what a job waits for and has spawned itself is run on its own thread"
   });
 }
 
+TEST_CASE("jobs run in the order in which one posted them that waits meanwhile") {
+  for (const int count : {20, 64, 65, 300}) {
+    for (const scheduler chosen : with_threads) {
+      CAPTURE(count);
+      CAPTURE(static_cast<int>(chosen));
+      const watchdog dog(300s);
+      pool where({.workers = 1, .scheduler = chosen});
+      std::vector<int> ran;
+      spawn(where, [&] {
+        promise<void> never;
+        const auto open = never.get_future();
+        for (int i = 0; i < count; ++i) REQUIRE(post(where, [&ran, i] { ran.push_back(i); }));
+        CHECK_FALSE(open.wait_for(200us));
+      }).get();
+      REQUIRE(where.wait_idle());
+      CHECK(ran.size() == static_cast<std::size_t>(count));
+      CHECK(std::ranges::is_sorted(ran));
+    }
+  }
+}
+
+TEST_CASE("the numbers of stand-ins that have ended are used again") {
+  const watchdog dog(300s);
+  std::atomic<std::size_t> highest{0};
+  {
+    pool where({.workers = 1, .on_worker_start = [&](std::size_t index) {
+                  for (std::size_t seen = highest; seen < index && !highest.compare_exchange_weak(seen, index);) {}
+                }});
+    for (int round = 0; round < 30; ++round) {
+      promise<void> from_outside;
+      const auto open = from_outside.get_future().share();
+      std::vector<future<void>> all;
+      for (int i = 0; i < 10; ++i) all.push_back(spawn(where, [&] { open.wait(); }));
+      spawn(where, [&] { static_cast<void>(from_outside.set_value()); }).get();
+      for (auto& each : all) each.get();
+    }
+  }
+  CHECK(highest <= 2 * 64);  // those that end keep theirs for a moment
+}
+
 TEST_CASE("jobs that wait in a deep row end, whatever the limit of stand-ins is") {
   const watchdog dog(300s);
   for (const unsigned most : {0U, 1U, 4U, 64U}) {

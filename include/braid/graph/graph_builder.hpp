@@ -60,8 +60,10 @@ class BRAID_API graph_builder {
   /// The same with a name, by which errors speak of it; names need not differ.
   template <node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
+    std::string kept(name);
+    names_.reserve(names_.size() + 1);  // what can fail comes before the node
     const graph_node made = add(std::forward<Fn>(fn));
-    names_.push_back({made.number_, std::string(name)});
+    names_.push_back({made.number_, std::move(kept)});
     return made;
   }
 

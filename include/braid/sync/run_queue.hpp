@@ -64,6 +64,12 @@ class run_queue {
     return next_.load(relaxed) == nullptr ? 0 : filled_.load(relaxed);
   }
 
+  /// Takes this element if it is the oldest one in the ring. Threads: the owner.
+  [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
+    if (front_.size() != 0) return front_.try_pop(wanted);
+    return listed_.load(relaxed) == 0 && back_.try_pop(wanted);
+  }
+
   /// Takes what is in the slot if it is what `mark` names; else null.
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);

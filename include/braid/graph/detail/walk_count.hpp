@@ -16,9 +16,10 @@ class walk_count {
   /// A walk begins that was left behind by another one. The first walk has begun from the start.
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
-  /// A walk ends from which others took `children` nodes. True when all is over.
-  [[nodiscard]] auto end(std::uint32_t children) noexcept -> bool {
-    const std::uint64_t change = std::uint64_t{children} - 1 - one_under_way;
+  /// A walk ends from which others took `children` nodes: less than none where it has run what another walk at the same
+  /// seat had left there, which waits meanwhile. True when all is over.
+  [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
+    const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both
   }
 

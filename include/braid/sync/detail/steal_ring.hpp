@@ -60,6 +60,14 @@ class steal_ring {
     return nullptr;
   }
 
+  /// Takes this element if it is the oldest one.
+  [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
+    std::uint64_t head = head_.load(relaxed);
+    if (head == tail_.load(relaxed) || slot(head).load(relaxed) != &wanted) return false;
+    // edge steal_ring.taken: publish
+    return head_.compare_exchange_strong(head, head + 1, release, relaxed);
+  }
+
   /// Takes the older half, rounded up, but not more than `out` holds: how many, oldest first.
   [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
     std::uint64_t head = head_.load(relaxed);

@@ -44,7 +44,7 @@ class BRAID_API crew {
   virtual void work(worker& self) noexcept = 0;
 
   /// Runs one job on the calling worker; false when it finds none.
-  virtual auto run_one(worker& self) noexcept -> bool = 0;
+  virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
 
   /// Runs this job on the calling worker if it lies at its seat, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }

@@ -70,7 +70,7 @@ class crew_of final : public crew {
   }
 
   void work(worker& self) noexcept override;
-  auto run_one(worker& self) noexcept -> bool override;
+  auto run_one(worker& self, search why) noexcept -> bool override;
   auto run_awaited(worker& self, job& awaited) noexcept -> bool override;
 
   void falls_asleep() noexcept override { forks_.ask_all(); }
@@ -139,6 +139,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
       self.pace.paused();
       if (self.away != 0) {
         owner_.stand_ins_->pause(self);
+        woken = wake_cause::watched;  // such a seat never announces its sleep, so nobody relies on it to watch: it does
         continue;
       }
       if (!lingers(self)) woken = others.sleep(self, *this);
@@ -221,8 +222,8 @@ auto crew_of<Policy>::next_in_fairness(worker& self) noexcept -> found_job {
 }
 
 template <scheduling_policy Policy>
-auto crew_of<Policy>::run_one(worker& self) noexcept -> bool {
-  found_job item = next(self, search::routine);
+auto crew_of<Policy>::run_one(worker& self, search why) noexcept -> bool {
+  found_job item = next(self, why);
   if (!item) return help_with_forks(self);
   if (std::exchange(self.calls_others, false)) owner_.sleepers_->pass_on(self, *this);
   if (self.pace.job_begins()) look_up(self);

@@ -27,7 +27,7 @@ class BRAID_API inline_crew final : public crew {
   auto place(job& work, worker* poster, lane level) noexcept -> placement override;
   auto seat_for(worker* /*poster*/) noexcept -> worker* override { return nullptr; }
   void work(worker& /*self*/) noexcept override {}
-  auto run_one(worker& /*self*/) noexcept -> bool override { return false; }
+  auto run_one(worker& /*self*/, search /*why*/) noexcept -> bool override { return false; }
   [[nodiscard]] auto is_current() const noexcept -> bool override;
 
   [[nodiscard]] auto watches() const noexcept -> bool override { return false; }

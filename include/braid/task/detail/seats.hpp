@@ -53,8 +53,8 @@ class BRAID_API seats {
     return self.box.claim();
   }
 
-  /// Takes this job out if it is among the next that the worker has posted. What is looked at stays in its order, but
-  /// goes behind what was not.
+  /// Takes this job out if it is the next that the worker has posted, or among them when they are few. The others stay
+  /// in their order.
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
 
   /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace braid::detail {
 
@@ -24,7 +25,7 @@ class crew;
 /// going on what it lies on. Threads: `self` is a seat that the caller has. Protocol: docs/design/future.md
 class BRAID_API stand_ins {
  public:
-  /// What a stand-in does: it gets the number that it has, from 0, and calls the function for its work.
+  /// What a stand-in does: it gets its number, the lowest that no other has, and calls the function for its work.
   using life = std::function<void(std::size_t number, const std::function<void()>& serve)>;
 
   /// There are `most` at once, and `most_idle` stay when they have nothing to do.
@@ -88,6 +89,7 @@ class BRAID_API stand_ins {
   coming* first_ = nullptr;  // who has come back, in order
   stand_in* idle_ = nullptr;
   std::size_t idle_count_ = 0;
+  std::vector<bool> numbers_;  // which are in use
   stand_in_list all_;
   stand_in_list ended_;  // of those that were too many; to be joined by who comes next
 };
