@@ -60,11 +60,13 @@ class BRAID_API graph_builder {
   /// The same with a name, by which errors speak of it; names need not differ.
   template <node_function Fn>
   auto add(std::string_view name, Fn&& fn) -> graph_node {
-    std::string kept(name);
-    names_.reserve(names_.size() + 1);  // what can fail comes before the node
-    const graph_node made = add(std::forward<Fn>(fn));
-    names_.push_back({made.number_, std::move(kept)});
-    return made;
+    names_.push_back({static_cast<node_index>(size()), std::string(name)});
+    try {
+      return add(std::forward<Fn>(fn));
+    } catch (...) {
+      names_.pop_back();
+      throw;
+    }
   }
 
   /// None of `later` begins before `node` has ended.

@@ -63,8 +63,7 @@ struct alignas(cache_line) worker {
   std::uint32_t helps = 0;            ///< how many stolen forks it runs that are nested in each other
   bool leaves_forks = false;          ///< set by a task_group: forks may be left when the job has ended
   std::uint32_t away = 0;             ///< threads that have left this seat and will come back; written by who has it
-  atomic<std::uint32_t> wanted{
-      0};  ///< threads that have come back and wait for it; written under the lock of stand_ins
+  atomic<std::uint32_t> wanted{0};    ///< threads that wait to have it again; written under the lock of stand_ins
   worker_counters counters;
 
   detail::job_pace pace;
