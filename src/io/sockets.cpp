@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -33,6 +34,13 @@ auto set_keep_alive(int number, std::chrono::seconds span) noexcept -> result<vo
 auto checked(int status) noexcept -> result<void> {
   if (status < 0) return fail(last_system_error());
   return {};
+}
+
+auto do_not_block(int number) noexcept -> result<void> {
+  const int flags = ::fcntl(number, F_GETFL);
+  if (flags < 0) return fail(last_system_error());
+  if (auto set = checked(::fcntl(number, F_SETFL, flags | O_NONBLOCK)); !set) return set;
+  return checked(::fcntl(number, F_SETFD, FD_CLOEXEC));
 }
 
 auto make_socket(int family, int type) -> result<descriptor> {

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 namespace braid {
@@ -49,13 +48,6 @@ auto is_connected_to_itself(int number) -> bool {
   return own && peer && own->is_ip() && *own == *peer;
 }
 
-auto do_not_block(int number) noexcept -> result<void> {
-  const int flags = ::fcntl(number, F_GETFL);
-  if (flags < 0) return fail(last_system_error());
-  if (auto set = detail::checked(::fcntl(number, F_SETFL, flags | O_NONBLOCK)); !set) return set;
-  return detail::checked(::fcntl(number, F_SETFD, FD_CLOEXEC));
-}
-
 }  // namespace
 
 auto stream_socket::connect(loop& on, socket_address to, stream_options options) -> task<result<stream_socket>> {
@@ -76,7 +68,7 @@ auto stream_socket::connect(loop& on, socket_address to, stream_options options)
 auto stream_socket::adopt(loop& on, descriptor connected) -> result<stream_socket> {
   const auto address = detail::local_address_of(connected.number());
   if (!address) return fail(address.error());
-  if (auto set = do_not_block(connected.number()); !set) return fail(set.error());
+  if (auto set = detail::do_not_block(connected.number()); !set) return fail(set.error());
   return stream_socket(on, std::move(connected), address->family());
 }
 

@@ -2,7 +2,9 @@
 #include <braid/io/transfer.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <ctime>
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -10,6 +12,26 @@
 
 namespace braid {
 namespace {
+
+/// writev that gives EPIPE without the signal: what the thread would get of it is taken back. One that was pending
+/// before, or that is blocked anyway, stays.
+auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssize_t {
+  sigset_t pipe;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const ::ssize_t written = ::writev(number, parts, count);
+  const int error = errno;
+  constexpr timespec at_once{.tv_sec = 0, .tv_nsec = 0};
+  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0)
+    ::sigtimedwait(&pipe, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
+}
 
 auto called(io_port& port, io_interest side, msghdr& message) noexcept -> ::ssize_t {
   const int number = port.descriptor();
@@ -19,7 +41,7 @@ auto called(io_port& port, io_interest side, msghdr& message) noexcept -> ::ssiz
     if (!port.is_socket()) return ::readv(number, message.msg_iov, parts);
     return ::recv(number, first.iov_base, first.iov_len, 0);
   }
-  if (!port.is_socket()) return ::writev(number, message.msg_iov, parts);
+  if (!port.is_socket()) return write_quietly(number, message.msg_iov, parts);
   if (parts == 1) return ::send(number, first.iov_base, first.iov_len, MSG_NOSIGNAL);
   return ::sendmsg(number, &message, MSG_NOSIGNAL);
 }
