@@ -175,7 +175,7 @@ void redis_link::flush() noexcept {
   now_known_ = false;
   same_reads_.clear();
   if (state_ != state::ready && state_ != state::greeting) return;
-  if (!window_.empty() && !silence_timer_.is_armed()) on_->arm(silence_timer_, after(on_->now(), options_.silence));
+  if (!window_.empty() && !silence_timer_.is_armed()) on_->arm(silence_timer_, after(last_heard_, options_.silence));
   while (!out_.empty()) {
     const auto sent = transport_->send(out_.bytes());
     if (!sent) return state_ == state::ready ? lose(sent.error()) : attempt_failed(sent.error());
@@ -228,7 +228,7 @@ void redis_link::read_ready() noexcept {
   } catch (const std::bad_alloc&) {
     // Nothing of the user's is between here and where it was thrown, so the link is still there.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
-    state_ == state::ready ? lose(why) : attempt_failed(why);
+    state_ == state::ready ? lose(why, why) : attempt_failed(why);
   }
   if (gone) return;
   gone_ = nullptr;
@@ -264,7 +264,7 @@ auto redis_link::read_replies() -> next {
     if (status == resp_parser::status::incomplete) return next::go_on;
     if (status == resp_parser::status::wrong) {
       const std::error_code why = parser_.fault().code;
-      state_ == state::ready ? lose(why) : attempt_failed(why);
+      state_ == state::ready ? lose(why, why) : attempt_failed(why);
       return next::stop;
     }
     if (end_reply() == next::stop) return next::stop;

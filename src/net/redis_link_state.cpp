@@ -119,12 +119,12 @@ void redis_link::attempt_failed(std::error_code why) noexcept {
 
 void redis_link::connect_timed_out() noexcept { attempt_failed(std::make_error_code(std::errc::timed_out)); }
 
-/// What was sent has no reply; what was not waits for the next connection.
-void redis_link::lose(std::error_code why) noexcept {
+/// What was sent has no reply; what was not waits for the next connection. Whose reply is the next one learns `first`.
+void redis_link::lose(std::error_code why, std::error_code first) noexcept {
   ++counts_.lost;
   last_error_ = why;
   hang_up();
-  fail_due(why);
+  fail_due(first, redis_errc::connection_lost);
   rest();
 }
 
@@ -146,7 +146,7 @@ void redis_link::close() noexcept {
   BRAID_EXPECTS(on_->is_current(), "a connection is closed on the thread of its loop");
   hang_up();
   on_->disarm(rest_timer_);
-  fail_due(errc::closed);
+  fail_due(errc::closed, errc::closed);
   fail_waiting(errc::closed);
   on_->disarm(due_timer_);
 }
@@ -155,18 +155,15 @@ void redis_link::fail_waiting(std::error_code why) noexcept {
   while (!waiting_.empty()) fail(waiting_.front(), why);
 }
 
-/// The first of those whose reply was due learns why; for the others the connection has gone.
-void redis_link::fail_due(std::error_code why) noexcept {
-  const std::error_code others = why == errc::closed ? why : make_error_code(redis_errc::connection_lost);
-  while (!window_.empty()) {
+void redis_link::fail_due(std::error_code first_why, std::error_code why) noexcept {
+  for (std::error_code now = first_why; !window_.empty(); now = why) {
     redis_request* first = window_.drop_front();
     while (first != nullptr) {
       redis_request& request = *std::exchange(first, first->same);
       window_.leave(request);  // a batch may have entries behind this one
       request.same = nullptr;
-      fail(request, why);
+      fail(request, now);
     }
-    why = others;
   }
 }
 

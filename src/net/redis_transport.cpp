@@ -56,6 +56,8 @@ auto would_block(int error) noexcept -> bool { return error == EAGAIN || error =
 class plain_transport final : public redis_transport {
  public:
   plain_transport(braid::descriptor socket, const address& to) noexcept : socket_(std::move(socket)), to_(to) {}
+  /// The server learns of the end now, even where the kernel keeps the socket for a watch that was given up.
+  ~plain_transport() override { ::shutdown(socket_.number(), SHUT_RDWR); }
 
   [[nodiscard]] auto descriptor() const noexcept -> int override { return socket_.number(); }
 

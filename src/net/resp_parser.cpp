@@ -80,16 +80,13 @@ auto resp_parser::parse(std::string_view input) -> progress {
     const step next = payload_left_ != 0 ? read_payload(in) : read_value(in);
     if (next == step::opened) continue;
     const auto consumed = static_cast<std::size_t>(in.at - in.begin);
-    if (next == step::value) {
-      if (!close_frames()) continue;
-      return {status::complete, consumed};
-    }
-    if (next == step::wrong) return {status::wrong, consumed};
-    done_ += consumed;
-    if (done_ > limits_.reply) {
-      refuse({.at = in.begin, .end = in.end, .begin = in.begin}, resp_errc::too_large);
+    if (next == step::value && !close_frames()) continue;
+    if (next == step::wrong || done_ + consumed > limits_.reply) {
+      if (next != step::wrong) refuse(in, resp_errc::too_large);
       return {status::wrong, consumed};
     }
+    if (next == step::value) return {status::complete, consumed};
+    done_ += consumed;
     return {status::incomplete, consumed};
   }
 }
@@ -161,7 +158,10 @@ auto resp_parser::read_payload(cursor& in) -> step {
   const auto there = static_cast<std::size_t>(in.end - in.at);
   if (payload_left_ > 2) {
     const std::size_t size = std::min<std::size_t>(there, payload_left_ - 2U);
-    if (payload_ != nullptr) copy_text(payload_ + (payload_size_ + 2U - payload_left_), in.at, size);
+    const std::size_t before = payload_size_ + 2U - payload_left_;
+    if (payload_type_ == resp_type::verbatim && before <= 3 && before + size > 3 && in.at[3 - before] != ':')
+      return refuse({.at = in.at + (3 - before), .end = in.end, .begin = in.begin}, resp_errc::bad_verbatim);
+    if (payload_ != nullptr) copy_text(payload_ + before, in.at, size);
     in.at += size;
     payload_left_ -= static_cast<std::uint32_t>(size);
   }
@@ -173,9 +173,7 @@ auto resp_parser::read_payload(cursor& in) -> step {
   if (payload_left_ != 0) return step::more;
   if (payload_ == nullptr)
     return put(resp_value::of_text(payload_type_, payload_type_ == resp_type::verbatim ? dropped_verbatim : ""));
-  const std::string_view text(payload_, payload_size_);
-  if (payload_type_ == resp_type::verbatim && text[3] != ':') return refuse(in, resp_errc::bad_verbatim);
-  return put(resp_value::of_text(payload_type_, text));
+  return put(resp_value::of_text(payload_type_, {payload_, payload_size_}));
 }
 
 auto resp_parser::read_aggregate(cursor& in) -> step {

@@ -54,8 +54,8 @@ class redis_scene {
   auto operator=(const redis_scene&) -> redis_scene& = delete;
   ~redis_scene() {
     redis_.reset();
-    scopes_.clear();
     loop_.turn();
+    scopes_.clear();
   }
 
   /// Connects; the server has accepted when this returns.
@@ -67,7 +67,7 @@ class redis_scene {
   }
   /// Lets the time until the next attempt pass, and connects.
   void connect_again() {
-    loop_.advance(std::chrono::seconds(1));
+    loop_.advance(options_.backoff.longest);
     connect();
   }
   /// Makes the connection object, whatever comes of it.

@@ -121,7 +121,7 @@ constexpr std::array<bad_reply, 53> bad_replies{{
     {"(\r\n", resp_errc::bad_number, 0},
     {"(12a\r\n", resp_errc::bad_number, 0},
     {"=3\r\ntxt\r\n", resp_errc::bad_verbatim, 0},
-    {"=5\r\ntxt.a\r\n", resp_errc::bad_verbatim, 11},
+    {"=5\r\ntxt.a\r\n", resp_errc::bad_verbatim, 7},
     {"$?\r\n", resp_errc::streamed, 0},
     {";4\r\n", resp_errc::streamed, 0},
 }};

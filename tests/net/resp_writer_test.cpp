@@ -17,6 +17,7 @@
 #include <hiredis/hiredis.h>
 
 using namespace braid;
+using namespace std::string_literals;
 
 namespace {
 
@@ -32,8 +33,7 @@ auto written(const Words&... words) -> std::string {
 TEST_CASE("a command is an array of counted texts") {
   CHECK(written("GET", "k") == "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
   CHECK(written("PING") == "*1\r\n$4\r\nPING\r\n");
-  CHECK(written("SET", "a b", std::string("\r\n\0x", 4)) ==
-        std::string("*3\r\n$3\r\nSET\r\n$3\r\na b\r\n$4\r\n\r\n\0x\r\n", 33));
+  CHECK(written("SET", "a b", std::string("\r\n\0x", 4)) == "*3\r\n$3\r\nSET\r\n$3\r\na b\r\n$4\r\n\r\n\0x\r\n"s);
   CHECK(written("SET", "", "") == "*3\r\n$3\r\nSET\r\n$0\r\n\r\n$0\r\n\r\n");
 }
 

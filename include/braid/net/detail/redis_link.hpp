@@ -14,6 +14,7 @@
 #include <braid/net/detail/redis_same_reads.hpp>
 #include <braid/net/detail/redis_transport.hpp>
 #include <braid/net/detail/redis_window.hpp>
+#include <braid/net/redis_error.hpp>
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp_parser.hpp>
 #include <braid/task/job.hpp>
@@ -98,12 +99,12 @@ class BRAID_API redis_link {
   void become_ready() noexcept;
   auto take_greeting(const resp_value& reply) noexcept -> next;
   void attempt_failed(std::error_code why) noexcept;
-  void lose(std::error_code why) noexcept;
+  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost) noexcept;
   void hang_up() noexcept;
   void rest() noexcept;
   void connect_timed_out() noexcept;
   void fail_waiting(std::error_code why) noexcept;
-  void fail_due(std::error_code why) noexcept;
+  void fail_due(std::error_code first_why, std::error_code why) noexcept;
   void fail(redis_request& request, std::error_code why) noexcept;
 
   // Bytes: src/net/redis_link.cpp

@@ -3,6 +3,7 @@
 
 #include <braid/base/arena.hpp>
 #include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/net/byte_buffer.hpp>
@@ -28,7 +29,7 @@ enum class redis_end : std::uint8_t {
 
 /// Lies inside of whatever waits for the replies. All of it belongs to the link from `submit` until `over` is called or
 /// `withdraw` has returned.
-struct redis_request : redis_queue_hook, redis_due_hook {
+struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
     /// Appends at most `most` of the commands that are still to be sent; gives how many. Errors: std::bad_alloc.
     std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t most);
