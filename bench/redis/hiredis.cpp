@@ -22,8 +22,7 @@ struct context {
 auto next_reply(redisContext* from) {
   void* reply = nullptr;
   ::redisGetReply(from, &reply);
-  return std::unique_ptr<redisReply, decltype(&::freeReplyObject)>(static_cast<redisReply*>(reply),
-                                                                   &::freeReplyObject);
+  return std::unique_ptr<redisReply, decltype(&::freeReplyObject)>(static_cast<redisReply*>(reply), &::freeReplyObject);
 }
 
 auto get(const parameters& given) -> bench::sample {
@@ -57,8 +56,7 @@ auto lrange(const parameters& given) -> bench::sample {
     std::uint64_t right = 0;
     for (std::uint64_t sent = 0; sent < commands;) {
       const std::uint64_t first = sent;
-      for (; sent < commands && sent < first + depth; ++sent)
-        ::redisAppendCommand(redis.of.get(), "LRANGE list 0 49");
+      for (; sent < commands && sent < first + depth; ++sent) ::redisAppendCommand(redis.of.get(), "LRANGE list 0 49");
       for (std::uint64_t i = first; i < sent; ++i) {
         const auto reply = next_reply(redis.of.get());
         right += reply && reply->elements == bench::redis_list_size;
@@ -91,5 +89,6 @@ auto main(int count, char** arguments) -> int {
   const std::string version =
       std::to_string(HIREDIS_MAJOR) + "." + std::to_string(HIREDIS_MINOR) + "." + std::to_string(HIREDIS_PATCH);
   const bench::contender who{.name = "hiredis", .kind = bench::kind::rival, .version = version};
-  return bench::run_program(count, arguments, "redis", {{"get", who, get}, {"lrange", who, lrange}, {"parse", who, parse}});
+  return bench::run_program(count, arguments, "redis",
+                            {{"get", who, get}, {"lrange", who, lrange}, {"parse", who, parse}});
 }

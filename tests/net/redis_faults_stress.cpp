@@ -165,7 +165,7 @@ TEST_CASE("replies that come late, in crumbs, half or never are nobody else's") 
   const std::uint64_t seed = printed_seed();
   const redis_server server;
   fault_proxy proxy(server.socket_path(), seed);
-  proxy.set({.delayed = 8'000, .split = 20'000, .cut = 1'500, .halved = 1'500, .garbled = 0, .swallowed = 50});
+  proxy.set({.delayed = 20'000, .split = 60'000, .cut = 8'000, .halved = 8'000, .garbled = 0, .swallowed = 200});
   for (const std::uint32_t in_flight : {7U, 256U}) {
     const tally ends = run_crowd(through(proxy.path(), in_flight), scaled(50'000), seed, rest);
     CHECK(ends.mixed_up == 0);
@@ -180,7 +180,7 @@ TEST_CASE("replies with other bytes in them are refused, or changed, and nobody 
   const std::uint64_t seed = printed_seed();
   const redis_server server;
   fault_proxy proxy(server.socket_path(), seed);
-  proxy.set({.delayed = 2'000, .split = 10'000, .cut = 500, .halved = 500, .garbled = 20'000, .swallowed = 0});
+  proxy.set({.delayed = 4'000, .split = 20'000, .cut = 2'000, .halved = 2'000, .garbled = 60'000, .swallowed = 0});
   const tally ends = run_crowd(through(proxy.path(), 64), scaled(30'000), seed, rest);
   CHECK(ends.mixed_up == 0);
   CHECK(ends.right >= scaled(30'000));
