@@ -5,9 +5,8 @@
 #include <braid/base/random.hpp>
 #include <braid/graph/shape.hpp>
 
-#include <tests/support/manual_executor.hpp>
+#include <tests/support/run_bench.hpp>
 #include <tests/support/test_nodes.hpp>
-#include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -24,61 +23,12 @@
 #include <vector>
 
 using namespace braid;
-using testing::manual_executor;
+using bench = testing::run_bench;
 using testing::test_node;
-using testing::test_nodes;
-using testing::turned_loop;
 
 namespace {
 
 using cause = graph_failure::cause;
-
-/// A graph, what its nodes do, and one run of it in a scope of its own.
-struct bench {
-  bench(std::size_t count, std::vector<graph_edge> given)
-      : edges(std::move(given)), shape(graph_shape::make(count, edges).value()), nodes(count) {}
-  bench(const bench&) = delete;
-  auto operator=(const bench&) -> bench& = delete;
-  ~bench() {
-    if (!run) return;
-    in->request_stop();
-    workers.run_all();
-    join();
-  }
-
-  void start(time_point deadline = time_point::max()) {
-    in.emplace(here.io().root(), deadline);
-    run.emplace(shape, nodes, workers, *in);
-    run->start();
-  }
-
-  [[nodiscard]] auto settled() -> bool { return run->settled().is_set(); }
-
-  /// Turns and runs workers until no node runs any more.
-  void join() {
-    auto wait = [&]() -> task<void> { co_await run->join(); };
-    REQUIRE(here.run(wait()).has_value());
-  }
-
-  /// The failure of a run that is settled.
-  [[nodiscard]] auto failure() -> const graph_failure& {
-    REQUIRE(settled());
-    REQUIRE(run->failure().has_value());
-    return *run->failure();
-  }
-
-  void place_all(node_place place) {
-    for (test_node& node : nodes.nodes) node.place = place;
-  }
-
-  turned_loop here;
-  manual_executor workers;
-  std::vector<graph_edge> edges;
-  graph_shape shape;
-  test_nodes nodes;
-  std::optional<scope> in;
-  std::optional<graph_run<test_nodes>> run;
-};
 
 auto chain_of(node_index length) -> std::vector<graph_edge> {
   std::vector<graph_edge> edges;
@@ -564,64 +514,6 @@ TEST_CASE("a failure stops a computation behind it through its flag") {
   b.here.turn();
   CHECK(saw_stop);
   CHECK(b.run->late() == 1);
-}
-
-TEST_CASE("once a run is joined, each node tells how far it came") {
-  bench b(6, {{2, 4}});
-  b.place_all(node_place::task);
-  b.nodes.nodes[0].start = [] { return test_node::done_after(3ms); };
-  b.nodes.nodes[1].place = node_place::here;
-  b.nodes.nodes[2].start = [] { return fail_after(1ms); };
-  b.nodes.nodes[3].start = [] { return test_node::done_after(1h); };
-  b.nodes.nodes[5].place = node_place::worker;
-  b.start();
-  CHECK(b.run->progress(0) == node_progress::running);
-  CHECK(b.run->progress(1) == node_progress::done);
-  b.here.advance(2ms);
-  b.here.advance(2ms);
-  REQUIRE(b.settled());
-  b.workers.run();
-  b.join();
-  CHECK(b.run->progress(0) == node_progress::done);
-  CHECK(b.run->progress(2) == node_progress::failed);
-  CHECK(b.run->progress(3) == node_progress::stopped);
-  CHECK(b.run->progress(4) == node_progress::skipped);
-  CHECK(b.run->progress(5) == node_progress::late);
-  CHECK(b.run->late() == 1);
-}
-
-TEST_CASE("a node that says it was skipped is no failure where something had stopped it, and is one otherwise") {
-  const auto skips = [](const stop_flag& stop) { return stop.requested() ? node_status::skipped : node_status::done; };
-  bench b(2, {});
-  b.nodes.nodes[1].place = node_place::worker;
-  b.nodes.nodes[1].run = skips;
-  b.nodes.nodes[0].run = fails;
-  b.start();
-  b.workers.run();
-  b.join();
-  CHECK(b.failure().node == 0);
-  CHECK(b.run->progress(1) == node_progress::skipped);
-  CHECK(b.run->late() == 0);
-
-  bench alone(1, {});
-  alone.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
-  alone.start();
-  CHECK(alone.failure().why == cause::node_failed);
-  CHECK(alone.run->progress(0) == node_progress::failed);
-}
-
-TEST_CASE("a node that timed out has failed, however it ends, and one that a worker skips then is not late") {
-  bench b(1, {});
-  b.place_all(node_place::worker);
-  b.nodes.nodes[0].timeout = 1ms;
-  b.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
-  b.start();
-  b.here.advance(2ms);
-  b.workers.run();
-  b.join();
-  CHECK(b.failure().why == cause::node_timeout);
-  CHECK(b.run->progress(0) == node_progress::failed);
-  CHECK(b.run->late() == 0);
 }
 
 TEST_CASE("two edges between the same nodes make the second wait for one end only once") {
