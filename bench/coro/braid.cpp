@@ -271,20 +271,22 @@ auto main(int count, char** arguments) -> int {
     return [=](const parameters& given) { return at_one_home(given, begin, size_of(given, "tasks", otherwise), each); };
   };
   const bench::contender one_home = bench::braid_contender("braid");
-  return bench::run_program(
-      count, arguments, "coro",
-      {{"calls", bench::reference("serial"), serial},
-       {"calls", bench::reference("std::mutex"), std_locks},
-       {"calls", bench::braid_contender("braid frame"), frames},
-       {"calls", bench::braid_contender("braid ready await"), ready_awaits},
-       {"calls", bench::braid_contender("braid async_mutex"), async_locks},
-       {"calls", bench::braid_contender("braid channel"), through_channel},
-       {"calls", bench::braid_contender("braid fiber switch"), fiber_switches},
-       {"calls", bench::braid_contender("braid fiber"), fibers},
-       {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
-       {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
-       {"spawn_many_local", bench::braid_contender("braid own homes"), at_own_homes},
-       {"ping_pong", one_home, at_home(ping_pong, 1'000)},
-       {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
-       {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}});
+  std::vector<bench::solution> all{
+      {"calls", bench::reference("serial"), serial},
+      {"calls", bench::reference("std::mutex"), std_locks},
+      {"calls", bench::braid_contender("braid frame"), frames},
+      {"calls", bench::braid_contender("braid ready await"), ready_awaits},
+      {"calls", bench::braid_contender("braid async_mutex"), async_locks},
+      {"calls", bench::braid_contender("braid channel"), through_channel},
+      {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
+      {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
+      {"spawn_many_local", bench::braid_contender("braid own homes"), at_own_homes},
+      {"ping_pong", one_home, at_home(ping_pong, 1'000)},
+      {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
+      {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}};
+  if (braid::has_fibers()) {
+    all.push_back({"calls", bench::braid_contender("braid fiber switch"), fiber_switches});
+    all.push_back({"calls", bench::braid_contender("braid fiber"), fibers});
+  }
+  return bench::run_program(count, arguments, "coro", all);
 }
