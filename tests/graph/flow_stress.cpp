@@ -90,10 +90,10 @@ auto racing_flow(duration timeout) -> flow<token(spans, int)> {
 
 auto race(runtime& on, std::uint64_t seed, std::size_t rounds, tally& counts) -> task<void> {
   random_source random(seed);
-  const auto flow = racing_flow(30us);
+  const auto flow = racing_flow(100us);
   for (std::size_t i = 0; i < rounds; ++i) {
-    const spans given{duration(static_cast<duration::rep>(20'000 + random.below(20'000))),
-                      duration(static_cast<duration::rep>(random.below(40'000)))};
+    const spans given{duration(static_cast<duration::rep>(70'000 + random.below(40'000))),
+                      duration(static_cast<duration::rep>(random.below(20'000)))};
     const int n = 1 + static_cast<int>(random.below(1000));
     auto result = co_await flow.run(on.workers(), given, n);
     if (result.has_value()) {

@@ -407,10 +407,12 @@ TEST_CASE("an executor that refuses, or drops, fails the node") {
   flow_builder<> draft;
   const auto one = draft.add("one", [] { return 1; });
   const auto flow = std::move(draft).build(one).value();
-  watched_run<int> refused;
-  refused.workers.close();
-  refused.start(flow, {});
-  CHECK(sentence(refused.finish()) == make_error_code(errc::closed).message());
+  {
+    watched_run<int> refused;
+    refused.workers.close();
+    refused.start(flow, {});
+    CHECK(sentence(refused.finish()) == make_error_code(errc::closed).message());
+  }
   watched_run<int> dropped;
   dropped.start(flow, {});
   dropped.workers.drop();
