@@ -71,7 +71,7 @@ auto redis_cluster::run(const redis_batch& batch, arena& memory, duration timeou
   return state_->run(batch, memory, state_->deadline_of(timeout));
 }
 
-auto redis_cluster::refresh() -> task<result<void>> { return state_->refresh(); }
+auto redis_cluster::refresh() -> task<result<void>> { return state_->refresh(time_point::max()); }
 
 void redis_cluster::close() noexcept { state_->close(); }
 

@@ -54,6 +54,11 @@ auto redis_cluster_state::deadline_of(duration timeout) const noexcept -> time_p
   return after(on_->now(), timeout == duration::zero() ? options_.connection.request_timeout : timeout);
 }
 
+/// Until the deadline, as a call takes it: for one that has just passed not zero, which would mean something else.
+auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
+  return deadline == time_point::max() ? duration::max() : std::max(deadline - on_->now(), duration(1));
+}
+
 // Nodes
 
 auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> redis_node& {
@@ -69,7 +74,7 @@ auto redis_cluster_state::make_link(const redis_node& node, bool replica) -> std
   redis_options options = options_.connection;
   options.host = node.host;
   options.port = node.port;
-  options.socket_path.clear();
+  options.socket_path = node.host.starts_with('/') ? node.host : std::string();
   options.database = 0;
   options.reads_from_replica = replica;
   if (options.backoff.seed != 0) options.backoff.seed += node.port;
@@ -141,7 +146,7 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
 }
 
 /// One at a time asks; the others wait a moment, and see what it has learnt.
-auto redis_cluster_state::refresh() -> task<result<void>> {
+auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
   if (is_refreshing_) {
     co_await sleep_for(std::chrono::milliseconds(1));
     co_return result<void>();
@@ -155,10 +160,10 @@ auto redis_cluster_state::refresh() -> task<result<void>> {
   redis_batch question;
   question.add("CLUSTER", "SLOTS");
   std::error_code why = redis_errc::cluster_down;
-  for (std::size_t asked_nodes = nodes_.size(); asked_nodes > 0; --asked_nodes) {
+  for (std::size_t left = nodes_.size(); left > 0 && on_->now() < deadline; --left) {
     redis_node& node = *nodes_[next_asked_ % nodes_.size()];
     arena memory;
-    redis_batch_call call(link_of(node), question, memory, duration::zero());
+    redis_batch_call call(link_of(node), question, memory, remaining(std::min(deadline_of({}), deadline)));
     const auto got = co_await call;
     if (got && learn(got->front(), node)) {
       is_stale_ = false;
@@ -171,10 +176,10 @@ auto redis_cluster_state::refresh() -> task<result<void>> {
   co_return fail(why);
 }
 
-auto redis_cluster_state::refresh_if_stale() -> task<void> {
+auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   const bool is_due = refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
   if (!is_stale_ || !is_due) co_return;
-  task<result<void>> asking = refresh();
+  task<result<void>> asking = refresh(deadline);
   static_cast<void>(co_await std::move(asking));
 }
 
@@ -226,7 +231,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
   way of{.slot = redis_slot_of(key_of(command)), .access = access};
   std::error_code why = errc::deadline_exceeded;
   while (on_->now() < deadline) {
-    co_await refresh_if_stale();
+    co_await refresh_if_stale(deadline);
     redis_link* const link = choose(of);
     verdict then = verdict::wait;
     if (link == nullptr) {
@@ -237,7 +242,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       if (of.asking) sent.add("ASKING");
       sent.add_encoded(command);
       const redis_node* const from = of.target != nullptr ? of.target : owners_[of.slot];
-      redis_batch_call call(*link, sent, memory, deadline - on_->now());
+      redis_batch_call call(*link, sent, memory, remaining(deadline));
       const auto got = co_await call;
       const auto judged = got ? judge(of, got->back(), from) : result<verdict>(judge(of, got.error()));
       if (!judged) co_return fail(judged.error());
@@ -265,7 +270,7 @@ auto redis_cluster_state::run_part(part& of, const redis_batch& batch, std::span
                                    time_point deadline) -> task<void> {
   redis_batch sent;
   for (const std::uint32_t i : of.commands) sent.add_encoded(batch.bytes_of(i, 1));
-  redis_batch_call call(*of.link, sent, memory, deadline - on_->now());
+  redis_batch_call call(*of.link, sent, memory, remaining(deadline));
   const auto got = co_await call;
   if (!got) {
     way lost;
@@ -301,7 +306,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
   while (!open.empty()) {
     if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);
     if (is_closed_) co_return fail(errc::closed);
-    co_await refresh_if_stale();
+    co_await refresh_if_stale(deadline);
     std::vector<part> parts;
     std::vector<std::uint32_t> unknown;
     for (const std::uint32_t i : open) {

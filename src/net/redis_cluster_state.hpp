@@ -37,7 +37,7 @@ class redis_cluster_state {
   auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
       -> task<result<resp_value>>;
   auto run(const redis_batch& batch, arena& memory, time_point deadline) -> task<result<std::span<const resp_value>>>;
-  auto refresh() -> task<result<void>>;
+  auto refresh(time_point deadline) -> task<result<void>>;
   void close() noexcept;
 
   [[nodiscard]] auto deadline_of(duration timeout) const noexcept -> time_point;
@@ -58,6 +58,7 @@ class redis_cluster_state {
   enum class verdict : std::uint8_t { over, again, wait };
   struct part;
 
+  [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
   auto choose(const way& of) -> redis_link*;
   auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
   auto link_of(redis_node& node) -> redis_link&;
@@ -67,7 +68,7 @@ class redis_cluster_state {
   auto judge(way& of, std::error_code error) noexcept -> verdict;
   void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
-  auto refresh_if_stale() -> task<void>;
+  auto refresh_if_stale(time_point deadline) -> task<void>;
   auto pause(way& of, time_point deadline) -> task<void>;
   auto run_part(part& of, const redis_batch& batch, std::span<resp_value> replies, arena& memory, time_point deadline)
       -> task<void>;

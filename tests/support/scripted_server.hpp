@@ -50,10 +50,14 @@ class scripted_server {
       throw std::runtime_error("a scripted server cannot listen");
   }
 
+  /// At the port that it had, or a free one at first.
   void listen_at_port() {
     listener_ = descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    ::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof(address);
     if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||

@@ -35,7 +35,7 @@ enum class redis_reads : std::uint8_t {
 struct redis_cluster_options {
   /// Nodes to begin with, of which one must answer.
   struct node {
-    std::string host;
+    std::string host;  ///< an address, or the path of a Unix socket, which begins with `/`
     std::uint16_t port = 0;
   };
   std::vector<node> nodes;
