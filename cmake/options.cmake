@@ -49,9 +49,6 @@ find_package(Threads REQUIRED)
 find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)
 find_path(BRAID_URING_INCLUDE_DIR liburing.h)
 find_library(BRAID_URING_LIBRARY uring)
-<<<<<<< HEAD
 find_package(OpenSSL 3.0 REQUIRED)
-=======
 find_path(BRAID_FIBER_INCLUDE_DIR boost/context/detail/fcontext.hpp)
 find_library(BRAID_FIBER_LIBRARY boost_context)
->>>>>>> sock
