@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t first_room = 4096;
 constexpr std::size_t header_size = 5;
-constexpr std::size_t longest_record = 16384 + 2048;  // TLS 1.2 may encrypt into so much
+constexpr std::size_t longest_record = 16384 + 2048;         // TLS 1.2 may encrypt into so much
 constexpr std::size_t kept_output = std::size_t{32} * 1024;  // capacity of a buffer that has nothing to hold
 
 auto is_address(const std::string& host) noexcept -> bool {
@@ -135,8 +135,7 @@ auto tls_engine::end() noexcept -> result<void> {
 auto tls_engine::failed(int returned) noexcept -> std::error_code {
   const long verdict = ::SSL_get_verify_result(ssl_.get());
   const unsigned long cause = ::ERR_peek_error();
-  const bool is_refused =
-      ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  const bool is_refused = ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_CERTIFICATE_VERIFY_FAILED;
   const int why = ::SSL_get_error(ssl_.get(), returned);
   failure_ = is_refused && verdict != X509_V_OK ? certificate_failure(verdict) : tls_failure();
   if (why != SSL_ERROR_SSL && why != SSL_ERROR_SYSCALL) failure_ = std::make_error_code(std::errc::protocol_error);

@@ -34,7 +34,8 @@ class tls_engine {
 
   /// One step of the handshake: as far as what was received goes.
   [[nodiscard]] auto shake_hands() noexcept -> result<tls_step>;
-  /// Decrypts into the front of `into`, and gives how much; `hungry` where nothing has come. 0 with `done`: the peer ended.
+  /// Decrypts into the front of `into`, and gives how much; `hungry` where nothing has come. 0 with `done`: the peer
+  /// ended.
   struct amount {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
@@ -83,7 +84,7 @@ class tls_engine {
   std::size_t begin_ = 0;  // of what was received and OpenSSL has not taken
   std::size_t whole_ = 0;  // where whole records end: OpenSSL gets no piece of one
   std::size_t end_ = 0;
-  bool out_of_step_ = false;  // something came that is no record: OpenSSL gets it all, and says what it is
+  bool out_of_step_ = false;         // something came that is no record: OpenSSL gets it all, and says what it is
   std::vector<std::byte> produced_;  // by OpenSSL, and not being sent
   std::size_t replies_ = 0;          // of them
   std::vector<std::byte> sending_;   // does not change while it is being sent

@@ -14,8 +14,8 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t record = 16384;                     // of what is encrypted, at most
-constexpr std::size_t batch = std::size_t{64} * 1024;     // encrypted before it is sent
+constexpr std::size_t record = 16384;                         // of what is encrypted, at most
+constexpr std::size_t batch = std::size_t{64} * 1024;         // encrypted before it is sent
 constexpr std::size_t most_replies = std::size_t{16} * 1024;  // that reading may leave unsent
 
 /// Parts, cut into pieces that fill records. What is shorter than a record is copied together.
@@ -106,7 +106,8 @@ auto tls_link::read_some(std::span<std::byte> into) -> task<result<std::size_t>>
     if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
     if (!got) co_return fail(got.error());
     if (got->step == tls_step::done) co_return got->bytes;
-    // A peer that has us reply reads, or waits. What writing put out does not count: it may wait for this reader's peer.
+    // A peer that has us reply reads, or waits. What writing put out does not count: it may wait for this reader's
+    // peer.
     if (engine_->replies() > most_replies)
       if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
     if (const auto received = co_await receive(); !received) co_return fail(received.error());

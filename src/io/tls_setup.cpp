@@ -16,7 +16,7 @@ namespace braid {
 namespace detail {
 namespace {
 
-constexpr int security_level = 2;  // 112 bits: RSA of 2048, no SHA-1
+constexpr int security_level = 2;                                      // 112 bits: RSA of 2048, no SHA-1
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // forward secrecy, and authenticated
 constexpr std::size_t longest_protocol = 255;
 
@@ -43,8 +43,8 @@ auto set_common(SSL_CTX* context, tls_version least) -> result<void> {
   ::SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
   const int lowest = least == tls_version::tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
-  const bool taken = ::SSL_CTX_set_min_proto_version(context, lowest) == 1 &&
-                     ::SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
+  const bool taken =
+      ::SSL_CTX_set_min_proto_version(context, lowest) == 1 && ::SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
   if (!taken) return fail(tls_failure());
   return {};
 }
@@ -112,7 +112,8 @@ auto tls_setup::set_up_server(const tls_server_options& options) -> result<void>
   if (!protocols_.empty()) ::SSL_CTX_set_alpn_select_cb(context, &tls_setup::choose_protocol, this);
   verifies_ = options.client_certificate != tls_client_certificate::none;
   if (verifies_ != static_cast<bool>(options.client_authorities)) return fail(errc::invalid_argument);
-  const int refuses = options.client_certificate == tls_client_certificate::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+  const int refuses =
+      options.client_certificate == tls_client_certificate::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER | refuses : SSL_VERIFY_NONE, nullptr);
   if (auto used = use_identity(context, options.identity); !used) return used;
   return verifies_ ? trust(context, options.client_authorities) : result<void>();
@@ -122,8 +123,8 @@ auto tls_setup::choose_protocol(SSL* /*connection*/, const unsigned char** chose
                                 const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int {
   const std::string& ours = static_cast<const tls_setup*>(self)->protocols_;
   unsigned char* at = nullptr;
-  const int found = ::SSL_select_next_proto(&at, size, bytes_in(ours), static_cast<unsigned>(ours.size()), offered,
-                                            offered_size);
+  const int found =
+      ::SSL_select_next_proto(&at, size, bytes_in(ours), static_cast<unsigned>(ours.size()), offered, offered_size);
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
   *chosen = at;
   return SSL_TLSEXT_ERR_OK;

@@ -36,7 +36,8 @@ using testing::turned_loop;
 
 namespace {
 
-auto run_handshake(turned_loop& here, tls_context client, tls_context server, std::string host = "localhost") -> tls_ends {
+auto run_handshake(turned_loop& here, tls_context client, tls_context server, std::string host = "localhost")
+    -> tls_ends {
   return here.run(shake_hands(here.io(), std::move(client), std::move(server), std::move(host))).take();
 }
 
@@ -168,8 +169,10 @@ TEST_CASE("a certificate that cannot be trusted is refused with the reason, and 
     const char* alert;
   };
   const std::vector<row> rows{
-      {signed_server({.from = -7200, .until = -3600}), tls_errc::certificate_expired, "sslv3 alert certificate expired"},
-      {signed_server({.from = 3600, .until = 7200}), tls_errc::certificate_not_yet_valid, "sslv3 alert bad certificate"},
+      {signed_server({.from = -7200, .until = -3600}), tls_errc::certificate_expired,
+       "sslv3 alert certificate expired"},
+      {signed_server({.from = 3600, .until = 7200}), tls_errc::certificate_not_yet_valid,
+       "sslv3 alert bad certificate"},
       {make_certificate({.name = "self"}), tls_errc::self_signed, "tlsv1 alert unknown ca"},
       {of_stranger, tls_errc::unknown_issuer, "tlsv1 alert unknown ca"},
       {with_stranger, tls_errc::self_signed_in_chain, "tlsv1 alert unknown ca"},
@@ -207,9 +210,8 @@ TEST_CASE("a server's key that is too weak is refused") {
   turned_loop here;
   const certified weak = signed_server({.rsa_bits = 1024});
   const raw_context as(raw_context::side::server, &weak);
-  const auto made = against(here, client_context(), "localhost", [&](testing::plain_peer& end) {
-    CHECK_FALSE(raw_tls(as, end.number()).shake_hands());
-  });
+  const auto made = against(here, client_context(), "localhost",
+                            [&](testing::plain_peer& end) { CHECK_FALSE(raw_tls(as, end.number()).shake_hands()); });
   CHECK(made.error() == tls_errc::key_too_small);
 }
 

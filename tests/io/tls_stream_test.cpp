@@ -250,9 +250,10 @@ TEST_CASE("what is no record, or was changed on its way, ends both directions") 
     const char* complaint;
   };
   using namespace std::string_view_literals;
-  for (const row& one : {row{"\x17\x03\x03\x00\x20this was never encrypted by us.."sv, "decryption failed or bad record mac"},
-                         row{"GET / HTTP/1.1\r\n\r\n"sv, "wrong version number"},
-                         row{"\x17\x03\x03\xff\xff"sv, "packet length too long"}}) {
+  for (const row& one :
+       {row{"\x17\x03\x03\x00\x20this was never encrypted by us.."sv, "decryption failed or bad record mac"},
+        row{"GET / HTTP/1.1\r\n\r\n"sv, "wrong version number"},
+        row{"\x17\x03\x03\xff\xff"sv, "packet length too long"}}) {
     CAPTURE(one.complaint);
     const raw_context as(raw_context::side::client);
     std::string alert;

@@ -50,8 +50,10 @@ auto echo(tls_context as, stream_socket socket) -> task<void> {
 class echo_server {
  public:
   echo_server(loop& on, const tls_context& as)
-      : on_(&on), listener_(stream_listener::listen(on, socket_address::loopback(0)).value()),
-        bound_(listener_.local_address().value()), thread_([this, as] { run(as); }) {}
+      : on_(&on),
+        listener_(stream_listener::listen(on, socket_address::loopback(0)).value()),
+        bound_(listener_.local_address().value()),
+        thread_([this, as] { run(as); }) {}
   echo_server(const echo_server&) = delete;
   auto operator=(const echo_server&) -> echo_server& = delete;
   ~echo_server() {
@@ -116,7 +118,8 @@ auto write_to_end(const tls_stream& to, const std::string& text, std::uint64_t s
 }
 
 /// Sends a text while it reads the echo of it.
-auto talk(loop& io, tls_context as, socket_address to, std::size_t size, std::uint64_t seed, counts& all) -> task<bool> {
+auto talk(loop& io, tls_context as, socket_address to, std::size_t size, std::uint64_t seed, counts& all)
+    -> task<bool> {
   random_source random(seed);
   auto socket = co_await stream_socket::connect(io, to);
   if (!socket) co_return false;
@@ -194,8 +197,8 @@ TEST_CASE("stops at any moment leave nothing behind, and no wrong byte is seen")
       auto one = [&](std::uint64_t number) -> task<void> {
         random_source random(seed + number);
         const std::chrono::microseconds limit(random.below(number % 2 == 0 ? 3000 : 30'000));
-        auto limited = with_timeout(limit, talk(loops[1], client, serves.address(), 1 + random.below(200'000),
-                                                seed + number, all));
+        auto limited = with_timeout(
+            limit, talk(loops[1], client, serves.address(), 1 + random.below(200'000), seed + number, all));
         const auto ended = co_await std::move(limited);
         ++(!ended ? all.stopped : *ended ? all.answered : all.failed);
       };

@@ -2,7 +2,10 @@
 #include <braid/io/transport.hpp>
 
 #include <braid/io/pipe_stream.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/task/blocking_lane.hpp>
 
+#include <tests/support/scratch_folder.hpp>
 #include <tests/support/tls_scene.hpp>
 #include <tests/support/turned_loop.hpp>
 
@@ -19,6 +22,7 @@ using testing::turned_loop;
 
 namespace {
 
+// [echo]
 template <transport Stream>
 auto echo(Stream of) -> task<void> {
   std::array<std::byte, 100> room{};
@@ -33,6 +37,32 @@ auto echo(Stream of) -> task<void> {
   const result<void> ended = co_await end_writing(of);
   CHECK(ended.has_value());
 }
+// [/echo]
+
+// [serve]
+auto serve_one(tls_context as, stream_listener& listener) -> task<void> {
+  result<stream_socket> socket = co_await listener.accept();
+  if (!socket) co_return;
+  result<tls_stream> stream = co_await tls_stream::accept(std::move(as), std::move(*socket));
+  if (stream) co_await echo(std::move(*stream));
+}
+// [/serve]
+
+// [ask]
+auto ask_server(loop& io, tls_context as, socket_address at) -> task<result<std::string>> {
+  result<stream_socket> socket = co_await stream_socket::connect(io, std::move(at));
+  if (!socket) co_return fail(socket.error());
+  result<tls_stream> stream = co_await tls_stream::connect(std::move(as), std::move(*socket), "localhost");
+  if (!stream) co_return fail(stream.error());
+  const result<void> wrote = co_await stream->write_all(bytes_of("hello"));
+  if (!wrote) co_return fail(wrote.error());
+  std::array<std::byte, 7> room{};
+  const result<void> read = co_await stream->read_exactly(room);
+  if (!read) co_return fail(read.error());
+  static_cast<void>(co_await stream->shutdown());
+  co_return std::string(text_of(room));
+}
+// [/ask]
 
 template <transport Stream>
 auto ask(Stream of) -> task<std::string> {
@@ -61,9 +91,32 @@ TEST_CASE("the same code talks over a plain connection and over TLS") {
   turned_loop here;
   auto plain = stream_socket::pair(here.io()).value();
   CHECK(talk(here, std::move(plain.first), std::move(plain.second)) == "<word>");
-  auto ends =
-      here.run(testing::shake_hands(here.io(), testing::client_context(), testing::server_context())).take();
+  auto ends = here.run(testing::shake_hands(here.io(), testing::client_context(), testing::server_context())).take();
   CHECK(talk(here, std::move(ends.client.value()), std::move(ends.server.value())) == "<word>");
+}
+
+TEST_CASE("a server and a client of TLS need few lines") {
+  const testing::scratch_folder folder;
+  const auto& people = testing::tls_people::known();
+  folder.write("chain.pem", people.server.certificate);
+  folder.write("key.pem", people.server.key);
+  folder.write("authority.pem", people.authority.certificate);
+  const std::string at = folder.path().string() + "/";
+  // [contexts]
+  blocking_lane lane;
+  const result<tls_context> server = tls_context::server({
+      .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
+      .protocols = {"http/1.1"},
+      .handshakes = &lane,
+  });
+  const result<tls_context> client = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
+  // [/contexts]
+  REQUIRE(server.has_value());
+  REQUIRE(client.has_value());
+  turned_loop here;
+  stream_listener listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
+  auto both = when_all(ask_server(here.io(), *client, listener.local_address().value()), serve_one(*server, listener));
+  CHECK(std::get<0>(here.run(std::move(both)).take()) == "<hello>");
 }
 
 TEST_CASE("what cannot end its side of writing is no transport") {

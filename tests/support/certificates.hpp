@@ -80,8 +80,8 @@ inline auto locked_key(const std::string& pem) -> std::string {
   const auto key = detail::key_of(pem);
   const detail::owned_bio into(::BIO_new(::BIO_s_mem()));
   static constexpr unsigned char password[] = {'x', 'y', 'z', 'z', 'y'};
-  detail::must(::PEM_write_bio_PrivateKey(into.get(), key.get(), ::EVP_aes_128_cbc(), password, sizeof(password), nullptr,
-                                          nullptr) == 1);
+  detail::must(::PEM_write_bio_PrivateKey(into.get(), key.get(), ::EVP_aes_128_cbc(), password, sizeof(password),
+                                          nullptr, nullptr) == 1);
   return detail::text_in(into.get());
 }
 

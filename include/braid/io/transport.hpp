@@ -42,19 +42,18 @@ concept awaited_as = requires(Awaitable from) {
 
 /// A connection whose bytes are read, written and ended in one way, whatever they go through.
 template <typename Stream>
-concept transport =
-    std::movable<Stream> &&
-    requires(const Stream& stream, Stream& open, std::span<std::byte> into, std::span<const std::byte> bytes,
-             std::span<const std::span<const std::byte>> parts) {
-      { stream.read_some(into) } -> detail::awaited_as<result<std::size_t>>;
-      { stream.read_exactly(into) } -> detail::awaited_as<result<void>>;
-      { stream.write_all(bytes) } -> detail::awaited_as<result<void>>;
-      { stream.write_all(parts) } -> detail::awaited_as<result<void>>;
-      { end_writing(stream) } -> detail::awaited_as<result<void>>;
-      { socket_of(stream) } -> std::same_as<const stream_socket&>;
-      { stream.on() } -> std::same_as<loop&>;
-      open.close();
-    };
+concept transport = std::movable<Stream> &&
+                    requires(const Stream& stream, Stream& open, std::span<std::byte> into,
+                             std::span<const std::byte> bytes, std::span<const std::span<const std::byte>> parts) {
+                      { stream.read_some(into) } -> detail::awaited_as<result<std::size_t>>;
+                      { stream.read_exactly(into) } -> detail::awaited_as<result<void>>;
+                      { stream.write_all(bytes) } -> detail::awaited_as<result<void>>;
+                      { stream.write_all(parts) } -> detail::awaited_as<result<void>>;
+                      { end_writing(stream) } -> detail::awaited_as<result<void>>;
+                      { socket_of(stream) } -> std::same_as<const stream_socket&>;
+                      { stream.on() } -> std::same_as<loop&>;
+                      open.close();
+                    };
 
 static_assert(transport<stream_socket>);
 static_assert(transport<tls_stream>);
