@@ -16,7 +16,7 @@ namespace braid {
 namespace detail {
 
 template <typename Awaitable>
-auto awaiter_of(Awaitable&& from) -> decltype(auto) {
+auto operand_of_await(Awaitable&& from) -> decltype(auto) {
   if constexpr (requires { std::forward<Awaitable>(from).operator co_await(); })
     return std::forward<Awaitable>(from).operator co_await();
   else
@@ -25,7 +25,7 @@ auto awaiter_of(Awaitable&& from) -> decltype(auto) {
 
 template <typename Awaitable, typename Result>
 concept awaited_as = requires(Awaitable from) {
-  { awaiter_of(std::move(from)).await_resume() } -> std::same_as<Result>;
+  { operand_of_await(std::move(from)).await_resume() } -> std::same_as<Result>;
 };
 
 }  // namespace detail
