@@ -26,6 +26,11 @@ auto is_address(const std::string& host) noexcept -> bool {
   return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
+/// SSL_set_tlsext_host_name, which is a macro with a cast of C.
+auto ask_for(SSL* connection, std::string& host) noexcept -> bool {
+  return ::SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
+}
+
 auto is_record(std::span<const std::byte> header) noexcept -> bool {
   constexpr std::byte first_kind{20};
   constexpr std::byte last_kind{24};
@@ -70,7 +75,7 @@ auto tls_engine::expect_host() -> result<void> {
     taken = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl), host_.c_str()) == 1;
   } else {
     ::SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    taken = ::SSL_set1_host(ssl, host_.c_str()) == 1 && SSL_set_tlsext_host_name(ssl, host_.c_str()) == 1;
+    taken = ::SSL_set1_host(ssl, host_.c_str()) == 1 && ask_for(ssl, host_);
   }
   if (!taken) {
     ::ERR_clear_error();
