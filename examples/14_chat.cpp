@@ -7,13 +7,10 @@
 
 #include <cstdio>
 #include <string>
-#include <string_view>
-#include <utility>
 
 using namespace braid;
 using room = broadcast<std::string>;
 
-// [guest]
 auto pass_on(room::receiver said, stream_socket& guest) -> task<void> {
   static_cast<void>(co_await guest.write_all(bytes_of("welcome\n")));
   while (const auto line = co_await said.receive())
@@ -30,9 +27,9 @@ auto receive_guest(room& all, stream_socket guest) -> task<void> {
   };
   co_await with_scope(both_ways);
 }
-// [/guest]
 
-auto hear(buffered_reader& from, int lines, const char* who) -> task<void> {
+auto hear(const stream_socket& guest, int lines, const char* who) -> task<void> {
+  buffered_reader from(guest);
   for (; lines > 0; --lines) {
     const auto line = co_await from.read_until("\n");
     if (line) std::printf("%s hears %s", who, std::string(text_of(*line)).c_str());
@@ -48,11 +45,10 @@ auto program(loop& io) -> task<void> {
     guests.spawn(receive_guest(all, (co_await door.accept()).value()));
     const auto bob = (co_await stream_socket::connect(io, where)).value();
     guests.spawn(receive_guest(all, (co_await door.accept()).value()));
-    buffered_reader ann_hears(ann), bob_hears(bob);
     static_cast<void>(co_await ann.write_all(bytes_of("who is there?\n")));
-    co_await hear(bob_hears, 2, "bob");
+    co_await hear(bob, 2, "bob");
     static_cast<void>(co_await bob.write_all(bytes_of("it is me\n")));
-    co_await hear(ann_hears, 3, "ann");
+    co_await hear(ann, 3, "ann");
   };
   co_await with_scope(evening);
 }

@@ -92,7 +92,8 @@ class epoll_backend final : public io_backend {
     port.set_registered(false);
     entry& known = table_.known(port.descriptor());
     known.port = nullptr;
-    ++known.armed;  // a child process may keep the file open: what the kernel then reports is old news
+    known.is_registered = true;  // unless it is closed, which the next watch of the number finds out
+    ++known.armed;               // a child process may keep the file open: what the kernel then reports is old news
   }
 
   auto listen_for_wakes() noexcept -> result<void> {
@@ -178,7 +179,8 @@ class epoll_backend final : public io_backend {
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
     // What is called may watch and unwatch: what it armed anew is reported anew, what it gave up is not there.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
-    if (is_current() && table_.known(number).port != nullptr) return tell(*table_.known(number).port, event.events, is_current);
+    if (is_current() && table_.known(number).port != nullptr)
+      return tell(*table_.known(number).port, event.events, is_current);
     if (is_current() && (event.events & read_events) != 0) call({.number = number, .interest = io_interest::read});
     if (is_current() && (event.events & write_events) != 0) call({.number = number, .interest = io_interest::write});
     if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));

@@ -31,11 +31,8 @@ auto port_operation::begin(leaf& self) noexcept -> std::coroutine_handle<> {
 
 /// True: it is over. False: the backend has it.
 auto port_operation::over_or_waiting() noexcept -> bool {
-  io_backend& backend = on_->backend();
-  const bool gathers = wants_bytes() && side() == io_interest::write && port().is_socket() &&
-                       message().msg_iovlen != 0 && backend.gathers_writes();
-  if (!gathers && port().may_be_ready(side()) && attempt()) return true;
-  if (const auto started = backend.start(*this); !started) return absorb(-started.error().value());
+  if (port().may_be_ready(side()) && attempt()) return true;
+  if (const auto started = on_->backend().start(*this); !started) return absorb(-started.error().value());
   return false;
 }
 

@@ -43,14 +43,15 @@ struct tries {
   loop* on;
   stream_options options;
   std::optional<stream_socket> made;
-  std::error_code why_not;
+  std::error_code why_not;  // of the first that failed
+  std::size_t failed = 0;
 
   auto run(scope& all, socket_address to, event& over) -> task<void> {
     auto one = co_await stream_socket::connect(*on, to, options);
     if (one && !made) {
       made = std::move(*one);
       all.request_stop();
-    } else if (!one && !why_not) {
+    } else if (!one && failed++ == 0) {
       why_not = one.error();
     }
     over.set();
@@ -127,7 +128,7 @@ auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<addr
 auto connect_to_first(loop& on, addresses to, stream_options options, duration head_start)
     -> task<result<stream_socket>> {
   if (to.empty()) co_return fail(errc::invalid_argument);
-  tries all{.on = &on, .options = options, .made = {}, .why_not = {}};
+  tries all{.on = &on, .options = options, .made = {}, .why_not = {}, .failed = 0};
   std::vector<std::unique_ptr<event>> over;
   auto body = [&](scope& children) -> task<void> {
     for (const socket_address& each : to) {
@@ -142,7 +143,7 @@ auto connect_to_first(loop& on, addresses to, stream_options options, duration h
   auto ended = co_await as_outcome(std::move(connected));
   if (all.made) co_return std::move(*all.made);
   if (ended.has_exception()) ended.take();
-  if (ended.is_stopped()) co_await stop_here();
+  if (all.failed != to.size()) co_await stop_here();  // the others were stopped
   co_return fail(all.why_not);
 }
 

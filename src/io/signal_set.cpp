@@ -31,7 +31,9 @@ std::mutex changes;       // around what follows, and the writing of `places`
 std::array<int, signal_count> users{};
 std::array<struct sigaction, signal_count> before{};
 
-constexpr auto bit_of(int signal) noexcept -> std::uint64_t { return std::uint64_t{1} << static_cast<unsigned>(signal - 1); }
+constexpr auto bit_of(int signal) noexcept -> std::uint64_t {
+  return std::uint64_t{1} << static_cast<unsigned>(signal - 1);
+}
 
 void handle(int signal) noexcept {
   const int error = errno;

@@ -41,7 +41,8 @@ class connect_operation final : public detail::port_operation {
   int error_ = 0;
 };
 
-/// TCP connects a socket to itself where nobody listens and the port that it was given by chance is the one it asks for.
+/// TCP connects a socket to itself where nobody listens and the port that it was given by chance is the one it asks
+/// for.
 auto is_connected_to_itself(int number) -> bool {
   const auto own = detail::local_address_of(number);
   const auto peer = detail::peer_address_of(number);

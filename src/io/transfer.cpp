@@ -26,8 +26,7 @@ auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssiz
   const ::ssize_t written = ::writev(number, parts, count);
   const int error = errno;
   constexpr timespec at_once{.tv_sec = 0, .tv_nsec = 0};
-  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0)
-    ::sigtimedwait(&pipe, nullptr, &at_once);
+  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return written;

@@ -17,8 +17,7 @@ auto set_udp_options(int number, const udp_options& options) noexcept -> result<
   if (options.reuse_port) set = detail::set_option(number, SOL_SOCKET, SO_REUSEPORT, 1);
   if (set && options.broadcast) set = detail::set_option(number, SOL_SOCKET, SO_BROADCAST, 1);
   if (set && options.send_buffer) set = detail::set_option(number, SOL_SOCKET, SO_SNDBUF, *options.send_buffer);
-  if (set && options.receive_buffer)
-    set = detail::set_option(number, SOL_SOCKET, SO_RCVBUF, *options.receive_buffer);
+  if (set && options.receive_buffer) set = detail::set_option(number, SOL_SOCKET, SO_RCVBUF, *options.receive_buffer);
   return set;
 }
 
@@ -48,7 +47,8 @@ auto receive_operation::attempt() noexcept -> bool {
     return false;
   }
   if (size < 0) return absorb(-errno);
-  result_ = datagram{.size = static_cast<std::size_t>(size), .is_whole = (message.msg_flags & MSG_TRUNC) == 0, .from = {}};
+  result_ =
+      datagram{.size = static_cast<std::size_t>(size), .is_whole = (message.msg_flags & MSG_TRUNC) == 0, .from = {}};
   const auto* const address = reinterpret_cast<const sockaddr*>(&sender);
   if (const auto known = socket_address::from_system(address, message.msg_namelen)) result_->from = *known;
   return true;

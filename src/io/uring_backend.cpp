@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -124,8 +123,6 @@ class uring_backend final : public io_backend {
     table_.known(port.descriptor()).port = nullptr;
   }
 
-  [[nodiscard]] auto gathers_writes() const noexcept -> bool override { return gathers_writes_; }
-
  private:
   struct place {
     io_watch* waiting = nullptr;
@@ -221,7 +218,8 @@ class uring_backend final : public io_backend {
     else if (message.msg_iovlen != 1)
       ::io_uring_prep_sendmsg(request, port.descriptor(), &message, MSG_NOSIGNAL);
     else if (item.side() == io_interest::write)
-      ::io_uring_prep_send(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, MSG_NOSIGNAL);
+      ::io_uring_prep_send(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len,
+                           MSG_NOSIGNAL);
     else
       ::io_uring_prep_recv(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, 0);
     if (is_recent_ && request->opcode != IORING_OP_POLL_ADD && !port.may_be_ready(item.side()))
@@ -296,7 +294,6 @@ class uring_backend final : public io_backend {
   std::size_t watches_ = 0;
   bool is_recent_ = false;  // Linux 6.1 or later
   bool recv_waits_ = true;
-  bool gathers_writes_ = std::getenv("GATHER") != nullptr;
   bool is_open_ = false;
   bool is_enabled_ = false;
   bool is_listening_ = false;

@@ -349,7 +349,7 @@ TEST_CASE("a reader whose peer never stops sending lets the other tasks of the l
   here.io().spawn(reader());
   here.io().spawn(other());
   CHECK(here.turn_until([&] { return over; }));
-  here.turn();
+  here.stop();
 }
 
 TEST_CASE("streams are moved, and one that is not open says so") {

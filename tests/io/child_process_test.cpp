@@ -3,6 +3,7 @@
 
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/buffered_reader.hpp>
+#include <braid/io/stream_socket.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::turned_loop;
@@ -80,20 +82,39 @@ TEST_CASE("what is written to a program comes back by its streams") {
   CHECK(here.run(body()).has_value());
 }
 
-TEST_CASE("folder, environment and arguments are those that were given, and the program has no descriptor of ours") {
+TEST_CASE("folder, environment and arguments are those that were given") {
   turned_loop here;
   const testing::scratch_folder folder;
   auto body = [&]() -> task<std::string> {
-    child_options how = shell("pwd; echo $WORD $0; ls /proc/self/fd | wc -w", child_stream::pipe);
+    child_options how = shell("pwd; echo $WORD $0", child_stream::pipe);
     how.arguments.emplace_back("name");
     how.folder = folder.path();
     how.environment = std::vector<std::string>{"WORD=bird", "PATH=/usr/bin:/bin"};
     child_process child = child_process::start(here.io(), how).value();
     co_return co_await all_of(child.out());
   };
-  // ls itself has one more: the folder that it lists.
-  CHECK(here.run(body()).take() == folder.path().string() + "\nbird name\n4\n");
+  CHECK(here.run(body()).take() == folder.path().string() + "\nbird name\n");
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a program has none of our descriptors but its streams") {
+  turned_loop here;
+  const auto ours = stream_socket::pair(here.io()).value();
+  std::string name(100, '\0');
+  const std::string link = "/proc/self/fd/" + std::to_string(ours.first.number());
+  name.resize(static_cast<std::size_t>(::readlink(link.c_str(), name.data(), name.size())));
+  auto body = [&](child_stream in) -> task<std::string> {
+    child_options how = shell("ls -l /proc/$$/fd");
+    how.in = in;
+    how.out = child_stream::pipe;
+    child_process child = child_process::start(here.io(), how).value();
+    co_return co_await all_of(child.out());
+  };
+  const std::string with_null = here.run(body(child_stream::null)).take();
+  CHECK(with_null.find("0 -> /dev/null") != std::string::npos);
+  CHECK(with_null.find("1 -> pipe:") != std::string::npos);
+  CHECK(with_null.find("2 -> ") != std::string::npos);
+  CHECK(with_null.find(name) == std::string::npos);
 }
 
 TEST_CASE("a program that is not there, or may not run, or a folder that is not there is the error of the system") {

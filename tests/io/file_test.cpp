@@ -120,7 +120,7 @@ TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane r
     const auto opened = co_await file::open(lane, path, file_mode::make);
     const auto wrote = co_await opened->write_at(0, bytes_of(path));
     const auto text = co_await read_file(lane, path);
-    co_return wrote && text.value() == path;
+    co_return wrote&& text.value() == path;
   };
   std::vector<task<bool>> all;
   for (int i = 0; i < 100; ++i) all.push_back(one(i));

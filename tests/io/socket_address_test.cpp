@@ -37,11 +37,34 @@ TEST_CASE("what is printed is what was parsed, in its shortest form") {
 }
 
 TEST_CASE("what is no address is refused") {
-  for (const auto text :
-       {""sv, ":"sv, ":80"sv, "127.0.0.1"sv, "127.0.0.1:"sv, "127.0.0.1:65536"sv, "127.0.0.1:-1"sv, "127.0.0.1:80 "sv,
-        " 127.0.0.1:80"sv, "127.0.0.1:8x"sv, "127.0.1:80"sv, "127.0.0.256:80"sv, "127.0.0.1\0:80"sv, "localhost:80"sv,
-        "::1:80"sv, "[::1]"sv, "[::1:80"sv, "::1]:80"sv, "[127.0.0.1]:80"sv, "[]:80"sv, "[:::1]:80"sv, "[fe80::1%]:80"sv,
-        "[fe80::1%x]:80"sv, "unix:"sv, "unix:@"sv, "unix:a\\x00b"sv, "unix:a\\x0"sv, "unix:a\\n"sv}) {
+  for (const auto text : {""sv,
+                          ":"sv,
+                          ":80"sv,
+                          "127.0.0.1"sv,
+                          "127.0.0.1:"sv,
+                          "127.0.0.1:65536"sv,
+                          "127.0.0.1:-1"sv,
+                          "127.0.0.1:80 "sv,
+                          " 127.0.0.1:80"sv,
+                          "127.0.0.1:8x"sv,
+                          "127.0.1:80"sv,
+                          "127.0.0.256:80"sv,
+                          "127.0.0.1\0:80"sv,
+                          "localhost:80"sv,
+                          "::1:80"sv,
+                          "[::1]"sv,
+                          "[::1:80"sv,
+                          "::1]:80"sv,
+                          "[127.0.0.1]:80"sv,
+                          "[]:80"sv,
+                          "[:::1]:80"sv,
+                          "[fe80::1%]:80"sv,
+                          "[fe80::1%x]:80"sv,
+                          "unix:"sv,
+                          "unix:@"sv,
+                          "unix:a\\x00b"sv,
+                          "unix:a\\x0"sv,
+                          "unix:a\\n"sv}) {
     CAPTURE(text);
     CHECK(printed(text) == "refused");
   }

@@ -37,8 +37,7 @@ class plain_peer {
   }
 
   void send(std::string_view text, int flags = 0) const {
-    if (::send(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL | flags) !=
-        static_cast<::ssize_t>(text.size()))
+    if (::send(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL | flags) != static_cast<::ssize_t>(text.size()))
       throw std::runtime_error("the peer cannot send");
   }
 

@@ -24,14 +24,15 @@ class BRAID_API buffered_reader {
       : from_(&from), most_(most) {}
 
   /// The bytes up to and including the first `delimiter`, which is not empty. Nothing where the stream has ended.
-  /// Errors: errc::ended where it ends without a delimiter; errc::full where there is none within the limit; the stream's.
+  /// Errors: errc::ended where it ends without a delimiter; errc::full where there is none within the limit; the
+  /// stream's.
   [[nodiscard]] auto read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>>;
 
   /// Errors: errc::ended where the stream ends before; errc::full where `size` is beyond the limit; the stream's.
   [[nodiscard]] auto read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>>;
 
-  /// Reads once, behind what is buffered, and gives how much. 0: the stream has ended. Errors: errc::full where the buffer
-  /// is; the stream's.
+  /// Reads once, behind what is buffered, and gives how much. 0: the stream has ended. Errors: errc::full where the
+  /// buffer is; the stream's.
   [[nodiscard]] auto fill() -> task<result<std::size_t>>;
 
   /// What was read and not given yet.

@@ -29,7 +29,7 @@ enum class child_stream : std::uint8_t {
 struct child_options {
   std::string program;                      ///< a path, or a name that is looked for in PATH
   std::vector<std::string> arguments = {};  ///< behind the name of the program
-  std::string folder = {};              ///< in which it runs; empty: ours
+  std::string folder = {};                  ///< in which it runs; empty: ours
   /// `NAME=value`; without it, ours.
   std::optional<std::vector<std::string>> environment = {};
   child_stream in = child_stream::inherit;

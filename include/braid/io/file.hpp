@@ -17,11 +17,11 @@
 namespace braid {
 
 enum class file_mode : std::uint8_t {
-  read,       ///< an existing file, to be read
-  write,      ///< an existing file, to be read and written
-  create,     ///< as `write`; made where it is not there
-  make,       ///< as `create`; refused where it is there
-  truncate,   ///< as `create`; emptied where it is there
+  read,      ///< an existing file, to be read
+  write,     ///< an existing file, to be read and written
+  create,    ///< as `write`; made where it is not there
+  make,      ///< as `create`; refused where it is there
+  truncate,  ///< as `create`; emptied where it is there
 };
 
 /// An open file. Its calls run on the executor that it was opened with, whose jobs may block; positions are given, so

@@ -27,9 +27,9 @@ using addresses = std::vector<socket_address>;
 [[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<addresses>;
 
 struct resolver_options {
-  duration lifetime = 30s;         ///< of an answer, from the moment it was asked for
-  duration failed_lifetime = 1s;   ///< of an answer that is an error
-  std::size_t most_names = 1024;   ///< that are remembered
+  duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
+  duration failed_lifetime = 1s;  ///< of an answer that is an error
+  std::size_t most_names = 1024;  ///< that are remembered
   std::function<result<addresses>(const std::string&)> lookup = &lookup_host;
 };
 
@@ -39,8 +39,8 @@ class BRAID_API resolver {
  public:
   resolver(loop& on, executor& blocking, resolver_options options = {});
 
-  /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes on,
-  /// and its answer is remembered. Errors: as `lookup_host`; errc::closed where the executor takes nothing more.
+  /// Numbers are taken as they are, without a question. A stop or a deadline ends the wait at once; the question goes
+  /// on, and its answer is remembered. Errors: as `lookup_host`; errc::closed where the executor takes nothing more.
   [[nodiscard]] auto resolve(std::string host, std::uint16_t port) -> task<result<addresses>>;
 
   /// Forgets all answers.

@@ -20,16 +20,16 @@ class accept_operation;
 }
 
 struct listener_options {
-  int backlog = 4096;        ///< connections that wait to be accepted; the system has a limit of its own
-  bool reuse_port = false;   ///< several listeners of one address, of this user, share its connections: one for each loop
-  bool ipv6_only = false;    ///< a listener on `[::]` takes no IPv4
+  int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
+  bool reuse_port =
+      false;               ///< several listeners of one address, of this user, share its connections: one for each loop
+  bool ipv6_only = false;  ///< a listener on `[::]` takes no IPv4
   stream_options connection = {};  ///< of what is accepted
 };
 
-/// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file of
-/// a Unix address stays until somebody removes it.
-/// Threads: the loop's own; one that no task has waited on may be made and moved elsewhere.
-/// Lifetime: outlives its accepts; ends before its loop.
+/// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file
+/// of a Unix address stays until somebody removes it. Threads: the loop's own; one that no task has waited on may be
+/// made and moved elsewhere. Lifetime: outlives its accepts; ends before its loop.
 class BRAID_API stream_listener {
  public:
   stream_listener() = default;

@@ -18,9 +18,9 @@ namespace braid {
 
 /// What does not concern a Unix socket is passed over there.
 struct stream_options {
-  bool no_delay = true;                        ///< TCP sends small writes at once, instead of waiting for more
+  bool no_delay = true;                                 ///< TCP sends small writes at once, instead of waiting for more
   std::optional<std::chrono::seconds> keep_alive = {};  ///< TCP asks after so long a silence whether the peer is there
-  std::optional<int> send_buffer = {};         ///< bytes; the system doubles it, and has a limit
+  std::optional<int> send_buffer = {};                  ///< bytes; the system doubles it, and has a limit
   std::optional<int> receive_buffer = {};
 };
 
@@ -33,8 +33,8 @@ class BRAID_API stream_socket : public byte_stream {
   stream_socket() = default;
 
   /// Connects to one address. Errors: the system's, such as connection_refused, timed_out, network_unreachable.
-  /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself gives
-  /// up after two minutes.
+  /// A Unix listener whose backlog is full is asked again until it has room. Use it with a deadline: TCP by itself
+  /// gives up after two minutes.
   [[nodiscard]] static auto connect(loop& on, socket_address to, stream_options options = {})
       -> task<result<stream_socket>>;
   /// Takes a connected socket over, and sees that it does not block. Errors: not_a_socket, and the system's.

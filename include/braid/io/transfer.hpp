@@ -43,8 +43,8 @@ class io_port {
   void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
   void set_registered(bool registered) noexcept { is_registered_ = registered; }
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
-  /// Whether a read of less than was asked for has emptied the descriptor: so for TCP, until its end, an error or urgent
-  /// data has been reported, which come with what was read and are not reported anew.
+  /// Whether a read of less than was asked for has emptied the descriptor: so for TCP, until its end, an error or
+  /// urgent data has been reported, which come with what was read and are not reported anew.
   [[nodiscard]] auto short_reads_tell() const noexcept -> bool { return short_reads_tell_; }
   void distrust_short_reads() noexcept { short_reads_tell_ = false; }
 
@@ -63,8 +63,8 @@ class io_port {
 struct io_transfer_hook : list_hook {};
 
 /// Bytes that are to be read or written, or a wait for that to be possible. Lies inside of whatever waits.
-/// One for each side of a port at a time. A backend answers once, from `wait`, in one of two ways: it has moved bytes by
-/// itself, or it tells that a system call is worth a try.
+/// One for each side of a port at a time. A backend answers once, from `wait`, in one of two ways: it has moved bytes
+/// by itself, or it tells that a system call is worth a try.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
@@ -96,8 +96,9 @@ class io_transfer : public io_transfer_hook {
   msghdr message_{};
 };
 
-/// Moves what can be moved at once, and notes in the port what the next try will find. Gives the number of bytes, or the
-/// negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries after EINTR.
+/// Moves what can be moved at once, and notes in the port what the next try will find. Gives the number of bytes, or
+/// the negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries after
+/// EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
 }  // namespace braid

@@ -1,4 +1,5 @@
-// braid/io/detail/port_operation.hpp: one wait of a coroutine for a descriptor: tried first, and then left to the backend.
+// braid/io/detail/port_operation.hpp: one wait of a coroutine for a descriptor: tried first, and then left to the
+// backend.
 #pragma once
 
 #include <braid/base/config.hpp>
