@@ -74,7 +74,7 @@ class BRAID_API redis_batch {
 namespace detail {
 
 /// The wait for all replies of a batch.
-class [[nodiscard]] BRAID_API redis_batch_call final : public redis_wait {
+class BRAID_API redis_batch_call final : public redis_wait {
  public:
   redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
 
