@@ -34,12 +34,11 @@ class tls_engine {
 
   /// One step of the handshake: as far as what was received goes.
   [[nodiscard]] auto shake_hands() noexcept -> result<tls_step>;
-  /// Decrypts into the front of `into`, and gives how much; `hungry` where nothing has come. 0 with `done`: the peer
-  /// ended.
   struct amount {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
   };
+  /// Decrypts into the front of `into`; `hungry` where nothing has come. No bytes and `done`: the peer has ended.
   [[nodiscard]] auto read(std::span<std::byte> into) noexcept -> result<amount>;
   /// Encrypts the front of `bytes`, which is not empty, in one record, and gives how much of it.
   [[nodiscard]] auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t>;

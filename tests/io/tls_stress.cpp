@@ -159,8 +159,8 @@ TEST_CASE("two hundred connections at once, between two loops, get their bytes b
   const std::uint64_t seed = testing::printed_seed();
   const std::size_t before = testing::open_descriptors();
   {
-    blocking_lane lane({.most_threads = 4});
     looping_threads loops(2);
+    blocking_lane lane({.most_threads = 4});  // ends before the loops that its threads post to
     const auto [client, server] = contexts_on(lane);
     counts all;
     {
@@ -188,8 +188,8 @@ TEST_CASE("stops at any moment leave nothing behind, and no wrong byte is seen")
   const std::uint64_t seed = testing::printed_seed();
   const std::size_t before = testing::open_descriptors();
   {
-    blocking_lane lane({.most_threads = 4});
     looping_threads loops(2);
+    blocking_lane lane({.most_threads = 4});  // ends before the loops that its threads post to
     const auto [client, server] = contexts_on(lane);
     counts all;
     {

@@ -1,5 +1,4 @@
-// tests/support/raw_tls.hpp: a peer made of OpenSSL alone, over a socket that blocks, which may behave as badly as it
-// likes.
+// tests/support/raw_tls.hpp: a peer made of OpenSSL alone, over a socket that blocks, which may behave badly.
 #pragma once
 
 #include <tests/support/certificates.hpp>

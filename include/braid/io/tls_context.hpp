@@ -85,8 +85,9 @@ struct tls_server_options {
 /// A handle of what is checked and loaded once, and shared by connections; copies name the same.
 /// A client's context keeps the last session of each host by itself. TLS 1.2 and 1.3; ciphers with forward secrecy
 /// only; keys of fewer than 112 bits of security and SHA-1 are refused; no compression, no renegotiation, no early
-/// data. Revocation of certificates is not looked up. Threads: any; connections of several loops share one. Lifetime:
-/// connections keep it; `handshakes` outlives them all.
+/// data. Revocation of certificates is not looked up.
+/// Threads: any; connections of several loops share one.
+/// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
 class BRAID_API tls_context {
  public:
   /// Blocks: to read files. Errors: errc::invalid_argument for what contradicts itself: a protocol's name that is empty

@@ -1,5 +1,4 @@
-// braid/io/tls_error.hpp: the errors of TLS, as std::error_code: those that programs tell apart, and all others by
-// number.
+// braid/io/tls_error.hpp: the errors of TLS: those that programs tell apart, and all others by number.
 #pragma once
 
 #include <braid/base/config.hpp>

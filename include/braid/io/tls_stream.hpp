@@ -21,10 +21,11 @@ class tls_link;
 }
 
 /// One end of a TLS connection whose handshake is done. One task reads at a time, and one writes or shuts down; both
-/// may be at it at once. A stop or a deadline withdraws a wait, and the stream can be used on. Threads: the loop's own.
-/// Lifetime: outlives its reads and writes; ends before its loop. Errors: tls_errc and all else of `tls_category`,
-/// after which neither direction can be used; the socket's. Cost: a connection has some 20 KiB of memory while nothing
-/// moves. A write encrypts on the loop. Protocol: docs/design/tls.md
+/// may be at it at once. A stop or a deadline withdraws a wait, and the stream can be used on.
+/// Threads: the loop's own. Lifetime: outlives its reads and writes; ends before its loop.
+/// Errors: tls_errc and all else of `tls_category`, after which neither direction can be used; the socket's.
+/// Cost: OpenSSL's state; 4 KiB for what is received, 32 where much comes at once. A write encrypts on the loop.
+/// Protocol: docs/design/tls.md
 class BRAID_API tls_stream {
  public:
   tls_stream();
@@ -34,10 +35,10 @@ class BRAID_API tls_stream {
   ~tls_stream();
 
   /// Shakes hands as the client of `host`, a name or an IP address, which the server's certificate must be for. A name
-  /// is told to the server (SNI). Requires the context of a client. Errors: those of verification;
-  /// errc::deadline_exceeded after the context's time; errc::invalid_argument for a host that is none; errc::closed
-  /// where the executor for handshakes takes nothing more. The socket is closed then. A server that refuses the
-  /// client's certificate says so in the first read.
+  /// is told to the server (SNI). Requires the context of a client. A server that refuses the client's certificate says
+  /// so in the first read.
+  /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument for a host
+  /// that is none; errc::closed where the executor for handshakes takes nothing more. The socket is closed then.
   [[nodiscard]] static auto connect(tls_context as, stream_socket through, std::string host)
       -> task<result<tls_stream>>;
   /// Shakes hands as the server. Requires the context of a server. Errors: as `connect`.
