@@ -34,8 +34,7 @@ auto echo(Stream of) -> task<void> {
     const result<void> wrote = co_await of.write_all(parts);
     CHECK(wrote.has_value());
   }
-  const result<void> ended = co_await end_writing(of);
-  CHECK(ended.has_value());
+  static_cast<void>(co_await end_writing(of));  // whoever asked may have gone
 }
 // [/echo]
 
