@@ -48,6 +48,12 @@ class BRAID_API redis_batch {
   /// Adds a command whose number of words is not known before.
   void add_words(std::span<const std::string_view> words);
 
+  /// Adds a command as `write_command` has written it, of which it is known that a connection may be shared after it.
+  void add_encoded(std::string_view command) {
+    bytes_.append(command);
+    ends_.push_back(bytes_.size());
+  }
+
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// What is sent.

@@ -28,9 +28,9 @@ auto requests() -> std::vector<std::string> {
 }
 
 /// Every answer of every plan, asked by several threads at once.
-auto all_answers(unsigned workers, double longest_run_here_ns) -> std::vector<std::string> {
+auto all_answers(unsigned workers, engine_options how) -> std::vector<std::string> {
   constexpr std::uint64_t generated = 16;
-  engine_world world(workers, {.longest_run_here_ns = longest_run_here_ns});
+  engine_world world(workers, how);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan")};
   for (std::uint64_t seed = 1; seed <= generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));
 
@@ -49,8 +49,8 @@ auto all_answers(unsigned workers, double longest_run_here_ns) -> std::vector<st
 
 }  // namespace
 
-TEST_CASE("1, 2 and 8 workers give the same bytes, wherever small nodes run") {
-  const std::vector<std::string> expected = all_answers(1, 20'000);
+TEST_CASE("1, 2 and 8 workers give the same bytes, wherever nodes run and in whatever parts") {
+  const std::vector<std::string> expected = all_answers(1, {.longest_run_here_ns = 20'000});
   std::map<std::string, int> endings;
   for (const std::string& each : expected) {
     CHECK(each.find("internal_error") == std::string::npos);
@@ -61,7 +61,8 @@ TEST_CASE("1, 2 and 8 workers give the same bytes, wherever small nodes run") {
   CHECK(endings["fine"] > 40);
   CHECK(endings["test_failure"] > 0);
   CHECK(endings["null_value"] > 0);
-  CHECK((all_answers(2, 0) == expected));
-  CHECK((all_answers(8, 20'000) == expected));
-  CHECK((all_answers(8, 0) == expected));
+  CHECK((all_answers(2, {.longest_run_here_ns = 0}) == expected));
+  CHECK((all_answers(8, {.longest_run_here_ns = 20'000}) == expected));
+  CHECK((all_answers(8, {.longest_run_here_ns = 0, .part_ns = 100}) == expected));
+  CHECK((all_answers(2, {.order = run_order::one_by_one}) == expected));
 }

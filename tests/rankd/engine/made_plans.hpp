@@ -18,7 +18,7 @@ class plan_maker {
 
   auto make() -> std::string {
     add(node(next(), "core::viewer", "", R"({"endpoint":"ep_0001"})"));
-    add(source(next(), static_cast<int>(random_.below(6))));
+    add(source(next(), static_cast<int>(random_.below(4) == 0 ? 1500 + random_.below(1000) : random_.below(6))));
     const std::size_t more = 4 + random_.below(8);
     for (std::size_t i = 0; i < more; ++i) add_operator(pick());
     std::string outputs;
