@@ -65,12 +65,12 @@ struct bench_options : project_options {
 
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
-  std::string store;                        ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
-  bool replace = false;                     ///< forget what the store had
+  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://…; empty: the project's embedded store
+  bool replace = false;  ///< forget what the store had; embedded stores only
 };
 
 struct dump_command_options : project_options {
-  std::string store;          ///< as in load_command_options
+  std::string store;          ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
   std::filesystem::path out;  ///< empty: standard output
   std::string prefix;         ///< of the keys; empty: all
 };

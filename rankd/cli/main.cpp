@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/workspace.hpp>
+#include <rankd/store/redis_options.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -161,16 +162,31 @@ void add_bench(CLI::App& app, action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
 }
 
+/// What `load` fills besides folders.
+auto check_filled_store(const std::string& url) -> std::string {
+  if (!rankd::is_redis_url(url)) return check_store(url);
+  const auto fine = rankd::check_redis_url(url);
+  return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
+}
+
 void add_load(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("load", "Fill an embedded store from NDJSON");
+  auto* command = app.add_subcommand("load", "Fill an embedded store or Redis from NDJSON");
   auto options = std::make_shared<rankd::load_command_options>();
   add_project(*command, *options);
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
       ->check(check_not_empty)
       ->type_name("DATA");
-  add_store(*command, options->store);
-  command->add_flag("--replace", options->replace, "Forget what the store had");
-  command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
+  command
+      ->add_option("--store", options->store,
+                   "Folder of the store, as PATH or lmdb:PATH, or redis://HOST:PORT/DATABASE; default: the project's")
+      ->check(check_filled_store)
+      ->type_name("URL");
+  command->add_flag("--replace", options->replace, "Forget what the store had; not with Redis");
+  command->callback([options, &chosen] {
+    if (options->replace && rankd::is_redis_url(options->store))
+      throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
+    chosen = [options] { return load_command(*options); };
+  });
 }
 
 void add_dump(CLI::App& app, action& chosen) {

@@ -73,7 +73,10 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
                                  {"load", ""},
                                  {"load", "--store", ""},
                                  {"load", "--store", "lmdb:"},
-                                 {"load", "--store", "redis://127.0.0.1:6379"},
+                                 {"load", "--store", "redis://"},
+                                 {"load", "--store", "redis://h/x"},
+                                 {"load", "--store", "http://h"},
+                                 {"load", "--store", "redis://127.0.0.1:6379", "--replace"},
                                  {"ops", "--json", "--toml"},
                                  {"plans", "--table"},
                                  {"dump", "x"},
@@ -513,7 +516,7 @@ TEST_CASE("a complaint about a plan that the command line names points nowhere i
 
 TEST_CASE("a store that is named by nothing is not the project's") {
   const project_copy project;
-  for (const std::string url : {"", "lmdb:", "redis://127.0.0.1:6379"}) {
+  for (const std::string url : {"", "lmdb:", "redis://"}) {
     const process_end end = rankd_in(project.path(), {"load", "--store", url});
     CHECK(end.status == 2);
     CHECK(has(end.err, "--store: "));
