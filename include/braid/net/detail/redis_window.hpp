@@ -45,7 +45,6 @@ class redis_window {
   /// One reply of the first entry has come. Gives who waited for it.
   auto take() noexcept -> redis_request* {
     BRAID_ASSERT(!empty(), "a reply is taken that nobody waits for");
-    fetch(entries_[(begin_ + looked_ahead) & mask_].who);
     entry& first = front();
     redis_request* const who = first.who;
     --due_;
@@ -70,15 +69,6 @@ class redis_window {
   }
 
  private:
-  static constexpr std::size_t looked_ahead = 3;
-
-  /// A thousand callers do not fit into the nearest cache: those who come soon are brought there meanwhile.
-  static void fetch(const redis_request* who) noexcept {
-    constexpr std::ptrdiff_t line = 64;
-    const auto* const at = reinterpret_cast<const char*>(who);
-    for (std::ptrdiff_t i = -2; i < 5; ++i) __builtin_prefetch(at + i * line, 1);
-  }
-
   std::uint32_t most_;
   std::uint32_t due_ = 0;
   std::size_t mask_;
