@@ -160,7 +160,7 @@ TEST_CASE("answers outlive snapshot and store") {
 
 TEST_CASE("a list is no hash and a hash is no list") {
   const scratch_folder folder;
-  const embedded_store store = load(folder, "{\"hash\":\"a:1\",\"fields\":{}}\n{\"list\":\"b:1\",\"values\":[]}\n");
+  const embedded_store store = load(folder, "{\"hash\":\"a:1\",\"fields\":{\"f\":\"1\"}}\n{\"list\":\"b:1\",\"values\":[1]}\n");
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
   const std::vector<std::int64_t> ids = {0, 1};
