@@ -271,9 +271,8 @@ auto all_finite(const double* values, std::size_t rows) -> bool {
   auto fine = hn::Eq(largest, largest);
   std::size_t row = 0;
   for (; row + lanes <= rows; row += lanes) fine = hn::And(fine, hn::Le(hn::Abs(hn::LoadU(d, values + row)), largest));
-  bool rest = true;
-  for (; row < rows; ++row) rest &= std::fabs(values[row]) <= std::numeric_limits<double>::max();
-  return rest && hn::AllTrue(d, fine);
+  const auto is_finite = [](double value) { return std::fabs(value) <= std::numeric_limits<double>::max(); };
+  return hn::AllTrue(d, fine) && std::all_of(values + row, values + rows, is_finite);
 }
 
 /// How large a set is: one word needs no look at memory.
