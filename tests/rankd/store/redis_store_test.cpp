@@ -159,18 +159,18 @@ TEST_CASE("a password and a database are used, and missed where they are wanted"
   with.password = "secret";
   with.database = 3;
   fill(with, data);
-  redis_store right = store_at(with);
-  asker ask;
-  CHECK((*ask.country(right, {1}))[0] == "US");
-  redis_store none = store_at(at(server));
-  CHECK(code_of(none, ask.country(none, {1})) == "store_unauthorized");
   braid::redis_options wrong = with;
   wrong.password = "guess";
-  redis_store guess = store_at(wrong);
-  CHECK(code_of(guess, ask.country(guess, {1})) == "store_unauthorized");
   braid::redis_options other = with;
   other.database = 4;
+  redis_store right = store_at(with);
+  redis_store none = store_at(at(server));
+  redis_store guess = store_at(wrong);
   redis_store empty = store_at(other);
+  asker ask;  // its loop ends before the stores
+  CHECK((*ask.country(right, {1}))[0] == "US");
+  CHECK(code_of(none, ask.country(none, {1})) == "store_unauthorized");
+  CHECK(code_of(guess, ask.country(guess, {1})) == "store_unauthorized");
   CHECK((*ask.country(empty, {1}))[0] == std::nullopt);
 }
 
@@ -198,17 +198,17 @@ TEST_CASE("a server that stands still is given up by the endpoint's timeout, and
   fill(at(server), data);
   braid::redis_options hasty = at(server);
   hasty.request_timeout = 20ms;
-  redis_store from = store_at(hasty);
-  asker ask;
-  CHECK((*ask.country(from, {1}))[0] == "US");
-  server.freeze();
-  CHECK(code_of(from, ask.country(from, {1})) == "store_timeout");
-
   braid::redis_options endless = at(server);
   endless.request_timeout = braid::duration::max();
   endless.connect_timeout = 1h;
   endless.silence = 1h;
+  redis_store from = store_at(hasty);
   redis_store patient = store_at(endless);
+  asker ask;  // its loop ends before the stores
+  CHECK((*ask.country(from, {1}))[0] == "US");
+  server.freeze();
+  CHECK(code_of(from, ask.country(from, {1})) == "store_timeout");
+
   const auto limited = [&]() -> braid::task<bool> {
     auto asking = patient.hget({"user:", ids{1}}, "country", ask.arena);
     co_return (co_await braid::with_timeout(20ms, std::move(asking))).has_value();
