@@ -209,8 +209,9 @@ TEST_CASE("a server that stands still is given up by the endpoint's timeout, and
   server.freeze();
   CHECK(code_of(from, ask.country(from, {1})) == "store_timeout");
 
+  const ids one{1};
   const auto limited = [&]() -> braid::task<bool> {
-    auto asking = patient.hget({"user:", ids{1}}, "country", ask.arena);
+    auto asking = patient.hget({"user:", one}, "country", ask.arena);
     co_return (co_await braid::with_timeout(20ms, std::move(asking))).has_value();
   };
   CHECK_FALSE(ask.on->run(limited()));
