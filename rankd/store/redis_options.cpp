@@ -3,7 +3,9 @@
 
 #include <rankd/registry/names.hpp>
 
-#include <array>
+#include <braid/io/socket_address.hpp>
+#include <braid/net/http_url.hpp>
+
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -12,9 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 namespace rankd {
@@ -85,27 +85,14 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
 
 // Addresses
 
-auto is_address(const std::string& host) -> bool {
-  std::array<unsigned char, sizeof(in6_addr)> bytes{};
-  return ::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
-}
-
 auto text_of(const addrinfo& found) -> std::string {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (found.ai_family == AF_INET) {
-    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(found.ai_addr);
-    ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
-  } else if (found.ai_family == AF_INET6) {
-    const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(found.ai_addr);
-    ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
-  }
-  return text.data();
+  const auto address = braid::socket_address::from_system(found.ai_addr, found.ai_addrlen);
+  return address ? address->host() : std::string();
 }
 
 /// The address of a host; of several the first of IPv4, because that is where a server listens that was told nothing.
 auto address_of(const std::string& host) -> braid::checked<std::string> {
-  if (is_address(host)) return host;
+  if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -130,30 +117,6 @@ struct redis_url {
   std::optional<std::uint32_t> database;
 };
 
-auto hex_digit(char c) -> int {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-/// A text with %XX in it; nothing where one is malformed.
-auto decoded(std::string_view text) -> std::optional<std::string> {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    const int high = at + 2 < text.size() ? hex_digit(text[at + 1]) : -1;
-    const int low = at + 2 < text.size() ? hex_digit(text[at + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    at += 2;
-  }
-  return out;
-}
-
 /// What is wrong with a URL must not repeat its password.
 auto bad_url(std::string message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
@@ -162,8 +125,9 @@ auto bad_url(std::string message) -> std::unexpected<braid::diagnostics> {
 
 auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
   const std::size_t colon = text.find(':');
-  const auto user = decoded(colon == std::string_view::npos ? std::string_view() : text.substr(0, colon));
-  const auto password = decoded(colon == std::string_view::npos ? text : text.substr(colon + 1));
+  const auto user =
+      braid::percent_decoded(colon == std::string_view::npos ? std::string_view() : text.substr(0, colon));
+  const auto password = braid::percent_decoded(colon == std::string_view::npos ? text : text.substr(colon + 1));
   if (!user || !password) return bad_url("has a % without two digits in its user or password");
   if (password->empty()) return bad_url("has an @ without a password before it");
   out.user = *user;
