@@ -1,0 +1,49 @@
+// rankd/serve/plan_source.hpp: where a server finds the plan that a request names.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// A plan that is known by its name, and can be run or not.
+struct known_plan {
+  std::string name;
+  std::shared_ptr<const bound_plan> bound;  ///< null where something is wrong with it
+  braid::diagnostics problems;              ///< what that is
+};
+
+/// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as anybody has it; what a
+/// request was begun with it ends with.
+class plan_source {
+ public:
+  plan_source() = default;
+  plan_source(const plan_source&) = delete;
+  auto operator=(const plan_source&) -> plan_source& = delete;
+  virtual ~plan_source() = default;
+
+  /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
+  [[nodiscard]] virtual auto find(std::string_view name) const -> std::shared_ptr<const known_plan> = 0;
+  /// All plans, in the order of their names.
+  [[nodiscard]] virtual auto list() const -> std::vector<std::shared_ptr<const known_plan>> = 0;
+};
+
+/// Plans that stay as they are.
+class fixed_plans final : public plan_source {
+ public:
+  explicit fixed_plans(std::vector<known_plan> plans);
+
+  [[nodiscard]] auto find(std::string_view name) const -> std::shared_ptr<const known_plan> override;
+  [[nodiscard]] auto list() const -> std::vector<std::shared_ptr<const known_plan>> override { return plans_; }
+
+ private:
+  std::vector<std::shared_ptr<const known_plan>> plans_;  // by name
+};
+
+}  // namespace rankd
