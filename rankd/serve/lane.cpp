@@ -1,6 +1,8 @@
 // rankd/serve/lane.cpp: the course of one loop of a server, and what all its answers have in common.
 #include <rankd/serve/detail/lane.hpp>
 
+#include <rankd/serve/openapi.hpp>
+
 #include <braid/io/stream_listener.hpp>
 #include <braid/net/http_error.hpp>
 #include <braid/task/executor.hpp>
@@ -130,6 +132,9 @@ void lane::add_routes() {
   routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
   routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
   routes_.get("/metrics", [this](braid::http_exchange& x) { figures(x); });
+  routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
+    reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
+  });
 }
 
 }  // namespace rankd::detail

@@ -130,9 +130,11 @@ void lane::health(braid::http_exchange& x) {
 }
 
 void lane::ready(braid::http_exchange& x) {
-  if (all_->stopping.load(braid::relaxed))
+  if (all_->stopping.load(braid::relaxed)) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
     return reply(x, endpoint::ready,
                  answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
+  }
   reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"}\n");
 }
 
@@ -149,6 +151,9 @@ void lane::figures(braid::http_exchange& x) {
   serve_metrics::write(out, loops);
   out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");
   out.sample({}, late);
+  out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");
+  const line_file* const audit = all_->context.audit;
+  out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
   write_process_figures(out);
   reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
 }

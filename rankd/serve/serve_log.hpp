@@ -37,6 +37,8 @@ class serve_log {
     return into_ != nullptr && level != log_level::off && level <= most_;
   }
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
+  /// How many lines of its file were lost.
+  [[nodiscard]] auto lost() const -> std::uint64_t { return into_ == nullptr ? 0 : into_->lost(); }
 
  private:
   line_file* into_ = nullptr;

@@ -47,10 +47,11 @@ inline auto test_plans() -> std::vector<known_plan> {
 
 class serve_world {
  public:
-  explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {}) {
+  explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
+                       std::vector<store*> stores = reference_project::get().stores) {
     options.listen = braid::socket_address::loopback(0);
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
-                                           .stores = reference_project::get().stores,
+                                           .stores = std::move(stores),
                                            .plans = &plans_,
                                            .log = log,
                                            .audit = audit},
