@@ -27,7 +27,8 @@ auto usual_context() -> result<tls_context> {
 // A connection
 
 auto http_line::write(std::string_view text) -> task<result<void>> {
-  if (const auto* const plain = std::get_if<stream_socket>(&stream_)) co_return co_await plain->write_all(bytes_of(text));
+  if (const auto* const plain = std::get_if<stream_socket>(&stream_))
+    co_return co_await plain->write_all(bytes_of(text));
   auto sending = std::get<tls_stream>(stream_).write_all(bytes_of(text));
   co_return co_await std::move(sending);
 }

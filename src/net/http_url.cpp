@@ -22,9 +22,7 @@ auto port_of(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t 
   return out;
 }
 
-auto prefix_of(http_scheme scheme) -> std::string_view {
-  return scheme == http_scheme::https ? "https://" : "http://";
-}
+auto prefix_of(http_scheme scheme) -> std::string_view { return scheme == http_scheme::https ? "https://" : "http://"; }
 
 auto with_spaces(std::string_view text) -> std::string {
   std::string out(text);

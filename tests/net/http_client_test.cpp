@@ -55,11 +55,10 @@ auto test_routes() -> http_router {
 }
 
 struct client_scene : http_scene {
-  explicit client_scene(http_client_options how = {}) : http_scene(routes), client(here.io(), testing::tested(std::move(how))) {}
+  explicit client_scene(http_client_options how = {})
+      : http_scene(routes), client(here.io(), testing::tested(std::move(how))) {}
 
-  [[nodiscard]] auto url(std::string_view path) const -> std::string {
-    return testing::tested_url(address(), path);
-  }
+  [[nodiscard]] auto url(std::string_view path) const -> std::string { return testing::tested_url(address(), path); }
   auto fetch(http_call call) -> result<http_answer> {
     outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
     return ended.take();
@@ -82,9 +81,7 @@ class liar {
   auto operator=(const liar&) -> liar& = delete;
   ~liar() { here_->stop(); }
 
-  [[nodiscard]] auto url() const -> std::string {
-    return testing::tested_url(listener_.local_address().value(), "/");
-  }
+  [[nodiscard]] auto url() const -> std::string { return testing::tested_url(listener_.local_address().value(), "/"); }
   [[nodiscard]] auto connections() const noexcept -> std::size_t { return connections_; }
   [[nodiscard]] auto requests() const noexcept -> std::size_t { return requests_; }
 

@@ -1,5 +1,5 @@
-// tests/support/tested_transport.hpp: what tests of HTTP talk through: plain connections, or TLS where BRAID_TEST_TRANSPORT
-// says so.
+// tests/support/tested_transport.hpp: what tests of HTTP talk through: plain connections, or TLS where
+// BRAID_TEST_TRANSPORT says so.
 #pragma once
 
 #include <braid/coro/task.hpp>

@@ -86,10 +86,10 @@ struct http_client_options {
   std::optional<tls_context> tls = {};
 };
 
-/// Keeps connections by scheme, host and port. A call goes over one that is free; where that has died meanwhile and not a byte
-/// came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice.
-/// A deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection.
-/// Threads: the loop's own. Lifetime: outlives its calls.
+/// Keeps connections by scheme, host and port. A call goes over one that is free; where that has died meanwhile and not
+/// a byte came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice. A
+/// deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection. Threads:
+/// the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
   explicit http_client(loop& on, http_client_options options = {});

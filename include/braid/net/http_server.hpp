@@ -41,8 +41,8 @@ struct http_server_counts {
   std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
   std::uint64_t refused = 0;   ///< requests with a fault
   std::uint64_t timeouts = 0;
-  std::uint64_t failed = 0;  ///< handlers that threw, or said nothing
-  std::size_t open = 0;      ///< connections at the moment
+  std::uint64_t failed = 0;             ///< handlers that threw, or said nothing
+  std::size_t open = 0;                 ///< connections at the moment
   std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
   std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
   std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS

@@ -19,8 +19,8 @@ enum class http_scheme : std::uint8_t {
 /// `http://name:port/target`, or `https://`.
 struct http_url {
   http_scheme scheme = http_scheme::http;
-  std::string host;  ///< name, and the port unless it is the scheme's: what the field Host says
-  std::string name;  ///< without the brackets of an address of version 6
+  std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says
+  std::string name;          ///< without the brackets of an address of version 6
   std::uint16_t port = 80;   ///< without a word 80, or 443 for https
   std::string target = "/";  ///< path and query
 
