@@ -10,7 +10,6 @@
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/run_on_loop.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <doctest/doctest.h>
@@ -461,10 +460,13 @@ TEST_CASE("a server and a client over TLS need few lines more, and a lane for th
   folder.write("chain.pem", people.server.certificate);
   folder.write("key.pem", people.server.key);
   folder.write("authority.pem", people.authority.certificate);
-  blocking_lane lane;
+  const auto io = loop::create().value();
+  blocking_lane lane;  // ends before the loop that its jobs come home to
   std::string body;
-  testing::run_on_loop([&](loop& io) -> task<void> {
-    body = co_await ask_over_tls(io, lane, tls_scene::routes, folder.path().string() + "/");
-  });
+  auto ask = [&]() -> task<void> {
+    body = co_await ask_over_tls(*io, lane, tls_scene::routes, folder.path().string() + "/");
+    io->stop();
+  };
+  io->run([&] { io->spawn(ask()); });
   CHECK(body == "hello");
 }
