@@ -171,7 +171,8 @@ void redis_wire::send() noexcept {
 
 void redis_wire::give_up() noexcept {
   owner_ = nullptr;
-  if (is_open_) std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(socket_side::both)); }, stream_);
+  if (is_open_)
+    std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(socket_side::both)); }, stream_);
   if (around_ != nullptr) around_->request_stop();
 }
 

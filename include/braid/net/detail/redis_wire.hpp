@@ -54,11 +54,11 @@ class redis_wire {
   loop* on_;
   const redis_options options_;
   std::variant<stream_socket, tls_stream> stream_;
-  bool is_open_ = false;          // `stream_`
-  scope* around_ = nullptr;       // the tasks, while they run
-  bell* idle_writer_ = nullptr;   // waits for something to send
-  byte_buffer in_;                // the kernel may be writing into it
-  byte_buffer sending_;           // does not change while it is being sent
+  bool is_open_ = false;         // `stream_`
+  scope* around_ = nullptr;      // the tasks, while they run
+  bell* idle_writer_ = nullptr;  // waits for something to send
+  byte_buffer in_;               // the kernel may be writing into it
+  byte_buffer sending_;          // does not change while it is being sent
 };
 
 }  // namespace braid::detail
