@@ -35,7 +35,8 @@ struct redis_options {
   std::string host = "127.0.0.1";  ///< an address, IPv4 or IPv6; or a name where there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< of a Unix socket, which is taken instead where it is not empty
-  resolver* names = nullptr;     ///< asked for the addresses of a name; stays until connections and calls have ended
+  /// Asked for the addresses of a name. Lifetime: that of the loop, or until each attempt to connect has ended.
+  resolver* names = nullptr;
 
   /// The context of a client, for a connection by TLS; nothing for a plain one. What it says of verification holds.
   std::optional<tls_context> tls = {};
