@@ -68,7 +68,9 @@ struct bench_options : project_options {
 struct serve_command_options : project_options {
   serve_options server;
   std::filesystem::path token_file;  ///< empty: everybody may ask
-  std::filesystem::path log;         ///< empty: standard error
+  std::string tls_cert;              ///< both empty: no TLS
+  std::string tls_key;
+  std::filesystem::path log;  ///< empty: standard error
   log_level level = log_level::info;
   std::filesystem::path audit;                ///< empty: none
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops

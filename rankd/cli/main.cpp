@@ -257,6 +257,17 @@ void add_serve(CLI::App& app, action& chosen) {
       ->add_option("--token-file", options->token_file, "Tokens of those who may ask, one a line; default: everybody")
       ->check(check_not_empty)
       ->type_name("FILE");
+  auto* certificate =
+      command
+          ->add_option("--tls-cert", options->tls_cert,
+                       "PEM file of a certificate, and of those between it and its authority: serve TLS")
+          ->check(check_not_empty)
+          ->type_name("FILE");
+  auto* key = command->add_option("--tls-key", options->tls_key, "PEM file of the certificate's key")
+                  ->check(check_not_empty)
+                  ->type_name("FILE")
+                  ->needs(certificate);
+  certificate->needs(key);
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
   add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop");
@@ -264,7 +275,7 @@ void add_serve(CLI::App& app, action& chosen) {
                    "Time between `/readyz` says that it stops and it takes no more connections");
   command->footer(
       "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
-      "opens the files of --log and --audit anew.");
+      "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew.");
   command->callback([options, &chosen] { chosen = [options] { return serve_command(*options); }; });
 }
 

@@ -1,10 +1,9 @@
 // rankd/cli/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/complaint.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
-#include <rankd/plan/catalog.hpp>
+#include <rankd/engine/plan_library.hpp>
 #include <rankd/serve/line_file.hpp>
 #include <rankd/serve/plan_source.hpp>
 #include <rankd/serve/rank_server.hpp>
@@ -14,44 +13,29 @@
 #include <braid/io/signal_set.hpp>
 #include <braid/thread/worker_count.hpp>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace rankd {
 namespace {
 
-auto all_plans(const workspace& in) -> braid::checked<std::vector<known_plan>> {
-  const auto artifacts = list_artifacts(in.where.plans);
-  if (!artifacts) return std::unexpected(artifacts.error());
-  std::vector<known_plan> plans;
-  for (const artifact& each : *artifacts) {
-    auto bound = in.load_plan_of(each.name);
-    known_plan& plan = plans.emplace_back();
-    plan.name = each.name;
-    if (bound)
-      plan.bound = std::make_shared<const bound_plan>(std::move(*bound));
-    else
-      plan.problems = std::move(bound.error());
+/// What a reload has done, or why it has done nothing.
+void tell_of_plans(const serve_log& log, const braid::checked<reload_report>& report) {
+  if (!report) {
+    const braid::diagnostic& first = report.error().front();
+    log.note(log_level::error, "plans_refused",
+             {{"code", first.code}, {"message", first.message}, {"source", first.source}, {"pointer", first.pointer}});
+    return;
   }
-  const bool any = std::ranges::any_of(plans, [](const known_plan& each) { return each.bound != nullptr; });
-  if (!any) return refused("no_plans", "no plan of the project can be run", "rankd validate says why");
-  return plans;
-}
-
-void tell_of_plans(const serve_log& log, const plan_source& plans) {
-  for (const auto& each : plans.list()) {
-    if (each->bound)
-      log.note(log_level::debug, "plan_loaded", {{"plan", each->name}, {"digest", each->bound->digest}});
-    else
-      log.note(
-          log_level::warning, "plan_refused",
-          {{"plan", each->name}, {"code", each->problems.front().code}, {"message", each->problems.front().message}});
-  }
+  log.note(log_level::info, "plans_loaded",
+           {{"added", std::to_string(report->added.size())},
+            {"changed", std::to_string(report->changed.size())},
+            {"unchanged", std::to_string(report->unchanged.size())},
+            {"removed", std::to_string(report->removed.size())}});
 }
 
 /// Where lines go.
@@ -77,6 +61,8 @@ struct control {
   const serve_command_options& options;
   serve_context context;
   outputs& files;
+  plan_library& plans;
+  const std::filesystem::path& plan_folder;
   serve_options server_options;
   std::unique_ptr<braid::loop> on;
   std::unique_ptr<rank_server> server;
@@ -93,9 +79,15 @@ struct control {
     }
     server = std::move(*started);
     const std::string address = server->address().to_string();
-    print("listening on http://" + address + "\n");
+    print((server_options.tls ? "listening on https://" : "listening on http://") + address + "\n");
     std::fflush(stdout);
     context.log.note(log_level::info, "listening", {{"address", address}});
+  }
+
+  void reload() {
+    files.log->reopen();
+    if (files.audit) files.audit->reopen();
+    tell_of_plans(context.log, plans.reload(plan_folder));
   }
 
   static auto obey(control& by) -> braid::task<void> {
@@ -109,8 +101,7 @@ struct control {
       const braid::result<int> got = co_await std::move(next);
       if (!got) co_return;
       if (*got == SIGHUP) {
-        by.files.log->reopen();
-        if (by.files.audit) by.files.audit->reopen();
+        by.reload();
         continue;
       }
       by.context.log.note(log_level::info, stopping ? "stopping_at_once" : "stopping");
@@ -144,9 +135,13 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     if (!tokens) return report(tokens.error());
     server_options.tokens = std::move(*tokens);
   }
-  auto loaded = all_plans(*in);
+  if (!options.tls_cert.empty())
+    server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
+                          .key = braid::tls_pem::file(options.tls_key)};
+  plan_library library(in->declared);
+  const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
-  const fixed_plans plans(std::move(*loaded));
+  const library_plans plans(library);
   const auto stores = open_all_stores(*in);
   if (!stores) return report(stores.error());
   auto files = outputs::open(options);
@@ -155,7 +150,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!on) return report(no_runtime(on.error()));
 
   const serve_log log(*files->log, options.level);
-  tell_of_plans(log, plans);
+  tell_of_plans(log, loaded);
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),
@@ -163,6 +158,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .log = log,
                          .audit = files->audit.get()},
              .files = *files,
+             .plans = library,
+             .plan_folder = in->where.plans,
              .server_options = std::move(server_options),
              .on = std::move(*on),
              .server = nullptr,

@@ -84,6 +84,12 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
   options.on_error = [this](std::exception_ptr error, const auto&...) {
     all_->context.log.note(log_level::error, "handler_failed", {{"message", message_of(error)}});
   };
+  if (all_->options.tls) {
+    auto tls = braid::tls_context::server(
+        {.identity = *all_->options.tls, .protocols = {"http/1.1"}, .handshakes = &on_->blocking()});
+    if (!tls) co_return braid::fail(tls.error());
+    options.tls = std::move(*tls);
+  }
   auto listener = braid::stream_listener::listen(*io_, at, {.reuse_port = port == port_use::shared});
   if (!listener) co_return braid::fail(listener.error());
   const auto bound = listener->local_address();

@@ -108,7 +108,8 @@ auto lane::may_ask(braid::http_exchange& x, endpoint which) -> bool {
 void lane::plans(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::plans)) return;
   std::string out = "{\"plans\":[";
-  for (const auto& each : all_->context.plans->list()) out += (out.ends_with('[') ? "" : ",") + listed(*each);
+  const std::vector<known_plan> all = all_->context.plans->list();
+  for (const known_plan& each : all) out += (out.ends_with('[') ? "" : ",") + listed(each);
   reply(x, endpoint::plans, http_status::ok, json_type, out + "]}\n");
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/plan_library.hpp>
 
 #include <braid/base/diagnostics.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,9 @@ class plan_source {
   virtual ~plan_source() = default;
 
   /// The plan of that name as it is now; nothing where there is none. Cost: on the way of each request.
-  [[nodiscard]] virtual auto find(std::string_view name) const -> std::shared_ptr<const known_plan> = 0;
+  [[nodiscard]] virtual auto find(std::string_view name) const -> std::optional<known_plan> = 0;
   /// All plans, in the order of their names.
-  [[nodiscard]] virtual auto list() const -> std::vector<std::shared_ptr<const known_plan>> = 0;
+  [[nodiscard]] virtual auto list() const -> std::vector<known_plan> = 0;
 };
 
 /// Plans that stay as they are.
@@ -39,11 +41,23 @@ class fixed_plans final : public plan_source {
  public:
   explicit fixed_plans(std::vector<known_plan> plans);
 
-  [[nodiscard]] auto find(std::string_view name) const -> std::shared_ptr<const known_plan> override;
-  [[nodiscard]] auto list() const -> std::vector<std::shared_ptr<const known_plan>> override { return plans_; }
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto list() const -> std::vector<known_plan> override { return plans_; }
 
  private:
-  std::vector<std::shared_ptr<const known_plan>> plans_;  // by name
+  std::vector<known_plan> plans_;  // by name
+};
+
+/// The plans that serve in a library. Lifetime: the library's.
+class library_plans final : public plan_source {
+ public:
+  explicit library_plans(const plan_library& from) noexcept : from_(&from) {}
+
+  [[nodiscard]] auto find(std::string_view name) const -> std::optional<known_plan> override;
+  [[nodiscard]] auto list() const -> std::vector<known_plan> override;
+
+ private:
+  const plan_library* from_;
 };
 
 }  // namespace rankd

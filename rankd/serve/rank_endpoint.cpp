@@ -124,7 +124,7 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
     co_return fail(x, record, answer_error(late, record.request_id));
   }
   request.deadline = left_until(deadline, now);
-  auto ranking_task = ranker_->rank(*plan.bound, std::move(request));
+  auto ranking_task = ranker_->rank(plan.bound, std::move(request));
   const ranking result = co_await std::move(ranking_task);
   learn(result, plan, io_->now() - begun, *pass);
   answer(x, record, result);

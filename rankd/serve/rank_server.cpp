@@ -4,6 +4,7 @@
 #include <rankd/serve/detail/lane.hpp>
 
 #include <braid/io/stream_listener.hpp>
+#include <braid/io/tls_context.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -49,6 +50,15 @@ auto cannot_listen(const braid::socket_address& at, std::error_code why) -> brai
                              .source = {}});
 }
 
+auto bad_identity(std::error_code why) -> braid::diagnostics {
+  return braid::diagnostics({.code = "bad_certificate",
+                             .pointer = {},
+                             .message = "certificate and key cannot be used: " + why.message(),
+                             .hint = {},
+                             .node = {},
+                             .source = {}});
+}
+
 }  // namespace
 
 void rank_server::parts::lane_ended() {
@@ -88,6 +98,9 @@ auto rank_server::parts::listen() -> braid::result<void> {
 
 auto rank_server::start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>> {
   options.loops = std::max(options.loops, 1U);
+  if (options.tls)
+    if (const auto fine = braid::tls_context::server({.identity = *options.tls}); !fine)
+      return std::unexpected(bad_identity(fine.error()));
   auto made = std::make_unique<parts>();
   made->shared.context = std::move(context);
   made->shared.options = std::move(options);

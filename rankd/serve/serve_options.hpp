@@ -6,6 +6,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/io/socket_address.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/net/http_head.hpp>
 
 #include <chrono>
@@ -32,7 +33,8 @@ struct serve_options {
   /// Of a request that names none, counted from its arrival.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 
-  std::optional<token_list> tokens = {};  ///< who may ask; nothing: everybody
+  std::optional<braid::tls_identity> tls = {};  ///< connections are TLS, and this is who the server is
+  std::optional<token_list> tokens = {};        ///< who may ask; nothing: everybody
 };
 
 }  // namespace rankd

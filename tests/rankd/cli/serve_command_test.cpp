@@ -5,6 +5,7 @@
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/rankd/cli/run_serve.hpp>
+#include <tests/rankd/engine/library_world.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -103,6 +104,32 @@ TEST_CASE("SIGHUP lets go of a file that was renamed") {
   CHECK(eventually([&] { return fs::file_size(project.path() / "audit") > 0; }));
 }
 
+TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
+  const project_copy project;
+  fs::remove(project.path() / "plans/compiled/index.json");
+  const auto put = [&](int value) {
+    project.write("plans/compiled/extra.json", rankd::testing::marked_plan("extra", value));
+  };
+  put(1);
+  running_server server(project.path());
+  const auto said = [&](std::string_view text) { return eventually([&] { return has(server.err(), text); }); };
+  const auto mark = [&] {
+    auto one = server.caller();
+    one.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"extra"})"));
+    return json::parse(one.hear().value().body).at("candidates").at(0).at("fields").at("model_score_1").get<double>();
+  };
+  CHECK(mark() == 1);
+  put(2);
+  server.signal(SIGHUP);
+  CHECK(said(R"("added":"0","changed":"1","unchanged":"2","removed":"0")"));
+  CHECK(mark() == 2);
+  put(3);
+  project.write("plans/compiled/wrong.json", "{}");
+  server.signal(SIGHUP);
+  CHECK(said(R"("event":"plans_refused")"));
+  CHECK(mark() == 2);
+}
+
 TEST_CASE("what keeps a server from starting is said, with status 1") {
   const project_copy project;
   const auto refusal = [&](std::vector<std::string> more) {
@@ -116,11 +143,13 @@ TEST_CASE("what keeps a server from starting is said, with status 1") {
   project.write("tokens", "short\n");
   CHECK(has(refusal({"--token-file", "tokens"}), "[bad_token]"));
   CHECK(has(refusal({"--audit", "no folder/x"}), "[unwritable_file]"));
+  CHECK(has(refusal({"--tls-cert", "none", "--tls-key", "none"}), "[bad_certificate]"));
   const running_server other(project.path());
   CHECK(has(refusal({"--listen", other.address().to_string()}), "cannot_listen"));
   fs::remove_all(project.path() / "plans/compiled");
   fs::create_directory(project.path() / "plans/compiled");
-  CHECK(has(refusal({}), "[no_plans]"));
+  CHECK(has(refusal({}), "[no_artifacts]"));
+  CHECK(rankd_in(project.path(), {"serve", "--tls-key", "key"}).status == 2);
   for (const char* wrong : {"localhost", "127.0.0.1", "unix:/x", "1.2.3.4:99999", ""})
     CHECK(rankd_in(project.path(), {"serve", "--listen", wrong}).status == 2);
 }

@@ -1,6 +1,7 @@
 // tests/rankd/serve/openapi_test.cpp: the description says what the server does, and the server does what it says.
 #include <rankd/serve/openapi.hpp>
 
+#include <rankd/registry/file.hpp>
 #include <tests/rankd/serve/serve_world.hpp>
 
 #include <braid/sync/atomic.hpp>

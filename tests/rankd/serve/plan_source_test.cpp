@@ -14,9 +14,10 @@ TEST_CASE("plans are found by their whole name, and listed by it") {
   for (const char* name : {"b", "ab", "a"}) given.push_back({.name = name, .bound = nullptr, .problems = {}});
   const fixed_plans plans(std::move(given));
   std::string names;
-  for (const auto& each : plans.list()) names += each->name + " ";
+  const auto all = plans.list();
+  for (const known_plan& each : all) names += each.name + " ";
   CHECK(names == "a ab b ");
   CHECK(plans.find("ab")->name == "ab");
-  for (const char* name : {"", "A", "aa", "abc", "c"}) CHECK(plans.find(name) == nullptr);
-  CHECK(fixed_plans({}).find("a") == nullptr);
+  for (const char* name : {"", "A", "aa", "abc", "c"}) CHECK(!plans.find(name));
+  CHECK(!fixed_plans({}).find("a"));
 }
