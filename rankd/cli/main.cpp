@@ -268,6 +268,10 @@ void add_serve(CLI::App& app, action& chosen) {
                   ->type_name("FILE")
                   ->needs(certificate);
   certificate->needs(key);
+  command
+      ->add_flag("--allow-changes", options->server.clients_change_plans,
+                 "Who has a token may also list, pin and roll back versions of plans, and reload them")
+      ->needs("--token-file");
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
   add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop");

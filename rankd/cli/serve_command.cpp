@@ -5,6 +5,7 @@
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/plan_library.hpp>
 #include <rankd/serve/line_file.hpp>
+#include <rankd/serve/plan_changes.hpp>
 #include <rankd/serve/plan_source.hpp>
 #include <rankd/serve/rank_server.hpp>
 
@@ -15,28 +16,12 @@
 
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace rankd {
 namespace {
-
-/// What a reload has done, or why it has done nothing.
-void tell_of_plans(const serve_log& log, const braid::checked<reload_report>& report) {
-  if (!report) {
-    const braid::diagnostic& first = report.error().front();
-    log.note(log_level::error, "plans_refused",
-             {{"code", first.code}, {"message", first.message}, {"source", first.source}, {"pointer", first.pointer}});
-    return;
-  }
-  log.note(log_level::info, "plans_loaded",
-           {{"added", std::to_string(report->added.size())},
-            {"changed", std::to_string(report->changed.size())},
-            {"unchanged", std::to_string(report->unchanged.size())},
-            {"removed", std::to_string(report->removed.size())}});
-}
 
 /// Where lines go.
 struct outputs {
@@ -61,8 +46,6 @@ struct control {
   const serve_command_options& options;
   serve_context context;
   outputs& files;
-  plan_library& plans;
-  const std::filesystem::path& plan_folder;
   serve_options server_options;
   std::unique_ptr<braid::loop> on;
   std::unique_ptr<rank_server> server;
@@ -87,7 +70,7 @@ struct control {
   void reload() {
     files.log->reopen();
     if (files.audit) files.audit->reopen();
-    tell_of_plans(context.log, plans.reload(plan_folder));
+    static_cast<void>(context.changes->reload());  // which tells of what is wrong
   }
 
   static auto obey(control& by) -> braid::task<void> {
@@ -139,8 +122,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
   plan_library library(in->declared);
-  const auto loaded = library.reload(in->where.plans);
-  if (!loaded) return report(loaded.error());
+  if (const auto loaded = library.reload(in->where.plans); !loaded) return report(loaded.error());
   const library_plans plans(library);
   const auto stores = open_all_stores(*in);
   if (!stores) return report(stores.error());
@@ -150,16 +132,15 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!on) return report(no_runtime(on.error()));
 
   const serve_log log(*files->log, options.level);
-  tell_of_plans(log, loaded);
+  plan_changes changes(library, in->where.plans, log);
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),
                          .plans = &plans,
+                         .changes = &changes,
                          .log = log,
                          .audit = files->audit.get()},
              .files = *files,
-             .plans = library,
-             .plan_folder = in->where.plans,
              .server_options = std::move(server_options),
              .on = std::move(*on),
              .server = nullptr,

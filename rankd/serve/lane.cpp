@@ -138,6 +138,7 @@ void lane::add_routes() {
   routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
   routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
   routes_.get("/metrics", [this](braid::http_exchange& x) { figures(x); });
+  add_change_routes();
   routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
     reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
   });

@@ -155,6 +155,12 @@ void lane::figures(braid::http_exchange& x) {
   out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");
   const line_file* const audit = all_->context.audit;
   out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
+  if (all_->context.changes != nullptr) {
+    const reload_counts reloads = all_->context.changes->reloads();
+    out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");
+    out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
+    out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
+  }
   write_process_figures(out);
   reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/serve/plan_changes.hpp>
 #include <rankd/serve/plan_source.hpp>
 #include <rankd/serve/serve_log.hpp>
 #include <rankd/serve/serve_options.hpp>
@@ -22,6 +23,7 @@ struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;  ///< one for each of registries::endpoints, null where none is open
   const plan_source* plans = nullptr;
+  plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
   line_file* audit = nullptr;         ///< a line for each request to rank; null: none
   std::function<void()> on_end = {};  ///< called once, when the last loop has served to its end. Any thread.

@@ -55,6 +55,7 @@ auto name_of(endpoint which) noexcept -> std::string_view {
     case endpoint::ready: return "/readyz";
     case endpoint::metrics: return "/metrics";
     case endpoint::openapi: return "/v1/openapi.json";
+    case endpoint::changes: return "changes of plans";
     case endpoint::other: break;
   }
   return "other";

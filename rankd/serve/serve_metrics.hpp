@@ -39,7 +39,7 @@ class time_histogram {
 };
 
 /// The endpoints of a server; `other` for what leads to none.
-enum class endpoint : std::uint8_t { rank, plans, plan, health, ready, metrics, openapi, other };
+enum class endpoint : std::uint8_t { rank, plans, plan, health, ready, metrics, openapi, changes, other };
 [[nodiscard]] auto name_of(endpoint which) noexcept -> std::string_view;
 
 /// The counts of one loop. Threads: any. Cost: an uncontended lock for each call.

@@ -35,6 +35,7 @@ struct serve_options {
 
   std::optional<braid::tls_identity> tls = {};  ///< connections are TLS, and this is who the server is
   std::optional<token_list> tokens = {};        ///< who may ask; nothing: everybody
+  bool clients_change_plans = false;            ///< those who may ask may also pin, roll back and reload
 };
 
 }  // namespace rankd

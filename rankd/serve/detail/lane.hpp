@@ -92,6 +92,16 @@ class lane {
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
   void note(request_record& record, braid::time_point begun);
 
+  // change_endpoints.cpp
+  void add_change_routes();
+  void versions(braid::http_exchange& x);
+  void pin(braid::http_exchange& x);
+  void unpin(braid::http_exchange& x);
+  void roll_back(braid::http_exchange& x);
+  auto reload(braid::http_exchange& x) -> braid::task<void>;
+  void changed(braid::http_exchange& x, const braid::checked<plan_version_info>& version);
+  void refuse_change(braid::http_exchange& x, const braid::diagnostics& problems);
+
   // other_endpoints.cpp
   void plans(braid::http_exchange& x);
   void plan(braid::http_exchange& x);
