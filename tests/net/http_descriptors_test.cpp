@@ -104,7 +104,8 @@ auto is_answered(const plain_peer& by) -> bool {
 
 }  // namespace
 
-TEST_CASE("a server without descriptors refuses newcomers, serves whom it has, and serves all again once some have gone") {
+TEST_CASE(
+    "a server without descriptors refuses newcomers, serves whom it has, and serves all again once some have gone") {
   const narrow_server server(20);
   std::vector<plain_peer> held;
   for (int i = 0; i < 200; ++i) {
