@@ -51,7 +51,7 @@ auto test_routes() -> http_router {
     x.reply(http_status::ok, "text/plain", x.request().fields.find("Authorization").value_or("none"));
   });
   routes.get("/part", [](http_exchange& x) -> task<void> {
-    x.begin(http_status::ok);
+    x.begin(http_status::ok, {}, 100);
     static_cast<void>(co_await x.write("part"));
     event never;
     co_await never;
