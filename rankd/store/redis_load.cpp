@@ -281,8 +281,7 @@ auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnos
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
-  auto asking = redis.get(redis_load_key, memory);
-  const auto text = co_await std::move(asking);
+  const auto text = co_await redis.get(redis_load_key, memory);
   if (!text) co_return self.failed(text.error());
   auto mark = *text ? detail::parse_load_mark(**text) : std::nullopt;
   if (!mark || mark->made_from != self.at_.made_from || mark->file > self.files_.size()) co_return {};
