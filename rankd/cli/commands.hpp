@@ -69,7 +69,8 @@ struct bench_options : project_options {
 
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
-  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://…; empty: the project's embedded store
+  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
+                         ///< embedded store
   bool replace = false;  ///< forget what the store had; embedded stores only
 };
 

@@ -197,7 +197,8 @@ void add_load(CLI::App& app, action& chosen) {
       ->type_name("DATA");
   command
       ->add_option("--store", options->store,
-                   "Folder of the store, as PATH or lmdb:PATH, or redis://HOST:PORT/DATABASE; default: the project's")
+                   "Folder of the store, as PATH or lmdb:PATH, or redis://HOST:PORT/DATABASE, or "
+                   "redis-cluster://HOST:PORT,HOST:PORT; default: the project's")
       ->check(check_filled_store)
       ->type_name("URL");
   command->add_flag("--replace", options->replace, "Forget what the store had; not with Redis");
