@@ -122,8 +122,11 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
     if (endpoint.kind == endpoint_entry::kind_type::http) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
     if (embedded == nullptr) {  // what a server holds, nobody can tell
-      const auto& server = std::get<static_resolver>(endpoint.resolver);
-      stores.push_back({endpoint.endpoint_id, server.host, server.port});
+      const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);
+      if (server != nullptr) stores.push_back({endpoint.endpoint_id, server->host, server->port});
+      if (server != nullptr) continue;
+      for (const auto& node : std::get<cluster_resolver>(endpoint.resolver).nodes)
+        stores.push_back({endpoint.endpoint_id, node.host, node.port});
       continue;
     }
     const fs::path folder = in.where.root / embedded->path;

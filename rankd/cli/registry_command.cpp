@@ -75,7 +75,15 @@ auto to_json(const capability_entry& capability) -> ordered {
 
 auto resolver_json(const endpoint_entry& endpoint) -> ordered {
   if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
-    return {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}};
+    return {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}, {"tls", fixed->by_tls}};
+  if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
+    ordered nodes = ordered::array();
+    for (const auto& each : cluster->nodes) nodes.push_back({{"host", each.host}, {"port", each.port}});
+    return {{"type", "cluster"},
+            {"nodes", std::move(nodes)},
+            {"reads", cluster->from_replicas ? "replicas" : "masters"},
+            {"tls", cluster->by_tls}};
+  }
   return {{"type", "embedded"}, {"path", std::get<embedded_resolver>(endpoint.resolver).path}};
 }
 
@@ -162,7 +170,12 @@ auto table_of(std::span<const capability_entry> capabilities) -> text_table {
 
 auto address_of(const endpoint_entry& endpoint) -> std::string {
   if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
-    return fixed->host + ":" + std::to_string(fixed->port);
+    return fixed->host + ":" + std::to_string(fixed->port) + (fixed->by_tls ? " by TLS" : "");
+  if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
+    std::string all = "cluster";
+    for (const auto& each : cluster->nodes) all += " " + each.host + ":" + std::to_string(each.port);
+    return all + (cluster->by_tls ? " by TLS" : "");
+  }
   return "embedded in " + std::get<embedded_resolver>(endpoint.resolver).path;
 }
 

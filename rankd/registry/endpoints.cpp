@@ -11,9 +11,11 @@ namespace {
 using kind_type = endpoint_entry::kind_type;
 
 constexpr std::array<std::string_view, 3> kind_names{"redis", "embedded", "http"};
-constexpr std::array<std::string_view, 2> resolver_names{"static", "embedded"};
+constexpr std::array<std::string_view, 3> resolver_names{"static", "embedded", "cluster"};
 constexpr std::size_t static_choice = 0;
 constexpr std::size_t embedded_choice = 1;
+constexpr std::size_t cluster_choice = 2;
+constexpr std::array<std::string_view, 2> read_names{"masters", "replicas"};
 
 constexpr int_range port_range{.min = 1, .max = 65'535};
 constexpr int_range inflight_range{.min = 1, .max = 1'000'000};
@@ -34,14 +36,36 @@ auto is_host(std::string_view text) -> bool {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c > ' ' && c != '\x7f'; });
 }
 
-auto read_static(object_reader& in) -> endpoint_entry::static_resolver {
-  endpoint_entry::static_resolver out;
+/// Of anything that has a host and a port.
+template <typename Place>
+void read_place(object_reader& in, Place& out) {
   if (const std::string* host = in.text("host", presence::required)) {
     out.host = *host;
     if (!is_host(*host)) in.complain("host", "bad_value", quote_name(*host) + " is no host name or address");
   }
   if (const auto port = in.integer("port", presence::required, port_range))
     out.port = static_cast<std::uint16_t>(*port);
+}
+
+auto read_static(object_reader& in) -> endpoint_entry::static_resolver {
+  endpoint_entry::static_resolver out;
+  read_place(in, out);
+  out.by_tls = in.boolean("tls", presence::optional).value_or(false);
+  return out;
+}
+
+auto read_cluster(object_reader& in, braid::diagnostics& problems) -> endpoint_entry::cluster_resolver {
+  endpoint_entry::cluster_resolver out;
+  out.by_tls = in.boolean("tls", presence::optional).value_or(false);
+  out.from_replicas = in.choice("reads", presence::optional, read_names).value_or(0) == 1;
+  const nlohmann::json* const nodes = in.array("nodes", presence::required);
+  if (nodes == nullptr) return out;
+  if (nodes->empty()) in.complain("nodes", "bad_value", "a cluster is found by one of its nodes at least");
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    object_reader node((*nodes)[i], braid::json_pointer(in.pointer_of("nodes"), i), problems);
+    read_place(node, out.nodes.emplace_back());
+    node.refuse_unknown_fields();
+  }
   return out;
 }
 
@@ -60,7 +84,8 @@ void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));
   if (kind == kind_type::embedded && !embedded)
     in.complain("type", "wrong_resolver", what + " needs the embedded resolver");
-  if (kind == kind_type::http && embedded) in.complain("type", "wrong_resolver", what + " needs the static resolver");
+  if (kind == kind_type::http && resolver != static_choice)
+    in.complain("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")
     in.complain("type", "wrong_resolver", what + " may be embedded in dev and test only");
 }
@@ -75,6 +100,8 @@ void read_resolver(object_reader& row, std::optional<kind_type> kind, std::strin
   if (kind) check_resolver(in, *kind, *resolver, environment);
   if (*resolver == static_choice)
     out.resolver = read_static(in);
+  else if (*resolver == cluster_choice)
+    out.resolver = read_cluster(in, problems);
   else
     out.resolver = read_embedded(in);
   in.refuse_unknown_fields();

@@ -53,6 +53,18 @@ struct param_entry {
 struct static_resolver {
   std::string host;
   std::uint16_t port = 0;
+  bool by_tls = false;
+};
+
+/// Servers that share the keys among themselves.
+struct cluster_resolver {
+  struct node {
+    std::string host;
+    std::uint16_t port = 0;
+  };
+  std::vector<node> nodes;     ///< some of them, which name the others
+  bool from_replicas = false;  ///< reads may be answered by replicas, which may be behind
+  bool by_tls = false;
 };
 
 /// The store inside this process.
@@ -72,13 +84,14 @@ struct endpoint_policy {
 struct endpoint_entry {
   enum class kind_type : std::uint8_t { redis, embedded, http };
   using static_resolver = rankd::static_resolver;
+  using cluster_resolver = rankd::cluster_resolver;
   using embedded_resolver = rankd::embedded_resolver;
   using policy_type = endpoint_policy;
 
   std::string endpoint_id;  ///< ep_NNNN
   std::string name;
   kind_type kind = kind_type::redis;
-  std::variant<static_resolver, embedded_resolver> resolver;
+  std::variant<static_resolver, embedded_resolver, cluster_resolver> resolver;
   policy_type policy;
 };
 

@@ -6,15 +6,16 @@
 #include <rankd/store/line_reader.hpp>
 #include <rankd/store/record.hpp>
 #include <rankd/store/record_parser.hpp>
-#include <rankd/store/redis_options.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_error.hpp>
+#include <braid/net/redis_slot.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -182,17 +183,15 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
   return {};
 }
 
-/// Adds what gives a key the value of a record, and nothing else.
-void add_record(braid::redis_batch& batch, const parsed_record& record) {
-  const record_view view = *record_view::parse(record.bytes);
-  batch.add("DEL", record.key);
+/// Adds what makes a value under a key, where there is none.
+void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
   const bool is_hash = view.kind() == record_kind::hash;
   std::vector<std::string> digits;  // stay where they are: there is room for all of a command
   digits.reserve(most_words);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
-    words.assign({std::string_view(is_hash ? "HSET" : "RPUSH"), record.key});
+    words.assign({std::string_view(is_hash ? "HSET" : "RPUSH"), key});
     for (; at < view.count() && words.size() < most_words; ++at) {
       if (is_hash) {
         words.push_back(view.field_at(at).name);
@@ -207,10 +206,34 @@ void add_record(braid::redis_batch& batch, const parsed_record& record) {
   }
 }
 
+/// Adds what gives a key the value of a record, and nothing else.
+void add_record(braid::redis_batch& batch, const parsed_record& record) {
+  batch.add("DEL", record.key);
+  add_value(batch, record.key, *record_view::parse(record.bytes));
+}
+
+/// Where the value of a key is made in a cluster: in the same slot. Nothing where no such key can be written, because
+/// of a brace that would end the part in braces.
+auto draft_of(std::string_view key) -> std::optional<std::string> {
+  const std::string_view hashed = braid::redis_hashed_part(key);
+  if (hashed.contains('}')) return std::nullopt;
+  return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
+}
+
+/// As `add_record`, for who has no transactions: all at once, but for keys that have no draft.
+void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
+  const record_view view = *record_view::parse(record.bytes);
+  const auto draft = draft_of(record.key);
+  if (!draft || view.count() == 0) return add_record(batch, record);
+  batch.add("DEL", std::string_view(*draft));
+  add_value(batch, *draft, view);
+  batch.add("RENAME", std::string_view(*draft), record.key);
+}
+
 /// Sends what was checked.
 class sender {
  public:
-  sender(const braid::redis_options& server, std::span<const fs::path> files, const redis_load_options& options,
+  sender(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options,
          const data_check& checked)
       : server_(&server), files_(files), options_(&options), checked_(&checked) {
     at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
@@ -219,8 +242,12 @@ class sender {
   static auto run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>>;
 
  private:
-  static auto resume(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
+  template <typename Redis>
+  static auto resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>>;
+  template <typename Redis>
+  static auto send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>>;
   static auto commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
+  static auto commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>>;
   auto fill(record_source& source) -> braid::checked<bool>;
   void end_piece(bool is_last);
   [[nodiscard]] auto refused(std::string_view code, const std::string& why) const
@@ -228,12 +255,15 @@ class sender {
   [[nodiscard]] auto failed(std::error_code why) const -> std::unexpected<braid::diagnostics>;
   [[nodiscard]] auto bytes_done() const -> std::uint64_t { return checked_->bytes_before(at_.file, at_.line); }
 
-  const braid::redis_options* server_;
+  [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
+
+  const redis_place* server_;
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
   detail::load_mark at_;  ///< behind the last record that was put into a batch
   braid::redis_batch batch_;
+  bool is_last_ = false;  ///< the batch
   load_report report_;
 };
 
@@ -248,7 +278,8 @@ auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnos
 }
 
 /// Goes to where an interrupted load of the same files has ended.
-auto sender::resume(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>> {
+template <typename Redis>
+auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
   const auto text = co_await redis.get(redis_load_key, memory);
   if (!text) co_return self.failed(text.error());
@@ -262,12 +293,12 @@ auto sender::resume(sender& self, braid::redis_connection& redis) -> braid::task
 /// Puts records into a batch until it is large enough. False: there are no more.
 auto sender::fill(record_source& source) -> braid::checked<bool> {
   batch_.clear();
-  batch_.add("MULTI");
+  if (!server_->is_cluster()) batch_.add("MULTI");
   while (batch_.bytes().size() < options_->piece_bytes) {
     const auto record = source.next();
     if (!record) return refused("data_changed", "the files have changed while they were loaded");
     if (!*record) return false;
-    add_record(batch_, **record);
+    server_->is_cluster() ? add_record_alone(batch_, **record) : add_record(batch_, **record);
     ++at_.records;
     at_.file = source.file();
     at_.line = source.line();
@@ -276,6 +307,8 @@ auto sender::fill(record_source& source) -> braid::checked<bool> {
 }
 
 void sender::end_piece(bool is_last) {
+  is_last_ = is_last;
+  if (server_->is_cluster()) return;
   if (is_last)
     batch_.add("DEL", redis_load_key);
   else
@@ -287,22 +320,41 @@ auto sender::commit(sender& self, braid::redis_connection& redis) -> braid::task
   braid::arena memory;
   const auto replies = co_await redis.run(self.batch_, memory);
   if (!replies) co_return self.failed(replies.error());
-  const auto say = [&self](const braid::resp_value& error) {
-    const std::error_code why = braid::redis_error_of(error.text());
-    return self.refused(detail::redis_failure_code(why), "the server says: " + std::string(error.text()));
-  };
-  for (const braid::resp_value& each : *replies)
-    if (each.is_error()) co_return say(each);
+  if (auto fine = self.first_error(*replies); !fine) co_return fine;
   const braid::resp_value& done = replies->back();
   if (done.type() != braid::resp_type::array) co_return self.failed(braid::redis_errc::unexpected_reply);
-  const auto items = done.items();
-  for (const braid::resp_value& each : items)
-    if (each.is_error()) co_return say(each);
-  co_return {};
+  co_return self.first_error(done.items());
 }
 
-auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
-  braid::redis_connection redis(on, *self.server_);
+/// The values first, and then how far it has come: what is between is done again by the next load.
+auto sender::commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>> {
+  braid::arena memory;
+  if (!self.batch_.empty()) {
+    auto sending = redis.run(self.batch_, memory);
+    const auto replies = co_await std::move(sending);
+    if (!replies) co_return self.failed(replies.error());
+    if (auto fine = self.first_error(*replies); !fine) co_return fine;
+  }
+  const std::string mark = detail::to_text(self.at_);
+  std::vector<std::string_view> words{"SET", redis_load_key, mark};
+  if (self.is_last_) words = {"DEL", redis_load_key};
+  auto marking = redis.command(words, memory);
+  const auto marked = co_await std::move(marking);
+  if (!marked) co_return self.failed(marked.error());
+  co_return self.first_error(std::span(&*marked, 1));
+}
+
+auto sender::first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void> {
+  for (const braid::resp_value& each : replies) {
+    if (!each.is_error()) continue;
+    const std::error_code why = braid::redis_error_of(each.text());
+    return refused(detail::redis_failure_code(why), "the server says: " + std::string(each.text()));
+  }
+  return {};
+}
+
+template <typename Redis>
+auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>> {
   auto beginning = resume(self, redis);
   if (auto begun = co_await std::move(beginning); !begun) co_return std::unexpected(std::move(begun.error()));
   record_source source(self.files_, self.at_.file, self.at_.line);
@@ -323,6 +375,17 @@ auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<lo
   co_return self.report_;
 }
 
+auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
+  if (self.server_->is_cluster()) {
+    braid::redis_cluster redis(on, self.server_->as_cluster());
+    auto sending = send(self, redis);
+    co_return co_await std::move(sending);
+  }
+  braid::redis_connection redis(on, *self.server_);
+  auto sending = send(self, redis);
+  co_return co_await std::move(sending);
+}
+
 auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<load_report>>& ended)
     -> braid::task<void> {
   auto running = sender::run(work, on);
@@ -332,7 +395,7 @@ auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<l
 
 }  // namespace
 
-auto load_redis(const braid::redis_options& server, std::span<const fs::path> files, const redis_load_options& options)
+auto load_redis(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options)
     -> braid::checked<load_report> {
   data_check checked(files);
   const auto reading = [&](std::uint64_t done) {
@@ -344,7 +407,7 @@ auto load_redis(const braid::redis_options& server, std::span<const fs::path> fi
   if (!on)
     return std::unexpected(
         braid::diagnostics(complaint("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
-  braid::redis_options patient = server;
+  redis_place patient = server;
   patient.request_timeout = patience;
   patient.silence = patience;
   sender work(patient, files, options, checked);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <rankd/store/load.hpp>
+#include <rankd/store/redis_options.hpp>
 
 #include <braid/base/diagnostics.hpp>
-#include <braid/net/redis_options.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -26,11 +26,13 @@ struct redis_load_options {
 /// stay. All files are read and checked before anything is sent, so data that is wrong changes nothing. The end of each
 /// transaction is written down by that transaction itself, under `redis_load_key`: a load that was interrupted,
 /// whatever the reason, is gone on with by the next one of the same files, and otherwise the next one begins anew. Both
-/// end in the same database. Two loads at once are not kept apart: a key has the value of the later.
+/// end in the same database. In a cluster there are no transactions over several keys: each value is made under another
+/// key, `rankd:new:{…}`, which then takes the place of the old one, and how far a load has come is written down behind
+/// that. Two loads at once are not kept apart: a key has the value of the later.
 /// Blocks: on the disk and the server. Cost: about 100 bytes of memory for each key.
 /// Errors: complaints about lines (of record_parser, duplicate_key, reserved_key), too_many_complaints,
 /// data_unreadable, data_changed; what a server refuses, and why it cannot be reached, by the codes of `redis_store`.
-auto load_redis(const braid::redis_options& server, std::span<const std::filesystem::path> files,
+auto load_redis(const redis_place& server, std::span<const std::filesystem::path> files,
                 const redis_load_options& options) -> braid::checked<load_report>;
 
 }  // namespace rankd

@@ -4,8 +4,11 @@
 #include <rankd/registry/names.hpp>
 
 #include <braid/io/socket_address.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/net/http_url.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +23,19 @@
 namespace rankd {
 namespace {
 
-constexpr std::string_view scheme = "redis://";
+enum class extent : std::uint8_t { server, cluster };
+enum class carrier : std::uint8_t { plain, tls };
+struct url_scheme {
+  std::string_view begin;
+  extent what;
+  carrier by;
+};
+constexpr std::array schemes{
+    url_scheme{"redis://", extent::server, carrier::plain},
+    url_scheme{"rediss://", extent::server, carrier::tls},
+    url_scheme{"redis-cluster://", extent::cluster, carrier::plain},
+    url_scheme{"rediss-cluster://", extent::cluster, carrier::tls},
+};
 constexpr std::uint16_t usual_port = 6379;
 constexpr std::uint32_t most_databases = 1'000'000;
 /// A list of ten million ids, the most that a source may ask for, must fit.
@@ -83,6 +98,22 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
   return {};
 }
 
+/// A context for connections by TLS.
+auto add_tls(braid::redis_options& server, std::string_view endpoint_id) -> braid::checked<void> {
+  braid::tls_client_options trusted;
+  const auto file = variable("AUTHORITIES", endpoint_id);
+  if (file) trusted.authorities = braid::tls_pem::file(file->value);
+  auto context = braid::tls_context::client(trusted);
+  if (!context)
+    return refused("bad_environment",
+                   (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
+                         : std::string("there can be no connections by TLS: ")) +
+                       context.error().message(),
+                   "RANKD_REDIS_AUTHORITIES names a file of certificates, as PEM");
+  server.tls = std::move(*context);
+  return {};
+}
+
 // Addresses
 
 auto text_of(const addrinfo& found) -> std::string {
@@ -109,18 +140,25 @@ auto address_of(const std::string& host) -> braid::checked<std::string> {
 // URLs
 
 struct redis_url {
+  const url_scheme* scheme = nullptr;
   std::string user;
   std::string password;
   bool has_login = false;
-  std::string host;
-  std::uint16_t port = usual_port;
+  std::vector<braid::redis_cluster_options::node> nodes;
   std::optional<std::uint32_t> database;
 };
+
+auto scheme_of(std::string_view url) noexcept -> const url_scheme* {
+  const auto* const found =
+      std::ranges::find_if(schemes, [&](const url_scheme& each) { return url.starts_with(each.begin); });
+  return found == schemes.end() ? nullptr : found;
+}
 
 /// What is wrong with a URL must not repeat its password.
 auto bad_url(std::string message) -> std::unexpected<braid::diagnostics> {
   return refused("bad_redis_url", "the URL of the store " + message,
-                 "write redis://HOST:PORT/DATABASE; the password belongs into RANKD_REDIS_PASSWORD");
+                 "write redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; the password belongs into "
+                 "RANKD_REDIS_PASSWORD");
 }
 
 auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
@@ -138,85 +176,147 @@ auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
 
 /// `host`, `host:port`, `[address]` or `[address]:port`.
 auto read_place(std::string_view text, redis_url& out) -> braid::checked<void> {
+  auto& node = out.nodes.emplace_back();
+  node.port = usual_port;
   const bool bracketed = text.starts_with('[');
   const std::size_t end = bracketed ? text.find(']') : text.find(':');
   if (bracketed && end == std::string_view::npos) return bad_url("has a [ without its ]");
-  out.host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
-  if (out.host.empty()) return bad_url("names no host");
+  node.host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
+  if (node.host.empty()) return bad_url("names no host");
+  if (node.host.contains(',')) return bad_url("names several hosts, as only that of a cluster may");
   std::string_view rest = end == std::string_view::npos ? std::string_view() : text.substr(bracketed ? end + 1 : end);
   if (rest.empty()) return {};
   const auto port = rest.starts_with(':') ? number_of(rest.substr(1), UINT16_MAX) : std::nullopt;
   if (!port || *port == 0) return bad_url("has something behind its host that is no port");
-  out.port = static_cast<std::uint16_t>(*port);
+  node.port = static_cast<std::uint16_t>(*port);
   return {};
+}
+
+/// One place, or in a cluster several with commas between.
+auto read_places(std::string_view text, redis_url& out) -> braid::checked<void> {
+  while (out.scheme->what == extent::cluster) {
+    const std::size_t comma = text.find(',');
+    if (comma == std::string_view::npos) break;
+    if (auto read = read_place(text.substr(0, comma), out); !read) return read;
+    text = text.substr(comma + 1);
+  }
+  return read_place(text, out);
 }
 
 auto parse(std::string_view url) -> braid::checked<redis_url> {
   redis_url out;
-  if (!is_redis_url(url)) return bad_url("does not begin with redis://");
-  std::string_view rest = url.substr(scheme.size());
+  out.scheme = scheme_of(url);
+  if (out.scheme == nullptr) return bad_url("does not begin with redis://");
+  std::string_view rest = url.substr(out.scheme->begin.size());
   if (const std::size_t slash = rest.find('/', rest.find_last_of('@') + 1); slash != std::string_view::npos) {
     const std::string_view database = rest.substr(slash + 1);
     if (!database.empty()) out.database = number_of(database, most_databases);
     if (!database.empty() && !out.database) return bad_url("names a database that is no number");
+    if (out.scheme->what == extent::cluster && out.database.value_or(0) != 0)
+      return bad_url("names a database, and clusters have one");
     rest = rest.substr(0, slash);
   }
   if (const std::size_t at = rest.find_last_of('@'); at != std::string_view::npos) {
     if (auto read = read_login(rest.substr(0, at), out); !read) return std::unexpected(std::move(read.error()));
     rest = rest.substr(at + 1);
   }
-  if (auto read = read_place(rest, out); !read) return std::unexpected(std::move(read.error()));
+  if (auto read = read_places(rest, out); !read) return std::unexpected(std::move(read.error()));
   return out;
+}
+
+// Both
+
+/// The places with addresses; the name that they were given goes into `server_name`.
+auto put_places(redis_place& server, std::vector<braid::redis_cluster_options::node> places, extent what)
+    -> braid::checked<void> {
+  server.server_name = places.front().host;
+  for (auto& each : places) {
+    auto address = address_of(each.host);
+    if (!address) return std::unexpected(std::move(address.error()));
+    each.host = std::move(*address);
+  }
+  if (what == extent::cluster) {
+    server.nodes = std::move(places);
+    return {};
+  }
+  server.host = std::move(places.front().host);
+  server.port = places.front().port;
+  return {};
+}
+
+/// What the environment says besides.
+auto completed(redis_place server, std::string_view endpoint_id, carrier by, given login, given database)
+    -> braid::checked<redis_place> {
+  if (auto added = add_environment(server, endpoint_id, login, database); !added)
+    return std::unexpected(std::move(added.error()));
+  if (by == carrier::tls)
+    if (auto added = add_tls(server, endpoint_id); !added) return std::unexpected(std::move(added.error()));
+  return server;
 }
 
 }  // namespace
 
-auto is_redis_url(std::string_view text) noexcept -> bool { return text.starts_with(scheme); }
+auto redis_place::as_cluster() const -> braid::redis_cluster_options {
+  return {.nodes = nodes, .connection = *this, .reads = reads};
+}
+
+auto is_redis_url(std::string_view text) noexcept -> bool { return scheme_of(text) != nullptr; }
 
 auto check_redis_url(std::string_view url) -> braid::checked<void> {
   if (auto parsed = parse(url); !parsed) return std::unexpected(std::move(parsed.error()));
   return {};
 }
 
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<braid::redis_options> {
-  const auto& where = std::get<endpoint_entry::static_resolver>(endpoint.resolver);
-  auto address = address_of(where.host);
-  if (!address) return std::unexpected(std::move(address.error()));
-  braid::redis_options server;
-  server.host = std::move(*address);
-  server.port = where.port;
+auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_place> {
+  redis_place server;
+  std::vector<braid::redis_cluster_options::node> places;
+  const auto* const cluster = std::get_if<endpoint_entry::cluster_resolver>(&endpoint.resolver);
+  bool by_tls = false;
+  if (cluster != nullptr) {
+    for (const auto& each : cluster->nodes) places.push_back({each.host, each.port});
+    server.reads = cluster->from_replicas ? braid::redis_reads::replicas : braid::redis_reads::masters;
+    by_tls = cluster->by_tls;
+  } else {
+    const auto& one = std::get<endpoint_entry::static_resolver>(endpoint.resolver);
+    places.push_back({one.host, one.port});
+    by_tls = one.by_tls;
+  }
   server.connect_timeout = endpoint.policy.connect_timeout;
   server.request_timeout = endpoint.policy.request_timeout;
   server.in_flight = endpoint.policy.max_inflight;
   server.limits.reply = most_reply_bytes;
-  if (auto added = add_environment(server, endpoint.endpoint_id, given::nothing, given::nothing); !added)
-    return std::unexpected(std::move(added.error()));
-  return server;
+  if (auto put = put_places(server, std::move(places), cluster != nullptr ? extent::cluster : extent::server); !put)
+    return std::unexpected(std::move(put.error()));
+  return completed(std::move(server), endpoint.endpoint_id, by_tls ? carrier::tls : carrier::plain, given::nothing,
+                   given::nothing);
 }
 
-auto redis_options_of(std::string_view url) -> braid::checked<braid::redis_options> {
+auto redis_options_of(std::string_view url) -> braid::checked<redis_place> {
   auto parsed = parse(url);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
-  auto address = address_of(parsed->host);
-  if (!address) return std::unexpected(std::move(address.error()));
-  braid::redis_options server;
-  server.host = std::move(*address);
-  server.port = parsed->port;
+  redis_place server;
   server.user = std::move(parsed->user);
   server.password = std::move(parsed->password);
   server.database = parsed->database.value_or(0);
   const given login = parsed->has_login ? given::already : given::nothing;
   const given database = parsed->database ? given::already : given::nothing;
-  if (auto added = add_environment(server, {}, login, database); !added)
-    return std::unexpected(std::move(added.error()));
-  return server;
+  if (auto put = put_places(server, std::move(parsed->nodes), parsed->scheme->what); !put)
+    return std::unexpected(std::move(put.error()));
+  return completed(std::move(server), {}, parsed->scheme->by, login, database);
 }
 
-auto place_of(const braid::redis_options& server) -> std::string {
+auto place_of(const redis_place& server) -> std::string {
   if (!server.socket_path.empty()) return server.socket_path;
-  const bool is_v6 = server.host.find(':') != std::string::npos;
-  return "redis://" + (is_v6 ? "[" + server.host + "]" : server.host) + ":" + std::to_string(server.port) + "/" +
-         std::to_string(server.database);
+  const std::string secure = server.tls ? "rediss" : "redis";
+  const auto text = [](const std::string& host, std::uint16_t port) {
+    const bool is_v6 = host.find(':') != std::string::npos;
+    return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  };
+  if (!server.is_cluster())
+    return secure + "://" + text(server.host, server.port) + "/" + std::to_string(server.database);
+  std::string all;
+  for (const auto& each : server.nodes) all += (all.empty() ? "" : ",") + text(each.host, each.port);
+  return secure + "-cluster://" + all;
 }
 
 }  // namespace rankd

@@ -4,22 +4,41 @@
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/diagnostics.hpp>
+#include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_options.hpp>
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rankd {
 
-/// How to reach an endpoint whose resolver is static, and how hard to use it: `max_inflight` commands are under way on
-/// each connection. The registry holds no secrets: user, password and number of the database come from the environment,
-/// RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with `_EP_0001` behind, for that endpoint alone.
-/// Blocks: on the resolver of names, where the host is no address. Errors: unknown_host, bad_environment.
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<braid::redis_options>;
+/// Where Redis is: one server, or a cluster that is found by some of its nodes.
+struct redis_place : braid::redis_options {
+  redis_place() = default;
+  redis_place(braid::redis_options server) : redis_options(std::move(server)) {}
+
+  [[nodiscard]] auto is_cluster() const noexcept -> bool { return !nodes.empty(); }
+  /// Requires a cluster.
+  [[nodiscard]] auto as_cluster() const -> braid::redis_cluster_options;
+
+  std::vector<braid::redis_cluster_options::node> nodes;  ///< of a cluster, whose host and port then mean nothing
+  braid::redis_reads reads = braid::redis_reads::masters;
+};
+
+/// How to reach an endpoint whose resolver is static or a cluster, and how hard to use it: `max_inflight` commands are
+/// under way on each connection. The registry holds no secrets: user, password and number of the database come from the
+/// environment, RANKD_REDIS_USER, RANKD_REDIS_PASSWORD and RANKD_REDIS_DATABASE; with `_EP_0001` behind, for that
+/// endpoint alone. By TLS, the authorities that are trusted are those in the file that RANKD_REDIS_AUTHORITIES names,
+/// or the system's; a server's certificate must be for the host as it is written, in a cluster for that of the first
+/// node. Blocks: on the resolver of names, where a host is no address. Errors: unknown_host, bad_environment.
+auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_place>;
 
 /// The same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; what it leaves open
-/// comes from the environment. Errors: also bad_redis_url.
-auto redis_options_of(std::string_view url) -> braid::checked<braid::redis_options>;
+/// comes from the environment. `rediss://` is by TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
+/// of its nodes, `host[:port],host[:port]…`, and no database. Errors: also bad_redis_url.
+auto redis_options_of(std::string_view url) -> braid::checked<redis_place>;
 
 /// Whether a text claims to be such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
@@ -27,7 +46,7 @@ auto is_redis_url(std::string_view text) noexcept -> bool;
 /// What is wrong with a URL, without asking anybody for an address. Errors: bad_redis_url.
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
-/// `redis://host:port/database`, for people: no user, no password.
-auto place_of(const braid::redis_options& server) -> std::string;
+/// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.
+auto place_of(const redis_place& server) -> std::string;
 
 }  // namespace rankd

@@ -57,18 +57,18 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
 
 }  // namespace
 
-/// An entry of `pools_`, for as long as the connections are there.
+/// An entry of `seats_`, for as long as the connections are there.
 class redis_store::seat {
  public:
-  seat(redis_store& of, const braid::home& where, braid::redis_pool& connections) : of_(&of), where_(&where) {
+  seat(redis_store& of, const braid::home& where, connections there) : of_(&of), where_(&where) {
     const std::scoped_lock lock(of.mutex_);
-    of.pools_.emplace_back(&where, &connections);
+    of.seats_.emplace_back(&where, there);
   }
   seat(const seat&) = delete;
   auto operator=(const seat&) -> seat& = delete;
   ~seat() {
     const std::scoped_lock lock(of_->mutex_);
-    std::erase_if(of_->pools_, [this](const auto& each) { return each.first == where_; });
+    std::erase_if(of_->seats_, [this](const auto& each) { return each.first == where_; });
   }
 
  private:
@@ -80,36 +80,59 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
   BRAID_EXPECTS(options_.connections > 0, "a store has a connection");
 }
 
-/// Owns the connections of a loop until the loop stops.
-auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void> {
-  braid::redis_pool connections(on, owner.options_.server, owner.options_.connections);
-  const seat known(owner, on, connections);
+template <typename Redis>
+auto redis_store::keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void> {
+  const seat known(owner, on, &redis);
   braid::event never;
   co_await never;
 }
 
-auto redis_store::find(const braid::home& where) -> braid::redis_pool* {
+/// Owns the connections of a loop until the loop stops.
+auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void> {
+  const redis_place& server = owner.options_.server;
+  if (server.is_cluster()) {
+    braid::redis_cluster nodes(on, server.as_cluster());
+    auto keeping = keep(owner, on, nodes);
+    co_await std::move(keeping);
+  } else {
+    braid::redis_pool pool(on, server, owner.options_.connections);
+    auto keeping = keep(owner, on, pool);
+    co_await std::move(keeping);
+  }
+}
+
+auto redis_store::find(const braid::home& where) -> connections {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(pools_, &where, [](const auto& each) { return each.first; });
-  return found == pools_.end() ? nullptr : found->second;
+  const auto found = std::ranges::find(seats_, &where, [](const auto& each) { return each.first; });
+  return found == seats_.end() ? connections() : found->second;
 }
 
 /// The connections of a loop; null where it stops already.
-auto redis_store::pool_of(braid::home& where) -> braid::redis_pool* {
-  if (braid::redis_pool* known = find(where)) return known;
+auto redis_store::connections_of(braid::home& where) -> connections {
+  if (const connections known = find(where); known != connections()) return known;
   auto* const on = dynamic_cast<braid::loop*>(&where);
   BRAID_EXPECTS(on != nullptr, "a Redis store is asked by tasks of an event loop");
   on->spawn(keep_connections(*this, *on));
   return find(where);
 }
 
+auto redis_store::ask(connections whom, const braid::redis_batch& batch, braid::arena& arena)
+    -> braid::task<braid::result<std::span<const resp_value>>> {
+  if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
+    auto asking = (*cluster)->run(batch, arena);
+    co_return co_await std::move(asking);
+  }
+  co_return co_await std::get<braid::redis_pool*>(whom)->run(batch, arena);
+}
+
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
 auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
     -> braid::task<braid::result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
-  braid::redis_pool* const connections = self.pool_of(around.where());
-  if (connections == nullptr) co_return braid::fail(braid::errc::closed);
-  const auto replies = co_await connections->run(batch, arena);
+  const connections whom = self.connections_of(around.where());
+  if (whom == connections()) co_return braid::fail(braid::errc::closed);
+  auto asking = ask(whom, batch, arena);
+  const auto replies = co_await std::move(asking);
   if (!replies) co_return braid::fail(replies.error());
   for (const resp_value& each : *replies)
     if (each.is_error()) co_return braid::fail(refusal(each));

@@ -1,10 +1,12 @@
-// rankd/store/redis_store.hpp: a Redis server as a store, by a few connections for each event loop that asks.
+// rankd/store/redis_store.hpp: Redis as a store, a server or a cluster, by connections for each event loop that asks.
 #pragma once
 
+#include <rankd/store/redis_options.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/coro/home.hpp>
-#include <braid/net/redis_options.hpp>
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_pool.hpp>
 
 #include <cstddef>
@@ -12,22 +14,24 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rankd {
 
 struct redis_store_options {
   std::string endpoint_id;      ///< for messages
-  braid::redis_options server;  ///< `redis_options_of`
-  std::size_t connections = 1;  ///< of each loop; at least one
+  redis_place server;           ///< `redis_options_of`
+  std::size_t connections = 1;  ///< of each loop to a server, at least one; a cluster has one to each of its nodes
 };
 
 /// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
 /// connections, which end with it. A batch fails as a whole; a server that is away costs the time that its connection
-/// is refused in, and at most the timeouts of the options. Nothing is asked twice. What it answers is what the embedded
-/// store answers on the same data.
-/// Threads: any event loops at once; batches are awaited by tasks of `braid::loop`s. Lifetime: outlives these loops.
-/// Errors: those of `redis_connection`, with WRONGTYPE as store_errc::wrong_type.
+/// is refused in, and at most the timeouts of the options. Nothing is asked twice of a server; a cluster is asked
+/// again, where its keys have moved to or what was asked has no reply, until the timeout. What it answers is what the
+/// embedded store answers on the same data. Threads: any event loops at once; batches are awaited by tasks of
+/// `braid::loop`s. Lifetime: outlives these loops. Errors: those of `redis_connection`, with WRONGTYPE as
+/// store_errc::wrong_type.
 class redis_store final : public store {
  public:
   /// Connects to nobody yet. Requires a connection.
@@ -43,16 +47,21 @@ class redis_store final : public store {
 
  private:
   class seat;
+  using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
 
-  auto pool_of(braid::home& where) -> braid::redis_pool*;
-  auto find(const braid::home& where) -> braid::redis_pool*;
+  auto connections_of(braid::home& where) -> connections;
+  auto find(const braid::home& where) -> connections;
   static auto keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void>;
+  template <typename Redis>
+  static auto keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void>;
+  static auto ask(connections whom, const braid::redis_batch& batch, braid::arena& arena)
+      -> braid::task<braid::result<std::span<const braid::resp_value>>>;
   static auto run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
       -> braid::task<braid::result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;
   std::mutex mutex_;
-  std::vector<std::pair<const braid::home*, braid::redis_pool*>> pools_;  // under the mutex; a loop's own is used by it
+  std::vector<std::pair<const braid::home*, connections>> seats_;  // under the mutex; a loop's own is used by it
 };
 
 }  // namespace rankd

@@ -4,6 +4,7 @@
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/io/tls_error.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -28,6 +29,11 @@ auto key_of(std::string_view command) noexcept -> std::string_view {
   command.remove_prefix(command.find('\n') + 1);
   static_cast<void>(take_word(command));
   return command.empty() ? std::string_view() : take_word(command);
+}
+
+/// Who says what replies to expect asks for nothing but reads.
+auto access_of(const redis_batch& batch) noexcept -> redis_access {
+  return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
 
 auto is_transient(redis_errc code) noexcept -> bool {
@@ -97,11 +103,15 @@ auto redis_cluster_state::replica_link_of(redis_node& node) -> redis_link& {
 auto redis_cluster_state::choose(const way& of) -> redis_link* {
   if (of.target != nullptr) return &link_of(*of.target);
   redis_node* const owner = owners_[of.slot];
-  if (owner == nullptr) return nullptr;
+  return owner == nullptr ? nullptr : &link_for(*owner, of);
+}
+
+/// To a master or, for reads, to one of its replicas, in turn.
+auto redis_cluster_state::link_for(redis_node& owner, const way& of) -> redis_link& {
   const bool from_replica = options_.reads == redis_reads::replicas && of.access == redis_access::read &&
-                            !of.masters_only && !owner->replicas.empty();
-  if (!from_replica) return &link_of(*owner);
-  return &replica_link_of(*owner->replicas[owner->next_replica++ % owner->replicas.size()]);
+                            !of.masters_only && !owner.replicas.empty();
+  if (!from_replica) return link_of(owner);
+  return replica_link_of(*owner.replicas[owner.next_replica++ % owner.replicas.size()]);
 }
 
 // The map of slots
@@ -253,7 +263,8 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
     }
     if (then == verdict::wait) co_await pause(of, deadline);
   }
-  co_return fail(why.category() == redis_category() ? why : make_error_code(errc::deadline_exceeded));
+  const bool says_more = why.category() == redis_category() || why.category() == tls_category();
+  co_return fail(says_more ? why : make_error_code(errc::deadline_exceeded));
 }
 
 // Batches
@@ -268,12 +279,12 @@ struct redis_cluster_state::part {
 
 auto redis_cluster_state::run_part(part& of, const redis_batch& batch, std::span<resp_value> replies, arena& memory,
                                    time_point deadline) -> task<void> {
-  redis_batch sent;
+  redis_batch sent(batch.expected());
   for (const std::uint32_t i : of.commands) sent.add_encoded(batch.bytes_of(i, 1));
   redis_batch_call call(*of.link, sent, memory, remaining(deadline));
   const auto got = co_await call;
   if (!got) {
-    way lost;
+    way lost{.access = access_of(batch)};
     if (judge(lost, got.error()) == verdict::over) of.error = got.error();
     co_return;
   }
@@ -286,7 +297,7 @@ auto redis_cluster_state::run_part(part& of, const redis_batch& batch, std::span
       continue;
     }
     // Few keys move at a time: each finds its way by itself.
-    const auto found = co_await send(batch.bytes_of(i, 1), redis_access::write, memory, deadline);
+    const auto found = co_await send(batch.bytes_of(i, 1), access_of(batch), memory, deadline);
     if (!found) {
       of.error = found.error();
       co_return;
@@ -302,7 +313,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
   const std::span<resp_value> replies = memory.filled(batch.size(), resp_value());
   std::vector<std::uint32_t> open(batch.size());
   for (std::uint32_t i = 0; i < open.size(); ++i) open[i] = i;
-  way waiting;
+  way waiting{.access = access_of(batch)};
   while (!open.empty()) {
     if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);
     if (is_closed_) co_return fail(errc::closed);
@@ -317,7 +328,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       }
       auto at = std::ranges::find(parts, node, &part::node);
       if (at == parts.end())
-        at = parts.insert(at, part{.link = &link_of(*node), .node = node, .commands = {}, .error = {}});
+        at = parts.insert(at, part{.link = &link_for(*node, waiting), .node = node, .commands = {}, .error = {}});
       at->commands.push_back(i);
     }
     auto body = [&](scope& in) -> task<void> {
@@ -331,6 +342,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       open.insert(open.end(), each.commands.begin(), each.commands.end());
     }
     is_stale_ = is_stale_ || !open.empty();
+    waiting.masters_only = waiting.masters_only || !open.empty();
     if (!open.empty()) co_await pause(waiting, deadline);
   }
   co_return replies;

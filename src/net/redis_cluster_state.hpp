@@ -60,6 +60,7 @@ class redis_cluster_state {
 
   [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
   auto choose(const way& of) -> redis_link*;
+  auto link_for(redis_node& owner, const way& of) -> redis_link&;
   auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
   auto link_of(redis_node& node) -> redis_link&;
   auto replica_link_of(redis_node& node) -> redis_link&;

@@ -217,3 +217,16 @@ TEST_CASE("the server's own answers say what the program wants them to") {
   CHECK(words("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n") == "413 fault /");
   CHECK(words("nonsense\r\n\r\n") == "400 fault headless");
 }
+
+TEST_CASE("a client that goes on sending after it was refused still hears why") {
+  const http_router routes = hello_routes();
+  http_scene scene(routes);
+  const auto client = scene.talker();
+  client->say("BAD\r\n\r\n");
+  REQUIRE(client->hears("Bad Request\n"));
+  for (int i = 0; i < 20; ++i) client->say(std::string(5'000, 'x'));
+  client->finish();
+  REQUIRE(client->hears_end());
+  CHECK_FALSE(client->error());
+  CHECK(statuses_of(client->heard()) == "400");
+}

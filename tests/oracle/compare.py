@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import random
@@ -58,17 +59,16 @@ class Project:
 class RedisServer:
     """A redis-server that keeps nothing on disk, for as long as the block lasts."""
 
-    def __init__(self, rankd: Path) -> None:
+    def __init__(self, rankd: Path, *more: str) -> None:
         self._rankd = rankd
+        self._more = more
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
     def __enter__(self) -> RedisServer:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = _free_port()
         words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen([*words, *self._more], stdout=subprocess.DEVNULL)
         limit = time.monotonic() + REDIS_STARTS_S
         while True:
             try:
@@ -84,24 +84,88 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
 
+    def tell(self, command: str) -> bytes:
+        """The reply to a command, which is short."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as connection:
+            connection.sendall(command.encode() + b"\r\n")
+            return connection.recv(100_000)
+
+    def must(self, command: str) -> None:
+        reply = self.tell(command)
+        if reply != b"+OK\r\n":
+            raise RuntimeError(f"{command}: {reply!r}")
+
     def move_in(self, project: Project) -> None:
         """Gives the server the project's data instead of what it had, and the project the server instead of stores."""
-        with socket.create_connection(("127.0.0.1", self.port)) as connection:
-            connection.sendall(b"FLUSHALL\r\n")
-            if connection.recv(100) != b"+OK\r\n":
-                raise RuntimeError("the server does not forget")
-        url = f"redis://127.0.0.1:{self.port}"
+        self.must("FLUSHALL")
+        place = f'type = "static", host = "127.0.0.1", port = {self.port}'
+        self._move_in(project, f"redis://127.0.0.1:{self.port}", place)
+
+    def _move_in(self, project: Project, url: str, resolver: str) -> None:
         subprocess.run(
             [str(self._rankd), "load", str(project.folder / "data"), "--store", url],
             check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL,
         )
-        place = f'resolver = {{ type = "static", host = "127.0.0.1", port = {self.port} }}'
+        place = f"resolver = {{ {resolver} }}"
         endpoints = project.folder / "registry" / "endpoints.dev.toml"
         text = endpoints.read_text(encoding="utf-8").replace('kind = "embedded"', 'kind = "redis"')
         text, moved = re.subn(r'resolver = \{ ?"?type"? = "embedded".*', place, text)
         if moved == 0:
             raise RuntimeError("the project has no embedded store to replace")
         endpoints.write_text(text, encoding="utf-8")
+
+
+class RedisCluster(RedisServer):
+    """Three servers that share the keys, for as long as the block lasts."""
+
+    NODES = 3
+
+    def __init__(self, rankd: Path) -> None:
+        super().__init__(rankd)
+        self._stack = contextlib.ExitStack()
+        self._nodes: list[RedisServer] = []
+
+    def __enter__(self) -> RedisCluster:
+        with contextlib.ExitStack() as stack:
+            for number in range(self.NODES):
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankd_node_"))
+                bus = _free_port()
+                node = RedisServer(
+                    self._rankd, "--cluster-enabled", "yes", "--cluster-port", str(bus), "--dir", folder
+                )
+                self._nodes.append(stack.enter_context(node))
+                first, last = (16384 * at // self.NODES for at in (number, number + 1))
+                node.must(f"CLUSTER SET-CONFIG-EPOCH {number + 1}")
+                node.must(f"CLUSTER ADDSLOTSRANGE {first} {last - 1}")
+                self._nodes[0].must(f"CLUSTER MEET 127.0.0.1 {node.port} {bus}")
+            limit = time.monotonic() + REDIS_STARTS_S
+            while not all(self._is_complete(node) for node in self._nodes):
+                if time.monotonic() > limit:
+                    raise RuntimeError("the servers make no cluster")
+                time.sleep(0.01)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _is_complete(self, node: RedisServer) -> bool:
+        info = node.tell("CLUSTER INFO")
+        return b"cluster_state:ok" in info and b"cluster_size:3" in info
+
+    def move_in(self, project: Project) -> None:
+        for node in self._nodes:
+            node.must("FLUSHALL")
+        port = self._nodes[1].port
+        nodes = f'[{{ host = "127.0.0.1", port = {port} }}]'
+        self._move_in(project, f"redis-cluster://127.0.0.1:{port}", f'type = "cluster", nodes = {nodes}')
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def make_project(folder: Path, seed: int) -> Project:
@@ -391,6 +455,7 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--requests", type=_natural, default=50, metavar="N", help="for each plan (default: 50)")
     parser.add_argument("--all-workers", action="store_true", help="the bytes are the same for 1, 2 and 8 workers, too")
     parser.add_argument("--redis", action="store_true", help="the data is in a redis-server, not in embedded stores")
+    parser.add_argument("--redis-cluster", action="store_true", help="the data is in a cluster of three redis-servers")
     parser.add_argument("--keep", action="store_true", help="keep the projects that were made, and say where")
     parser.add_argument("--go-on", action="store_true", help="report all differences, not just the first")
     args = parser.parse_args(arguments)
@@ -411,8 +476,8 @@ def main(arguments: list[str] | None = None) -> int:
     args = read_arguments(arguments)
     scratch = Path(tempfile.mkdtemp(prefix="rankd_oracle_"))
     try:
-        if args.redis:
-            with RedisServer(args.rankd) as server:
+        if args.redis or args.redis_cluster:
+            with RedisCluster(args.rankd) if args.redis_cluster else RedisServer(args.rankd) as server:
                 tally = compare_all(args, scratch, server)
         else:
             tally = compare_all(args, scratch, None)

@@ -36,6 +36,8 @@ struct fault_rates {
   std::uint32_t halved = 0;     ///< the connection ends in the middle of it
   std::uint32_t garbled = 0;    ///< a byte of it is another one; only what the server says
   std::uint32_t swallowed = 0;  ///< nothing passes any more, and the connection stays open
+
+  std::chrono::microseconds held{};  ///< so long each piece that the server says stays, whatever its fate
 };
 
 /// One thread, Unix sockets on both sides. The same seed and the same pieces have the same fates.
@@ -117,12 +119,13 @@ class fault_proxy {
   void wait() {
     std::vector<pollfd> items{{.fd = wake_.number(), .events = POLLIN, .revents = 0},
                               {.fd = listener_.number(), .events = POLLIN, .revents = 0}};
-    int timeout = -1;
+    constexpr auto long_time = std::chrono::hours(1);
+    clock::duration timeout = long_time;
     const auto look = [&](const direction& at, int from, int to) {
       if (at.pending.empty())
         items.push_back({.fd = from, .events = POLLIN, .revents = 0});
-      else if (at.held_until > clock::now())
-        timeout = 1;
+      else if (const auto left = at.held_until - clock::now(); left > clock::duration::zero())
+        timeout = std::min(timeout, left);
       else
         items.push_back({.fd = to, .events = POLLOUT, .revents = 0});
     };
@@ -131,7 +134,10 @@ class fault_proxy {
       look(each->asked, each->client.number(), each->server.number());
       look(each->answered, each->server.number(), each->client.number());
     }
-    ::poll(items.data(), items.size(), timeout);
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(timeout);
+    const timespec span{.tv_sec = seconds.count(),
+                        .tv_nsec = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout - seconds).count()};
+    ::ppoll(items.data(), items.size(), &span, nullptr);
   }
 
   void accept() {
@@ -182,6 +188,7 @@ class fault_proxy {
       if (it_does) faults_.fetch_add(1, std::memory_order_relaxed);
       return it_does;
     };
+    if (is_answer && rates.held.count() != 0) at.held_until = clock::now() + rates.held;
     if (happens(rates.delayed)) at.held_until = clock::now() + std::chrono::microseconds(random_.below(8'000));
     if (happens(rates.split)) at.crumbs = static_cast<int>(1 + random_.below(40));
     if (is_answer && happens(rates.garbled))

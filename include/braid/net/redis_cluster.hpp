@@ -76,7 +76,8 @@ class BRAID_API redis_cluster {
       -> task<result<resp_value>>;
 
   /// Commands with keys of any slots: those of a node are sent together, and all nodes are asked at once. Replies are
-  /// in the order of the batch; those of different nodes were made in any order. Where a node is lost, all are.
+  /// in the order of the batch; those of different nodes were made in any order. Where a node is lost, all are. A batch
+  /// that says what it expects is one of reads, for replicas too, and is asked again where a node is lost.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 

@@ -10,9 +10,12 @@ namespace braid {
 
 inline constexpr std::uint16_t redis_slots = 16'384;
 
-/// The slot of a key: of what stands between the first `{` and the next `}`, where that is not empty, else of all of
-/// it. Keys with the same part in braces lie in the same slot. Source: the Redis cluster specification; CRC16 as in
-/// XMODEM. Cost: 1.5 ns a byte.
+/// What decides on the slot of a key: what stands between the first `{` and the next `}`, where that is not empty, else
+/// all of it. Lifetime: of the key.
+BRAID_API auto redis_hashed_part(std::string_view key) noexcept -> std::string_view;
+
+/// The slot of a key, by its hashed part. Keys with the same part in braces lie in the same slot. Source: the Redis
+/// cluster specification; CRC16 as in XMODEM. Cost: 1.5 ns a byte.
 BRAID_API auto redis_slot_of(std::string_view key) noexcept -> std::uint16_t;
 
 }  // namespace braid

@@ -6,8 +6,8 @@
 
 namespace rankd::detail {
 
-/// store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply;
-/// store_error for all others.
+/// store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply,
+/// store_untrusted; store_error for all others.
 auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
 
 }  // namespace rankd::detail

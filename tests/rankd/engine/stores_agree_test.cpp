@@ -8,6 +8,7 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/engine/made_plans.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/real_cluster.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/watchdog.hpp>
 
@@ -22,6 +23,7 @@ using namespace rankd;
 using namespace rankd::testing;
 using namespace std::chrono_literals;
 using braid::testing::eventually;
+using braid::testing::real_cluster;
 using braid::testing::redis_server;
 using braid::testing::scratch_folder;
 using braid::testing::watchdog;
@@ -45,13 +47,15 @@ constexpr std::string_view odd_data = R"({"hash":"follow:900","fields":{"a":"b"}
 {"list":"media:906","values":[9]}
 )";
 
-/// The reference data and the odd one, by both kinds of stores.
+/// The reference data and the odd one, by all kinds of stores.
 struct both_stores {
   reference_project project;
   scratch_folder folder;
   redis_server server;
+  real_cluster nodes;
   std::unique_ptr<store> embedded;
   std::unique_ptr<store> remote;
+  std::unique_ptr<store> spread;
 
   both_stores() {
     std::vector<std::filesystem::path> files{folder.write("odd.ndjson", odd_data)};
@@ -64,6 +68,10 @@ struct both_stores {
     endpoint.resolver = static_resolver{"127.0.0.1", server.port()};
     value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
     remote = value_of(open_store(endpoint, folder.path()));
+    endpoint.resolver = cluster_resolver{.nodes = {{"127.0.0.1", nodes.node(2).port()}}};
+    endpoint.policy.request_timeout = std::chrono::seconds(20);
+    value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
+    spread = value_of(open_store(endpoint, folder.path()));
   }
 
   auto answers(store& from) const -> std::vector<std::string>;
@@ -96,14 +104,17 @@ auto both_stores::answers(store& from) const -> std::vector<std::string> {
 
 }  // namespace
 
-TEST_CASE("the reference plans and made ones give the same bytes on both stores") {
+TEST_CASE("the reference plans and made ones give the same bytes on all stores") {
   const both_stores stores;
   const std::vector<std::string> expected = stores.answers(*stores.embedded);
   const std::vector<std::string> got = stores.answers(*stores.remote);
+  const std::vector<std::string> spread = stores.answers(*stores.spread);
   REQUIRE(got.size() == expected.size());
+  REQUIRE(spread.size() == expected.size());
   std::map<std::string, int> endings;
   for (std::size_t i = 0; i < got.size(); ++i) {
     CHECK(got[i] == expected[i]);
+    CHECK(spread[i] == expected[i]);
     for (const char* what : {R"("malformed_ids":)", R"("code":"store_wrong_type")", R"("candidates":[{)"})
       if (expected[i].find(what) != std::string::npos) ++endings[what];
   }

@@ -323,6 +323,36 @@ TEST_CASE("an environment that does not exist is refused") {
   CHECK(read.error().front().hint == "did you mean `prod`?");
 }
 
+TEST_CASE("an endpoint of kind redis may be a cluster, which is found by one of its nodes at least") {
+  const auto with_resolver = [](const std::string& resolver) {
+    files all = good_files();
+    all["endpoints.test.toml"] =
+        replaced(all["endpoints.test.toml"], R"({ type = "embedded", path = "x.lmdb" })", resolver);
+    return all;
+  };
+  const auto read = load(with_resolver(
+      R"({ type = "cluster", nodes = [{ host = "a", port = 1 }, { host = "b", port = 2 }], reads = "replicas", tls = true })"));
+  REQUIRE(read);
+  const auto& cluster = std::get<cluster_resolver>(read->find_endpoint("ep_0001")->resolver);
+  REQUIRE(cluster.nodes.size() == 2);
+  CHECK(cluster.nodes[1].host == "b");
+  CHECK(cluster.nodes[1].port == 2);
+  CHECK(cluster.from_replicas);
+  CHECK(cluster.by_tls);
+  const auto wrong = [&](const std::string& rest) {
+    return complaints(with_resolver("{ type = \"cluster\"" + rest + " }"));
+  };
+  CHECK(wrong("") == lines{"endpoints.test.toml missing_field /endpoint/0/resolver"});
+  CHECK(wrong(", nodes = []") == lines{"endpoints.test.toml bad_value /endpoint/0/resolver/nodes"});
+  CHECK(wrong(R"(, nodes = ["a:1"])") == lines{"endpoints.test.toml wrong_type /endpoint/0/resolver/nodes/0"});
+  CHECK(wrong(R"(, nodes = [{ host = "a", port = 0 }])") ==
+        lines{"endpoints.test.toml out_of_range /endpoint/0/resolver/nodes/0/port"});
+  CHECK(wrong(R"(, nodes = [{ host = "a", port = 1, db = 2 }])") ==
+        lines{"endpoints.test.toml unknown_field /endpoint/0/resolver/nodes/0/db"});
+  CHECK(wrong(R"(, nodes = [{ host = "a", port = 1 }], reads = "all")") ==
+        lines{"endpoints.test.toml bad_value /endpoint/0/resolver/reads"});
+}
+
 TEST_CASE("production does not embed what claims to be Redis") {
   files all = good_files();
   all["endpoints.prod.toml"] = all["endpoints.test.toml"];

@@ -132,3 +132,54 @@ TEST_CASE("a URL that makes no sense is refused, without its password") {
   }
   CHECK(check_redis_url("redis://somewhere:6379/1"));
 }
+
+TEST_CASE("a URL may name a cluster by some of its nodes") {
+  const auto place = redis_options_of("redis-cluster://me:p@127.0.0.1:7000,127.0.0.2,[::1]:7002").value();
+  REQUIRE(place.is_cluster());
+  REQUIRE(place.nodes.size() == 3);
+  CHECK(place.nodes[0].port == 7000);
+  CHECK(place.nodes[1].host == "127.0.0.2");
+  CHECK(place.nodes[1].port == 6379);
+  CHECK(place.nodes[2].host == "::1");
+  CHECK(place.password == "p");
+  CHECK(place_of(place) == "redis-cluster://127.0.0.1:7000,127.0.0.2:6379,[::1]:7002");
+  CHECK_FALSE(place.tls.has_value());
+  const auto options = place.as_cluster();
+  CHECK(options.nodes.size() == 3);
+  CHECK(options.connection.user == "me");
+  CHECK_FALSE(redis_options_of("redis://127.0.0.1").value().is_cluster());
+  for (const char* url : {"redis-cluster://", "redis-cluster://127.0.0.1,", "redis-cluster://127.0.0.1/3",
+                          "redis://127.0.0.1,127.0.0.2", "redis-cluster://127.0.0.1:0,127.0.0.2"}) {
+    CAPTURE(url);
+    CHECK(code_of(redis_options_of(std::string_view(url))) == "bad_redis_url");
+  }
+}
+
+TEST_CASE("rediss is by TLS, for the host as it is written") {
+  const auto one = redis_options_of("rediss://localhost:7").value();
+  CHECK(one.tls.has_value());
+  CHECK(one.server_name == "localhost");
+  CHECK(one.host == "127.0.0.1");
+  CHECK(place_of(one) == "rediss://127.0.0.1:7/0");
+  const auto all = redis_options_of("rediss-cluster://127.0.0.1:7,127.0.0.1:8").value();
+  CHECK(all.tls.has_value());
+  CHECK(place_of(all) == "rediss-cluster://127.0.0.1:7,127.0.0.1:8");
+  endpoint_entry endpoint = endpoint_at("127.0.0.1", 1);
+  std::get<endpoint_entry::static_resolver>(endpoint.resolver).by_tls = true;
+  CHECK(redis_options_of(endpoint).value().tls.has_value());
+  const variable_set no_file("RANKD_REDIS_AUTHORITIES", "/no/such/file.pem");
+  CHECK(code_of(redis_options_of("rediss://127.0.0.1")) == "bad_environment");
+  CHECK(code_of(redis_options_of("redis://127.0.0.1")) == "fine");
+}
+
+TEST_CASE("an endpoint may be a cluster") {
+  endpoint_entry endpoint = endpoint_at("", 0);
+  endpoint.resolver = endpoint_entry::cluster_resolver{
+      .nodes = {{"127.0.0.1", 7000}, {"127.0.0.1", 7001}}, .from_replicas = true, .by_tls = true};
+  endpoint.policy.max_inflight = 9;
+  const auto place = redis_options_of(endpoint).value();
+  CHECK(place.is_cluster());
+  CHECK(place.in_flight == 9);
+  CHECK((place.reads == braid::redis_reads::replicas));
+  CHECK(place.tls.has_value());
+}
