@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -126,6 +127,40 @@ class exit_operation final : public detail::port_operation {
   int error_ = 0;
 };
 
+/// A process that was killed and whose end nobody has seen. Its entry in the system's table is taken away by whoever
+/// destroys this, who waits for it, or by the loop.
+class killed_process {
+ public:
+  explicit killed_process(std::unique_ptr<detail::open_port> process) noexcept : process_(std::move(process)) {}
+  killed_process(killed_process&&) noexcept = default;
+  auto operator=(killed_process&&) -> killed_process& = delete;
+  ~killed_process() {
+    if (process_ != nullptr) static_cast<void>(see_end(0));
+  }
+
+  /// Whether it has ended; without WNOHANG it waits for that.
+  [[nodiscard]] auto see_end(int flags) const noexcept -> bool {
+    siginfo_t about{};
+    int status = 0;
+    do {
+      status = ::waitid(P_PIDFD, static_cast<id_t>(process_->number()), &about, WEXITED | flags);
+    } while (status != 0 && errno == EINTR);
+    return status != 0 || about.si_pid != 0;
+  }
+
+  void forget() noexcept { process_.reset(); }
+
+  /// On the loop, for as long as that runs.
+  static auto await_end(killed_process of) -> task<void> {
+    siginfo_t about{};
+    static_cast<void>(co_await exit_operation(of.process_.get(), about));
+    of.forget();
+  }
+
+ private:
+  std::unique_ptr<detail::open_port> process_;
+};
+
 auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
   if (!end) return pipe_stream();
   return pipe_stream::adopt(on, std::move(end));
@@ -164,8 +199,17 @@ auto child_process::start(loop& on, const child_options& how) -> result<child_pr
 child_process::~child_process() {
   if (process_ == nullptr || ended_) return;
   static_cast<void>(kill(SIGKILL));
-  siginfo_t about{};
-  while (::waitid(P_PIDFD, static_cast<id_t>(process_->number()), &about, WEXITED) != 0 && errno == EINTR) {}
+  loop& on = process_->on();
+  killed_process killed(std::move(process_));
+  if (killed.see_end(WNOHANG)) {
+    killed.forget();
+    return;
+  }
+  try {
+    on.spawn(killed_process::await_end(std::move(killed)));
+  } catch (const std::bad_alloc&) {
+    return;  // whoever held it has waited
+  }
 }
 
 auto child_process::wait() -> task<result<exit_status>> {

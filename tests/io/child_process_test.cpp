@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -49,6 +50,9 @@ auto status_of(loop& io, child_options how) -> task<exit_status> {
   const auto ended = co_await child.wait();
   co_return ended.value();
 }
+
+/// Also where it has ended and nobody has asked how.
+auto is_known(pid_t id) -> bool { return ::kill(id, 0) == 0; }
 
 auto has_children() -> bool { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
@@ -146,9 +150,42 @@ TEST_CASE("a stop kills the program and awaits its end") {
     CHECK(late.error() == errc::deadline_exceeded);
   };
   CHECK(here.run_through(body(), 100us).has_value());
-  CHECK(::kill(id, 0) == -1);
+  CHECK(here.turn_until([&] { return !is_known(id); }));
   CHECK_FALSE(has_children());
-  CHECK(testing::open_descriptors() == before);
+  CHECK(here.turn_until([&] { return testing::open_descriptors() == before; }));
+}
+
+TEST_CASE("many objects that go at once leave no process, whose ends the loop sees") {
+  turned_loop here;
+  const std::size_t before = testing::open_descriptors();
+  std::vector<pid_t> ids;
+  {
+    std::vector<child_process> children;
+    for (int i = 0; i < 20; ++i) children.push_back(child_process::start(here.io(), shell("exec sleep 1000")).value());
+    for (const child_process& each : children) ids.push_back(each.id());
+  }
+  CHECK(here.turn_until([&] { return std::ranges::none_of(ids, is_known); }));
+  CHECK(here.turn_until([&] { return testing::open_descriptors() == before; }));
+}
+
+TEST_CASE("a loop that is stopped leaves no process either") {
+  turned_loop here;
+  std::vector<pid_t> ids;
+  const auto start = [&] {
+    child_process child = child_process::start(here.io(), shell("exec sleep 1000")).value();
+    ids.push_back(child.id());
+    return child;
+  };
+  auto runs = [&]() -> task<void> {
+    child_process awaited = start();
+    const child_process not_awaited = start();
+    static_cast<void>(co_await awaited.wait());
+  };
+  here.io().spawn(runs());
+  { const child_process gone = start(); }
+  here.stop();
+  CHECK(ids.size() == 3);
+  CHECK(std::ranges::none_of(ids, is_known));
 }
 
 TEST_CASE("a signal that is sent ends the program") {

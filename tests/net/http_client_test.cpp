@@ -47,6 +47,15 @@ auto test_routes() -> http_router {
     static_cast<void>(x.set_field("Location", "/circle"));
     x.reply(http_status::found);
   });
+  routes.get("/secret", [](http_exchange& x) {
+    x.reply(http_status::ok, "text/plain", x.request().fields.find("Authorization").value_or("none"));
+  });
+  routes.get("/part", [](http_exchange& x) -> task<void> {
+    x.begin(http_status::ok, {}, 100);
+    static_cast<void>(co_await x.write("part"));
+    event never;
+    co_await never;
+  });
   routes.get("/never", [](http_exchange&) -> task<void> {
     event never;
     co_await never;
@@ -108,7 +117,47 @@ class liar {
   std::size_t requests_ = 0;
 };
 
-auto fetch_from(liar& server, turned_loop& here, http_client& client, http_method method = http_method::get)
+/// A server that answers the first request of each connection, says a few last words to the second, and goes.
+class deserter {
+ public:
+  deserter(turned_loop& here, std::string last_words) : here_(&here), last_words_(std::move(last_words)) {
+    listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
+    here.io().spawn(serve(*this));
+    here.turn();
+  }
+  deserter(const deserter&) = delete;
+  auto operator=(const deserter&) -> deserter& = delete;
+  ~deserter() { here_->stop(); }
+
+  [[nodiscard]] auto url() const -> std::string { return testing::tested_url(listener_.local_address().value(), "/"); }
+  [[nodiscard]] auto requests() const noexcept -> std::size_t { return requests_; }
+
+ private:
+  static auto serve(deserter& by) -> task<void> {
+    for (;;) {
+      auto got = co_await by.listener_.accept();
+      if (!got) co_return;
+      auto opening = testing::tested_stream::as_server(std::move(*got));
+      const auto open = co_await std::move(opening);
+      if (!open) continue;
+      const std::array<std::string, 2> answers{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", by.last_words_};
+      for (const std::string& answer : answers) {
+        std::array<std::byte, 4096> room{};
+        if (const auto heard = co_await open->read_some(room); !heard || *heard == 0) break;
+        ++by.requests_;
+        if (!answer.empty()) static_cast<void>(co_await open->write_all(bytes_of(answer)));
+      }
+    }
+  }
+
+  turned_loop* here_;
+  std::string last_words_;
+  stream_listener listener_;
+  std::size_t requests_ = 0;
+};
+
+template <typename Server>
+auto fetch_from(Server& server, turned_loop& here, http_client& client, http_method method = http_method::get)
     -> result<http_answer> {
   outcome<result<http_answer>> ended = here.run(client.fetch({.method = method, .url = server.url()}));
   return ended.take();
@@ -178,6 +227,34 @@ TEST_CASE("a body is read piece by piece, and given up it closes the connection"
   CHECK(scene.client.idle_connections() == 0);
 }
 
+TEST_CASE("a body that is given up where it has not all come closes the connection") {
+  client_scene scene;
+  auto read_part = [&]() -> task<std::string> {
+    http_call call{.url = scene.url("/part")};
+    auto opened = co_await scene.client.open(std::move(call));
+    const auto piece = co_await opened->read_some();
+    co_return std::string(*piece);
+  };
+  CHECK(scene.here.run(read_part()).take() == "part");
+  CHECK(scene.client.idle_connections() == 0);
+}
+
+TEST_CASE("an answer that was read to its end takes no connection, though somebody holds it") {
+  client_scene scene({.connections_per_host = 1});
+  auto hold_and_ask = [&]() -> task<std::string> {
+    http_call call{.url = scene.url("/pieces")};
+    auto held = co_await scene.client.open(std::move(call));
+    for (bool more = true; more;) {
+      const auto piece = co_await held->read_some();
+      more = piece && !piece->empty();
+    }
+    const auto answer = co_await scene.client.get(scene.url("/"));
+    co_return answer->body;
+  };
+  CHECK(scene.here.run(hold_and_ask()).take() == "hello");
+  CHECK(scene.server().counts().accepted == 1);
+}
+
 TEST_CASE("redirects are followed where the options say so, and not without end") {
   {
     client_scene off;
@@ -199,6 +276,12 @@ TEST_CASE("credentials do not follow a redirect to another host") {
   http_call call{.url = server.url(), .fields = {{"Authorization", "secret"}, {"User-Agent", "kept"}}};
   outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
   CHECK(ended.take()->body == "kept");
+  liar other_server(here,
+                    {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/secret") + "\r\nContent-Length: 0\r\n\r\n"});
+  http_call secret{.url = other_server.url(), .fields = {{"authorization", "secret"}}};
+  CHECK(here.run(client.fetch(std::move(secret))).take()->body == "none");
+  http_call direct{.url = other.url("/secret"), .fields = {{"Authorization", "secret"}}};
+  CHECK(here.run(client.fetch(std::move(direct))).take()->body == "secret");
 }
 
 TEST_CASE("a connection that died while it was free is replaced") {
@@ -211,6 +294,40 @@ TEST_CASE("a connection that died while it was free is replaced") {
   CHECK(fetch_from(server, here, client, http_method::post)->body == "ok");
   CHECK(server.connections() == 2);
   CHECK(server.requests() == 2);
+}
+
+TEST_CASE("a call is sent again where a used connection died without a word, unless it may not be repeated") {
+  for (const http_method method : {http_method::get, http_method::put, http_method::post, http_method::patch}) {
+    INFO(name_of(method));
+    turned_loop here;
+    deserter server(here, "");
+    http_client client(here.io(), testing::tested(http_client_options()));
+    REQUIRE(fetch_from(server, here, client).has_value());
+    const bool may_be_repeated = method == http_method::get || method == http_method::put;
+    CHECK(fetch_from(server, here, client, method).has_value() == may_be_repeated);
+    CHECK(server.requests() == (may_be_repeated ? 3 : 2));
+  }
+}
+
+TEST_CASE("a call that got the beginning of an answer is not sent again") {
+  turned_loop here;
+  deserter server(here, "HTTP/1.1 2");
+  http_client client(here.io(), testing::tested(http_client_options()));
+  REQUIRE(fetch_from(server, here, client).has_value());
+  CHECK(fetch_from(server, here, client).error() == http_errc::truncated);
+  CHECK(server.requests() == 2);
+}
+
+TEST_CASE("a connection that the server will close is not kept") {
+  for (const std::string end : {"Connection: close\r\n", "Connection: x, Close\r\n"}) {
+    turned_loop here;
+    deserter server(here, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + end + "\r\nok");
+    http_client client(here.io(), testing::tested(http_client_options()));
+    REQUIRE(fetch_from(server, here, client).has_value());
+    CHECK(client.idle_connections() == 1);
+    CHECK(fetch_from(server, here, client)->body == "ok");
+    CHECK(client.idle_connections() == 0);
+  }
 }
 
 TEST_CASE("a call over a new connection that dies is not repeated") {

@@ -194,3 +194,16 @@ TEST_CASE("HTTP/1.0 and Connection: close end the connection, keep-alive keeps i
   CHECK(client->heard().find("Connection: keep-alive\r\n") != std::string::npos);
   CHECK_FALSE(client->ended());
 }
+
+TEST_CASE("a client that goes on sending after it was refused still hears why") {
+  const http_router routes = hello_routes();
+  http_scene scene(routes);
+  const auto client = scene.talker();
+  client->say("BAD\r\n\r\n");
+  REQUIRE(client->hears("Bad Request\n"));
+  for (int i = 0; i < 20; ++i) client->say(std::string(5'000, 'x'));
+  client->finish();
+  REQUIRE(client->hears_end());
+  CHECK_FALSE(client->error());
+  CHECK(statuses_of(client->heard()) == "400");
+}

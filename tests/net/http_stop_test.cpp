@@ -4,6 +4,7 @@
 #include <braid/coro/event.hpp>
 #include <braid/coro/sync_wait.hpp>
 
+#include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
 
 #include <doctest/doctest.h>
@@ -74,6 +75,32 @@ TEST_CASE("a request that was sent before the stop is answered, though nobody ha
   CHECK(testing::statuses_of(client->heard()) == "200");  // the second one is told that the connection closes
   scene.here.advance(2ms);
   CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a connection that only the kernel had taken before the stop is served") {
+  if (testing::tests_tls()) return;  // the peer is plain
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto peer = testing::plain_peer::connected_to(scene.address());
+  peer.send(get);
+  scene.stop(10s);  // before the loop has looked at its listener again
+  peer.end_writing();
+  scene.here.advance(2ms);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.server().counts().accepted == 1);
+  CHECK(peer.receive().ends_with("hello"));
+}
+
+TEST_CASE("a connection that only the kernel had taken, and that says nothing, does not hold up a stop") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto peer = testing::plain_peer::connected_to(scene.address());
+  scene.stop(10s);
+  if (testing::tests_tls()) scene.here.advance(3s);  // it may shake hands for as long as a last word takes
+  scene.here.advance(2ms);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.server().counts().accepted == 1);
+  CHECK(peer.receive().empty());
 }
 
 TEST_CASE("a head that has begun may come to its end after the stop") {

@@ -45,10 +45,11 @@ struct exit_status {
   friend auto operator==(const exit_status&, const exit_status&) -> bool = default;
 };
 
-/// A process that does not outlive the object: where a scope is stopped, or the object goes for another reason before
-/// `wait` has given the status, it is killed and its end awaited. It has our stdin, stdout and stderr as the options
+/// A process that ends with the object: where a scope is stopped, or the object goes for another reason before `wait`
+/// has given the status, it is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the options
 /// say, no other descriptor of braid's, no blocked signal, and SIGPIPE as usual.
-/// Threads: the loop's own. Blocks: the end of the object, until a killed process has gone.
+/// Threads: the loop's own. Blocks: the end of the object where the loop has been stopped, until the killed process has
+/// gone.
 class BRAID_API child_process {
  public:
   /// Errors: the system's, such as no_such_file_or_directory, permission_denied; needs Linux 5.4.
