@@ -5,6 +5,8 @@
 #include <rankd/cli/demo_data.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
+#include <rankd/serve/serve_log.hpp>
+#include <rankd/serve/serve_options.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -67,6 +69,18 @@ struct bench_options : project_options {
   std::filesystem::path plot;  ///< an SVG to write; empty: none
 };
 
+struct serve_command_options : project_options {
+  serve_options server;
+  std::filesystem::path token_file;  ///< empty: everybody may ask
+  std::string tls_cert;              ///< both empty: no TLS
+  std::string tls_key;
+  std::filesystem::path log;  ///< empty: standard error
+  log_level level = log_level::info;
+  std::filesystem::path audit;                ///< empty: none
+  std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
+  std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
+};
+
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
   std::string store;     ///< a folder, as path or lmdb:PATH, or redis://… or redis-cluster://…; empty: the project's
@@ -110,6 +124,7 @@ struct init_options {
 auto rank_command(const rank_options& options) -> exit_status;
 auto batch_command(const batch_command_options& options) -> exit_status;
 auto bench_command(const bench_options& options) -> exit_status;
+auto serve_command(const serve_command_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;

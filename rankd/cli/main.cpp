@@ -4,6 +4,8 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/store/redis_options.hpp>
 
+#include <braid/io/socket_address.hpp>
+
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -188,6 +190,118 @@ auto check_filled_store(const std::string& url) -> std::string {
   return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
 }
 
+template <typename Duration>
+auto add_milliseconds(CLI::App& command, const std::string& name, Duration& into, const std::string& doc)
+    -> CLI::Option* {
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(into).count();
+  return command
+      .add_option_function<std::int64_t>(
+          name, [&into](std::int64_t ms) { into = std::chrono::milliseconds(ms); },
+          doc + "; default: " + std::to_string(now))
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}))
+      ->type_name("MS");
+}
+
+/// An address with its port, by numbers.
+auto check_listen(const std::string& text) -> std::string {
+  const auto at = braid::socket_address::parse(text);
+  return at && at->is_ip() ? "" : "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
+}
+
+void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) {
+  rankd::serve_options& server = options.server;
+  command.add_option("--max-in-flight", server.most_in_flight, "Requests that are ranked at a time")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--queue", server.queue, "Requests that wait for that; more are refused")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--connections", server.connections, "Connections; more wait to be accepted")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--max-body-bytes", server.limits.body_bytes, "The largest body of a request")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{16} << 20U))
+      ->capture_default_str();
+  command.add_option("--max-header-bytes", server.limits.head_bytes, "The largest head of a request")
+      ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 20U))
+      ->capture_default_str();
+  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time that the head of a request has")
+      ->check(CLI::PositiveNumber);
+  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time that its body has")
+      ->check(CLI::PositiveNumber);
+  add_milliseconds(command, "--idle-timeout-ms", server.idle_timeout, "Time between two requests of a connection")
+      ->check(CLI::PositiveNumber);
+  add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
+                   "Deadline of requests that name none, from their arrival")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_serve_output(CLI::App& command, rankd::serve_command_options& options) {
+  command.add_option("--log", options.log, "File for events, as lines of JSON; default: standard error")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command
+      .add_option_function<std::string>(
+          "--log-level",
+          [&options](const std::string& name) { options.level = rankd::parse_log_level(name).value_or(options.level); },
+          "off, error, warning, info or debug; default: info")
+      ->check(CLI::IsMember({"off", "error", "warning", "info", "debug"}))
+      ->type_name("LEVEL");
+  command.add_option("--audit", options.audit, "File for a line of JSON about each request; default: none")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+}
+
+void add_serve(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("serve", "Rank for whoever asks by HTTP, until SIGTERM or SIGINT");
+  auto options = std::make_shared<rankd::serve_command_options>();
+  options->server.loops = 0;
+  add_project(*command, *options);
+  command
+      ->add_option_function<std::string>(
+          "--listen",
+          [options](const std::string& text) {
+            options->server.listen = braid::socket_address::parse(text).value_or(options->server.listen);
+          },
+          "Address and port; port 0 for any that is free, which is printed; default: 127.0.0.1:8080")
+      ->check(check_listen)
+      ->type_name("ADDR:PORT");
+  command->add_option("--loops", options->server.loops, "Event loops; default: as many as the machine grants threads")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--workers", options->server.workers, "Threads that compute, for each loop")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  add_node_timeout(*command, options->server.engine);
+  command
+      ->add_option("--token-file", options->token_file, "Tokens of those who may ask, one a line; default: everybody")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  auto* certificate =
+      command
+          ->add_option("--tls-cert", options->tls_cert,
+                       "PEM file of a certificate, and of those between it and its authority: serve TLS")
+          ->check(check_not_empty)
+          ->type_name("FILE");
+  auto* key = command->add_option("--tls-key", options->tls_key, "PEM file of the certificate's key")
+                  ->check(check_not_empty)
+                  ->type_name("FILE")
+                  ->needs(certificate);
+  certificate->needs(key);
+  command
+      ->add_flag("--allow-changes", options->server.clients_change_plans,
+                 "Who has a token may also list, pin and roll back versions of plans, and reload them")
+      ->needs("--token-file");
+  add_serve_limits(*command, *options);
+  add_serve_output(*command, *options);
+  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop");
+  add_milliseconds(*command, "--announce-ms", options->announcement,
+                   "Time between `/readyz` says that it stops and it takes no more connections");
+  command->footer(
+      "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
+      "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew.");
+  command->callback([options, &chosen] { chosen = [options] { return serve_command(*options); }; });
+}
+
 void add_load(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("load", "Fill an embedded store or Redis from NDJSON");
   auto options = std::make_shared<rankd::load_command_options>();
@@ -312,6 +426,7 @@ int main(int argc, char** argv) {
   add_rank(app, chosen);
   add_batch(app, chosen);
   add_bench(app, chosen);
+  add_serve(app, chosen);
   add_load(app, chosen);
   add_dump(app, chosen);
   add_validate(app, chosen);

@@ -2,26 +2,67 @@
 #include <rankd/engine/detail/explain.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace rankd {
 namespace {
 
-/// The first row of an id in a row set, and how many there are.
+/// How many rows of a node have an id, and which of them is the first.
 struct sighting {
   std::size_t rows = 0;
   std::size_t position = 0;  // from 0
-  row_set in;
 };
 
-auto look_for(std::int64_t id, const row_set& rows) -> sighting {
-  sighting seen{.rows = 0, .position = 0, .in = rows};
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    if (rows.id(at) != id) continue;
-    if (seen.rows++ == 0) seen.position = at;
+/// Where the ids that are asked about stand. One pass over the rows of each node, however many ids there are: a request
+/// may ask about many, and the loop waits meanwhile.
+class sighting_table {
+ public:
+  explicit sighting_table(const run_picture& run)
+      : ids_(run.state.request.explain_ids), positions_(ids_.size()), seen_(ids_.size() * run.nodes.size()) {
+    std::ranges::sort(ids_);
+    if (ids_.empty()) return;
+    for (node_index node = 0; node < run.nodes.size(); ++node)
+      if (run.nodes[node] == node_state::done)
+        each_asked(run.state.nodes[node].output, [&](std::size_t id, std::size_t position) {
+          sighting& here = seen_[node * ids_.size() + id];
+          if (here.rows++ == 0) here.position = position;
+        });
+    each_asked(run.candidates, [&](std::size_t id, std::size_t position) { positions_[id].push_back(position + 1); });
   }
-  return seen;
-}
+
+  [[nodiscard]] auto in(node_index node, std::int64_t id) const -> const sighting& {
+    return seen_[node * ids_.size() + place_of(id)];
+  }
+  [[nodiscard]] auto among_candidates(std::int64_t id) const -> const std::vector<std::size_t>& {
+    return positions_[place_of(id)];
+  }
+
+ private:
+  [[nodiscard]] auto place_of(std::int64_t id) const -> std::size_t {
+    return static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
+  }
+
+  template <typename Fn>
+  void each_asked(const row_set& rows, Fn fn) const {
+    for (std::size_t position = 0; position < rows.size(); ++position) {
+      const std::size_t place = place_of(rows.id(position));
+      if (place < ids_.size() && ids_[place] == rows.id(position)) fn(place, position);
+    }
+  }
+
+  std::vector<std::int64_t> ids_;                    // ascending
+  std::vector<std::vector<std::size_t>> positions_;  // per id
+  std::vector<sighting> seen_;                       // per node and id
+};
+
+/// Rows of an id that come into a node.
+struct arrival {
+  std::size_t rows = 0;
+  std::size_t position = 0;  // of the first
+  row_set in;                // what that one comes from
+};
 
 auto reason_of(row_change change) -> drop_reason {
   switch (change) {
@@ -39,14 +80,14 @@ auto reason_of(row_change change) -> drop_reason {
 /// One id on its way through the nodes of a run.
 class tracer {
  public:
-  tracer(const run_picture& run, const registries& declared, std::int64_t id) : run_(&run), declared_(&declared) {
+  tracer(const run_picture& run, const registries& declared, const sighting_table& seen, std::int64_t id)
+      : run_(&run), declared_(&declared), seen_(&seen) {
     fate_.id = id;
   }
 
   auto trace() && -> id_fate {
     for (const node_index node : run_->state.plan->shape.order()) visit(node);
-    for (std::size_t at = 0; at < run_->candidates.size(); ++at)
-      if (run_->candidates.id(at) == fate_.id) fate_.positions.push_back(at + 1);
+    fate_.positions = seen_->among_candidates(fate_.id);
     return std::move(fate_);
   }
 
@@ -54,12 +95,12 @@ class tracer {
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
   /// All rows with the id that go into a node, and the first of them.
-  auto arriving(const bound_node& node) const -> sighting {
-    sighting all;
+  [[nodiscard]] auto arriving(const bound_node& node) const -> arrival {
+    arrival all;
     for (const node_index source : node.sources) {
-      if (!is_done(source)) continue;
-      const sighting seen = look_for(fate_.id, run_->state.nodes[source].output);
-      if (all.rows == 0 && seen.rows != 0) all = {.rows = 0, .position = seen.position, .in = seen.in};
+      const sighting& seen = seen_->in(source, fate_.id);
+      if (all.rows == 0 && seen.rows != 0)
+        all = {.rows = 0, .position = seen.position, .in = run_->state.nodes[source].output};
       all.rows += seen.rows;
     }
     return all;
@@ -67,20 +108,21 @@ class tracer {
 
   void visit(node_index at) {
     const bound_node& node = run_->state.plan->nodes[at];
-    const sighting in = arriving(node);
+    const arrival in = arriving(node);
     if (!is_done(at)) {
       if (in.rows != 0) drop(node, in, in.rows, drop_reason::not_done);
       return;
     }
-    const std::size_t out = look_for(fate_.id, run_->state.nodes[at].output).rows;
+    const std::size_t out = seen_->in(at, fate_.id).rows;
     const bool is_source = node.change == row_change::dense_source;
     if (is_source && out != 0) fate_.produced_by.push_back(node.node_id);
     if (is_source && in.rows != 0) drop(node, in, in.rows, drop_reason::replaced);
-    if (!is_source && out < in.rows) drop(node, first_missing(in, at), in.rows - out, reason_of(node.change));
+    if (!is_source && out < in.rows)
+      drop(node, out == 0 ? in : first_missing(in, at), in.rows - out, reason_of(node.change));
   }
 
   /// The first row with the id that goes in and is not among those that come out.
-  [[nodiscard]] auto first_missing(sighting in, node_index at) const -> sighting {
+  [[nodiscard]] auto first_missing(arrival in, node_index at) const -> arrival {
     const row_set& kept = run_->state.nodes[at].output;
     for (std::size_t position = in.position; position < in.in.size(); ++position) {
       if (in.in.id(position) != fate_.id) continue;
@@ -93,7 +135,7 @@ class tracer {
     return in;
   }
 
-  void drop(const bound_node& node, const sighting& in, std::size_t rows, drop_reason why) {
+  void drop(const bound_node& node, const arrival& in, std::size_t rows, drop_reason why) {
     // Of a sort and a take that are one, the rows come in as they were before the sort.
     const bool is_placed = why != drop_reason::count || !node.fused_with;
     fate_.drops.push_back({.node_id = node.node_id,
@@ -108,6 +150,7 @@ class tracer {
 
   const run_picture* run_;
   const registries* declared_;
+  const sighting_table* seen_;
   id_fate fate_;
 };
 
@@ -115,7 +158,8 @@ class tracer {
 
 auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate> {
   std::vector<id_fate> all;
-  for (const std::int64_t id : run.state.request.explain_ids) all.push_back(tracer(run, declared, id).trace());
+  const sighting_table seen(run);
+  for (const std::int64_t id : run.state.request.explain_ids) all.push_back(tracer(run, declared, seen, id).trace());
   return all;
 }
 

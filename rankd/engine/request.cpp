@@ -164,6 +164,7 @@ auto made_up_id(std::string_view prefix, std::string_view text) -> std::string {
 }
 
 auto made_up_request_id(std::string_view text, request_origin from) -> std::string {
+  if (!from.request_id.empty()) return std::string(from.request_id);
   return from.line != 0 ? "line_" + std::to_string(from.line) : made_up_id("req_", text);
 }
 

@@ -35,7 +35,8 @@ struct rank_request {
 
 /// Where a request came from, which decides the ids that are made up for it.
 struct request_origin {
-  std::uint64_t line = 0;  ///< of a file of requests, counted from 1; 0 for a request that came alone
+  std::uint64_t line = 0;            ///< of a file of requests, counted from 1; 0 for a request that came alone
+  std::string_view request_id = {};  ///< of a request whose text has none; empty: one is made up
 };
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of

@@ -111,14 +111,17 @@ void http_connection::refuse(http_errc why) {
   keep_ = false;
   own_fields_.clear();
   answer_ = answer::none;
-  say(status_of(why));
+  say(status_of(why), why);
 }
 
 /// An answer of the server's own.
-void http_connection::say(http_status status) {
-  std::string text(reason_phrase(status));
-  text += '\n';
-  reply(status, "text/plain", text);
+void http_connection::say(http_status status, std::error_code why) {
+  http_refusal_text text;
+  if (by_->options.word_refusal)
+    text = by_->options.word_refusal({.status = status, .why = why, .request = in_request_ ? &head() : nullptr});
+  else
+    text.body = std::string(reason_phrase(status)) + '\n';
+  reply(status, text.type, text.body);
 }
 
 void http_connection::begin_request() {
@@ -169,7 +172,7 @@ void http_connection::finish_answer(const outcome<void>& ended) {
   own_fields_.clear();
   if (body_error_ && ended.has_value()) {
     keep_ = false;
-    return say(status_of(*body_error_));
+    return say(status_of(*body_error_), *body_error_);
   }
   if (ended.has_value()) ++by_->counts.failed;  // it said nothing
   say(http_status::internal_server_error);

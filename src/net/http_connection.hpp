@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -98,7 +99,7 @@ class http_connection : public list_hook {
   void finish_answer(const outcome<void>& ended);
   void end_pieces();
   void refuse(http_errc why);
-  void say(http_status status);
+  void say(http_status status, std::error_code why = {});
   auto after_request() -> bool;
   void discard_body() noexcept;
   auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;

@@ -195,6 +195,29 @@ TEST_CASE("HTTP/1.0 and Connection: close end the connection, keep-alive keeps i
   CHECK_FALSE(client->ended());
 }
 
+TEST_CASE("the server's own answers say what the program wants them to") {
+  http_router routes;
+  routes.post("/", &echo);
+  routes.get("/silent", [](http_exchange&) {});
+  http_server_options options{.limits = {.body_bytes = 10}};
+  options.word_refusal = [](const http_refusal& refusal) -> http_refusal_text {
+    std::string words = std::to_string(static_cast<int>(refusal.status)) + (refusal.why ? " fault " : " plain ");
+    return {.type = "text/x", .body = words + std::string(refusal.request ? refusal.request->path : "headless")};
+  };
+  http_scene scene(routes, std::move(options));
+  const auto words = [&](std::string_view request) {
+    const std::string answer = scene.exchange(request);
+    CHECK(answer.find("Content-Type: text/x\r\n") != std::string::npos);
+    return answer.substr(answer.find("\r\n\r\n") + 4);
+  };
+  CHECK(words("GET /none HTTP/1.1\r\nHost: a\r\n\r\n") == "404 plain /none");
+  CHECK(words("GET / HTTP/1.1\r\nHost: a\r\n\r\n") == "405 plain /");
+  CHECK(words("GET /silent HTTP/1.1\r\nHost: a\r\n\r\n") == "500 plain /silent");
+  CHECK(words("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n") == "413 fault headless");
+  CHECK(words("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n") == "413 fault /");
+  CHECK(words("nonsense\r\n\r\n") == "400 fault headless");
+}
+
 TEST_CASE("a client that goes on sending after it was refused still hears why") {
   const http_router routes = hello_routes();
   http_scene scene(routes);

@@ -15,10 +15,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 
 namespace braid {
+
+/// A request that no handler answers, as the server answers it by itself.
+struct http_refusal {
+  http_status status = http_status::internal_server_error;
+  std::error_code why = {};  ///< the fault of the request; none for 404, 405, and for a handler that said nothing
+  const http_request_head* request = nullptr;  ///< null where its head could not be read
+};
+
+/// What stands in the answer to a refusal.
+struct http_refusal_text {
+  std::string type = "text/plain";
+  std::string body = {};
+};
 
 struct http_server_options {
   http_limits limits = {};
@@ -29,6 +45,8 @@ struct http_server_options {
   duration write_timeout = 30s;  ///< for each piece of an answer
   duration linger_timeout = 2s;  ///< to let a client read the last answer
   error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
+  /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
+  std::function<http_refusal_text(const http_refusal&)> word_refusal = {};
   /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
   /// A handshake has the context's time or `head_timeout`, whichever is less.
   std::optional<tls_context> tls = {};

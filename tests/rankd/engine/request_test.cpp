@@ -151,3 +151,14 @@ TEST_CASE("a text that is no right JSON still has the id that it brings, where t
     CHECK(request_id_of(text).starts_with("req_"));
   }
 }
+
+TEST_CASE("an id from elsewhere stands in for one that the text has not") {
+  const auto id_of = [](std::string_view text) {
+    return parse_request(text, op_world(), {.line = 0, .request_id = "given"}).value().request_id;
+  };
+  CHECK(id_of(R"({"user_id":1})") == "given");
+  CHECK(id_of(R"({"user_id":1,"request_id":"own"})") == "own");
+  CHECK(request_id_of("{", {.line = 0, .request_id = "given"}) == "given");
+  CHECK(request_id_of(R"({"request_id":"own","user_id":)", {.line = 0, .request_id = "given"}) == "own");
+  CHECK(read(R"({"user_id":1})").engine_request_id.starts_with("eng_"));
+}

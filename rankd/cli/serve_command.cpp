@@ -1,0 +1,155 @@
+// rankd/cli/serve_command.cpp: rankd serve: plans behind HTTP, until a signal.
+#include <rankd/cli/commands.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/workspace.hpp>
+#include <rankd/engine/engine.hpp>
+#include <rankd/engine/plan_library.hpp>
+#include <rankd/serve/line_file.hpp>
+#include <rankd/serve/plan_changes.hpp>
+#include <rankd/serve/plan_source.hpp>
+#include <rankd/serve/rank_server.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/signal_set.hpp>
+#include <braid/thread/worker_count.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+/// Where lines go.
+struct outputs {
+  std::unique_ptr<line_file> log;
+  std::unique_ptr<line_file> audit;
+
+  static auto open(const serve_command_options& options) -> braid::checked<outputs> {
+    outputs made;
+    auto log = options.log.empty() ? line_file::standard_error() : line_file::open(options.log);
+    if (!log) return std::unexpected(std::move(log.error()));
+    made.log = std::move(*log);
+    if (options.audit.empty()) return made;
+    auto audit = line_file::open(options.audit);
+    if (!audit) return std::unexpected(std::move(audit.error()));
+    made.audit = std::move(*audit);
+    return made;
+  }
+};
+
+/// The thread that called the command: it starts the server, and waits for signals and for the end.
+struct control {
+  const serve_command_options& options;
+  serve_context context;
+  outputs& files;
+  serve_options server_options;
+  std::unique_ptr<braid::loop> on;
+  std::unique_ptr<rank_server> server;
+  braid::diagnostics problems;  // why it did not start
+
+  void start() {
+    context.on_end = [this] { on->stop(); };
+    on->spawn(obey(*this));
+    auto started = rank_server::start(context, server_options);
+    if (!started) {
+      problems = std::move(started.error());
+      on->stop();
+      return;
+    }
+    server = std::move(*started);
+    const std::string address = server->address().to_string();
+    print((server_options.tls ? "listening on https://" : "listening on http://") + address + "\n");
+    std::fflush(stdout);
+    context.log.note(log_level::info, "listening", {{"address", address}});
+  }
+
+  void reload() {
+    files.log->reopen();
+    if (files.audit) files.audit->reopen();
+    static_cast<void>(context.changes->reload());  // which tells of what is wrong
+  }
+
+  static auto obey(control& by) -> braid::task<void> {
+    auto signals = braid::signal_set::create(*by.on, {SIGTERM, SIGINT, SIGHUP});
+    if (!signals) {
+      by.context.log.note(log_level::error, "no_signals", {{"message", signals.error().message()}});
+      co_return;
+    }
+    for (bool stopping = false;;) {
+      auto next = signals->next();
+      const braid::result<int> got = co_await std::move(next);
+      if (!got) co_return;
+      if (*got == SIGHUP) {
+        by.reload();
+        continue;
+      }
+      by.context.log.note(log_level::info, stopping ? "stopping_at_once" : "stopping");
+      if (by.server == nullptr) co_return by.on->stop();
+      if (stopping) {
+        by.server->begin_stop(braid::duration::zero());
+        continue;
+      }
+      stopping = true;
+      by.server->announce_stop();
+      by.on->spawn(stop_later(by));
+    }
+  }
+
+  static auto stop_later(control& by) -> braid::task<void> {
+    if (by.options.announcement.count() > 0) co_await braid::sleep_for(by.options.announcement);
+    by.server->begin_stop(by.options.grace);
+  }
+};
+
+}  // namespace
+
+auto serve_command(const serve_command_options& options) -> exit_status {
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away; the server stays
+  const auto in = workspace::open(options.project);
+  if (!in) return report(in.error());
+  serve_options server_options = options.server;
+  if (server_options.loops == 0) server_options.loops = braid::default_worker_count().workers;
+  if (!options.token_file.empty()) {
+    auto tokens = token_list::read(options.token_file);
+    if (!tokens) return report(tokens.error());
+    server_options.tokens = std::move(*tokens);
+  }
+  if (!options.tls_cert.empty())
+    server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
+                          .key = braid::tls_pem::file(options.tls_key)};
+  plan_library library(in->declared);
+  if (const auto loaded = library.reload(in->where.plans); !loaded) return report(loaded.error());
+  const library_plans plans(library);
+  const auto stores = open_all_stores(*in);
+  if (!stores) return report(stores.error());
+  auto files = outputs::open(options);
+  if (!files) return report(files.error());
+  auto on = braid::loop::create();
+  if (!on) return report(no_runtime(on.error()));
+
+  const serve_log log(*files->log, options.level);
+  plan_changes changes(library, in->where.plans, log);
+  control by{.options = options,
+             .context = {.declared = &in->declared,
+                         .stores = stores->pointers(),
+                         .plans = &plans,
+                         .changes = &changes,
+                         .log = log,
+                         .audit = files->audit.get()},
+             .files = *files,
+             .server_options = std::move(server_options),
+             .on = std::move(*on),
+             .server = nullptr,
+             .problems = {}};
+  by.on->run([&by] { by.start(); });
+  by.server.reset();
+  if (!by.problems.empty()) return report(by.problems);
+  log.note(log_level::info, "stopped");
+  return exit_status::fine;
+}
+
+}  // namespace rankd

@@ -1,0 +1,155 @@
+// tests/rankd/cli/serve_command_test.cpp: the server as a program: its words, its files, its signals.
+#include <rankd/cli/commands.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
+#include <tests/rankd/engine/library_world.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::eventually;
+using braid::testing::process_end;
+using braid::testing::request_text;
+using nlohmann::json;
+using rankd::testing::has;
+using rankd::testing::project_copy;
+using rankd::testing::rankd_in;
+using rankd::testing::running_server;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view request = R"({"user_id":1,"plan":"reels_plan_a","request_id":"r"})";
+
+auto rank(const running_server& server) -> braid::testing::heard_answer {
+  auto one = server.caller();
+  one.say(request_text("POST", "/v1/rank", {}, request));
+  return one.hear().value();
+}
+
+}  // namespace
+
+TEST_CASE("a served request gets the bytes that the command line gives, a record, and the server ends well") {
+  const project_copy project;
+  const process_end expected = rankd_in(project.path(), {"rank"}, request);
+  running_server server(project.path(), {"--audit", "audit", "--log", "log", "--loops", "2"});
+  CHECK(rank(server).body == expected.out);
+  server.signal(SIGTERM);
+  CHECK(server.wait() == 0);
+  CHECK(server.err().empty());
+  const json record = json::parse(read_text_file(project.path() / "audit").value());
+  CHECK(record.at("request_id") == "r");
+  CHECK(record.at("user_id") == 1);
+  CHECK(record.at("plan") == "reels_plan_a");
+  CHECK(record.at("plan_digest").get<std::string>().size() == 64);
+  CHECK(record.at("status") == 200);
+  CHECK(record.at("candidates") == json::parse(expected.out).at("candidates").size());
+  const std::string log = read_text_file(project.path() / "log").value();
+  CHECK(has(log, R"("event":"listening")"));
+  CHECK(has(log, R"("event":"stopping")"));
+  CHECK(has(log, R"("event":"stopped")"));
+}
+
+TEST_CASE("a second signal ends at once what the first one waits for") {
+  const project_copy project;
+  running_server server(project.path(), {"--grace-ms", "3600000"});
+  auto half = server.caller();
+  half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");
+  CHECK(eventually([&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/healthz"));
+    return one.hear().value().status == 200;
+  }));
+  server.signal(SIGINT);
+  CHECK(eventually([&] { return has(server.err(), R"("event":"stopping")"); }));
+  server.signal(SIGTERM);
+  CHECK(server.wait() == 0);
+  CHECK(has(server.err(), R"("event":"stopping_at_once")"));
+}
+
+TEST_CASE("while a stop is announced requests are answered, and readiness is refused") {
+  const project_copy project;
+  running_server server(project.path(), {"--announce-ms", "3600000", "--log-level", "info"});
+  server.signal(SIGTERM);
+  const auto ready = [&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/readyz"));
+    return one.hear().value().status;
+  };
+  CHECK(eventually([&] { return ready() == 503; }));
+  CHECK(rank(server).status == 200);
+  server.signal(SIGTERM);
+  CHECK(server.wait() == 0);
+}
+
+TEST_CASE("SIGHUP lets go of a file that was renamed") {
+  const project_copy project;
+  running_server server(project.path(), {"--audit", "audit"});
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return fs::file_size(project.path() / "audit") > 0; }));
+  fs::rename(project.path() / "audit", project.path() / "audit.1");
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return fs::exists(project.path() / "audit"); }));
+  CHECK(rank(server).status == 200);
+  CHECK(eventually([&] { return fs::file_size(project.path() / "audit") > 0; }));
+}
+
+TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
+  const project_copy project;
+  fs::remove(project.path() / "plans/compiled/index.json");
+  const auto put = [&](int value) {
+    project.write("plans/compiled/extra.json", rankd::testing::marked_plan("extra", value));
+  };
+  put(1);
+  running_server server(project.path());
+  const auto said = [&](std::string_view text) { return eventually([&] { return has(server.err(), text); }); };
+  const auto mark = [&] {
+    auto one = server.caller();
+    one.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"extra"})"));
+    return json::parse(one.hear().value().body).at("candidates").at(0).at("fields").at("model_score_1").get<double>();
+  };
+  CHECK(mark() == 1);
+  put(2);
+  server.signal(SIGHUP);
+  CHECK(said(R"("added":"0","changed":"1","unchanged":"2","removed":"0")"));
+  CHECK(mark() == 2);
+  put(3);
+  project.write("plans/compiled/wrong.json", "{}");
+  server.signal(SIGHUP);
+  CHECK(said(R"("event":"plans_refused")"));
+  CHECK(mark() == 2);
+}
+
+TEST_CASE("what keeps a server from starting is said, with status 1") {
+  const project_copy project;
+  const auto refusal = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), "serve");
+    const process_end end = rankd_in(project.path(), more);
+    CHECK(end.status == 1);
+    CHECK(end.out.empty());
+    return end.err;
+  };
+  CHECK(has(refusal({"--token-file", "none"}), "[unreadable_file]"));
+  project.write("tokens", "short\n");
+  CHECK(has(refusal({"--token-file", "tokens"}), "[bad_token]"));
+  CHECK(has(refusal({"--audit", "no folder/x"}), "[unwritable_file]"));
+  CHECK(has(refusal({"--tls-cert", "none", "--tls-key", "none"}), "[bad_certificate]"));
+  const running_server other(project.path());
+  CHECK(has(refusal({"--listen", other.address().to_string()}), "cannot_listen"));
+  fs::remove_all(project.path() / "plans/compiled");
+  fs::create_directory(project.path() / "plans/compiled");
+  CHECK(has(refusal({}), "[no_artifacts]"));
+  CHECK(rankd_in(project.path(), {"serve", "--tls-key", "key"}).status == 2);
+  for (const char* wrong : {"localhost", "127.0.0.1", "unix:/x", "1.2.3.4:99999", ""})
+    CHECK(rankd_in(project.path(), {"serve", "--listen", wrong}).status == 2);
+}
