@@ -1,6 +1,7 @@
 // rankd/cli/bench_command.cpp: rankd bench: one plan under load, in this process.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/complaint.hpp>
+#include <rankd/cli/load_plot.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -92,7 +94,7 @@ struct named_part {
   double part;
 };
 constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named_part{"p99", 0.99},
-                           named_part{"max", 1}};
+                           named_part{"p999", 0.999}, named_part{"max", 1}};
 
 void print_table(const std::vector<measured>& all) {
   using align = text_table::align;
@@ -135,6 +137,25 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
   print(out + "]}\n");
 }
 
+auto plot_of(const bench_options& options, const std::vector<measured>& all) -> load_plot {
+  constexpr double least = 0.001;  // where nothing was answered: a logarithmic scale has no zero
+  load_plot plot{.title = "plan " + options.plan, .names = {}, .points = {}};
+  for (const named_part& part : parts) plot.names.emplace_back(part.name);
+  for (const measured& each : all) {
+    plot.points.push_back({.clients = each.clients, .per_second = each.seen.per_second(), .latencies_us = {}});
+    for (const named_part& part : parts)
+      plot.points.back().latencies_us.push_back(std::max(microseconds(each.seen.latency(part.part)), least));
+  }
+  return plot;
+}
+
+auto write_plot(const bench_options& options, const std::vector<measured>& all) -> braid::checked<void> {
+  std::ofstream out(options.plot, std::ios::binary);
+  out << to_svg(plot_of(options, all)) << std::flush;
+  if (!out) return refused("output_unwritable", "the plot cannot be written", {}, options.plot);
+  return {};
+}
+
 }  // namespace
 
 auto bench_command(const bench_options& options) -> exit_status {
@@ -163,6 +184,8 @@ auto bench_command(const bench_options& options) -> exit_status {
     print_json(options, all);
   else
     print_table(all);
+  if (!options.plot.empty())
+    if (const auto written = write_plot(options, all); !written) return report(written.error());
   const bool fine = std::ranges::all_of(all, [](const measured& each) { return each.seen.failed == 0; });
   return fine ? exit_status::fine : exit_status::failed;
 }

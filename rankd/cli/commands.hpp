@@ -4,6 +4,7 @@
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/demo_data.hpp>
 #include <rankd/engine/options.hpp>
+#include <rankd/engine/request.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -32,6 +33,8 @@ struct rank_options : project_options {
   std::string plan;     ///< empty: the request names it
   std::string request;  ///< a file, or the request itself, which begins with `{`; empty: standard input
   output_form form = output_form::programs;
+  explain_mode explain = explain_mode::off;  ///< on: as if the request asked for it
+  std::vector<std::int64_t> why;             ///< ids whose fate is explained, besides those of the request
   std::optional<std::chrono::milliseconds> node_timeout;
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
@@ -61,6 +64,7 @@ struct bench_options : project_options {
   unsigned workers = 1;  ///< for each loop
   run_order order = run_order::side_by_side;
   output_form form = output_form::people;
+  std::filesystem::path plot;  ///< an SVG to write; empty: none
 };
 
 struct load_command_options : project_options {
@@ -111,6 +115,7 @@ auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const list_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
+auto doctor_command(const list_options& options) -> exit_status;
 auto init_demo_command(const init_options& options) -> exit_status;
 
 }  // namespace rankd

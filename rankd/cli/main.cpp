@@ -78,9 +78,25 @@ void add_rank(CLI::App& app, action& chosen) {
       ->type_name("JSON|FILE");
   command->add_flag_callback(
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
+  command->add_flag_callback(
+      "--explain", [options] { options->explain = rankd::explain_mode::on; },
+      "Say where the time went; as tables, unless --json is there");
+  command
+      ->add_option("--why", options->why,
+                   "Say at which node an id vanished, or where it stands; several with commas between")
+      ->delimiter(',')
+      ->type_name("ID");
+  auto* json =
+      command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
-  command->callback([options, &chosen] { chosen = [options] { return rank_command(*options); }; });
+  command->callback([options, json, &chosen] {
+    if (options->why.size() > rankd::most_explained_ids)
+      throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::most_explained_ids) + " ids");
+    if (!options->why.empty()) options->explain = rankd::explain_mode::on;
+    if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
+    chosen = [options] { return rank_command(*options); };
+  });
 }
 
 /// `I/N` with 1 <= I <= N.
@@ -158,6 +174,9 @@ void add_bench(CLI::App& app, action& chosen) {
   command->add_flag_callback(
       "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
       "Run the nodes of a request one by one, on the loop");
+  command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
+      ->check(check_not_empty)
+      ->type_name("FILE");
   add_form(*command, options->form);
   command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
 }
@@ -298,6 +317,8 @@ int main(int argc, char** argv) {
   add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
   add_ops(app, chosen);
   add_registry(app, chosen);
+  add_list(app, chosen, "doctor", "Say whether this project can be served on this machine, and what to do about it",
+           &rankd::doctor_command);
   add_init(app, chosen);
 
   try {

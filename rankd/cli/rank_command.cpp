@@ -1,5 +1,6 @@
 // rankd/cli/rank_command.cpp: rankd rank: one request, one response.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/explain_tables.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -82,24 +82,6 @@ void print_candidates(const ranking& answer, const std::vector<std::string>& cou
   print(table.to_text());
 }
 
-auto microseconds(braid::duration span) -> std::string {
-  return printed("%.1f", std::chrono::duration<double, std::micro>(span).count());
-}
-
-void print_times(const ranking& answer) {
-  using align = text_table::align;
-  text_table table({{"node", align::left},
-                    {"operator", align::left},
-                    {"wait us", align::right},
-                    {"run us", align::right},
-                    {"rows in", align::right},
-                    {"rows out", align::right}});
-  for (const node_times& node : answer.nodes)
-    table.add({node.node_id, node.op, microseconds(node.started - node.ready), microseconds(node.ended - node.started),
-               std::to_string(node.rows_in), std::to_string(node.rows_out)});
-  print("\n" + table.to_text() + "total: " + microseconds(answer.total) + " us\n");
-}
-
 /// Whether all candidates of a plan are users, whose hashes the store knows: only an operator that gives users began
 /// the rows of its outputs.
 auto gives_users(const bound_plan& plan) -> bool {
@@ -129,7 +111,20 @@ void print_for_people(const ranking& answer, const bound_plan& plan, const open_
     titles = on.run(look_up(**from, answer.rows, "title", memory));
   }
   print_candidates(answer, countries, titles);
-  print_times(answer);
+}
+
+/// For people: times always, the rest where it was asked for.
+void print_explanation(const explanation& what, explain_mode asked) {
+  print("\n" + nodes_text(what));
+  if (asked == explain_mode::off) return;
+  print("\n" + path_text(what));
+  if (!what.ids.empty()) print("\n" + fates_text(what));
+}
+
+void ask_for_explanation(const rank_options& options, rank_request& request) {
+  if (options.form == output_form::people || options.explain == explain_mode::on) request.explain = explain_mode::on;
+  for (const std::int64_t id : options.why)
+    if (std::ranges::find(request.explain_ids, id) == request.explain_ids.end()) request.explain_ids.push_back(id);
 }
 
 /// A request that has been read, on a workspace that is open.
@@ -144,7 +139,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
 
   engine_options how;
   if (options.node_timeout) how.node_timeout = *options.node_timeout;
-  if (options.form == output_form::people) request.explain = explain_mode::on;
+  ask_for_explanation(options, request);
   std::optional<engine> ranker;  // destroyed after the runtime, whose last tasks still use it
   const auto on = braid::runtime::create({.workers = options.workers, .name = "rankd"});
   if (!on) return report(no_runtime(on.error()), options.form, id);
@@ -155,8 +150,10 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
     print(to_json(result) + "\n");
   } else if (result.error) {
     std::fprintf(stderr, "rankd: %s [%s]\n", printable(result.error->message).c_str(), result.error->code.c_str());
+    if (options.explain == explain_mode::on) print_explanation(*result.explained, options.explain);
   } else {
     print_for_people(result, *plan, *stores, **on);
+    print_explanation(*result.explained, options.explain);
   }
   std::fflush(stdout);  // the answer is out before nodes that end late are waited for
   return result.error ? exit_status::failed : exit_status::fine;

@@ -46,6 +46,8 @@ void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_
     nodes[first].op = std::move(both->first);
     nodes[second].op = std::move(both->second);
     nodes[second].change = both->second_change;
+    nodes[first].fused_with = second;
+    nodes[second].fused_with = first;
   }
 }
 
@@ -77,7 +79,8 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
           .place = {},
           .op = std::move(*op),
           .sources = node.sources,
-          .change = entry->change};
+          .change = entry->change,
+          .fused_with = std::nullopt};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <braid/graph/shape.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct bound_node {
   std::unique_ptr<const bound_op> op;
   std::vector<node_index> sources;  ///< whose rows it takes, in order
   row_change change = row_change::dense_source;
+  std::optional<node_index> fused_with;  ///< the other one of two nodes that do their work together
 };
 
 /// Immutable; shared by all requests. Threads: any.

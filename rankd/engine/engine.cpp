@@ -1,6 +1,7 @@
 // rankd/engine/engine.cpp: one request from its start to its answer.
 #include <rankd/engine/engine.hpp>
 
+#include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/rows/concat.hpp>
 
@@ -69,63 +70,61 @@ auto rows_of_outputs(request_state& state) -> row_set {
 
 auto fields_of(const row_set& rows, const rank_request& request, const registries& declared)
     -> std::vector<const key_entry*> {
-  std::vector<const key_entry*> fields;
-  for (const keyed_column& each : rows.table().columns()) {
-    const key_entry* key = declared.find_key(each.key_id);
-    if (key == nullptr || key->status == lifecycle::blocked || !key->allow_read) continue;
-    const bool wanted = !request.output_keys || std::ranges::binary_search(*request.output_keys, each.key_id);
-    if (wanted) fields.push_back(key);
-  }
+  std::vector<const key_entry*> fields = shown_fields(rows.table(), declared);
+  if (request.output_keys)
+    std::erase_if(fields, [&request](const key_entry* key) {
+      return !std::ranges::binary_search(*request.output_keys, key->key_id);
+    });
   return fields;
 }
 
-auto keys_added(const request_state& state, node_index node, const registries& declared) -> std::vector<std::string> {
-  std::vector<std::string> added;
-  for (const keyed_column& each : state.nodes[node].output.table().columns()) {
-    bool known = false;
-    for (const node_index source : state.plan->nodes[node].sources)
-      known = known || state.nodes[source].output.table().find(each.key_id).has_value();
-    const key_entry* key = declared.find_key(each.key_id);
-    if (!known && key != nullptr) added.push_back(key->name);
-  }
-  return added;
+auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::optional<node_index> {
+  if (!failure || failure->why == braid::graph_failure::cause::run_stopped) return std::nullopt;
+  return failure->node;
 }
 
-auto times_of(const request_state& state, const registries& declared) -> std::vector<node_times> {
-  std::vector<node_times> all;
-  for (const node_index node : state.plan->shape.order()) {
-    const node_slot& slot = state.nodes[node];
-    const bound_node& what = state.plan->nodes[node];
-    all.push_back({.node_id = what.node_id,
-                   .op = what.op_name,
-                   .ready = slot.ready - state.begin,
-                   .started = slot.started - state.begin,
-                   .ended = slot.ended - state.begin,
-                   .waits = what.op->work() == op_work::waits,
-                   .rows_in = slot.rows_in,
-                   .rows_out = slot.output.size(),
-                   .keys_added = keys_added(state, node, declared)});
-  }
+/// A run whose result is known.
+struct run_end {
+  const braid::graph_run<plan_nodes>& graph;
+  const braid::graph_shape& shape;
+  std::optional<braid::graph_failure> failure;
+};
+
+/// The times of the path and the rest add up to the total, because the rest is what is left of it.
+auto explanation_of(const request_state& state, const run_end& run, const ranking& answer, braid::time_point known,
+                    const registries& declared) -> explanation {
+  explanation all = explain({.state = state,
+                             .shape = run.shape,
+                             .nodes = states_of(run.graph, run.failure, *state.plan),
+                             .failed = failed_node(run.failure),
+                             .known = known,
+                             .candidates = answer.rows},
+                            declared);
+  all.total = answer.total;
+  all.answering = answer.total;
+  for (const path_step& step : all.critical_path) all.answering -= step.wait + step.run;
   return all;
 }
 
-auto answer_of(const std::shared_ptr<request_state>& state, const std::optional<braid::graph_failure>& failure,
-               const registries& declared) -> ranking {
+auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared) -> ranking {
   const rank_request& request = state->request;
+  const bool is_explained = request.explain == explain_mode::on;
+  const braid::time_point known = is_explained ? braid::steady_time().now() : braid::time_point{};
   ranking answer;
   answer.request_id = request.request_id;
   answer.engine_request_id = request.engine_request_id;
   answer.plan = state->plan->name;
-  answer.total = braid::steady_time().now() - state->begin;
   answer.memory = state;
-  if (failure) {
-    answer.error = error_of(*failure, *state);
-    return answer;
+  if (run.failure) {
+    answer.error = error_of(*run.failure, *state);
+  } else {
+    answer.rows = rows_of_outputs(*state);
+    answer.fields = fields_of(answer.rows, request, declared);
+    for (const node_slot& slot : state->nodes) answer.malformed_ids += slot.malformed_ids;
   }
-  answer.rows = rows_of_outputs(*state);
-  answer.fields = fields_of(answer.rows, request, declared);
-  for (const node_slot& slot : state->nodes) answer.malformed_ids += slot.malformed_ids;
-  if (request.explain == explain_mode::on) answer.nodes = times_of(*state, declared);
+  answer.total = braid::steady_time().now() - state->begin;
+  if (is_explained)
+    answer.explained = std::make_shared<const explanation>(explanation_of(*state, run, answer, known, declared));
   return answer;
 }
 
@@ -158,7 +157,8 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   // Nodes that ran on the loop may have kept its timers from firing.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
-  ranking answer = answer_of(state, failure, *declared_);
+  const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape;
+  ranking answer = answer_of(state, {.graph = run->graph, .shape = shape, .failure = failure}, *declared_);
   note_memory(state->memory.reserved());
   co_return answer;
 }

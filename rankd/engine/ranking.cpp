@@ -1,44 +1,17 @@
 // rankd/engine/ranking.cpp: responses as JSON.
 #include <rankd/engine/ranking.hpp>
 
+#include <rankd/engine/detail/json_parts.hpp>
 #include <rankd/registry/json_text.hpp>
 
-#include <chrono>
 #include <string_view>
 #include <utility>
 
 namespace rankd {
 namespace {
 
-void append_field(std::string& out, std::string_view name, std::string_view text) {
-  append_json_string(out, name);
-  out += ':';
-  append_json_string(out, text);
-}
-
-void append_count(std::string& out, std::string_view name, std::uint64_t count) {
-  append_json_string(out, name);
-  out += ':';
-  out += std::to_string(count);
-}
-
-void append_microseconds(std::string& out, std::string_view name, braid::duration span) {
-  append_json_string(out, name);
-  out += ':';
-  append_json_number(out, std::chrono::duration<double, std::micro>(span).count());
-}
-
-/// One value of a column. Requires that it is not null.
-void append_value(std::string& out, const column& values, std::size_t row) {
-  if (const auto* text = values.strings())
-    append_json_string(out, (*text)[row]);
-  else if (const auto* whole = values.integers())
-    append_json_number(out, (*whole)[row]);
-  else if (const auto* flags = values.booleans())
-    out += (*flags)[row] ? "true" : "false";
-  else
-    append_json_number(out, (*values.floats())[row]);
-}
+using detail::append_count;
+using detail::append_field;
 
 struct shown_column {
   std::string_view name;
@@ -55,7 +28,7 @@ void append_candidate(std::string& out, const std::vector<shown_column>& shown, 
     out += separator;
     append_json_string(out, field.name);
     out += ':';
-    append_value(out, field.values, row);
+    detail::append_value(out, field.values, row);
     separator = ",";
   }
   out += "}}";
@@ -73,44 +46,6 @@ void append_candidates(std::string& out, const ranking& answer) {
     separator = ",";
   });
   out += ']';
-}
-
-void append_node(std::string& out, const node_times& node) {
-  out += '{';
-  append_field(out, "node", node.node_id);
-  out += ',';
-  append_field(out, "op", node.op);
-  out += ',';
-  append_microseconds(out, "ready_us", node.ready);
-  out += ',';
-  append_microseconds(out, "queue_us", node.started - node.ready);
-  out += ',';
-  append_microseconds(out, node.waits ? "io_us" : "run_us", node.ended - node.started);
-  out += ',';
-  append_count(out, "rows_in", node.rows_in);
-  out += ',';
-  append_count(out, "rows_out", node.rows_out);
-  out += ",\"keys_added\":[";
-  std::string_view separator;
-  for (const std::string& key : node.keys_added) {
-    out += separator;
-    append_json_string(out, key);
-    separator = ",";
-  }
-  out += "]}";
-}
-
-void append_explain(std::string& out, const ranking& answer) {
-  out += ",\"explain\":{";
-  append_microseconds(out, "total_us", answer.total);
-  out += ",\"nodes\":[";
-  std::string_view separator;
-  for (const node_times& node : answer.nodes) {
-    out += separator;
-    append_node(out, node);
-    separator = ",";
-  }
-  out += "]}";
 }
 
 void append_error(std::string& out, const rank_error& error, std::string_view request_id) {
@@ -133,6 +68,10 @@ void append_error(std::string& out, const rank_error& error, std::string_view re
   out += '}';
 }
 
+void append_explanation(std::string& out, const ranking& answer) {
+  if (answer.explained != nullptr) out += ",\"explain\":" + to_json(*answer.explained);
+}
+
 void append_complaint(std::string& out, const braid::diagnostic& item) {
   const std::pair<std::string_view, std::string_view> fields[] = {{"code", item.code}, {"pointer", item.pointer},
                                                                   {"node", item.node}, {"message", item.message},
@@ -153,6 +92,7 @@ auto to_json(const ranking& answer) -> std::string {
   std::string out = "{";
   if (answer.error) {
     append_error(out, *answer.error, answer.request_id);
+    append_explanation(out, answer);
     return out + "}";
   }
   append_field(out, "request_id", answer.request_id);
@@ -165,7 +105,7 @@ auto to_json(const ranking& answer) -> std::string {
     out += ',';
     append_count(out, "malformed_ids", answer.malformed_ids);
   }
-  if (!answer.nodes.empty()) append_explain(out, answer);
+  append_explanation(out, answer);
   return out + "}";
 }
 

@@ -1,6 +1,7 @@
 // rankd/engine/ranking.hpp: what came of a request: candidates, or an error, and where the time went.
 #pragma once
 
+#include <rankd/engine/explanation.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/rows/row_set.hpp>
 
@@ -26,31 +27,18 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
-/// What one node of a plan did for one request; times count from the start of the request.
-struct node_times {
-  std::string node_id;
-  std::string op;
-  braid::duration ready{};    ///< all of its sources had ended
-  braid::duration started{};  ///< it got a thread
-  braid::duration ended{};
-  bool waits = false;  ///< its time is I/O rather than computing
-  std::size_t rows_in = 0;
-  std::size_t rows_out = 0;
-  std::vector<std::string> keys_added;
-};
-
 /// The answer to a request. Copying it shares the rows. Threads: one at a time.
 struct ranking {
   std::string request_id;
   std::string engine_request_id;
   std::string plan;
   std::optional<rank_error> error;
-  row_set rows;                          ///< the candidates in order, if there is no error
-  std::vector<const key_entry*> fields;  ///< what to show of each, ascending by key id, without `id`
-  std::uint64_t malformed_ids = 0;       ///< ids in the store that were none and were skipped
-  std::vector<node_times> nodes;         ///< in the order in which they can run; with explain only
-  braid::duration total{};
-  std::shared_ptr<const request_state> memory;  ///< what the rows lie in
+  row_set rows;                                  ///< the candidates in order, if there is no error
+  std::vector<const key_entry*> fields;          ///< what to show of each, ascending by key id, without `id`
+  std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
+  braid::duration total{};                       ///< from when the engine took the request to when this was ready
+  std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
+  std::shared_ptr<const request_state> memory;   ///< what the rows lie in
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.

@@ -125,6 +125,40 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
   into.output_keys = std::move(keys);
 }
 
+void read_explained_id(const nlohmann::json& value, const std::string& pointer, rank_request& into,
+                       complaints problems) {
+  std::optional<std::int64_t> id;
+  if (value.is_number_integer()) {
+    const bool fits = !value.is_number_unsigned() || std::in_range<std::int64_t>(value.get<std::uint64_t>());
+    if (fits) id = value.get<std::int64_t>();
+  } else if (value.is_string()) {
+    id = parse_id(value.get_ref<const std::string&>());
+  }
+  if (!id) return problems.add("bad_id", pointer, "an id is an integer of 64 bits, or a string of its digits");
+  if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
+    return problems.add("duplicate_value", pointer, "the id " + std::to_string(*id) + " is named twice");
+  into.explain_ids.push_back(*id);
+}
+
+/// true, or an object that may name ids.
+void read_explain(object_reader& in, rank_request& into, complaints problems) {
+  const nlohmann::json* value = in.value("explain", presence::optional);
+  if (value == nullptr || !value->is_object()) {
+    if (in.boolean("explain", presence::optional).value_or(false)) into.explain = explain_mode::on;
+    return;
+  }
+  into.explain = explain_mode::on;
+  object_reader what(*value, in.pointer_of("explain"), problems.out);
+  if (const nlohmann::json* ids = what.array("ids", presence::optional)) {
+    const std::string pointer = what.pointer_of("ids");
+    if (ids->size() > most_explained_ids)
+      problems.add("too_many_ids", pointer, "at most " + std::to_string(most_explained_ids) + " ids are explained");
+    for (std::size_t at = 0; at < std::min(ids->size(), most_explained_ids); ++at)
+      read_explained_id((*ids)[at], braid::json_pointer(pointer, at), into, problems);
+  }
+  what.refuse_unknown_fields();
+}
+
 auto made_up_id(std::string_view prefix, std::string_view text) -> std::string {
   return std::string(prefix) + sha256_hex(text).substr(0, id_digits);
 }
@@ -219,7 +253,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   read_output_keys(in, declared, request, {problems});
   if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = longest_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);
-  if (in.boolean("explain", presence::optional).value_or(false)) request.explain = explain_mode::on;
+  read_explain(in, request, {problems});
   in.refuse_unknown_fields();
 
   problems.set_source("request");

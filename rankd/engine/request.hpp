@@ -7,6 +7,7 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@ namespace rankd {
 
 enum class explain_mode : std::uint8_t { off, on };
 
+/// Of a request, to be explained.
+inline constexpr std::size_t most_explained_ids = 100;
+
 struct rank_request {
   std::string request_id;         ///< as given, or made up from the request's bytes or its line
   std::string engine_request_id;  ///< made up from the request's bytes
@@ -26,6 +30,7 @@ struct rank_request {
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;
   explain_mode explain = explain_mode::off;
+  std::vector<std::int64_t> explain_ids;  ///< whose fate the explanation tells; each once
 };
 
 /// Where a request came from, which decides the ids that are made up for it.
@@ -36,7 +41,7 @@ struct request_origin {
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
 /// digits, which may begin with zeros; the empty plan counts as none. Errors: every complaint at once: those of
 /// `parse_json` and `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param,
-/// unknown_key, blocked_key, unreadable_key, duplicate_value. As many as a person can use.
+/// unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

@@ -32,7 +32,7 @@ auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexce
 auto plan_nodes::context_of(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
-  slot.started = now();
+  slot.started.store(now().time_since_epoch().count(), braid::relaxed);
   // A store may fill the memory of a node that waits from another thread.
   braid::arena& memory = slot.place == braid::node_place::here ? state_->memory : slot.memory;
   const std::span<row_set> inputs = memory.uninitialized<row_set>(what.sources.size());
@@ -48,7 +48,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
 auto plan_nodes::ended(braid::node_index node, const node_context& context, op_result<row_set> result)
     -> braid::node_status {
   node_slot& slot = state_->nodes[node];
-  slot.ended = now();
+  slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
   slot.malformed_ids = context.malformed_ids;
   if (!result) {
     slot.error = std::move(result.error());

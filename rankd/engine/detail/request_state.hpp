@@ -12,6 +12,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
 
 #include <cstddef>
@@ -35,8 +36,16 @@ struct node_slot {
   braid::node_place place = braid::node_place::here;
   // Only where the request asks for an explanation: reading a clock takes as long as a small node.
   braid::time_point ready{};
-  braid::time_point started{};
-  braid::time_point ended{};
+  braid::atomic<braid::duration::rep> started{0};  // written by who runs it; read by the loop, perhaps meanwhile
+  braid::atomic<braid::duration::rep> ended{0};    // the same; behind it everything else of the slot is written
+
+  [[nodiscard]] auto started_at() const noexcept -> braid::time_point {
+    return braid::time_point(braid::duration(started.load(braid::relaxed)));
+  }
+  /// Requires that the run of the node is known to be over.
+  [[nodiscard]] auto ended_at() const noexcept -> braid::time_point {
+    return braid::time_point(braid::duration(ended.load(braid::relaxed)));
+  }
 };
 
 /// Everything that a request works on; all of it is freed at once.

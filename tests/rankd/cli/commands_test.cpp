@@ -193,10 +193,19 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   REQUIRE(said.at("runs").size() == 2);
   CHECK(said.at("runs")[1].at("clients") == 3);
   CHECK(said.at("runs")[1].at("loops") == 2);
-  for (const char* figure : {"requests", "rps", "p50_us", "p90_us", "p99_us", "max_us"})
+  for (const char* figure : {"requests", "rps", "p50_us", "p90_us", "p99_us", "p999_us", "max_us"})
     CHECK(said.at("runs")[0].at(figure).get<double>() > 0);
   CHECK(said.at("runs")[0].at("failed") == 0);
   CHECK(has(rankd_in(project.path(), short_load).out, "per second"));
+
+  words drawn = short_load;
+  drawn.insert(drawn.end(), {"--plot", "plot.svg"});
+  CHECK(rankd_in(project.path(), drawn).status == 0);
+  CHECK(has(read_text_file(project.path() / "plot.svg").value(), ">plan reels_plan_a<"));
+  drawn.back() = "nowhere/plot.svg";
+  const process_end undrawn = rankd_in(project.path(), drawn);
+  CHECK(undrawn.status == 1);
+  CHECK(has(undrawn.err, "[output_unwritable]"));
 
   const fs::path wrong = project.write("requests.ndjson", "{}\n");
   words failing = short_load;

@@ -60,7 +60,7 @@ TEST_CASE("the answer carries the request's id, the plan and every column that p
   REQUIRE(answer.fields.size() == 2);
   CHECK(answer.fields[0]->name == "final_score");
   CHECK(answer.fields[1]->name == "country");
-  CHECK(answer.nodes.empty());
+  CHECK(answer.explained == nullptr);
 }
 
 TEST_CASE("output_keys choose the columns, whether the plan has them or not") {
@@ -109,12 +109,14 @@ TEST_CASE("several outputs are answered one behind the other, in the order that 
 TEST_CASE("explain says what each node did, in the order in which they can run") {
   engine_world world(2, {.longest_run_here_ns = 0});
   const ranking answer = world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"explain":true})");
+  REQUIRE(answer.explained != nullptr);
+  const std::vector<node_report>& nodes = answer.explained->nodes;
   const auto names = std::vector<std::string>{"viewer", "follow", "score", "cutoff", "final", "take"};
   const auto rows_in = std::vector<std::size_t>{0, 1, 10, 10, 8, 8};
   const auto rows_out = std::vector<std::size_t>{1, 10, 10, 8, 8, 5};
-  REQUIRE(answer.nodes.size() == names.size());
+  REQUIRE(nodes.size() == names.size());
   for (std::size_t at = 0; at < names.size(); ++at) {
-    const node_times& each = answer.nodes[at];
+    const node_report& each = nodes[at];
     CAPTURE(each.node_id);
     CHECK(each.node_id == names[at]);
     CHECK(each.op.starts_with("core::"));
@@ -125,11 +127,11 @@ TEST_CASE("explain says what each node did, in the order in which they can run")
     CHECK(each.started >= each.ready);
     CHECK(each.ended >= each.started);
     CHECK(answer.total >= each.ended);
-    if (at > 0) CHECK(each.ready >= answer.nodes[at - 1].ended);
+    if (at > 0) CHECK(each.ready >= nodes[at - 1].ended);
   }
-  CHECK((answer.nodes[0].keys_added == std::vector<std::string>{"country"}));
-  CHECK((answer.nodes[2].keys_added == std::vector<std::string>{"final_score"}));
-  CHECK(answer.nodes[4].keys_added.empty());
+  CHECK((nodes[0].keys_added == std::vector<std::string>{"country"}));
+  CHECK((nodes[2].keys_added == std::vector<std::string>{"final_score"}));
+  CHECK(nodes[4].keys_added.empty());
 }
 
 TEST_CASE("a failing node is named, with what its operator says") {
@@ -199,7 +201,6 @@ TEST_CASE("a deadline answers at once although a node would go on for an hour, a
   const ranking slept = world.rank(sleeping, request);
   CHECK(error_of(slept) == "deadline_exceeded ");
   CHECK(slept.total >= std::chrono::milliseconds(5));
-  CHECK(slept.nodes.empty());
 
   CHECK(error_of(world.rank(computing, request)) == "deadline_exceeded ");
   CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));  // a sleep ends by the stop, so it is not late

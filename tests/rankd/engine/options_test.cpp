@@ -56,8 +56,9 @@ TEST_CASE("one by one, nodes run in the order of the plan and none before the on
                   R"("slow","quick")"));
   const ranking answer = world.rank(plan, R"({"user_id":1,"explain":true})");
   CHECK((ids_of(answer) == std::vector<std::int64_t>{1, 1, 2}));
-  REQUIRE(answer.nodes.size() == 4);
-  for (std::size_t at = 1; at < 4; ++at) CHECK(answer.nodes[at].ready >= answer.nodes[at - 1].ended);
+  const std::vector<node_report>& nodes = answer.explained->nodes;
+  REQUIRE(nodes.size() == 4);
+  for (std::size_t at = 1; at < 4; ++at) CHECK(nodes[at].ready >= nodes[at - 1].ended);
 }
 
 TEST_CASE("one by one, the error is the one that is reported side by side") {

@@ -4,7 +4,7 @@
 #include <tests/rankd/op/op_world.hpp>
 
 #include <array>
-#include <chrono>
+#include <memory>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -65,33 +65,13 @@ TEST_CASE("malformed ids are told only where there are some") {
   CHECK(to_json(answer).ends_with(R"(,"malformed_ids":3})"));
 }
 
-TEST_CASE("explain gives the times of each node in microseconds") {
-  using std::chrono::microseconds;
-  using std::chrono::nanoseconds;
+TEST_CASE("an explanation stands behind everything else, of an answer and of an error") {
   ranking answer;
-  answer.total = nanoseconds(12'500);
-  answer.nodes.push_back({.node_id = "a",
-                          .op = "core::viewer",
-                          .ready = microseconds(1),
-                          .started = microseconds(3),
-                          .ended = nanoseconds(7'250),
-                          .waits = true,
-                          .rows_in = 0,
-                          .rows_out = 1,
-                          .keys_added = {"country", "title"}});
-  answer.nodes.push_back({.node_id = "b",
-                          .op = "core::take",
-                          .ready = microseconds(8),
-                          .started = microseconds(8),
-                          .ended = microseconds(9),
-                          .waits = false,
-                          .rows_in = 1,
-                          .rows_out = 1,
-                          .keys_added = {}});
-  CHECK(to_json(answer).ends_with(
-      R"("explain":{"total_us":12.5,"nodes":[)"
-      R"({"node":"a","op":"core::viewer","ready_us":1,"queue_us":2,"io_us":4.25,"rows_in":0,"rows_out":1,"keys_added":["country","title"]},)"
-      R"({"node":"b","op":"core::take","ready_us":8,"queue_us":0,"run_us":1,"rows_in":1,"rows_out":1,"keys_added":[]}]}})"));
+  answer.malformed_ids = 3;
+  answer.explained = std::make_shared<const explanation>();
+  CHECK(to_json(answer).ends_with(R"(,"malformed_ids":3,"explain":)" + to_json(explanation{}) + "}"));
+  answer.error = rank_error{"bad", "m", "", ""};
+  CHECK(to_json(answer) == R"({"error":{"code":"bad","message":"m"},"explain":)" + to_json(explanation{}) + "}");
 }
 
 TEST_CASE("an error is all that its response holds") {

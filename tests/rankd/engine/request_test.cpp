@@ -76,6 +76,27 @@ TEST_CASE("a full request is read, with every name resolved") {
   CHECK(request.explain == explain_mode::on);
 }
 
+TEST_CASE("an explanation may be asked for with ids") {
+  const rank_request request = read(with(R"("explain":{"ids":[3,-1,"17",9223372036854775807]})"));
+  CHECK(request.explain == explain_mode::on);
+  CHECK((request.explain_ids == std::vector<std::int64_t>{3, -1, 17, INT64_MAX}));
+  CHECK(read(with(R"("explain":{})")).explain == explain_mode::on);
+  CHECK(read(with(R"("explain":{"ids":[]})")).explain_ids.empty());
+}
+
+TEST_CASE("what is wrong with the ids of an explanation is told with its place") {
+  CHECK((complaints(with(R"("explain":{"ids":[1,1.5,"x",9223372036854775808,null,1],"why":2})")) ==
+         lines{"bad_id /explain/ids/1", "bad_id /explain/ids/2", "bad_id /explain/ids/3", "bad_id /explain/ids/4",
+               "duplicate_value /explain/ids/5", "unknown_field /explain/why"}));
+  CHECK((complaints(with(R"("explain":{"ids":1})")) == lines{"wrong_type /explain/ids"}));
+  CHECK((complaints(with(R"("explain":[1])")) == lines{"wrong_type /explain"}));
+  CHECK((complaints(with(R"("explain":"true")")) == lines{"wrong_type /explain"}));
+  std::string many = "0";
+  for (std::size_t id = 1; id < most_explained_ids; ++id) many += "," + std::to_string(id);
+  CHECK(read(with(R"("explain":{"ids":[)" + many + "]}")).explain_ids.size() == most_explained_ids);
+  CHECK((complaints(with(R"("explain":{"ids":[)" + many + ",-1]}")) == lines{"too_many_ids /explain/ids"}));
+}
+
 TEST_CASE("what a request leaves open has its default") {
   const rank_request request = read(R"({"user_id":7,"explain":false,"param_overrides":{}})");
   CHECK(request.plan.empty());

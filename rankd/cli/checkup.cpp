@@ -1,0 +1,125 @@
+// rankd/cli/checkup.cpp: findings about the project, and how all findings are printed.
+#include <rankd/cli/checkup.hpp>
+
+#include <rankd/cli/printable.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/plan/catalog.hpp>
+#include <rankd/registry/json_text.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+auto sentence(const braid::diagnostic& item) -> std::string {
+  std::string out = item.source.empty() ? "" : item.source + ": ";
+  if (!item.node.empty()) out += "node `" + item.node + "`: ";
+  return out + item.message + " [" + item.code + "]";
+}
+
+}  // namespace
+
+auto to_string(health how) noexcept -> std::string_view {
+  switch (how) {
+    case health::ok: return "ok";
+    case health::warn: return "warn";
+    case health::fail: break;
+  }
+  return "fail";
+}
+
+void checkup::fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
+  constexpr std::size_t most = 5;
+  std::size_t told = 0;
+  for (const braid::diagnostic& item : problems) {
+    if (told++ == most) return fail(area, counted(problems.size() - most, "more complaint"), std::string(advice));
+    fail(area, sentence(item), item.hint.empty() ? std::string(advice) : item.hint);
+  }
+}
+
+auto checkup::count(health how) const -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::count(findings_, how, &finding::how));
+}
+
+auto check_project(const fs::path& folder, checkup& into) -> std::optional<workspace> {
+  auto root = folder;
+  if (root.empty()) root = project::find(fs::current_path()).value_or("");
+  if (root.empty()) {
+    into.fail("project", "no rankd.toml lies here or in any folder above",
+              "go into a project, name one with --project, or make one with rankd init demo DIR");
+    return std::nullopt;
+  }
+  auto where = project::load(root);
+  if (!where) {
+    into.fail("project", where.error(), "mend rankd.toml");
+    return std::nullopt;
+  }
+  into.ok("project", "`" + where->name + "` in " + where->root.string() + ", environment " + where->environment);
+  auto declared = registries::load(where->registry, where->environment);
+  if (!declared) {
+    into.fail("registries", declared.error(), "mend the files in " + where->registry.string());
+    return std::nullopt;
+  }
+  into.ok("registries", counted(declared->keys().size(), "key") + ", " + counted(declared->params().size(), "param") +
+                            ", " + counted(declared->endpoints().size(), "endpoint"));
+  return workspace{std::move(*where), std::move(*declared)};
+}
+
+void check_plans(const workspace& in, checkup& into) {
+  const auto artifacts = list_artifacts(in.where.plans);
+  if (!artifacts) return into.fail("plans", artifacts.error(), "build the plans");
+  if (artifacts->empty())
+    return into.fail("plans", "there are none in " + in.where.plans.string(), "build the plans with dslc");
+  std::size_t right = 0;
+  for (const artifact& each : *artifacts) {
+    const auto bound = in.load_plan_of(each.name);
+    if (bound)
+      ++right;
+    else
+      into.fail("plans", bound.error(), "build the plan again");
+  }
+  if (right != 0) into.ok("plans", counted(right, "plan") + " can be run");
+  if (!fs::exists(in.where.plans / index_file))
+    return into.warn("plans", "no " + std::string(index_file) + " lies beside them",
+                     "build them with dslc, so that half a deployment is noticed");
+  if (const auto wrong = verify_index(in.where.plans); !wrong.empty())
+    into.fail("plans", wrong, "build the plans again");
+}
+
+auto to_text(const checkup& all) -> std::string {
+  std::size_t widest = 0;
+  for (const finding& each : all.findings()) widest = std::max(widest, each.area.size());
+  std::string out;
+  for (const finding& each : all.findings()) {
+    const std::string how(to_string(each.how));
+    out += how + std::string(6 - how.size(), ' ') + printable(each.area) +
+           std::string(widest - each.area.size() + 2, ' ') + printable(each.found) + "\n";
+    if (!each.advice.empty()) out += std::string(8 + widest, ' ') + "-> " + printable(each.advice) + "\n";
+  }
+  return out + counted(all.count(health::fail), "failure") + ", " + counted(all.count(health::warn), "warning") + "\n";
+}
+
+auto to_json(const checkup& all) -> std::string {
+  std::string out = "{\"failures\":" + std::to_string(all.count(health::fail)) +
+                    ",\"warnings\":" + std::to_string(all.count(health::warn)) + ",\"findings\":[";
+  for (const finding& each : all.findings()) {
+    if (&each != &all.findings().front()) out += ',';
+    out += "{\"area\":";
+    append_json_string(out, each.area);
+    out += ",\"status\":";
+    append_json_string(out, to_string(each.how));
+    out += ",\"found\":";
+    append_json_string(out, each.found);
+    if (!each.advice.empty()) {
+      out += ",\"advice\":";
+      append_json_string(out, each.advice);
+    }
+    out += '}';
+  }
+  return out + "]}";
+}
+
+}  // namespace rankd

@@ -1,0 +1,136 @@
+// rankd/cli/explain_tables.cpp: times and fates in columns.
+#include <rankd/cli/explain_tables.hpp>
+
+#include <rankd/cli/printable.hpp>
+#include <rankd/cli/report.hpp>
+#include <rankd/cli/table.hpp>
+#include <rankd/registry/json_text.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+namespace rankd {
+namespace {
+
+using align = text_table::align;
+
+constexpr std::string_view nothing = "-";
+
+auto printed(const char* format, double value) -> std::string {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), format, value);
+  return buffer.data();
+}
+
+auto microseconds(braid::duration span) -> std::string {
+  return printed("%.1f", std::chrono::duration<double, std::micro>(span).count());
+}
+
+auto between(const std::optional<braid::duration>& from, const std::optional<braid::duration>& to) -> std::string {
+  return from && to ? microseconds(*to - *from) : std::string(nothing);
+}
+
+auto joined(const std::vector<std::string>& words) -> std::string {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+auto share(braid::duration part, braid::duration whole) -> std::string {
+  if (whole.count() == 0) return std::string(nothing);
+  return printed("%.0f%%", 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count()));
+}
+
+auto value_text(const column& values, std::size_t row) -> std::string {
+  if (const auto* text = values.strings()) return std::string((*text)[row]);
+  if (const auto* whole = values.integers()) return std::to_string((*whole)[row]);
+  if (const auto* flags = values.booleans()) return (*flags)[row] ? "true" : "false";
+  std::string out;
+  append_json_number(out, (*values.floats())[row]);
+  return out;
+}
+
+auto fields_text(const id_drop& drop) -> std::string {
+  std::string out;
+  for (const key_entry* key : drop.fields) {
+    const auto values = drop.input.table().find(key->key_id);
+    const bool known = values && !values->is_null(drop.row);
+    out += (out.empty() ? "" : ", ") + key->name + " " + (known ? value_text(*values, drop.row) : "null");
+  }
+  return out;
+}
+
+auto why_text(const id_drop& drop) -> std::string {
+  switch (drop.reason) {
+    case drop_reason::predicate: return "the predicate does not hold";
+    case drop_reason::count: return "behind those that are taken";
+    case drop_reason::replaced: return "replaced by rows that the node gives";
+    case drop_reason::not_done: return "the node had not ended";
+    case drop_reason::other: break;
+  }
+  return "not passed on";
+}
+
+auto drop_text(const id_drop& drop) -> std::string {
+  std::string out = "  at " + drop.node_id + " (" + drop.op + "): " + why_text(drop);
+  if (drop.position != 0) out += ", row " + std::to_string(drop.position) + " of those that came in";
+  if (drop.rows > 1) out += ", " + counted(drop.rows, "row");
+  if (const std::string fields = fields_text(drop); !fields.empty()) out += "; " + fields;
+  return out;
+}
+
+auto fate_text(const id_fate& fate) -> std::string {
+  std::string out = "id " + std::to_string(fate.id) + ": ";
+  if (!fate.positions.empty()) {
+    out += "candidate number";
+    for (const std::size_t position : fate.positions) out += " " + std::to_string(position);
+  } else {
+    out += fate.produced_by.empty() && fate.drops.empty() ? "no node gave it" : "no candidate";
+  }
+  if (!fate.produced_by.empty()) out += "; given by " + joined(fate.produced_by);
+  out = printable(out) + "\n";
+  for (const id_drop& drop : fate.drops) out += printable(drop_text(drop)) + "\n";
+  return out;
+}
+
+}  // namespace
+
+auto nodes_text(const explanation& what) -> std::string {
+  text_table table({{"node", align::left},
+                    {"operator", align::left},
+                    {"state", align::left},
+                    {"wait us", align::right},
+                    {"run us", align::right},
+                    {"rows in", align::right},
+                    {"rows out", align::right},
+                    {"keys added", align::left},
+                    {"fused with", align::left}});
+  for (const node_report& node : what.nodes)
+    table.add({node.node_id, node.op, std::string(to_string(node.state)), between(node.ready, node.started),
+               between(node.started, node.ended), std::to_string(node.rows_in), std::to_string(node.rows_out),
+               joined(node.keys_added), node.fused_with});
+  return table.to_text() + "total: " + microseconds(what.total) + " us\n";
+}
+
+auto path_text(const explanation& what) -> std::string {
+  text_table table({{"critical path", align::left},
+                    {"wait us", align::right},
+                    {"run us", align::right},
+                    {"share", align::right},
+                    {"kind", align::left}});
+  for (const path_step& step : what.critical_path)
+    table.add({step.node_id, microseconds(step.wait), microseconds(step.run), share(step.wait + step.run, what.total),
+               step.waits ? "I/O" : "computes"});
+  table.add({"(answer)", microseconds({}), microseconds(what.answering), share(what.answering, what.total), ""});
+  return table.to_text();
+}
+
+auto fates_text(const explanation& what) -> std::string {
+  std::string out;
+  for (const id_fate& fate : what.ids) out += fate_text(fate);
+  return out;
+}
+
+}  // namespace rankd

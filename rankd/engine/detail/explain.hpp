@@ -1,0 +1,38 @@
+// rankd/engine/detail/explain.hpp: from what the nodes of a run have left to what is told about them.
+#pragma once
+
+#include <rankd/engine/detail/request_state.hpp>
+#include <rankd/engine/explanation.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/graph/run.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace rankd {
+
+/// A run as it was when its answer was known.
+struct run_picture {
+  const request_state& state;
+  const braid::graph_shape& shape;   ///< in which the nodes ran
+  std::vector<node_state> nodes;     ///< by number
+  std::optional<node_index> failed;  ///< the node that decided the error, if one did
+  braid::time_point known{};         ///< when the answer was known
+  row_set candidates;                ///< empty where the request failed
+};
+
+/// How far all nodes have come. Threads: the loop of the run, once it is settled.
+auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+               const bound_plan& plan) -> std::vector<node_state>;
+
+/// All but the total time and what depends on it. Requires a request that asks for it.
+auto explain(const run_picture& run, const registries& declared) -> explanation;
+
+/// What became of the ids that the request asks about.
+auto fates_of(const run_picture& run, const registries& declared) -> std::vector<id_fate>;
+
+/// The columns of a batch that answers may show, ascending by key id.
+auto shown_fields(const batch& table, const registries& declared) -> std::vector<const key_entry*>;
+
+}  // namespace rankd

@@ -1,0 +1,39 @@
+// rankd/engine/detail/json_parts.hpp: pieces of answers as JSON, appended to a text.
+#pragma once
+
+#include <rankd/rows/column.hpp>
+
+#include <braid/base/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// `"name":"text"`
+void append_field(std::string& out, std::string_view name, std::string_view text);
+/// `"name":count`
+void append_count(std::string& out, std::string_view name, std::uint64_t count);
+/// `"name":` and microseconds
+void append_microseconds(std::string& out, std::string_view name, braid::duration span);
+/// One value of a column. Requires that it is not null.
+void append_value(std::string& out, const column& values, std::size_t row);
+
+/// `"name":[…]` with what `append_item(out, item)` appends for each.
+template <typename Items, typename Fn>
+void append_list(std::string& out, std::string_view name, const Items& items, Fn append_item) {
+  out += '"';
+  out += name;
+  out += "\":[";
+  std::string_view separator;
+  for (const auto& item : items) {
+    out += separator;
+    append_item(out, item);
+    separator = ",";
+  }
+  out += ']';
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,136 @@
+// rankd/engine/explain.cpp: states and times of the nodes, and the path that decided how long it took.
+#include <rankd/engine/detail/explain.hpp>
+
+#include <braid/graph/critical_path.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using some_time = std::optional<braid::duration>;
+
+auto state_of(braid::node_progress progress) -> node_state {
+  using enum braid::node_progress;
+  switch (progress) {
+    case done: return node_state::done;
+    case failed: return node_state::failed;
+    case stopped: return node_state::stopped;
+    case running:
+    case late: return node_state::running;  // when the answer was known
+    case skipped: break;
+  }
+  return node_state::skipped;
+}
+
+/// The body of the node has left everything that it has to leave.
+auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
+
+/// Times of a node as the engine knows them at the moment of the answer. What runs on a worker meanwhile is not looked
+/// at, its start excepted.
+struct stamps {
+  some_time ready;
+  some_time started;
+  some_time ended;
+};
+
+auto stamps_of(const run_picture& run, node_index node) -> stamps {
+  const node_slot& slot = run.state.nodes[node];
+  const auto since_begin = [&](braid::time_point at) -> some_time {
+    if (at == braid::time_point{}) return std::nullopt;
+    return std::min(at, run.known) - run.state.begin;
+  };
+  stamps all{.ready = since_begin(slot.ready), .started = since_begin(slot.started_at()), .ended = std::nullopt};
+  if (is_over(run.nodes[node])) all.ended = since_begin(slot.ended_at());
+  return all;
+}
+
+auto keys_added(const request_state& state, node_index node, const registries& declared) -> std::vector<std::string> {
+  std::vector<std::string> added;
+  for (const keyed_column& each : state.nodes[node].output.table().columns()) {
+    bool known = false;
+    for (const node_index source : state.plan->nodes[node].sources)
+      known = known || state.nodes[source].output.table().find(each.key_id).has_value();
+    const key_entry* key = declared.find_key(each.key_id);
+    if (!known && key != nullptr) added.push_back(key->name);
+  }
+  return added;
+}
+
+auto report_of(const run_picture& run, node_index node, const registries& declared) -> node_report {
+  const bound_plan& plan = *run.state.plan;
+  const bound_node& what = plan.nodes[node];
+  const node_slot& slot = run.state.nodes[node];
+  const stamps times = stamps_of(run, node);
+  node_report report{.node_id = what.node_id,
+                     .op = what.op_name,
+                     .state = run.nodes[node],
+                     .fused_with = what.fused_with ? plan.nodes[*what.fused_with].node_id : std::string(),
+                     .ready = times.ready,
+                     .started = times.started,
+                     .ended = times.ended,
+                     .waits = what.op->work() == op_work::waits,
+                     .rows_in = slot.rows_in,
+                     .rows_out = 0,
+                     .keys_added = {}};
+  if (report.state != node_state::done) return report;
+  report.rows_out = slot.output.size();
+  report.keys_added = keys_added(run.state, node, declared);
+  return report;
+}
+
+/// Times for `critical_path`: a node that had not ended ran, or waited for a thread, until the answer was known. What
+/// stands behind a failed node has decided nothing.
+auto path_times(const run_picture& run, node_index node) -> braid::node_times {
+  const stamps times = stamps_of(run, node);
+  if (!times.ready || run.nodes[node] == node_state::skipped) return {};
+  if (run.failed && run.shape.position(node) > run.shape.position(*run.failed)) return {};
+  const braid::time_point begin = run.state.begin;
+  const braid::duration known = run.known - begin;
+  const braid::duration started = times.started.value_or(known);
+  return {.ready = begin + *times.ready, .started = begin + started, .ended = begin + times.ended.value_or(known)};
+}
+
+auto path_of(const run_picture& run) -> std::vector<path_step> {
+  std::vector<braid::node_times> times(run.state.nodes.size());
+  for (node_index node = 0; node < times.size(); ++node) times[node] = path_times(run, node);
+  std::vector<path_step> path;
+  for (const braid::critical_step& step : braid::critical_path(run.shape, run.state.begin, times)) {
+    const bound_node& node = run.state.plan->nodes[step.node];
+    path.push_back(
+        {.node_id = node.node_id, .waits = node.op->work() == op_work::waits, .wait = step.queue, .run = step.run});
+  }
+  return path;
+}
+
+}  // namespace
+
+auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+               const bound_plan& plan) -> std::vector<node_state> {
+  std::vector<node_state> states;
+  for (node_index node = 0; node < plan.nodes.size(); ++node) states.push_back(state_of(run.progress(node)));
+  if (failure && failure->why == braid::graph_failure::cause::node_timeout)
+    states[failure->node] = node_state::timed_out;
+  return states;
+}
+
+auto explain(const run_picture& run, const registries& declared) -> explanation {
+  explanation all;
+  all.plan_digest = run.state.plan->digest;
+  all.critical_path = path_of(run);
+  for (const node_index node : run.state.plan->shape.order()) all.nodes.push_back(report_of(run, node, declared));
+  all.ids = fates_of(run, declared);
+  return all;
+}
+
+auto shown_fields(const batch& table, const registries& declared) -> std::vector<const key_entry*> {
+  std::vector<const key_entry*> fields;
+  for (const keyed_column& each : table.columns()) {
+    const key_entry* key = declared.find_key(each.key_id);
+    if (key != nullptr && key->status != lifecycle::blocked && key->allow_read) fields.push_back(key);
+  }
+  return fields;
+}
+
+}  // namespace rankd

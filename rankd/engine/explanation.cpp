@@ -1,0 +1,146 @@
+// rankd/engine/explanation.cpp: explanations as JSON.
+#include <rankd/engine/explanation.hpp>
+
+#include <rankd/engine/detail/json_parts.hpp>
+#include <rankd/registry/json_text.hpp>
+
+namespace rankd {
+namespace {
+
+using detail::append_count;
+using detail::append_field;
+using detail::append_list;
+using detail::append_microseconds;
+
+void append_times(std::string& out, const node_report& node) {
+  if (!node.ready) return;
+  out += ',';
+  append_microseconds(out, "ready_us", *node.ready);
+  if (!node.started) return;
+  out += ',';
+  append_microseconds(out, "queue_us", *node.started - *node.ready);
+  if (!node.ended) return;
+  out += ',';
+  append_microseconds(out, node.waits ? "io_us" : "run_us", *node.ended - *node.started);
+}
+
+void append_node(std::string& out, const node_report& node) {
+  out += '{';
+  append_field(out, "node", node.node_id);
+  out += ',';
+  append_field(out, "op", node.op);
+  out += ',';
+  append_field(out, "state", to_string(node.state));
+  if (!node.fused_with.empty()) {
+    out += ',';
+    append_field(out, "fused_with", node.fused_with);
+  }
+  append_times(out, node);
+  out += ',';
+  append_count(out, "rows_in", node.rows_in);
+  out += ',';
+  append_count(out, "rows_out", node.rows_out);
+  out += ',';
+  append_list(out, "keys_added", node.keys_added, append_json_string);
+  out += '}';
+}
+
+void append_step(std::string& out, const path_step& step) {
+  out += '{';
+  append_field(out, "node", step.node_id);
+  out += ',';
+  append_microseconds(out, "wait_us", step.wait);
+  out += ',';
+  append_microseconds(out, step.waits ? "io_us" : "run_us", step.run);
+  out += '}';
+}
+
+void append_fields(std::string& out, const id_drop& drop) {
+  out += ",\"fields\":{";
+  std::string_view separator;
+  for (const key_entry* key : drop.fields) {
+    const auto values = drop.input.table().find(key->key_id);
+    if (!values || values->is_null(drop.row)) continue;
+    out += separator;
+    append_json_string(out, key->name);
+    out += ':';
+    detail::append_value(out, *values, drop.row);
+    separator = ",";
+  }
+  out += '}';
+}
+
+void append_drop(std::string& out, const id_drop& drop) {
+  out += '{';
+  append_field(out, "node", drop.node_id);
+  out += ',';
+  append_field(out, "op", drop.op);
+  out += ',';
+  append_field(out, "reason", to_string(drop.reason));
+  out += ',';
+  append_count(out, "rows", drop.rows);
+  if (drop.position != 0) {
+    out += ',';
+    append_count(out, "position", drop.position);
+  }
+  append_fields(out, drop);
+  out += '}';
+}
+
+void append_fate(std::string& out, const id_fate& fate) {
+  out += "{\"id\":";
+  append_json_number(out, fate.id);
+  out += ',';
+  append_list(out, "positions", fate.positions,
+              [](std::string& to, std::size_t position) { to += std::to_string(position); });
+  out += ',';
+  append_list(out, "produced_by", fate.produced_by, append_json_string);
+  out += ',';
+  append_list(out, "dropped", fate.drops, append_drop);
+  out += '}';
+}
+
+}  // namespace
+
+auto to_string(node_state state) noexcept -> std::string_view {
+  switch (state) {
+    case node_state::done: return "done";
+    case node_state::failed: return "failed";
+    case node_state::timed_out: return "timed_out";
+    case node_state::stopped: return "stopped";
+    case node_state::running: return "running";
+    case node_state::skipped: break;
+  }
+  return "skipped";
+}
+
+auto to_string(drop_reason reason) noexcept -> std::string_view {
+  switch (reason) {
+    case drop_reason::predicate: return "predicate";
+    case drop_reason::count: return "count";
+    case drop_reason::replaced: return "replaced";
+    case drop_reason::not_done: return "not_done";
+    case drop_reason::other: break;
+  }
+  return "other";
+}
+
+auto to_json(const explanation& what) -> std::string {
+  std::string out = "{";
+  append_field(out, "plan_digest", what.plan_digest);
+  out += ',';
+  append_microseconds(out, "total_us", what.total);
+  out += ',';
+  append_list(out, "critical_path", what.critical_path, append_step);
+  out += ',';
+  append_microseconds(out, "answering_us", what.answering);
+  out += ',';
+  append_list(out, "nodes", what.nodes, append_node);
+  if (!what.ids.empty()) {
+    out += ',';
+    append_list(out, "ids", what.ids, append_fate);
+  }
+  return out + "}";
+}
+
+}  // namespace rankd

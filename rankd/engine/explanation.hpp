@@ -1,0 +1,99 @@
+// rankd/engine/explanation.hpp: where the time of a request went, and what became of single ids.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <braid/base/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// How far a node had come when the answer was known.
+enum class node_state : std::uint8_t {
+  done,
+  failed,
+  timed_out,  ///< it did not end in the time that nodes have
+  stopped,    ///< because the run, or a node before it, had failed
+  running,    ///< it went on behind the answer, or waited for a thread
+  skipped,    ///< it had not begun
+};
+
+auto to_string(node_state state) noexcept -> std::string_view;
+
+/// What one node of a plan did for one request. Times count from the admission of the request; what had not happened
+/// has none.
+struct node_report {
+  std::string node_id;
+  std::string op;
+  node_state state = node_state::skipped;
+  std::string fused_with;                  ///< the node that does the work of both together, or that gave it; or empty
+  std::optional<braid::duration> ready;    ///< all of its sources had ended
+  std::optional<braid::duration> started;  ///< it got a thread
+  std::optional<braid::duration> ended;
+  bool waits = false;  ///< its time is I/O rather than computing
+  std::size_t rows_in = 0;
+  std::size_t rows_out = 0;
+  std::vector<std::string> keys_added;
+};
+
+/// One node of the critical path.
+struct path_step {
+  std::string node_id;
+  bool waits = false;
+  braid::duration wait{};  ///< from the end of the step before it, or the admission, to its start
+  braid::duration run{};   ///< to its end, or to the moment at which the answer was known
+};
+
+/// Why rows do not go on.
+enum class drop_reason : std::uint8_t {
+  predicate,  ///< it does not hold for them
+  count,      ///< they stand behind the first ones
+  replaced,   ///< the node gives rows of its own for those that it takes
+  not_done,   ///< the node had not ended
+  other,
+};
+
+auto to_string(drop_reason reason) noexcept -> std::string_view;
+
+/// Rows of one id that go into a node and do not come out.
+struct id_drop {
+  std::string node_id;
+  std::string op;
+  drop_reason reason = drop_reason::other;
+  std::size_t rows = 0;
+  std::size_t position = 0;  ///< of the first of them among the rows that came in, from 1; 0 where it says nothing
+  row_set input;
+  std::uint32_t row = 0;                 ///< of the first of them, in the input
+  std::vector<const key_entry*> fields;  ///< what plans may show of it
+};
+
+/// What became of an id.
+struct id_fate {
+  std::int64_t id = 0;
+  std::vector<std::size_t> positions;    ///< among the candidates, from 1
+  std::vector<std::string> produced_by;  ///< nodes that gave rows with it of their own
+  std::vector<id_drop> drops;            ///< in the order in which nodes can run
+};
+
+/// The times of the path and `answering` add up to `total`, to the nanosecond.
+/// Lifetime: the rows lie in the memory of the answer that this is part of.
+struct explanation {
+  std::string plan_digest;
+  braid::duration total{};      ///< from the admission, when the engine takes the request, to the answer being ready
+  braid::duration answering{};  ///< from the end of the path to the answer being ready
+  std::vector<path_step> critical_path;
+  std::vector<node_report> nodes;  ///< in the order in which they can run
+  std::vector<id_fate> ids;        ///< of the ids that the request asks about, in its order
+};
+
+/// As one JSON object.
+auto to_json(const explanation& what) -> std::string;
+
+}  // namespace rankd
