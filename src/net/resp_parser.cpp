@@ -95,7 +95,7 @@ auto resp_parser::read_value(cursor& in) -> step {
   if (in.at == in.end) return step::more;
   sign_ = *in.at;
   switch (sign_) {
-    case '$': return read_bulk(in, resp_type::bulk_string);
+    case '$': return read_short_bulk(in) ? step::value : read_bulk(in, resp_type::bulk_string);
     case ':': return read_integer(in);
     case '+': return read_text(in, resp_type::simple_string);
     case '-': return read_text(in, resp_type::error);
@@ -136,6 +136,33 @@ auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
   in.at = at + 2;
   length = negative ? -1 : value;
   return step::value;
+}
+
+/// A text of fewer than a hundred bytes that is there as a whole, as most are. False: it is none, or something is wrong
+/// with it, and nothing was read.
+auto resp_parser::read_short_bulk(cursor& in) -> bool {
+  constexpr std::ptrdiff_t longest_begin = 5;  // $NN CR LF
+  if (in.end - in.at < longest_begin) return false;
+  const auto digit = [&in](std::size_t at) noexcept { return static_cast<unsigned char>(in.at[at] - '0'); };
+  std::size_t size = digit(1);
+  if (size > 9) return false;
+  const bool has_two = in.at[2] != '\r';
+  if (has_two && (size == 0 || digit(2) > 9)) return false;
+  if (has_two) size = size * 10 + digit(2);
+  const char* const line_end = in.at + (has_two ? 3 : 2);
+  if (line_end[0] != '\r' || line_end[1] != '\n') return false;
+  const char* const text = line_end + 2;
+  if (static_cast<std::size_t>(in.end - text) < size + 2) return false;
+  if (text[size] != '\r' || text[size + 1] != '\n' || !take_budget(size)) return false;
+  in.at = text + size + 2;
+  if (is_dropped()) {
+    put(resp_value::of_text(resp_type::bulk_string, ""));
+    return true;
+  }
+  char* const place = static_cast<char*>(memory_->bytes(size, 1));
+  copy_text(place, text, size);
+  put(resp_value::of_text(resp_type::bulk_string, {place, size}));
+  return true;
 }
 
 auto resp_parser::read_bulk(cursor& in, resp_type type) -> step {

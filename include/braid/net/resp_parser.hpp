@@ -69,6 +69,7 @@ class BRAID_API resp_parser {
   };
 
   auto read_value(cursor& in) -> step;
+  auto read_short_bulk(cursor& in) -> bool;
   auto read_bulk(cursor& in, resp_type type) -> step;
   auto read_payload(cursor& in) -> step;
   auto read_aggregate(cursor& in) -> step;
