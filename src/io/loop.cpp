@@ -2,6 +2,7 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/coro/detail/leaf.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ constexpr int jobs_a_turn = 128;
 constexpr duration time_a_turn = 100us;
 constexpr int jobs_between_clock_reads = 16;
 
-constinit thread_local const loop* current_loop = nullptr;
+constinit thread_local loop* current_loop = nullptr;
 
 }  // namespace
 
@@ -112,6 +113,33 @@ void loop::wait_for_work(blocking wait) noexcept {
   backend_->wait(timeout);
 }
 
+/// Whether a step would find something to do, as far as the loop knows without asking the system. The last task of a
+/// stopping loop may have ended after the look at whether it has finished.
+auto loop::is_ready() const noexcept -> bool {
+  if (!ready_.empty() || inbox_.has_any()) return true;
+  if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
+  return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
+}
+
+/// Requires that `is_ready` said no. False when a post has come since; later ones wake the backend.
+auto loop::try_arm() noexcept -> bool {
+  ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nobody has posted since
+  return ready_.empty() && inbox_.try_arm();
+}
+
+/// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. What that resumes runs in
+/// a later step.
+void loop::rest(time_point deadline) noexcept {
+  std::optional<duration> timeout;
+  if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
+  if (deadline != time_point::max()) {
+    const duration left = std::max(deadline - steady_time().now(), duration::zero());
+    timeout = std::min(left, timeout.value_or(left));
+  }
+  const detail::later_completions here;
+  backend_->wait(timeout);
+}
+
 /// Brings a stopping loop towards its end. True when it has stopped.
 auto loop::finished() noexcept -> bool {
   root_.request_stop();
@@ -135,7 +163,18 @@ void loop::stop() noexcept {
 
 void loop::spawn(task<void> work) { root_.spawn(reported(std::move(work))); }
 
+auto loop::current() noexcept -> loop* { return current_loop; }
+
+void detail::forget_loop_of_thread() noexcept { current_loop = nullptr; }
+
 auto loop::reported(task<void> work) -> task<void> {
+  struct one_of_them {
+    explicit one_of_them(atomic<std::size_t>& of) noexcept : all(of) { all.store(all.load(relaxed) + 1, relaxed); }
+    one_of_them(const one_of_them&) = delete;
+    auto operator=(const one_of_them&) -> one_of_them& = delete;
+    ~one_of_them() { all.store(all.load(relaxed) - 1, relaxed); }
+    atomic<std::size_t>& all;
+  } const counted(spawned_);
   const outcome<void> ended = co_await as_outcome(std::move(work));
   if (ended.has_exception()) report(ended.exception());
 }

@@ -13,6 +13,7 @@
 #include <braid/sync/remote_stack.hpp>
 #include <braid/task/error_callback.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -20,6 +21,8 @@
 #include <optional>
 
 namespace braid {
+
+class loop_driver;
 
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
@@ -53,6 +56,10 @@ class BRAID_API loop final : public home {
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
+  /// The loop whose thread calls, or null.
+  [[nodiscard]] static auto current() noexcept -> loop*;
+  /// How many tasks that were started by `spawn` have not ended. About, on other threads. Threads: any.
+  [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
 
   /// Starts a task that belongs to the loop. What it throws goes to `on_error`.
@@ -68,6 +75,7 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto now() const noexcept -> time_point override { return clock_->now(); }
 
  private:
+  friend class loop_driver;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
   loop(loop_options options, std::unique_ptr<io_backend> backend);
@@ -80,6 +88,9 @@ class BRAID_API loop final : public home {
   void run_job(job& item) noexcept;
   auto finished() noexcept -> bool;
   void wait_for_work(blocking wait) noexcept;
+  auto is_ready() const noexcept -> bool;
+  auto try_arm() noexcept -> bool;
+  void rest(time_point deadline) noexcept;
   void enqueue(job& work) noexcept;
   void report(std::exception_ptr error) noexcept override;
   auto reported(task<void> work) -> task<void>;
@@ -92,7 +103,14 @@ class BRAID_API loop final : public home {
   intrusive_queue<job> ready_;        // jobs of the loop's own thread
   remote_stack<job> inbox_;           // jobs from elsewhere; closed outside of starting … stopping
   atomic<state> state_{state::idle};  // written by the loop's thread, and by stop
+  atomic<std::size_t> spawned_{0};    // written by the loop's thread
   scope root_;
 };
 
+namespace detail {
+
+/// In the child of a fork: the thread runs no loop, whatever it did in the parent.
+BRAID_API void forget_loop_of_thread() noexcept;
+
+}  // namespace detail
 }  // namespace braid

@@ -40,6 +40,12 @@ class remote_stack {
     return in_order(head_.exchange(nullptr, acquire));  // edge remote_stack.element: observe
   }
 
+  /// Whether something was pushed and not taken. About, on other threads than the owner's.
+  [[nodiscard]] auto has_any() const noexcept -> bool {
+    const T* seen = head_.load(relaxed);
+    return seen != nullptr && seen != armed() && seen != closed();
+  }
+
   /// Announces that the owner is about to sleep. False when it must not: an element is there, the stack is closed, or
   /// the owner has not taken since it armed it last.
   [[nodiscard]] auto try_arm() noexcept -> bool {
