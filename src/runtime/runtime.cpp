@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/worker.hpp>
 #include <braid/thread/name.hpp>
 #include <braid/thread/worker_count.hpp>
 
@@ -11,6 +12,7 @@
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace braid {
 namespace {
@@ -24,6 +26,20 @@ auto pool_of(const runtime_options& options) -> pool_options {
   wanted.on_error = options.on_error;
   return wanted;
 }
+
+/// A task between two workers.
+class traveller {
+ public:
+  explicit traveller(atomic<std::size_t>& all) noexcept : all_(&all) { all.fetch_add(1, relaxed); }
+  traveller(traveller&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
+  auto operator=(traveller&&) -> traveller& = delete;
+  ~traveller() {
+    if (all_ != nullptr) all_->fetch_sub(1, relaxed);
+  }
+
+ private:
+  atomic<std::size_t>* all_;
+};
 
 /// Errors: std::system_error.
 auto made_loop(const runtime_options& options) -> std::unique_ptr<loop> {
@@ -73,6 +89,7 @@ void runtime::start_merged(const runtime_options& options) {
   if (wanted.workers == 0) wanted.workers = default_worker_count().workers;
   drivers_.reserve(wanted.workers);
   loops_.reserve(wanted.workers);
+  on_the_way_ = std::make_unique<atomic<std::size_t>[]>(wanted.workers);
   wanted.make_driver = [this, &options](std::size_t) {
     auto made = std::make_unique<loop_driver>(made_loop(options));
     drivers_.push_back(made.get());
@@ -108,21 +125,29 @@ auto runtime::post(task<void> work) -> result<void> {
 
 /// On a worker that has come to it, and so has time.
 void runtime::start_here(task<void> work) {
-  loop& here = *loop::current();
-  loop& there = home_for_one_more(here);
-  if (&here == &there) return here.spawn(std::move(work));
+  const std::size_t here = current_worker()->index;
+  const std::size_t there = home_for_one_more(here);
+  if (here == there) return loops_[here]->spawn(std::move(work));
+  auto arrives = [at = loops_[there], work = std::move(work), counted = traveller(on_the_way_[there])]() mutable {
+    at->spawn(std::move(work));
+  };
   // Refused where it stops meanwhile: then this one is about to stop as well.
-  static_cast<void>(braid::post(there, [&there, work = std::move(work)]() mutable { there.spawn(std::move(work)); }));
+  static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
+}
+
+auto runtime::load_of(std::size_t index) const noexcept -> std::size_t {
+  return loops_[index]->spawned() + on_the_way_[index].load(relaxed);
 }
 
 /// A task cannot move once it has begun, so a worker that is kept alone with a burst of short beginnings does not keep
 /// them all.
-auto runtime::home_for_one_more(loop& here) noexcept -> loop& {
+auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
   constexpr std::size_t few = 16;
-  const auto load = [](const loop* of) { return of->spawned(); };
-  loop& least = **std::ranges::min_element(loops_, {}, load);
-  const std::size_t most = least.spawned() + std::max(few, least.spawned() / 4);
-  return here.spawned() > most && least.status() == loop::state::running ? least : here;
+  std::size_t least = here;
+  for (std::size_t index = 0; index < loops_.size(); ++index)
+    if (load_of(index) < load_of(least)) least = index;
+  const std::size_t most = load_of(least) + std::max(few, load_of(least) / 4);
+  return load_of(here) > most && loops_[least]->status() == loop::state::running ? least : here;
 }
 
 void runtime::stop_loops() {

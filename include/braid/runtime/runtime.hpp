@@ -96,7 +96,8 @@ class BRAID_API runtime {
   void start_merged(const runtime_options& options);
   [[nodiscard]] auto is_current() const noexcept -> bool;
   void start_here(task<void> work);
-  auto home_for_one_more(loop& here) noexcept -> loop&;
+  auto load_of(std::size_t index) const noexcept -> std::size_t;
+  auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
   void stop_loops();
 
   const runtime_shape shape_;
@@ -104,6 +105,7 @@ class BRAID_API runtime {
   std::unique_ptr<pool> pool_;
   std::vector<loop_driver*> drivers_;  // of a merged one; the pool's workers own them
   std::vector<loop*> loops_;
+  std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_lane> blocking_;
   atomic<std::size_t> turn_{0};  // whose turn it is to get work from outside; any thread
   std::mutex join_mutex_;        // one thread joins the loop's

@@ -118,6 +118,10 @@ class crew_of final : public crew {
   static auto has_turn(worker& self, wake_cause woken) noexcept -> bool {
     return woken == wake_cause::called || (woken == wake_cause::own && self.sleep->is_due());
   }
+  /// Whether there is work of the driver's that a worker without jobs does. In a pool that stops it leaves instead.
+  auto has_own_work(worker& self) noexcept -> bool {
+    return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
+  }
   void work_beside_jobs(worker& self) noexcept;
   void look_up(worker& self) noexcept;
   auto help_with_forks(worker& self) noexcept -> bool;
@@ -154,7 +158,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
         woken = wake_cause::watched;  // such a seat never announces its sleep, so nobody relies on it to watch: it does
         continue;
       }
-      if (self.has_own_work && self.sleep->is_ready() && !others.is_stopping()) {
+      if (has_own_work(self)) {
         if (std::exchange(relied_on, false)) others.pass_on(self, *this);
         woken = wake_cause::called;
       } else if (!lingers(self)) {
@@ -288,7 +292,7 @@ template <scheduling_policy Policy>
 auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   for (std::uint32_t look = owner_.looks_before_sleep_; look > 0; --look) {
     pause_a_little();
-    if (!may_park(self) || (self.has_own_work && self.sleep->is_ready())) return true;
+    if (!may_park(self) || has_own_work(self)) return true;
   }
   return false;
 }
