@@ -20,6 +20,7 @@ struct build_facts {
   std::string checks;     ///< on or off
   std::string sanitizer;  ///< as the compiler calls it, or none
   std::string hwloc;
+  std::string fibers;  ///< yes, or why there are none
 };
 
 /// A variable whose name begins with BRAID_.

@@ -104,6 +104,7 @@ void write_build(json_writer& out, const build_facts& build) {
     out.member("checks", build.checks);
     out.member("sanitizer", build.sanitizer);
     out.member("hwloc", build.hwloc);
+    out.member("fibers", build.fibers);
   });
 }
 

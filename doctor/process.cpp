@@ -2,6 +2,7 @@
 #include <doctor/findings.hpp>
 
 #include <braid/base/error.hpp>
+#include <braid/coro/fiber.hpp>
 #include <braid/io/backend.hpp>
 
 #include <algorithm>
@@ -116,7 +117,8 @@ auto capability_to_nice() -> std::string {
 }  // namespace
 
 auto build_of_this_program() -> build_facts {
-  build_facts build{compiler(), "shared", "off", BRAID_SANITIZER, hwloc_state()};
+  build_facts build{compiler(),      "shared",      "off",
+                    BRAID_SANITIZER, hwloc_state(), has_fibers() ? "yes" : "no: built without Boost.Context"};
 #if defined(BRAID_STATIC)
   build.library = "static";
 #endif

@@ -121,7 +121,8 @@ auto build_text(const build_facts& build) -> std::string {
                 {"library", build.library},
                 {"costly checks", build.checks},
                 {"sanitizer", build.sanitizer},
-                {"hwloc", build.hwloc}}) +
+                {"hwloc", build.hwloc},
+                {"fibers", build.fibers}}) +
          "\n";
 }
 

@@ -1,10 +1,13 @@
-// bench/continuations/braid.cpp: chains of `then`, made before and while they run, and many futures joined by when_all.
+// bench/continuations/braid.cpp: chains of `then`, made before and while they run, and many futures joined by when_all;
+// beside them the tasks of a group, for whoever needs no futures.
 #include <bench/harness/program.hpp>
 
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/promise.hpp>
+#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
+#include <braid/task/task_group.hpp>
 #include <braid/task/when_all.hpp>
 
 #include <cstdint>
@@ -94,6 +97,21 @@ auto fan(const parameters& given) -> sample {
   });
 }
 
+/// The same sum from a task group, inside the pool.
+auto fan_of_group(const parameters& given) -> sample {
+  const std::uint64_t width = given.number("width", 100'000);
+  braid::pool where({.workers = given.workers()});
+  return bench::timed(static_cast<double>(width), width * (width + 1) / 2, [&] {
+    return braid::run_in(where, [width] {
+      std::vector<std::uint64_t> values(width);
+      braid::task_group group;
+      for (std::uint64_t i = 0; i < width; ++i) group.run([&values, i] { values[i] = next(i); });
+      group.wait();
+      return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+    });
+  });
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -108,5 +126,6 @@ auto main(int count, char** arguments) -> int {
                              {"await", braid, awaits<scheduler::work_stealing>},
                              {"await", queue, awaits<scheduler::shared_queue>},
                              {"fan", braid, fan<scheduler::work_stealing>},
-                             {"fan", queue, fan<scheduler::shared_queue>}});
+                             {"fan", queue, fan<scheduler::shared_queue>},
+                             {"fan", bench::braid_contender("braid task_group"), fan_of_group}});
 }

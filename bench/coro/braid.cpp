@@ -5,11 +5,13 @@
 #include <braid/coro/async_mutex.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
+#include <braid/coro/fiber.hpp>
 #include <braid/coro/oneshot.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/coro/yield.hpp>
+#include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>
 
 #include <chrono>
@@ -163,6 +165,44 @@ auto through_channel(const parameters& given) -> sample {
   return at_one_home(given, begin, size_of(given, "calls", 100'000));
 }
 
+/// Something that is there already, but that is found only after the wait has begun.
+struct no_wait {
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  [[nodiscard]] auto await_suspend(std::coroutine_handle<> /*self*/) const noexcept -> bool { return false; }
+  void await_resume() const noexcept {}
+};
+
+/// Runs a task on a loop that times itself.
+auto on_a_loop(task<sample> timed) -> sample {
+  return braid::runtime::create({.workers = 1}).value()->run(std::move(timed));
+}
+
+/// Each wait is two switches, with what the runtime does around them.
+auto fiber_switches(const parameters& given) -> sample {
+  const std::uint64_t size = given.number("calls", 100'000);
+  auto body = [size] {
+    return bench::timed(static_cast<double>(size), size, [size] {
+      std::uint64_t switches = 0;
+      for (; switches < size; switches += 2) braid::fiber_await(no_wait());
+      return switches;
+    });
+  };
+  return on_a_loop(braid::run_fiber(body));
+}
+
+auto fibers(const parameters& given) -> sample {
+  const std::uint64_t size = given.number("calls", 100'000);
+  auto body = [] { return std::uint64_t{1}; };
+  auto all = [&]() -> task<sample> {
+    std::uint64_t sum = 0;
+    const auto from = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < size; ++i) sum += co_await braid::run_fiber(body);
+    const std::chrono::duration<double, std::nano> wall = std::chrono::steady_clock::now() - from;
+    co_return sample{.items = static_cast<double>(size), .wall_ns = wall.count(), .is_right = sum == size};
+  };
+  return on_a_loop(all());
+}
+
 /// Each task on a home of its own, all over the workers; from outside.
 auto at_own_homes(const parameters& given) -> sample {
   const unsigned size = size_of(given, "tasks", 10'000);
@@ -231,18 +271,22 @@ auto main(int count, char** arguments) -> int {
     return [=](const parameters& given) { return at_one_home(given, begin, size_of(given, "tasks", otherwise), each); };
   };
   const bench::contender one_home = bench::braid_contender("braid");
-  return bench::run_program(
-      count, arguments, "coro",
-      {{"calls", bench::reference("serial"), serial},
-       {"calls", bench::reference("std::mutex"), std_locks},
-       {"calls", bench::braid_contender("braid frame"), frames},
-       {"calls", bench::braid_contender("braid ready await"), ready_awaits},
-       {"calls", bench::braid_contender("braid async_mutex"), async_locks},
-       {"calls", bench::braid_contender("braid channel"), through_channel},
-       {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
-       {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
-       {"spawn_many_local", bench::braid_contender("braid own homes"), at_own_homes},
-       {"ping_pong", one_home, at_home(ping_pong, 1'000)},
-       {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
-       {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}});
+  std::vector<bench::solution> all{
+      {"calls", bench::reference("serial"), serial},
+      {"calls", bench::reference("std::mutex"), std_locks},
+      {"calls", bench::braid_contender("braid frame"), frames},
+      {"calls", bench::braid_contender("braid ready await"), ready_awaits},
+      {"calls", bench::braid_contender("braid async_mutex"), async_locks},
+      {"calls", bench::braid_contender("braid channel"), through_channel},
+      {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
+      {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
+      {"spawn_many_local", bench::braid_contender("braid own homes"), at_own_homes},
+      {"ping_pong", one_home, at_home(ping_pong, 1'000)},
+      {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
+      {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}};
+  if (braid::has_fibers()) {
+    all.push_back({"calls", bench::braid_contender("braid fiber switch"), fiber_switches});
+    all.push_back({"calls", bench::braid_contender("braid fiber"), fibers});
+  }
+  return bench::run_program(count, arguments, "coro", all);
 }

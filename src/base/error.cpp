@@ -26,6 +26,8 @@ class category final : public std::error_category {
       case errc::stale: return "the handle names something that is gone";
       case errc::finished: return "it has finished already";
       case errc::unfinished: return "it has not finished yet";
+      case errc::ended: return "the stream ended too early";
+      case errc::unknown_host: return "no address is known under this name";
       case errc::unknown_backend: return "BRAID_IO names none of uring, epoll and poll";
     }
     return "unknown error of braid";

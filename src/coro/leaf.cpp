@@ -61,10 +61,13 @@ void leaf::complete_later() noexcept {
 
 void leaf::stopped(stop_callback& self) noexcept {
   auto& waiting = static_cast<leaf&>(self);
-  if (waiting.how_->withdraw(waiting) == withdrawal::too_late) return;
-  waiting.state_ = state::stopped;
+  if (waiting.how_->withdraw(waiting) == withdrawal::done) waiting.stop_later();
+}
+
+void leaf::stop_later() noexcept {
+  state_ = state::stopped;
   // Not at once: the stop may come from the middle of a task of the same scope.
-  waiting.where().post_resumption(waiting);
+  where().post_resumption(*this);
 }
 
 void leaf::resumed(job& self, action /*what*/) {

@@ -1,6 +1,8 @@
 // src/io/epoll_backend.cpp: the backend that every Linux has.
 #include "backends.hpp"
 
+#include <braid/io/transfer.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -21,10 +23,11 @@ namespace {
 
 constexpr std::uint32_t read_events = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 constexpr std::uint32_t write_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t last_events = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint64_t wake_data = ~std::uint64_t{0};
 
 /// A descriptor that was watched once stays known to the kernel, disarmed, until a watch is given up or it is closed:
-/// so that the next watch is one system call.
+/// so that the next watch is one system call. A port is registered once, for edges in both directions.
 class epoll_backend final : public io_backend {
  public:
   epoll_backend(descriptor epoll, wake_signal wake) noexcept : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
@@ -51,7 +54,7 @@ class epoll_backend final : public io_backend {
     const result<entry*> known = table_.at(item.descriptor);
     if (!known) return fail(known.error());
     io_watch*& place = (*known)->waiting[index_of(item.interest)];
-    if (place != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    if (place != nullptr || (*known)->port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
     place = &item;
     if (const std::error_code refused = arm(item.descriptor, **known); refused && !is_file(refused, item)) {
       place = nullptr;
@@ -69,6 +72,30 @@ class epoll_backend final : public io_backend {
     static_cast<void>(arm(item.descriptor, known));
   }
 
+  [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
+    io_port& port = item.port();
+    if (!port.is_registered())
+      if (auto added = add(port); !added) return added;
+    port.set_pending(item.side(), &item);
+    ++watches_;
+    return {};
+  }
+
+  [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
+    item.port().set_pending(item.side(), nullptr);
+    --watches_;
+    return true;
+  }
+
+  void forget(io_port& port) noexcept override {
+    if (!port.is_registered()) return;
+    port.set_registered(false);
+    entry& known = table_.known(port.descriptor());
+    known.port = nullptr;
+    known.is_registered = true;  // unless it is closed, which the next watch of the number finds out
+    ++known.armed;               // a child process may keep the file open: what the kernel then reports is old news
+  }
+
   auto listen_for_wakes() noexcept -> result<void> {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -80,6 +107,7 @@ class epoll_backend final : public io_backend {
  private:
   struct entry {
     std::array<io_watch*, 2> waiting{};
+    io_port* port = nullptr;
     std::uint32_t armed = 0;  // how many times: an event of an earlier time is old news
     bool is_registered = false;
 
@@ -97,13 +125,37 @@ class epoll_backend final : public io_backend {
     epoll_event event{};
     event.events = EPOLLONESHOT | (known.waiting[0] != nullptr ? EPOLLIN | EPOLLRDHUP : 0U) |
                    (known.waiting[1] != nullptr ? std::uint32_t{EPOLLOUT} : 0U);
-    event.data.u64 = std::uint64_t{known.armed} << 32U | static_cast<std::uint32_t>(number);
+    event.data.u64 = data_of(number, known);
     // The number may mean another file by now, which the kernel does not know yet.
     int status = known.is_registered ? ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, number, &event) : -1;
     if (status != 0 && (!known.is_registered || errno == ENOENT))
       status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event);
     known.is_registered = status == 0;
     return status == 0 ? std::error_code() : last_system_error();
+  }
+
+  /// Registers a port for every change from now on; what is ready already is reported once.
+  [[nodiscard]] auto add(io_port& port) noexcept -> result<void> {
+    const result<entry*> found = table_.at(port.descriptor());
+    if (!found) return fail(found.error());
+    entry& known = **found;
+    if (!known.is_idle() || known.port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    ++known.armed;
+    epoll_event event{};
+    event.events = EPOLLET | EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLOUT;
+    event.data.u64 = data_of(port.descriptor(), known);
+    int status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, port.descriptor(), &event);
+    if (status != 0 && errno == EEXIST)  // left by a watch of the same file
+      status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, port.descriptor(), &event);
+    if (status != 0) return fail(last_system_error());
+    known.is_registered = false;
+    known.port = &port;
+    port.set_registered(true);
+    return {};
+  }
+
+  static auto data_of(int number, const entry& known) noexcept -> std::uint64_t {
+    return std::uint64_t{known.armed} << 32U | static_cast<std::uint32_t>(number);
   }
 
   void forget(int number, entry& known) noexcept {
@@ -127,9 +179,27 @@ class epoll_backend final : public io_backend {
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
     // What is called may watch and unwatch: what it armed anew is reported anew, what it gave up is not there.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
+    if (is_current() && table_.known(number).port != nullptr)
+      return tell(*table_.known(number).port, event.events, is_current);
     if (is_current() && (event.events & read_events) != 0) call({.number = number, .interest = io_interest::read});
     if (is_current() && (event.events & write_events) != 0) call({.number = number, .interest = io_interest::write});
     if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
+  }
+
+  /// Tells both sides of a port, the second only if the port is still there after the first.
+  template <typename IsCurrent>
+  void tell(io_port& port, std::uint32_t events, const IsCurrent& is_current) noexcept {
+    if ((events & last_events) != 0) port.distrust_short_reads();
+    if ((events & (read_events | EPOLLPRI)) != 0) port.set_ready(io_interest::read, true);
+    if ((events & write_events) != 0) port.set_ready(io_interest::write, true);
+    for (const io_interest side : {io_interest::read, io_interest::write}) {
+      if (!is_current()) return;
+      io_transfer* const item = port.may_be_ready(side) ? port.pending(side) : nullptr;
+      if (item == nullptr) continue;
+      port.set_pending(side, nullptr);
+      --watches_;
+      item->answer_ready();
+    }
   }
 
   void call(ready_file file) noexcept {

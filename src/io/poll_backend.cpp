@@ -1,6 +1,8 @@
 // src/io/poll_backend.cpp: the backend that every Unix has.
 #include "backends.hpp"
 
+#include <braid/io/transfer.hpp>
+
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -18,11 +20,11 @@ class poll_backend final : public io_backend {
  public:
   explicit poll_backend(wake_signal wake) : wake_(std::move(wake)) {
     asked_.push_back({.fd = wake_.number(), .events = POLLIN, .revents = 0});
-    items_.push_back(nullptr);
+    items_.emplace_back();
   }
 
   [[nodiscard]] auto name() const noexcept -> std::string_view override { return "poll"; }
-  [[nodiscard]] auto has_watches() const noexcept -> bool override { return watches_ != 0; }
+  [[nodiscard]] auto has_watches() const noexcept -> bool override { return waiting_ != 0; }
 
   void wait(std::optional<duration> timeout) noexcept override {
     const timespec span = as_timespec(timeout.value_or(duration::zero()));
@@ -30,17 +32,52 @@ class poll_backend final : public io_backend {
     if (asked_[0].revents != 0) wake_.clear();
     for (std::size_t at = asked_.size() - 1; at != 0; --at)
       if (asked_[at].revents != 0) ready_.push_back(taken(at));
-    for (std::size_t at = 0; at < ready_.size(); ++at)
-      if (io_watch* item = std::exchange(ready_[at], nullptr)) call(*item);
+    for (std::size_t at = 0; at < ready_.size(); ++at) call(std::exchange(ready_[at], {}));
     ready_.clear();
   }
 
   void wake() noexcept override { wake_.raise(); }
 
   [[nodiscard]] auto watch(io_watch& item) noexcept -> result<void> override {
-    const result<entry*> known = table_.at(item.descriptor);
+    return add(item.descriptor, item.interest, {.watch = &item});
+  }
+
+  void unwatch(io_watch& item) noexcept override { remove(item.descriptor, item.interest, {.watch = &item}); }
+
+  [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
+    auto added = add(item.port().descriptor(), item.side(), {.transfer = &item});
+    if (added) item.port().set_pending(item.side(), &item);
+    return added;
+  }
+
+  [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
+    item.port().set_pending(item.side(), nullptr);
+    remove(item.port().descriptor(), item.side(), {.transfer = &item});
+    return true;
+  }
+
+  void forget(io_port& /*port*/) noexcept override {}
+
+ private:
+  struct entry {
+    std::array<std::size_t, 2> places{};  // in `asked_`, by interest; 0 for none
+  };
+  /// One of both.
+  struct asker {
+    io_watch* watch = nullptr;
+    io_transfer* transfer = nullptr;
+    auto operator==(const asker&) const -> bool = default;
+  };
+
+  static auto events_of(io_interest interest) noexcept -> short {
+    return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
+  }
+  static auto index_of_events(short events) noexcept -> std::size_t { return events == POLLOUT ? 1 : 0; }
+
+  [[nodiscard]] auto add(int number, io_interest interest, asker item) noexcept -> result<void> {
+    const result<entry*> known = table_.at(number);
     if (!known) return fail(known.error());
-    std::size_t& place = (*known)->places[index_of(item.interest)];
+    std::size_t& place = (*known)->places[index_of(interest)];
     if (place != 0) return fail(std::make_error_code(std::errc::file_exists));
     try {
       const std::size_t count = asked_.size() + 1;
@@ -49,30 +86,21 @@ class poll_backend final : public io_backend {
       return fail(std::make_error_code(std::errc::not_enough_memory));
     }
     place = asked_.size();
-    asked_.push_back({.fd = item.descriptor, .events = events_of(item.interest), .revents = 0});
-    items_.push_back(&item);
-    ++watches_;
+    asked_.push_back({.fd = number, .events = events_of(interest), .revents = 0});
+    items_.push_back(item);
+    ++waiting_;
     return {};
   }
 
-  void unwatch(io_watch& item) noexcept override {
-    --watches_;
-    const std::size_t place = table_.known(item.descriptor).places[index_of(item.interest)];
-    if (place != 0 && items_[place] == &item) {
+  void remove(int number, io_interest interest, asker item) noexcept {
+    --waiting_;
+    const std::size_t place = table_.known(number).places[index_of(interest)];
+    if (place != 0 && items_[place] == item) {
       static_cast<void>(taken(place));
       return;
     }
-    for (io_watch*& each : ready_)  // it is ready, and has not been called yet
-      if (each == &item) each = nullptr;
-  }
-
- private:
-  struct entry {
-    std::array<std::size_t, 2> places{};  // in `asked_`, by interest; 0 for none
-  };
-
-  static auto events_of(io_interest interest) noexcept -> short {
-    return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
+    for (asker& each : ready_)  // it is ready, and has not been called yet
+      if (each == item) each = {};
   }
 
   /// Everything that `wait` needs, since it cannot fail.
@@ -82,33 +110,42 @@ class poll_backend final : public io_backend {
     ready_.reserve(count);  // the last, so that its room tells of the others'
   }
 
-  /// Takes a watch out of the list. The last one moves to its place.
-  auto taken(std::size_t at) noexcept -> io_watch* {
-    io_watch* item = items_[at];
+  /// Takes an entry out of the list. The last one moves to its place.
+  auto taken(std::size_t at) noexcept -> asker {
+    const asker item = items_[at];
+    const pollfd question = asked_[at];
     items_[at] = items_.back();
     asked_[at] = asked_.back();
-    place_of(*items_[at]) = at;
-    place_of(*item) = 0;
+    place_of(asked_[at]) = at;
+    place_of(question) = 0;
     items_.pop_back();
     asked_.pop_back();
     return item;
   }
 
-  auto place_of(const io_watch& item) noexcept -> std::size_t& {
-    return table_.known(item.descriptor).places[index_of(item.interest)];
+  auto place_of(const pollfd& question) noexcept -> std::size_t& {
+    return table_.known(question.fd).places[index_of_events(question.events)];
   }
 
-  void call(io_watch& item) noexcept {
-    --watches_;
-    item.ready(item);
+  void call(asker item) noexcept {
+    if (item.watch != nullptr) {
+      --waiting_;
+      item.watch->ready(*item.watch);
+    } else if (item.transfer != nullptr) {
+      --waiting_;
+      io_port& port = item.transfer->port();
+      port.set_pending(item.transfer->side(), nullptr);
+      port.set_ready(item.transfer->side(), true);
+      item.transfer->answer_ready();
+    }
   }
 
   wake_signal wake_;
   descriptor_table<entry> table_;
-  std::vector<pollfd> asked_;     // the first is for wakes
-  std::vector<io_watch*> items_;  // as in `asked_`
-  std::vector<io_watch*> ready_;  // of this wait, to be called
-  std::size_t watches_ = 0;
+  std::vector<pollfd> asked_;  // the first is for wakes
+  std::vector<asker> items_;   // as in `asked_`
+  std::vector<asker> ready_;   // of this wait, to be called
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // src/io/uring_backend.cpp: the backend of newer Linux: watches are queued, and cost no system call of their own.
 #include "backends.hpp"
 
+#include <braid/io/transfer.hpp>
+
 #if defined(BRAID_URING)
 
 #include <array>
@@ -21,8 +23,16 @@ namespace braid::detail {
 namespace {
 
 constexpr unsigned ring_entries = 256;
-constexpr std::uint64_t wake_data = ~std::uint64_t{0};
-constexpr std::uint64_t removal_data = wake_data - 1;
+constexpr unsigned completion_entries = 2048;  // more are kept by the kernel, more slowly
+
+// What a completion belongs to stands in the two highest bits of its data: a watch, a transfer by its address, or one
+// of the backend's own.
+constexpr unsigned tag_shift = 62;
+constexpr std::uint64_t transfer_tag = std::uint64_t{1} << tag_shift;
+constexpr std::uint64_t own_tag = std::uint64_t{3} << tag_shift;
+constexpr std::uint64_t wake_data = own_tag;
+constexpr std::uint64_t removal_data = own_tag + 1;
+constexpr std::uint32_t most_times = (std::uint32_t{1} << 30U) - 1;
 
 class uring_backend final : public io_backend {
  public:
@@ -37,6 +47,7 @@ class uring_backend final : public io_backend {
     // thread is not the one that makes the ring: it begins disabled. Before Linux 6.1 none of this is there.
     constexpr unsigned best = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_R_DISABLED;
     int status = set_up(best);
+    is_recent_ = status == 0;
     if (status == -EINVAL) status = set_up(IORING_SETUP_R_DISABLED);
     if (status < 0) return {-status, std::system_category()};
     is_open_ = true;
@@ -51,6 +62,7 @@ class uring_backend final : public io_backend {
   void wait(std::optional<duration> timeout) noexcept override {
     enable();
     listen_for_wakes();
+    send_rest();
     enter(timeout);
     // What completes while they are called waits for the next time.
     for (unsigned left = ::io_uring_cq_ready(&ring_); left != 0; --left) take_completion();
@@ -62,11 +74,12 @@ class uring_backend final : public io_backend {
     const result<entry*> known = table_.at(item.descriptor);
     if (!known) return fail(known.error());
     place& here = (*known)->places[index_of(item.interest)];
-    if (here.waiting != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    if (here.waiting != nullptr || (*known)->port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
     io_uring_sqe* request = next_request();
     if (request == nullptr) return fail(std::make_error_code(std::errc::resource_unavailable_try_again));
     ::io_uring_prep_poll_add(request, item.descriptor, events_of(item.interest));
-    request->user_data = data_of(item, ++here.times);
+    here.times = (here.times + 1) & most_times;
+    request->user_data = data_of(item, here.times);
     here.waiting = &item;
     ++watches_;
     return {};
@@ -84,6 +97,32 @@ class uring_backend final : public io_backend {
     request->flags |= IOSQE_CQE_SKIP_SUCCESS;
   }
 
+  [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
+    io_port& port = item.port();
+    if (!port.is_registered())
+      if (auto added = add(port); !added) return added;
+    port.set_pending(item.side(), &item);
+    ++watches_;
+    if (!request_of(item)) unsent_.push_back(item);
+    return {};
+  }
+
+  [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
+    if (item.is_linked()) {  // nobody has asked the kernel yet
+      item.unlink();
+      finish(item);
+      return true;
+    }
+    if (!request_end_of(item)) unended_.push_back(item);
+    return false;
+  }
+
+  void forget(io_port& port) noexcept override {
+    if (!port.is_registered()) return;
+    port.set_registered(false);
+    table_.known(port.descriptor()).port = nullptr;
+  }
+
  private:
   struct place {
     io_watch* waiting = nullptr;
@@ -91,13 +130,14 @@ class uring_backend final : public io_backend {
   };
   struct entry {
     std::array<place, 2> places;  // by interest
+    io_port* port = nullptr;
   };
 
   static auto events_of(io_interest interest) noexcept -> unsigned {
     return interest == io_interest::read ? POLLIN | POLLRDHUP : POLLOUT;
   }
 
-  /// Times, descriptor and interest. No descriptor is so high that the lower half is all ones.
+  /// Times, descriptor and interest.
   static auto data_of(const io_watch& item, std::uint32_t times) noexcept -> std::uint64_t {
     const auto number = static_cast<std::uint32_t>(item.descriptor);
     return std::uint64_t{times} << 32U | number << 1U | static_cast<std::uint32_t>(index_of(item.interest));
@@ -105,7 +145,8 @@ class uring_backend final : public io_backend {
 
   auto set_up(unsigned flags) noexcept -> int {
     io_uring_params how{};
-    how.flags = flags | IORING_SETUP_CLAMP;
+    how.flags = flags | IORING_SETUP_CLAMP | IORING_SETUP_CQSIZE;
+    how.cq_entries = completion_entries;
     return ::io_uring_queue_init_params(ring_entries, &ring_, &how);
   }
 
@@ -145,16 +186,95 @@ class uring_backend final : public io_backend {
     }
   }
 
+  /// A number stands for one port or for watches.
+  [[nodiscard]] auto add(io_port& port) noexcept -> result<void> {
+    const result<entry*> found = table_.at(port.descriptor());
+    if (!found) return fail(found.error());
+    entry& known = **found;
+    if (known.port != nullptr || known.places[0].waiting != nullptr || known.places[1].waiting != nullptr)
+      return fail(std::make_error_code(std::errc::file_exists));
+    known.port = &port;
+    port.set_registered(true);
+    return {};
+  }
+
+  /// Whether the kernel moves the bytes, or tells when to.
+  [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
+    return item.wants_bytes() && item.port().is_socket() && recv_waits_;
+  }
+
+  static auto data_of(const io_transfer& item) noexcept -> std::uint64_t {
+    return reinterpret_cast<std::uintptr_t>(&item) | transfer_tag;
+  }
+
+  /// False where the ring has no room.
+  [[nodiscard]] auto request_of(io_transfer& item) noexcept -> bool {
+    io_uring_sqe* request = next_request();
+    if (request == nullptr) return false;
+    const io_port& port = item.port();
+    const msghdr& message = item.message();
+    if (!moves_bytes(item))
+      ::io_uring_prep_poll_add(request, port.descriptor(), events_of(item.side()));
+    else if (message.msg_iovlen != 1)
+      ::io_uring_prep_sendmsg(request, port.descriptor(), &message, MSG_NOSIGNAL);
+    else if (item.side() == io_interest::write)
+      ::io_uring_prep_send(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len,
+                           MSG_NOSIGNAL);
+    else
+      ::io_uring_prep_recv(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, 0);
+    if (is_recent_ && request->opcode != IORING_OP_POLL_ADD && !port.may_be_ready(item.side()))
+      request->ioprio |= IORING_RECVSEND_POLL_FIRST;
+    request->user_data = data_of(item);
+    return true;
+  }
+
+  [[nodiscard]] auto request_end_of(const io_transfer& item) noexcept -> bool {
+    io_uring_sqe* request = next_request();
+    if (request == nullptr) return false;
+    ::io_uring_prep_cancel64(request, data_of(item), 0);
+    request->user_data = removal_data;
+    request->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    return true;
+  }
+
+  /// What found no room before.
+  void send_rest() noexcept {
+    while (!unsent_.empty() && request_of(unsent_.front())) unsent_.front().unlink();
+    while (!unended_.empty() && request_end_of(unended_.front())) unended_.front().unlink();
+  }
+
   void take_completion() noexcept {
     io_uring_cqe* completion = nullptr;
     if (::io_uring_peek_cqe(&ring_, &completion) != 0) return;
     const std::uint64_t data = completion->user_data;
-    const bool is_last = (completion->flags & IORING_CQE_F_MORE) == 0;
+    const std::uint32_t flags = completion->flags;
+    const int outcome = completion->res;
     ::io_uring_cqe_seen(&ring_, completion);
     if (data == wake_data)
-      is_listening_ = !is_last;
+      is_listening_ = (flags & IORING_CQE_F_MORE) != 0;
+    else if (data >> tag_shift == transfer_tag >> tag_shift)
+      answer(*reinterpret_cast<io_transfer*>(data & ~transfer_tag), outcome, flags);
     else if (data != removal_data)
       deliver(data);
+  }
+
+  void finish(io_transfer& item) noexcept {
+    item.port().set_pending(item.side(), nullptr);
+    --watches_;
+  }
+
+  void answer(io_transfer& item, int outcome, std::uint32_t flags) noexcept {
+    if (item.is_linked()) item.unlink();  // it is over before its end could be asked for
+    finish(item);
+    io_port& port = item.port();
+    const bool asked_for_bytes = moves_bytes(item);
+    const bool more = !is_recent_ || outcome <= 0 || (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+    port.set_ready(item.side(), item.side() == io_interest::write || !asked_for_bytes || more);
+    if (outcome == -EAGAIN) recv_waits_ = false;  // this kernel does not wait for descriptors that do not block
+    if (outcome == -ECANCELED || (asked_for_bytes && outcome != -EAGAIN && outcome != -EINTR))
+      item.answer_moved(outcome);
+    else
+      item.answer_ready();
   }
 
   void deliver(std::uint64_t data) noexcept {
@@ -169,7 +289,11 @@ class uring_backend final : public io_backend {
   io_uring ring_{};
   wake_signal wake_;
   descriptor_table<entry> table_;
+  intrusive_list<io_transfer, io_transfer_hook> unsent_;   // transfers that found no room in the ring
+  intrusive_list<io_transfer, io_transfer_hook> unended_;  // transfers whose end found none
   std::size_t watches_ = 0;
+  bool is_recent_ = false;  // Linux 6.1 or later
+  bool recv_waits_ = true;
   bool is_open_ = false;
   bool is_enabled_ = false;
   bool is_listening_ = false;

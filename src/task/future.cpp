@@ -1,6 +1,7 @@
 // src/task/future.cpp: what futures do rarely: several continuations, waiting, and helping while a worker waits.
 #include <braid/task/detail/future_core.hpp>
 
+#include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/futex.hpp>
 #include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/worker.hpp>
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <system_error>
+#include <thread>
 
 #include <pthread.h>
 
@@ -20,6 +22,8 @@ namespace {
 constexpr unsigned free_helps = 30;     // so many may be nested whatever happens
 constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
 constexpr duration longest_pause = 1ms;
+constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: some microseconds
+constexpr unsigned pauses_between_looks = 4;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
 
@@ -52,6 +56,22 @@ auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   const bool ran = self.substitutes->run_awaited(self, awaited);
   --helps;
   return ran;
+}
+
+/// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
+/// again, and its worker is spared the wake. Not at all where it would keep the only CPU from who is to do the job.
+auto looks_outside() noexcept -> unsigned {
+  static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
+  return looks;
+}
+
+/// Whether `of` settles soon.
+auto settles_soon(const future_core& of) noexcept -> bool {
+  for (unsigned look = looks_outside(); look > 0; --look) {
+    if (of.is_settled()) return true;
+    for (unsigned pause = pauses_between_looks; pause > 0; --pause) cpu_pause();
+  }
+  return false;
 }
 
 /// Until the word is no longer 0, or `deadline`.
@@ -173,6 +193,7 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
     throw std::system_error(make_error_code(errc::would_deadlock),
                             "this worker waits for I/O as well: co_await the future, or wait on the blocking lane");
   if (self != nullptr) return wait_on(*self, here, this, deadline);
+  if (!deadline && settles_soon(*this)) return true;
   here.sleep(deadline);
   return is_settled();
 }

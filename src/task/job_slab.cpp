@@ -25,6 +25,7 @@ using detail::slab_step;
 
 constexpr unsigned looks_before_search = 64;
 constexpr unsigned looks_at_a_time = 16;  // between two looks at the clock
+constexpr unsigned pauses_beside_others = 64;
 constexpr std::uint64_t fair_every = 64;  // jobs, of one's own before the shared ones have their turn
 
 constinit thread_local std::uint64_t own_number __attribute__((tls_model("initial-exec"))) = 0;
@@ -264,9 +265,14 @@ auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
   for (std::size_t other = 0; other < seats_.size(); ++other) {
     slab_seat& victim = *seats_[other];
     if (&victim == &self || victim.jobs.size() == 0) continue;
-    if (self.watch.is_quick(other, victim.ran.load(relaxed), victim.jobs.bottom())) continue;
+    if (self.watch.is_quick(other, victim.ran.load(relaxed), victim.jobs.bottom())) {
+      self.leaves_alone = true;
+      continue;
+    }
+    const time_point begin = steady_time().now();
     const std::size_t count = victim.jobs.steal_half(taken);
     if (count == 0) continue;
+    self.watch.has_stolen(begin);
     for (std::size_t i = 1; i < count; ++i)
       if (!self.jobs.try_push(taken[i])) push_shared(taken[i]);
     slot = taken[0];
@@ -394,7 +400,9 @@ auto job_slab::look_around(slab_seat& self, const slab_slot* until, std::uint32_
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return sight::finished;
     if (find(self, slot)) return sight::job;
-    detail::cpu_pause();
+    // Who is left alone is not looked at all the time either: each look takes a cache line away.
+    for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
+      detail::cpu_pause();
   }
   return sight::nothing;
 }

@@ -129,8 +129,8 @@ void report_job_exception(const error_callback& on_error, std::exception_ptr err
   }
 }
 
-void pause_a_little() noexcept {
-  for (int i = 0; i < 64; ++i) cpu_pause();
+void rest_for(std::uint32_t pauses) noexcept {
+  for (; pauses > 0; --pauses) cpu_pause();
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // src/task/slab_rest.cpp: how the threads of a job slab fall asleep, and who wakes which of them.
 #include <braid/task/detail/slab_seat.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -8,8 +9,27 @@
 
 namespace braid::detail {
 
+void slab_watch::has_stolen(time_point begin) noexcept {
+  stole_ = steady_time().now();
+  way_ = stole_ - begin;
+}
+
+/// Whether it may take jobs again. Where running the last ones took less time than fetching them, whoever had them
+/// would have been done with them sooner, and is kept waiting for them. That may last: each rest is longer than the one
+/// before, until a try pays.
+auto slab_watch::pays(time_point now) noexcept -> bool {
+  if (stole_ != time_point()) {
+    const bool paid = now - stole_ > 2 * way_;
+    stole_ = {};
+    rest_ = paid ? duration() : std::clamp<duration>(2 * rest_, patience, longest_rest);
+    rests_until_ = now + rest_;
+  }
+  return now >= rests_until_;
+}
+
 auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool {
   const time_point now = steady_time().now();
+  if (!pays(now)) return true;
   const bool known = other == other_ && now < looked_ + patience;
   if (known && now < looked_ + between_looks) return answer_;
   const auto jobs = static_cast<std::int64_t>(begun - begun_);

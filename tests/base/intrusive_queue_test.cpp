@@ -64,6 +64,24 @@ TEST_CASE("a chain keeps its order behind what is there") {
   CHECK(emptied(all) == std::vector<int>{1, 2, 3, 4});
 }
 
+TEST_CASE("one queue behind another keeps both orders, and the one that gave its elements works on") {
+  std::array<item, 5> items{item{1}, item{2}, item{3}, item{4}, item{5}};
+  queue front;
+  queue back;
+  front.append(back);
+  CHECK(front.empty());
+  back.push(items[0]);
+  front.append(back);
+  back.push(items[1]);
+  back.push(items[2]);
+  front.append(back);
+  CHECK(back.empty());
+  back.push(items[4]);
+  front.push(items[3]);
+  CHECK(emptied(front) == std::vector<int>{1, 2, 3, 4});
+  CHECK(emptied(back) == std::vector<int>{5});
+}
+
 TEST_CASE("a moved queue takes the elements along and leaves an empty one that works") {
   std::array<item, 3> items{item{1}, item{2}, item{3}};
   queue source;

@@ -176,14 +176,14 @@ TEST_CASE("this machine: every section, and the same facts as JSON") {
   CHECK(end.status == 0);
   CHECK(end.err.empty());
   for (const char* part :
-       {"  compiler ", "  sanitizer ", "  hwloc ", "\nCPUs\n", "\nLimits of cgroups\n", "\nWorkers of a pool\n",
-        "\nEnvironment\n", "\nWhat this user may do\n", "  real-time priority ", "  io_uring ", "  membarrier ",
-        "(RLIMIT_RTPRIO) ", "(RLIMIT_NICE) ", "(CAP_SYS_NICE) "})
+       {"  compiler ", "  sanitizer ", "  hwloc ", "  fibers ", "\nCPUs\n", "\nLimits of cgroups\n",
+        "\nWorkers of a pool\n", "\nEnvironment\n", "\nWhat this user may do\n", "  real-time priority ", "  io_uring ",
+        "  membarrier ", "(RLIMIT_RTPRIO) ", "(RLIMIT_NICE) ", "(CAP_SYS_NICE) "})
     CHECK_MESSAGE(has(end.out, part), part);
   const json found = json::parse(doctor({"--json"}).out);
   for (const char* name : {"real_time", "io_uring", "membarrier", "loops", "rtprio", "nice", "cap_sys_nice"})
     CHECK_FALSE(found.at("user").at(name).get<std::string>().empty());
-  for (const char* name : {"compiler", "library", "checks", "sanitizer", "hwloc"})
+  for (const char* name : {"compiler", "library", "checks", "sanitizer", "hwloc", "fibers"})
     CHECK_FALSE(found.at("build").at(name).get<std::string>().empty());
 }
 

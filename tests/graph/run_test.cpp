@@ -5,9 +5,8 @@
 #include <braid/base/random.hpp>
 #include <braid/graph/shape.hpp>
 
-#include <tests/support/manual_executor.hpp>
+#include <tests/support/run_bench.hpp>
 #include <tests/support/test_nodes.hpp>
-#include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -24,61 +23,12 @@
 #include <vector>
 
 using namespace braid;
-using testing::manual_executor;
+using bench = testing::run_bench;
 using testing::test_node;
-using testing::test_nodes;
-using testing::turned_loop;
 
 namespace {
 
 using cause = graph_failure::cause;
-
-/// A graph, what its nodes do, and one run of it in a scope of its own.
-struct bench {
-  bench(std::size_t count, std::vector<graph_edge> given)
-      : edges(std::move(given)), shape(graph_shape::make(count, edges).value()), nodes(count) {}
-  bench(const bench&) = delete;
-  auto operator=(const bench&) -> bench& = delete;
-  ~bench() {
-    if (!run) return;
-    in->request_stop();
-    workers.run_all();
-    join();
-  }
-
-  void start(time_point deadline = time_point::max()) {
-    in.emplace(here.io().root(), deadline);
-    run.emplace(shape, nodes, workers, *in);
-    run->start();
-  }
-
-  [[nodiscard]] auto settled() -> bool { return run->settled().is_set(); }
-
-  /// Turns and runs workers until no node runs any more.
-  void join() {
-    auto wait = [&]() -> task<void> { co_await run->join(); };
-    REQUIRE(here.run(wait()).has_value());
-  }
-
-  /// The failure of a run that is settled.
-  [[nodiscard]] auto failure() -> const graph_failure& {
-    REQUIRE(settled());
-    REQUIRE(run->failure().has_value());
-    return *run->failure();
-  }
-
-  void place_all(node_place place) {
-    for (test_node& node : nodes.nodes) node.place = place;
-  }
-
-  turned_loop here;
-  manual_executor workers;
-  std::vector<graph_edge> edges;
-  graph_shape shape;
-  test_nodes nodes;
-  std::optional<scope> in;
-  std::optional<graph_run<test_nodes>> run;
-};
 
 auto chain_of(node_index length) -> std::vector<graph_edge> {
   std::vector<graph_edge> edges;

@@ -23,6 +23,8 @@ enum class errc {
   stale,              ///< what the handle named has ended, and its place was used again
   finished,           ///< too late: the job has finished
   unfinished,         ///< too early: the job has not finished
+  ended,              ///< the other side has ended the stream before there was all that was to be read
+  unknown_host,       ///< no address is known under this name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
 };
 

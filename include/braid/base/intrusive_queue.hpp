@@ -32,6 +32,13 @@ class intrusive_queue {
     while (first != nullptr) push(*std::exchange(first, first->next));
   }
 
+  /// Adds all that `other` has, in its order, and leaves that empty.
+  void append(intrusive_queue& other) noexcept {
+    if (other.first_ == nullptr) return;
+    (first_ == nullptr ? first_ : last_->next) = std::exchange(other.first_, nullptr);
+    last_ = other.last_;
+  }
+
   /// The oldest element, taken out. Null when the queue is empty.
   [[nodiscard]] auto pop() noexcept -> T* {
     T* taken = first_;

@@ -31,7 +31,21 @@ enum class node_place : std::uint8_t {
   task,    ///< as a task on the home of the run: it may wait
 };
 
-enum class node_status : std::uint8_t { done, failed };
+enum class node_status : std::uint8_t {
+  done,
+  failed,
+  skipped,  ///< it did not begin, because a stop was requested before it could
+};
+
+/// How far a node has come in a run.
+enum class node_progress : std::uint8_t {
+  skipped,  ///< it has not begun; once the run is joined: it never will
+  running,
+  done,
+  failed,   ///< it said so, threw, gave up, or did not end in its time
+  stopped,  ///< by the run, or by the failure of a node that stands before it
+  late,     ///< it ended after the result of the run was known, so that nobody saw its own
+};
 
 /// What the nodes of one run do. `place` and `timeout` are asked when the node becomes ready; `run` is called for
 /// `here` and `worker`, `start` for `task`.
@@ -79,11 +93,13 @@ class graph_run {
   [[nodiscard]] auto failure() const noexcept -> const std::optional<graph_failure>& { return failure_; }
   /// Waits until no node runs any more.
   [[nodiscard]] auto join() noexcept { return scope_->join(); }
+  /// How far `node` has come. Final once the run is joined. Of the nodes behind a failed one, those that depend on it
+  /// were skipped; how far the others came depends on timing.
+  [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
   /// Nodes that ended after their time was over or the run was settled, so that nobody saw their result.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
  private:
-  enum class progress : std::uint8_t { pending, done, failed };
   struct running_hook : list_hook {};
 
   /// A node that has started elsewhere and has not ended.
@@ -132,6 +148,7 @@ class graph_run {
   auto drive(ready_node ready) -> task<void>;
   auto compute(node_index node, const stop_flag& stop) -> task<node_status>;
   void node_ended(node_index node, outcome<node_status>& ended) noexcept;
+  void node_stopped(node_index node, outcome<node_status>& ended) noexcept;
   void node_done(node_index node);
   void fail_at(graph_failure why) noexcept;
   void stop_run() noexcept;
@@ -146,7 +163,7 @@ class graph_run {
   executor* workers_;
   scope* scope_;
   std::pmr::vector<std::uint32_t> waiting_for_;  // per node, edges from nodes that are not done
-  std::pmr::vector<progress> progress_;          // per node
+  std::pmr::vector<node_progress> progress_;     // per node
   std::pmr::vector<ready_node> to_start_;        // ready nodes that run elsewhere: they go first, to run side by side
   std::pmr::vector<node_index> here_;            // ready nodes that run here, the newest next
   std::uint32_t done_in_order_ = 0;              // this many nodes at the front of order() are done
@@ -166,7 +183,7 @@ graph_run<Nodes>::graph_run(const graph_shape& shape, Nodes& nodes, executor& wo
       workers_(&workers),
       scope_(&in),
       waiting_for_(shape.predecessor_counts().begin(), shape.predecessor_counts().end(), memory),
-      progress_(shape.size(), progress::pending, memory),
+      progress_(shape.size(), node_progress::skipped, memory),
       to_start_(memory),
       here_(memory),
       on_stop_(*this) {
@@ -214,6 +231,7 @@ void graph_run<Nodes>::drain() {
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::run_here(node_index node) {
+  progress_[node] = node_progress::running;
   outcome<node_status> ended;
   try {
     ended.set_value(nodes_->run(node, scope_->stop()));
@@ -239,6 +257,7 @@ auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   const duration timeout = nodes_->timeout(ready.node);
   const time_point now = timeout == duration::max() ? time_point{} : scope_->where().now();
   running self(*this, ready.node, detail::after(now, timeout));
+  progress_[ready.node] = node_progress::running;
   outcome<node_status> ended;
   try {
     task<node_status> work =
@@ -260,19 +279,31 @@ auto graph_run<Nodes>::compute(node_index node, const stop_flag& stop) -> task<n
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::node_ended(node_index node, outcome<node_status>& ended) noexcept {
-  if (settled_.is_set() || progress_[node] != progress::pending) {
-    if (!ended.is_stopped()) ++late_;
+  const node_status how = ended.has_value() ? ended.take() : node_status::failed;
+  if (ended.is_stopped() || how == node_status::skipped) return node_stopped(node, ended);
+  const bool timed_out = progress_[node] == node_progress::failed;
+  if (timed_out || settled_.is_set()) {
+    if (!timed_out) progress_[node] = node_progress::late;
+    ++late_;
     return;
   }
-  if (ended.has_value() && ended.take() == node_status::done) return node_done(node);
-  // Stopped by a failure that stands before it; or by a stop of the run, which settles the run when it gets here.
-  if (ended.is_stopped() && (!is_wanted(node) || scope_->stop().requested())) return;
+  if (how == node_status::done) return node_done(node);
   fail_at({graph_failure::cause::node_failed, node, ended.has_exception() ? ended.exception() : nullptr});
+}
+
+/// By its own timeout; by a failure that stands before it; by a stop of the run, which settles the run when it gets
+/// here; or by itself, which is a failure.
+template <graph_nodes Nodes>
+void graph_run<Nodes>::node_stopped(node_index node, outcome<node_status>& ended) noexcept {
+  if (progress_[node] == node_progress::failed) return;
+  if (is_wanted(node) && !scope_->stop().requested())
+    return fail_at({graph_failure::cause::node_failed, node, nullptr});
+  progress_[node] = ended.is_stopped() ? node_progress::stopped : node_progress::skipped;
 }
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::node_done(node_index node) {
-  progress_[node] = progress::done;
+  progress_[node] = node_progress::done;
   for (const node_index next : shape_->successors(node))
     if (--waiting_for_[next] == 0 && is_wanted(next)) become_ready(next);
   settle_if_decided();
@@ -280,7 +311,7 @@ void graph_run<Nodes>::node_done(node_index node) {
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::fail_at(graph_failure why) noexcept {
-  progress_[why.node] = progress::failed;
+  progress_[why.node] = node_progress::failed;
   if (!is_wanted(why.node)) return;
   failure_ = std::move(why);
   running_.for_each([this](running& other) {
@@ -300,7 +331,7 @@ void graph_run<Nodes>::stop_run() noexcept {
 template <graph_nodes Nodes>
 void graph_run<Nodes>::settle_if_decided() noexcept {
   const auto order = shape_->order();
-  while (done_in_order_ < order.size() && progress_[order[done_in_order_]] == progress::done) ++done_in_order_;
+  while (done_in_order_ < order.size() && progress_[order[done_in_order_]] == node_progress::done) ++done_in_order_;
   const bool all_done = done_in_order_ == order.size();
   const bool failed = failure_ && shape_->position(failure_->node) == done_in_order_;
   if (all_done || failed) settled_.set();

@@ -21,6 +21,8 @@ struct graph_edge {
 /// Made once, run many times. Threads: any, once made.
 class BRAID_API graph_shape {
  public:
+  graph_shape() = default;  ///< without nodes
+
   /// Errors: errc::invalid_argument for an edge to a node that is not there, and for more than 2^32 - 1 nodes or edges;
   /// errc::cycle. The same edge given twice
   /// counts twice, on both sides.
@@ -39,7 +41,6 @@ class BRAID_API graph_shape {
   [[nodiscard]] auto position(node_index node) const noexcept -> std::uint32_t { return position_[node]; }
 
  private:
-  graph_shape() = default;
   auto sort() -> result<void>;
 
   std::vector<std::uint32_t> first_;  // of node i in targets_; one more than there are nodes

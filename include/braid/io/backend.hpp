@@ -23,6 +23,9 @@ struct io_watch {
   ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
 };
 
+class io_port;
+class io_transfer;
+
 /// By which interface of the kernel a loop waits.
 enum class io_backend_kind : std::uint8_t {
   automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system grants
@@ -57,7 +60,18 @@ class BRAID_API io_backend {
   /// Gives a watch up: it is not called after this. Do so before the descriptor is closed.
   virtual void unwatch(io_watch& item) noexcept = 0;
 
-  /// Whether any watch is waiting.
+  /// Starts a transfer (braid/io/transfer.hpp), which is answered from `wait`. Requires that none of the same side of
+  /// its port is pending. Errors: as `watch`, where the port is not registered yet; then there is no answer.
+  [[nodiscard]] virtual auto start(io_transfer& item) noexcept -> result<void> = 0;
+
+  /// Ends a pending transfer early. True: it is over, and there is no answer. False: the kernel has it; the answer
+  /// comes, with -ECANCELED or with what was moved before.
+  [[nodiscard]] virtual auto cancel(io_transfer& item) noexcept -> bool = 0;
+
+  /// Forgets a port, whose descriptor is about to be closed. Requires that nothing is pending on it.
+  virtual void forget(io_port& port) noexcept = 0;
+
+  /// Whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;
 };
 

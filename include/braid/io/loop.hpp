@@ -69,6 +69,7 @@ class BRAID_API loop final : public home {
   void post_resumption(job& step) noexcept override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
+  [[nodiscard]] auto has_own_thread() const noexcept -> bool override { return true; }
 
   void arm(timer& item, time_point when) noexcept override;
   void disarm(timer& item) noexcept override;

@@ -56,15 +56,17 @@ struct alignas(cache_line) worker {
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
   std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
   std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
-  std::uint32_t urgent_in_a_row = 0;  ///< how often it has run jobs of the latency lane, ahead of the others
-  std::uint32_t since_look = 0;       ///< how many posted jobs it has run since it last looked for more of them
-  bool calls_others = false;          ///< set by its scheduler when others may find work here; the pool clears it
-  time_point watch_due;               ///< when it looks, as the one who watches, whether others are held up; or unset
-  std::vector<std::uint64_t> seen;    ///< how many jobs the others had begun when this one watched them last
-  std::uint32_t helps = 0;            ///< how many stolen forks it runs that are nested in each other
-  bool leaves_forks = false;          ///< set by a task_group: forks may be left when the job has ended
-  std::uint32_t away = 0;             ///< threads that have left this seat and will come back; written by who has it
-  atomic<std::uint32_t> wanted{0};    ///< threads that wait to have it again; written under the lock of stand_ins
+  std::uint32_t urgent_in_a_row = 0;    ///< how often it has run jobs of the latency lane, ahead of the others
+  std::uint32_t since_look = 0;         ///< how many posted jobs it has run since it last looked for more of them
+  std::uint32_t rest = 64;              ///< pauses of the processor after its last job, before it looks again
+  std::uint64_t begun_before_rest = 0;  ///< how many jobs it had begun when it last rested
+  bool calls_others = false;            ///< set by its scheduler when others may find work here; the pool clears it
+  time_point watch_due;                 ///< when it looks, as the one who watches, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;      ///< how many jobs the others had begun when this one watched them last
+  std::uint32_t helps = 0;              ///< how many stolen forks it runs that are nested in each other
+  bool leaves_forks = false;            ///< set by a task_group: forks may be left when the job has ended
+  std::uint32_t away = 0;               ///< threads that have left this seat and will come back; written by who has it
+  atomic<std::uint32_t> wanted{0};      ///< threads that wait to have it again; written under the lock of stand_ins
   worker_counters counters;
 
   detail::job_pace pace;

@@ -14,6 +14,7 @@ namespace braid::detail {
 enum class withdrawal : std::uint8_t {
   done,      ///< it will not complete any more
   too_late,  ///< another thread has completed it: the coroutine is on its way home, and goes on there
+  later,     ///< the kernel still has it: `complete` or `stop_later` follows
 };
 
 /// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
@@ -53,7 +54,10 @@ class BRAID_API leaf : public job, private stop_callback {
   /// Resumes the coroutine when its home comes to it. From here on a stop is too late.
   void complete_later() noexcept;
 
-  /// The same from any thread. From before this call `withdraw` answers `too_late`.
+  /// Ends the coroutine as stopped when its home comes to it. After `withdraw` has answered `later`.
+  void stop_later() noexcept;
+
+  /// The same as `complete_later` from any thread. From before this call `withdraw` answers `too_late`.
   void complete_from_elsewhere() noexcept { where().post_resumption(*this); }
 
  private:

@@ -51,10 +51,12 @@ class BRAID_API promise_base : private job {
   static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
 
   /// The tie of a child to the coroutine that awaits it.
-  void attach(promise_base& parent, std::coroutine_handle<> continuation, end_fn end = nullptr) noexcept {
+  void attach(promise_base& parent, std::coroutine_handle<> continuation, end_fn end = nullptr,
+              void* context = nullptr) noexcept {
     parent_ = &parent;
     continuation_ = continuation;
     end_ = end;
+    context_ = context;
     scope_ = parent.scope_;
   }
 

@@ -24,8 +24,9 @@
 
 namespace braid::detail {
 
-/// Waits about a microsecond.
-BRAID_API void pause_a_little() noexcept;
+/// Waits for so many pauses of the processor; the longest rest is about a microsecond.
+inline constexpr std::uint32_t longest_rest = 64;
+BRAID_API void rest_for(std::uint32_t pauses) noexcept;
 
 /// A policy, with the lanes beside it.
 template <scheduling_policy Policy>
@@ -96,6 +97,7 @@ class crew_of final : public crew {
   static constexpr std::uint32_t turns_between_ticks = 64;
   static constexpr std::uint32_t jobs_between_looks_at_own_work = 8;
   static constexpr duration worth_a_rest = 2us;
+  static constexpr std::uint32_t shortest_rest = 4;
 
   static constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
     return woken == wake_cause::picked || woken == wake_cause::watched;
@@ -113,6 +115,7 @@ class crew_of final : public crew {
   auto next_in_fairness(worker& self) noexcept -> found_job;
   auto run_own(worker& self) noexcept -> bool;
   auto run_fresh(worker& self) noexcept -> bool;
+  static void rest_after_jobs(worker& self) noexcept;
   auto lingers(worker& self) noexcept -> bool;
   /// Whether the driver's work is next. Who was woken for jobs looks for them first: posts rely on that.
   static auto has_turn(worker& self, wake_cause woken) noexcept -> bool {
@@ -178,7 +181,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
     run(self, item);
     // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
     if constexpr (seated_policy<Policy>)
-      if (!run_own(self) && owner_.looks_before_sleep_ != 0) pause_a_little();
+      if (!run_own(self) && owner_.looks_before_sleep_ != 0) rest_after_jobs(self);
   }
 }
 
@@ -206,7 +209,7 @@ auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_fresh(worker& self) noexcept -> bool {
   if (owner_.looks_before_sleep_ != 0 && self.since_look * self.pace.average() < worth_a_rest)
-    self.pace.rest_in(pause_a_little);
+    self.pace.rest_in([] { rest_for(longest_rest); });
   self.since_look = 0;
   return run_if_any(self, self.box.claim());
 }
@@ -286,13 +289,25 @@ void crew_of<Policy>::look_up(worker& self) noexcept {
       owner_.sleepers_->pass_on(self, *this);
 }
 
-/// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing.
-/// True when there is a job again.
+/// A producer that has posted several jobs since the worker rested goes on writing: it is left alone for long. One that
+/// posts a single job and waits for it is looked for soon.
+template <scheduling_policy Policy>
+void crew_of<Policy>::rest_after_jobs(worker& self) noexcept {
+  const std::uint64_t begun = self.counters.jobs.load(relaxed);
+  const bool was_alone = begun - std::exchange(self.begun_before_rest, begun) <= 1;
+  self.rest = was_alone ? std::max(self.rest / 2, shortest_rest) : longest_rest;
+  rest_for(self.rest);
+}
+
+/// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing;
+/// only after jobs that came alone a few times before. True when there is a job again.
 template <scheduling_policy Policy>
 auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
-  for (std::uint32_t look = owner_.looks_before_sleep_; look > 0; --look) {
-    pause_a_little();
+  std::uint32_t rest = self.rest;
+  for (std::uint32_t left = owner_.looks_before_sleep_ * longest_rest; left > 0; left -= std::min(left, rest)) {
+    rest_for(rest);
     if (!may_park(self) || has_own_work(self)) return true;
+    rest = std::min(2 * rest, longest_rest);
   }
   return false;
 }

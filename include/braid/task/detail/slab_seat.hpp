@@ -30,10 +30,16 @@ class slab_watch {
   /// Whether the other has begun jobs, or queued some, so quickly since the last call.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
+  /// The thread has taken jobs from another, which took it from `begin` until now, and runs them next.
+  void has_stolen(time_point begin) noexcept;
+
  private:
+  auto pays(time_point now) noexcept -> bool;
+
   static constexpr duration between_looks = 1us;
   static constexpr duration short_job = 100ns;
   static constexpr duration patience = 20us;  // with one who queues jobs and begins none
+  static constexpr duration longest_rest = 200us;
 
   std::size_t other_ = 0;
   std::uint64_t begun_ = 0;
@@ -41,6 +47,10 @@ class slab_watch {
   time_point looked_;    // when `begun_` and `queued_` were read
   time_point worked_;    // when it was last seen to begin jobs
   bool answer_ = false;  // stands until the next look
+  time_point stole_;     // when it last had jobs of another, or unset once that is judged
+  duration way_{};       // what taking them took
+  duration rest_{};      // for so long it leaves jobs where they are that others begin; 0: the last ones were worth it
+  time_point rests_until_;
 };
 
 /// A thread of the slab, or the one that made it.
@@ -58,6 +68,7 @@ struct alignas(cache_line) slab_seat {
   atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
   atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
   slab_watch watch;                  // of the seat that it would like to steal from
+  bool leaves_alone = false;         // another has jobs, and they are better left there
   slab_deque<> jobs;
   alignas(cache_line) parker place;
   atomic<std::uint64_t> thread{0};  // the number of its thread, written by it before it runs anything

@@ -1,0 +1,60 @@
+// examples/13_echo_server.cpp: a server that sends back what it gets, its clients, and a stop that ends both.
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/buffered_reader.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace braid;
+
+// [server]
+auto echo(stream_socket client) -> task<void> {
+  std::array<std::byte, 4096> room;
+  for (;;) {
+    const auto got = co_await client.read_some(room);
+    if (!got || *got == 0) co_return;  // an error, or the end
+    if (!co_await client.write_all(std::span(room).first(*got))) co_return;
+  }
+}
+
+auto serve(stream_listener listener) -> task<void> {
+  auto accept_all = [&](scope& clients) -> task<void> {
+    while (auto accepted = co_await listener.accept()) clients.spawn(echo(std::move(*accepted)));
+  };
+  co_await with_scope(accept_all);
+}
+// [/server]
+
+// [client]
+auto ask(loop& io, socket_address where, std::string_view line) -> task<void> {
+  const auto server = co_await stream_socket::connect(io, where);
+  if (!server) co_return;
+  static_cast<void>(co_await server->write_all(bytes_of(line)));
+  buffered_reader reader(*server);
+  const auto answer = co_await reader.read_until("\n");
+  if (answer) std::printf("%s", std::string(text_of(*answer)).c_str());
+}
+// [/client]
+
+auto program(loop& io) -> task<void> {
+  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+  const auto where = listener.local_address().value();
+  auto all = [&](scope& children) -> task<void> {
+    children.spawn(serve(std::move(listener)));
+    for (const std::string_view line : {"hello\n", "is anybody there?\n"}) co_await ask(io, where, line);
+    children.request_stop();  // ends the server, and the clients that it has
+  };
+  co_await with_scope(all);
+}
+
+int main() {
+  const auto both = runtime::create({.workers = 1}).value();
+  both->run(program(both->io()));
+}

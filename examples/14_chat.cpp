@@ -1,0 +1,59 @@
+// examples/14_chat.cpp: a room in which everybody hears what anybody says, and two guests who talk in it.
+#include <braid/coro/broadcast.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/buffered_reader.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <cstdio>
+#include <string>
+
+using namespace braid;
+using room = broadcast<std::string>;
+
+auto pass_on(room::receiver said, stream_socket& guest) -> task<void> {
+  static_cast<void>(co_await guest.write_all(bytes_of("welcome\n")));
+  while (const auto line = co_await said.receive())
+    if (!co_await guest.write_all(bytes_of(line->value))) co_return;
+}
+
+auto receive_guest(room& all, stream_socket guest) -> task<void> {
+  auto both_ways = [&](scope& children) -> task<void> {
+    children.spawn(pass_on(all.subscribe(), guest));
+    buffered_reader reader(guest);
+    for (auto line = co_await reader.read_until("\n"); line && !line->empty(); line = co_await reader.read_until("\n"))
+      static_cast<void>(all.send(std::string(text_of(*line))));
+    children.request_stop();  // who has left hears nothing more
+  };
+  co_await with_scope(both_ways);
+}
+
+auto hear(const stream_socket& guest, int lines, const char* who) -> task<void> {
+  buffered_reader from(guest);
+  for (; lines > 0; --lines) {
+    const auto line = co_await from.read_until("\n");
+    if (line) std::printf("%s hears %s", who, std::string(text_of(*line)).c_str());
+  }
+}
+
+auto program(loop& io) -> task<void> {
+  room all(16);
+  stream_listener door = stream_listener::listen(io, socket_address::loopback(0)).value();
+  auto evening = [&](scope& guests) -> task<void> {
+    const auto where = door.local_address().value();
+    const auto ann = (co_await stream_socket::connect(io, where)).value();
+    guests.spawn(receive_guest(all, (co_await door.accept()).value()));
+    const auto bob = (co_await stream_socket::connect(io, where)).value();
+    guests.spawn(receive_guest(all, (co_await door.accept()).value()));
+    static_cast<void>(co_await ann.write_all(bytes_of("who is there?\n")));
+    co_await hear(bob, 2, "bob");
+    static_cast<void>(co_await bob.write_all(bytes_of("it is me\n")));
+    co_await hear(ann, 3, "ann");
+  };
+  co_await with_scope(evening);
+}
+
+int main() {
+  const auto both = runtime::create({.workers = 1}).value();
+  both->run(program(both->io()));
+}

@@ -1,0 +1,60 @@
+// examples/15_http_hello.cpp: a server with a few routes, a client that asks it, and a stop that loses nothing.
+#include <braid/coro/with_scope.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <cstdio>
+#include <string>
+
+using namespace braid;
+
+// [routes]
+auto size(http_exchange& x) -> task<void> {  // a coroutine, because the body may have to be waited for
+  const auto body = co_await x.read_all();
+  if (!body) co_return;  // too large, too slow or cut off: answered by the server
+  x.reply(http_status::ok, "text/plain", std::to_string(body->size()));
+}
+
+auto make_routes() -> http_router {
+  http_router routes;
+  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+  routes.get("/users/{id}",
+             [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "user " + std::string(x.value("id"))); });
+  routes.post("/size", &size);
+  return routes;
+}
+// [/routes]
+
+auto serve(http_server& server, stream_listener listener) -> task<void> {
+  static_cast<void>(co_await server.serve(std::move(listener)));  // until it is stopped
+}
+
+auto ask(http_client& client, http_call call) -> task<void> {
+  const auto answer = co_await client.fetch(std::move(call));
+  if (answer) std::printf("%d %s\n", static_cast<int>(answer->status), answer->body.c_str());
+}
+
+auto program(loop& io, const http_router& routes) -> task<void> {
+  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+  const std::string url = "http://" + listener.local_address().value().to_string();
+  // [serve]
+  http_server server(io, routes, {.head_timeout = 5s});
+  http_client client(io);
+  auto all = [&](scope& children) -> task<void> {
+    children.spawn(serve(server, std::move(listener)));
+    co_await ask(client, {.url = url + "/"});
+    co_await ask(client, {.url = url + "/users/7"});
+    co_await ask(client, {.method = http_method::post, .url = url + "/size", .body = "12345"});
+    co_await ask(client, {.method = http_method::put, .url = url + "/"});
+    co_await server.stop(10s);  // answers what has begun, closes the rest
+  };
+  co_await with_scope(all);
+  // [/serve]
+}
+
+int main() {
+  const http_router routes = make_routes();
+  const auto both = runtime::create({.workers = 1}).value();
+  both->run(program(both->io(), routes));
+}

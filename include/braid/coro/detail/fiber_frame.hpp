@@ -1,0 +1,171 @@
+// braid/coro/detail/fiber_frame.hpp: a function on a stack of its own, and the coroutine that waits in its place.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/task.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// Thrown through the functions of a fiber that is stopped, so that their locals are destroyed.
+struct BRAID_API fiber_unwind{};
+
+/// The handle that everything a fiber waits for gets to see.
+using fiber_handle = std::coroutine_handle<task_promise<void>>;
+
+/// How a fiber begins to wait for one thing, which lies on the fiber's stack; called on the stack of its home.
+struct fiber_wait {
+  auto (*suspend)(void* awaiter, fiber_handle self) -> transfer;
+  void* awaiter;
+};
+
+/// One fiber. It is `resume`d by its coroutine, the driver, whenever it can go on, and comes back when it waits for
+/// something, which the driver then awaits in its place.
+/// Threads: those of its home. Protocol: docs/design/fiber.md
+class BRAID_API fiber_frame {
+ public:
+  /// Errors: std::bad_alloc; std::system_error with std::errc::function_not_supported in a build without fibers, and
+  /// std::errc::operation_not_supported for a home that changes its thread.
+  fiber_frame(home& where, std::size_t stack_bytes, void (*body)(void*), void* context);
+  fiber_frame(const fiber_frame&) = delete;
+  auto operator=(const fiber_frame&) -> fiber_frame& = delete;
+  /// Requires that it has ended, or never began.
+  ~fiber_frame();
+
+  /// The fiber that the caller runs on, or null.
+  [[nodiscard]] static auto current() noexcept -> fiber_frame*;
+  /// The same; ends the program with a sentence where there is none, or an exception is on its way.
+  [[nodiscard]] static auto that_may_wait() -> fiber_frame&;
+
+  /// Begins it, or goes on with it, until it waits or has ended.
+  void resume() noexcept;
+  [[nodiscard]] auto has_ended() const noexcept -> bool { return state_ == state::ended; }
+
+  /// Goes on with it for the last time: what it waits for throws, and so does everything that it waits for then.
+  /// True where that ended it; false where it ended by itself in spite of it.
+  [[nodiscard]] auto unwind() noexcept -> bool;
+
+  /// On the fiber: leaves until somebody resumes it. Errors: `fiber_unwind`.
+  void wait(fiber_wait for_what);
+  /// On the driver: what the fiber waits for.
+  [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }
+  /// On the driver: the wait could not begin, and throws.
+  void fail_wait(std::exception_ptr why) noexcept { failure_ = std::move(why); }
+
+  [[nodiscard]] auto where() const noexcept -> home& { return *home_; }
+
+  /// What is switched: stacks, and what sanitizers know of them.
+  struct stacks;
+
+ private:
+  friend struct stacks;
+  enum class state : std::uint8_t { fresh, suspended, running, ended };
+
+  void call_body() noexcept;
+
+  home* home_;
+  void (*body_)(void*);
+  void* context_;
+  [[maybe_unused]] stacks* stacks_;  // lies on the fiber's own stack
+  fiber_wait waits_for_{};
+  std::exception_ptr failure_;
+  state state_ = state::fresh;
+  bool is_stopped_ = false;   // from here on each wait throws
+  bool was_unwound_ = false;  // that ended it
+};
+
+/// Runs the fiber to its end, on its home.
+BRAID_API auto drive_fiber(fiber_frame& of) -> task<void>;
+
+/// Awaits the driver. A stop goes through the fiber first, then on to the one who awaits this.
+class fiber_awaiter {
+ public:
+  explicit fiber_awaiter(fiber_frame& of) : of_(&of), driver_(drive_fiber(of).release()) {}
+  fiber_awaiter(const fiber_awaiter&) = delete;
+  auto operator=(const fiber_awaiter&) -> fiber_awaiter& = delete;
+  ~fiber_awaiter() { driver_.destroy(); }
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+    parent_ = &parent.promise();
+    driver_.promise().attach(*parent_, parent, &ended, this);
+    return transfer_to(driver_);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  static auto ended(promise_base& driver, ending how) noexcept -> std::coroutine_handle<> {
+    const auto& self = *static_cast<fiber_awaiter*>(driver.context());
+    if (how == ending::stopped && self.of_->unwind()) return self.parent_->stop();
+    return driver.continuation();
+  }
+
+  fiber_frame* of_;
+  fiber_handle driver_;
+  promise_base* parent_ = nullptr;
+};
+
+/// Calls `fn` on a fiber and keeps how it ended.
+template <typename Fn>
+struct fiber_body {
+  using value = std::invoke_result_t<Fn&>;
+
+  static void call(void* self) {
+    auto& body = *static_cast<fiber_body*>(self);
+    try {
+      if constexpr (std::is_void_v<value>)
+        (std::invoke(*body.fn), body.ended.set_value());
+      else
+        body.ended.set_value(std::invoke(*body.fn));
+    } catch (const fiber_unwind&) {
+      throw;
+    } catch (...) {
+      body.ended.set_exception(std::current_exception());
+    }
+  }
+
+  Fn* fn;
+  outcome<value> ended;
+};
+
+/// Suspends the driver in the fiber's place. `await_suspend` may give a handle, say by `false` that there is nothing to
+/// wait for, or give nothing.
+template <typename Awaiter>
+auto suspend_for_fiber(void* awaiter, fiber_handle self) -> transfer {
+  auto& what = *static_cast<Awaiter*>(awaiter);
+  using given = decltype(what.await_suspend(self));
+  if constexpr (std::is_same_v<given, bool>) {
+    return what.await_suspend(self) ? transfer_to({}) : transfer_to(self);
+  } else if constexpr (std::is_void_v<given> && !std::is_void_v<transfer>) {
+    what.await_suspend(self);
+    return transfer_to({});
+  } else if constexpr (std::is_same_v<given, transfer>) {
+    return what.await_suspend(self);
+  } else {
+    return transfer_to(what.await_suspend(self));
+  }
+}
+
+template <typename T>
+decltype(auto) awaiter_of(T&& what) {
+  if constexpr (requires { std::forward<T>(what).operator co_await(); })
+    return std::forward<T>(what).operator co_await();
+  else if constexpr (requires { operator co_await(std::forward<T>(what)); })
+    return operator co_await(std::forward<T>(what));
+  else
+    return std::forward<T>(what);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,69 @@
+// braid/coro/fiber.hpp: functions on stacks of their own, which may wait for what tasks wait for without being
+// coroutines.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/fiber_frame.hpp>
+#include <braid/coro/schedule_on.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+struct fiber_options {
+  /// Rounded up to pages, and to 32 KiB at least. Memory is used as far as the stack was. Below it lie 64 KiB that
+  /// nobody may touch: a function that needs more ends the process by SIGSEGV.
+  std::size_t stack_bytes = std::size_t{256} * 1024;
+};
+
+/// Whether this build has fibers. It has, where Boost.Context was found when it was made.
+[[nodiscard]] BRAID_API auto has_fibers() noexcept -> bool;
+
+/// Whether the caller runs on a fiber, so that it may call `fiber_await`.
+[[nodiscard]] inline auto is_fiber() noexcept -> bool { return detail::fiber_frame::current() != nullptr; }
+
+/// Calls `fn()` on a stack of its own, at home, and gives what it returns. Whatever `fn` calls, at any depth, may wait
+/// by `fiber_await`: code with callbacks, libraries that call back, deep recursion. A fiber is a task like any other:
+/// it lives in the scope of its caller, with its deadline, and `fn` is destroyed at home when it has ended.
+///
+/// A stop reaches it where it waits. There an exception is thrown that is no std::exception, so that its locals are
+/// destroyed, once; whoever catches it by `catch (...)` throws it on. If it is swallowed the next wait throws again.
+/// Errors: what `fn` throws; std::bad_alloc; std::system_error with std::errc::function_not_supported where the build
+/// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `strand_home`).
+/// Cost: a stack from a list of used ones, which keeps 256 of a size; else three system calls.
+template <std::move_constructible Fn>
+  requires std::invocable<Fn&>
+auto run_fiber(fiber_options how, Fn fn) -> task<std::invoke_result_t<Fn&>> {
+  co_await resume_home();
+  scope& in = co_await this_scope();
+  detail::fiber_body<Fn> body{.fn = &fn, .ended = {}};
+  detail::fiber_frame frame(in.where(), how.stack_bytes, &detail::fiber_body<Fn>::call, &body);
+  co_await detail::fiber_awaiter(frame);
+  co_return body.ended.take();
+}
+template <std::move_constructible Fn>
+  requires std::invocable<Fn&>
+auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
+  return run_fiber(fiber_options{}, std::move(fn));
+}
+
+/// Waits on a fiber for whatever a task can `co_await`, and gives what that gives. The thread goes on with other work
+/// of the home meanwhile. Requires a fiber, and that no exception is on its way: destructors and `noexcept` functions
+/// do not wait, because a stop throws here. Errors: what awaiting `what` throws; the exception of a stop, as above.
+/// Cost: two switches, unless there is nothing to wait for.
+template <typename Awaitable>
+auto fiber_await(Awaitable&& what) -> decltype(auto) {
+  detail::fiber_frame& self = detail::fiber_frame::that_may_wait();
+  auto&& awaiter = detail::awaiter_of(std::forward<Awaitable>(what));
+  using type = std::remove_reference_t<decltype(awaiter)>;
+  if (!awaiter.await_ready()) self.wait({.suspend = &detail::suspend_for_fiber<type>, .awaiter = &awaiter});
+  return awaiter.await_resume();
+}
+
+}  // namespace braid

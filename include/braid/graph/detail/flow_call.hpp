@@ -1,0 +1,166 @@
+// braid/graph/detail/flow_call.hpp: calls a node of a flow with the values that it takes, and keeps what it gives.
+#pragma once
+
+#include <braid/coro/task.hpp>
+#include <braid/graph/detail/flow_state.hpp>
+#include <braid/sync/stop_flag.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// The arguments for one value: a reference to it, or none where there is only something to wait for.
+template <typename T>
+struct flow_argument {
+  using types = std::tuple<const T&>;
+  static auto of(flow_state& state, flow_value_index index) noexcept -> types { return types(state.value<T>(index)); }
+};
+template <>
+struct flow_argument<void> {
+  using types = std::tuple<>;
+  static auto of(flow_state& /*state*/, flow_value_index /*index*/) noexcept -> types { return {}; }
+};
+
+template <typename... Values>
+using flow_arguments = decltype(std::tuple_cat(std::declval<typename flow_argument<Values>::types>()...));
+
+template <typename Fn, typename Arguments>
+struct flow_invocation;
+template <typename Fn, typename... Args>
+struct flow_invocation<Fn, std::tuple<Args...>> {
+  static constexpr bool plain = std::is_invocable_v<const Fn&, Args...>;
+  static constexpr bool with_stop = !plain && std::is_invocable_v<const Fn&, Args..., const stop_flag&>;
+
+  static auto result() {
+    if constexpr (plain)
+      return std::type_identity<std::invoke_result_t<const Fn&, Args...>>{};
+    else if constexpr (with_stop)
+      return std::type_identity<std::invoke_result_t<const Fn&, Args..., const stop_flag&>>{};
+    else
+      return std::type_identity<void>{};
+  }
+};
+
+template <typename R>
+struct flow_given {
+  static constexpr bool is_task = false;
+  using type = R;
+};
+template <typename T>
+struct flow_given<task<T>> {
+  static constexpr bool is_task = true;
+  using type = T;
+};
+
+/// How `Fn` is called with these values, and what it gives.
+template <typename Fn, typename... Values>
+struct flow_call_of {
+  using invocation = flow_invocation<Fn, flow_arguments<Values...>>;
+  using given = flow_given<std::remove_cv_t<typename decltype(invocation::result())::type>>;
+  using value = typename given::type;
+};
+
+/// Whether a parameter of this type refers to the argument itself, and not to something that it was converted to.
+template <typename Parameter, typename Argument>
+inline constexpr bool binds_directly =
+    !std::is_reference_v<Parameter> ||
+    std::is_convertible_v<std::remove_reference_t<Argument>*, std::remove_reference_t<Parameter>*>;
+
+template <typename Parameters, typename Arguments>
+inline constexpr bool all_bind_directly = true;
+template <typename... P, typename... A>
+  requires(sizeof...(P) == sizeof...(A))
+inline constexpr bool all_bind_directly<std::tuple<P...>, std::tuple<A...>> = (binds_directly<P, A> && ...);
+
+/// The parameters of a function or of an object that can be called in one way only; of others, which deduce them from
+/// the arguments, none are known.
+template <typename Fn>
+struct parameters_of {
+  using type = void;
+};
+template <typename R, typename... P>
+struct parameters_of<R (*)(P...)> {
+  using type = std::tuple<P...>;
+};
+template <typename R, typename... P>
+struct parameters_of<R (*)(P...) noexcept> : parameters_of<R (*)(P...)> {};
+template <typename C, typename R, typename... P>
+struct parameters_of<R (C::*)(P...) const> : parameters_of<R (*)(P...)> {};
+template <typename C, typename R, typename... P>
+struct parameters_of<R (C::*)(P...) const noexcept> : parameters_of<R (*)(P...)> {};
+template <typename Fn>
+  requires std::is_class_v<Fn> && requires { &Fn::operator(); }
+struct parameters_of<Fn> : parameters_of<decltype(&Fn::operator())> {};
+
+/// Whether a value can lie in a run.
+template <typename T>
+concept flow_object = std::is_void_v<T> || (std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
+                                            std::is_nothrow_destructible_v<T>);
+
+template <typename Fn, typename... Values>
+consteval auto is_flow_function() -> bool {
+  using call = flow_call_of<Fn, Values...>;
+  if constexpr (!std::is_object_v<Fn> || !(call::invocation::plain || call::invocation::with_stop))
+    return false;
+  else if constexpr (!flow_object<typename call::value>)
+    return false;
+  else if constexpr (call::given::is_task)
+    return call::invocation::plain && all_bind_directly<typename parameters_of<Fn>::type, flow_arguments<Values...>>;
+  else
+    return true;
+}
+
+template <typename Fn, typename... Values>
+class flow_caller {
+  using call = flow_call_of<Fn, Values...>;
+  using value = typename call::value;
+
+ public:
+  [[nodiscard]] static constexpr auto functions() noexcept -> flow_call {
+    if constexpr (call::given::is_task)
+      return {.run = nullptr, .start = &start};
+    else
+      return {.run = &run, .start = nullptr};
+  }
+
+ private:
+  static auto arguments(flow_state& state, node_index node) noexcept -> flow_arguments<Values...> {
+    const auto sources = state.plan().sources_of(node);
+    return [&]<std::size_t... Index>(std::index_sequence<Index...> /*each*/) {
+      return std::tuple_cat(flow_argument<Values>::of(state, sources[Index])...);
+    }(std::index_sequence_for<Values...>());
+  }
+
+  static void run(const void* fn, flow_state& state, node_index node, const stop_flag& stop) {
+    const auto& callable = *static_cast<const Fn*>(fn);
+    auto make = [&]() -> value {
+      if constexpr (call::invocation::plain)
+        return std::apply(callable, arguments(state, node));
+      else
+        return std::apply(callable, std::tuple_cat(arguments(state, node), std::tuple<const stop_flag&>(stop)));
+    };
+    if constexpr (std::is_void_v<value>)
+      make();
+    else
+      state.template emplace<value>(state.plan().value_of(node), make);
+  }
+
+  static auto start(const void* fn, flow_state& state, node_index node) -> task<node_status> {
+    const flow_stamp around(state, node);
+    task<value> work = std::apply(*static_cast<const Fn*>(fn), arguments(state, node));
+    if constexpr (std::is_void_v<value>) {
+      co_await std::move(work);
+    } else {
+      value given = co_await std::move(work);
+      state.template emplace<value>(state.plan().value_of(node), [&given]() -> value { return std::move(given); });
+    }
+    co_return node_status::done;
+  }
+};
+
+}  // namespace braid::detail

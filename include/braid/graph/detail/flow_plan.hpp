@@ -1,0 +1,83 @@
+// braid/graph/detail/flow_plan.hpp: what all runs of a flow share: its nodes, who takes what from whom, and where
+// values lie.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/graph/detail/node_call.hpp>
+#include <braid/graph/run.hpp>
+#include <braid/graph/shape.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace braid::detail {
+
+class flow_state;
+
+/// The number of a value: the inputs of the flow come first, then what each node gives.
+using flow_value_index = std::uint32_t;
+
+/// What one value needs in the block of a run. Nothing has size 0.
+struct flow_value_kind {
+  std::size_t size = 0;
+  std::size_t alignment = 1;
+  void (*destroy)(void*) noexcept = nullptr;  // null where that does nothing
+};
+
+template <typename T>
+[[nodiscard]] constexpr auto kind_of_value() noexcept -> flow_value_kind {
+  if constexpr (std::is_void_v<T>)
+    return {};
+  else if constexpr (std::is_trivially_destructible_v<T>)
+    return {.size = sizeof(T), .alignment = alignof(T), .destroy = nullptr};
+  else
+    return {.size = sizeof(T), .alignment = alignof(T), .destroy = [](void* at) noexcept {
+              std::destroy_at(static_cast<T*>(at));
+            }};
+}
+
+struct flow_value_place {
+  flow_value_kind kind;
+  std::size_t offset = 0;  // in the block of a run
+};
+
+/// How a node is called: as a function, or as one that gives a task. The other one is null.
+struct flow_call {
+  void (*run)(const void* fn, flow_state& state, node_index node, const stop_flag& stop) = nullptr;
+  auto (*start)(const void* fn, flow_state& state, node_index node) -> task<node_status> = nullptr;
+};
+
+struct flow_node_plan {
+  std::string name;
+  node_place place = node_place::worker;
+  duration timeout = duration::max();
+  flow_call call;
+  boxed_call fn;
+  std::uint32_t first_source = 0;  // in flow_plan::sources
+  std::uint32_t sources = 0;
+};
+
+struct flow_plan {
+  std::vector<flow_value_place> values;   // one for each input and each node
+  std::vector<flow_node_plan> nodes;      // in the order in which they were added, which is that of the shape
+  std::vector<flow_value_index> sources;  // what the nodes wait for, node by node
+  std::size_t inputs = 0;
+  graph_shape shape;
+  std::size_t values_end = 0;  // offset behind all values
+  std::size_t alignment = 1;   // of the block
+
+  [[nodiscard]] auto sources_of(node_index node) const noexcept -> std::span<const flow_value_index> {
+    return std::span(sources).subspan(nodes[node].first_source, nodes[node].sources);
+  }
+  [[nodiscard]] auto value_of(node_index node) const noexcept -> flow_value_index {
+    return static_cast<flow_value_index>(inputs + node);
+  }
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,103 @@
+// braid/graph/detail/flow_state.hpp: what one run of a flow works on, in one block of memory; its nodes for graph_run.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/graph/critical_path.hpp>
+#include <braid/graph/detail/flow_plan.hpp>
+#include <braid/graph/run.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <span>
+#include <utility>
+
+namespace braid::detail {
+
+/// Values, times, and room for the arrays of the `graph_run`. A node writes its own value and its own times, on
+/// whatever thread it runs, and reads the values of nodes that have ended. Protocol: docs/design/flow.md
+/// Lifetime: outlives the run and all its nodes; the values go with it.
+class BRAID_API flow_state {
+ public:
+  /// Times are recorded by `clock`, if there is one. Errors: std::bad_alloc.
+  flow_state(std::shared_ptr<const flow_plan> plan, const clock_source* clock);
+  flow_state(const flow_state&) = delete;
+  auto operator=(const flow_state&) -> flow_state& = delete;
+  ~flow_state();
+
+  /// Makes value number `index` of what `make()` returns, where it will lie. Once.
+  template <typename T, typename Make>
+  void emplace(flow_value_index index, Make&& make) {
+    ::new (at(index)) T(std::forward<Make>(make)());
+    present_[index] = true;
+  }
+  /// Requires that it was made.
+  template <typename T>
+  [[nodiscard]] auto value(flow_value_index index) noexcept -> T& {
+    return *std::launder(static_cast<T*>(at(index)));
+  }
+
+  [[nodiscard]] auto plan() const noexcept -> const flow_plan& { return *plan_; }
+  [[nodiscard]] auto shared_plan() const noexcept -> const std::shared_ptr<const flow_plan>& { return plan_; }
+  [[nodiscard]] auto memory() noexcept -> std::pmr::memory_resource* { return &rest_; }
+  [[nodiscard]] auto records_times() const noexcept -> bool { return clock_ != nullptr; }
+  /// Empty where they are not recorded.
+  [[nodiscard]] auto times() const noexcept -> std::span<const node_times> { return times_; }
+  [[nodiscard]] auto begin() const noexcept -> time_point { return begin_; }
+
+  // What graph_run asks for.
+  auto place(node_index node) noexcept -> node_place;
+  auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
+  auto run(node_index node, const stop_flag& stop) -> node_status;
+  auto start(node_index node) -> task<node_status> {
+    const flow_node_plan& what = plan_->nodes[node];
+    return what.call.start(what.fn.get(), *this, node);
+  }
+
+  void note_start(node_index node) noexcept {
+    if (clock_ != nullptr) times_[node].started = clock_->now();
+  }
+  void note_end(node_index node) noexcept {
+    if (clock_ != nullptr) times_[node].ended = clock_->now();
+  }
+
+ private:
+  struct free_block {
+    std::size_t alignment;
+    void operator()(std::byte* block) const noexcept { ::operator delete(block, std::align_val_t{alignment}); }
+  };
+  using block = std::unique_ptr<std::byte[], free_block>;
+
+  static auto make_block(const flow_plan& plan, const clock_source* clock) -> block;
+
+  [[nodiscard]] auto at(flow_value_index index) const noexcept -> void* {
+    return block_.get() + plan_->values[index].offset;
+  }
+
+  std::shared_ptr<const flow_plan> plan_;
+  const clock_source* clock_;
+  time_point begin_;
+  block block_;
+  std::span<bool> present_;      // per value: it was made; written by who makes it
+  std::span<node_times> times_;  // per node
+  std::pmr::monotonic_buffer_resource rest_;
+};
+
+/// Notes when a node begins, and when it ends, however it does.
+class flow_stamp {
+ public:
+  flow_stamp(flow_state& of, node_index node) noexcept : of_(&of), node_(node) { of.note_start(node); }
+  flow_stamp(const flow_stamp&) = delete;
+  auto operator=(const flow_stamp&) -> flow_stamp& = delete;
+  ~flow_stamp() { of_->note_end(node_); }
+
+ private:
+  flow_state* of_;
+  node_index node_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,135 @@
+// braid/io/byte_stream.hpp: reading and writing an open stream of bytes: a connection, or the end of a pipe.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/loop.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <sys/uio.h>
+
+namespace braid {
+
+namespace detail {
+
+/// Reads once, or until the room is full. `Value` is std::size_t, the number of bytes, or void.
+template <typename Value>
+class BRAID_API read_operation final : public port_operation {
+ public:
+  read_operation(open_port* from, std::span<std::byte> into) noexcept;
+  [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
+
+ private:
+  auto attempt() noexcept -> bool override;
+  auto absorb(int outcome) noexcept -> bool override;
+
+  iovec rest_;
+  result<Value> result_;
+};
+
+/// Writes once, or until everything is written.
+template <typename Value>
+class BRAID_API write_operation final : public port_operation {
+ public:
+  write_operation(open_port* to, std::span<const std::byte> bytes) noexcept;
+  write_operation(open_port* to, std::span<const std::span<const std::byte>> parts) noexcept;
+  [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
+
+ private:
+  static constexpr std::size_t most_parts = 16;  // for one call
+
+  auto attempt() noexcept -> bool override;
+  auto absorb(int outcome) noexcept -> bool override;
+  void gather() noexcept;
+  void skip(std::size_t bytes) noexcept;
+
+  std::span<const std::byte> only_;
+  std::span<const std::span<const std::byte>> parts_;  // those that are not written
+  std::size_t written_ = 0;                            // of the first of them
+  std::array<iovec, most_parts> gathered_;
+  result<Value> result_;
+};
+
+extern template class BRAID_API read_operation<std::size_t>;
+extern template class BRAID_API read_operation<void>;
+extern template class BRAID_API write_operation<std::size_t>;
+extern template class BRAID_API write_operation<void>;
+
+}  // namespace detail
+
+/// The bytes of a text.
+[[nodiscard]] inline auto bytes_of(std::string_view text) noexcept -> std::span<const std::byte> {
+  return std::as_bytes(std::span(text));
+}
+
+/// The text that bytes are. Lifetime: of the bytes.
+[[nodiscard]] inline auto text_of(std::span<const std::byte> bytes) noexcept -> std::string_view {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// One end of a stream of bytes. Each call is awaited by a task at home on the stream's loop; one task reads at a time,
+/// and one writes. A stop or a deadline withdraws a wait; what has arrived stays there for the next read.
+/// Threads: the loop's own. A stream that no task has waited on may be made and moved elsewhere.
+/// Lifetime: outlives its reads and writes; ends before its loop. Buffers live until the call has ended.
+/// Errors: the system's, such as connection_reset and broken_pipe; SIGPIPE is not raised. bad_file_descriptor on an end
+/// that reads only or writes only.
+/// Cost: a system call, and where it waits a registration once for the life of the stream.
+class BRAID_API byte_stream {
+ public:
+  byte_stream() = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
+  /// -1 where it is not open.
+  [[nodiscard]] auto number() const noexcept -> int { return open_ != nullptr ? open_->number() : -1; }
+  [[nodiscard]] auto on() const noexcept -> loop& { return open_->on(); }
+
+  /// Waits until there is something, reads it into the front of `into`, which is not empty, and gives its size as a
+  /// result<std::size_t>. 0: the other side has ended the stream.
+  [[nodiscard]] auto read_some(std::span<std::byte> into) const noexcept {
+    return detail::read_operation<std::size_t>(open_.get(), into);
+  }
+
+  /// Fills `into`, and gives a result<void>. Errors: errc::ended where the stream ends before. A stop in between loses
+  /// what was read.
+  [[nodiscard]] auto read_exactly(std::span<std::byte> into) const noexcept {
+    return detail::read_operation<void>(open_.get(), into);
+  }
+
+  /// Waits until there is room, writes as much of `bytes` as there is room for, and gives how much as a
+  /// result<std::size_t>.
+  [[nodiscard]] auto write_some(std::span<const std::byte> bytes) const noexcept {
+    return detail::write_operation<std::size_t>(open_.get(), bytes);
+  }
+
+  /// Writes all of `bytes`, and gives a result<void>. A stop in between leaves a part written.
+  [[nodiscard]] auto write_all(std::span<const std::byte> bytes) const noexcept {
+    return detail::write_operation<void>(open_.get(), bytes);
+  }
+
+  /// Writes all parts, one behind the other, without copying them together.
+  [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const noexcept {
+    return detail::write_operation<void>(open_.get(), parts);
+  }
+
+  /// Closes it; what was written is still delivered. Requires that nobody reads or writes.
+  void close() noexcept { open_.reset(); }
+
+ protected:
+  byte_stream(loop& on, descriptor owned, io_port::kind what)
+      : open_(std::make_unique<detail::open_port>(on, std::move(owned), what)) {}
+
+  [[nodiscard]] auto port() const noexcept -> detail::open_port* { return open_.get(); }
+
+ private:
+  std::unique_ptr<detail::open_port> open_;
+};
+
+}  // namespace braid

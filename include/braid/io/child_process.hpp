@@ -1,0 +1,85 @@
+// braid/io/child_process.hpp: programs that run beside this one: their streams, their ends, their deaths.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/pipe_stream.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace braid {
+
+/// Where a standard stream of a child process leads.
+enum class child_stream : std::uint8_t {
+  inherit,  ///< where ours does
+  null,     ///< to /dev/null
+  pipe,     ///< to a stream of the child_process
+};
+
+struct child_options {
+  std::string program;                      ///< a path, or a name that is looked for in PATH
+  std::vector<std::string> arguments = {};  ///< behind the name of the program
+  std::string folder = {};                  ///< in which it runs; empty: ours
+  /// `NAME=value`; without it, ours.
+  std::optional<std::vector<std::string>> environment = {};
+  child_stream in = child_stream::inherit;
+  child_stream out = child_stream::inherit;
+  child_stream err = child_stream::inherit;
+};
+
+/// How a process has ended: by itself, or by a signal.
+struct exit_status {
+  int code = 0;    ///< where no signal ended it
+  int signal = 0;  ///< 0: none
+  [[nodiscard]] auto is_success() const noexcept -> bool { return code == 0 && signal == 0; }
+  friend auto operator==(const exit_status&, const exit_status&) -> bool = default;
+};
+
+/// A process that does not outlive the object: where a scope is stopped, or the object goes for another reason before
+/// `wait` has given the status, it is killed and its end awaited. It has our stdin, stdout and stderr as the options
+/// say, no other descriptor of braid's, no blocked signal, and SIGPIPE as usual.
+/// Threads: the loop's own. Blocks: the end of the object, until a killed process has gone.
+class BRAID_API child_process {
+ public:
+  /// Errors: the system's, such as no_such_file_or_directory, permission_denied; needs Linux 5.4.
+  [[nodiscard]] static auto start(loop& on, const child_options& how) -> result<child_process>;
+
+  child_process(child_process&&) noexcept = default;
+  auto operator=(child_process&&) -> child_process& = delete;
+  ~child_process();
+
+  /// Waits until it has ended. May be called again, one task at a time. A stop withdraws the wait.
+  [[nodiscard]] auto wait() -> task<result<exit_status>>;
+
+  /// Sends a signal. Errors: no_such_process where it has ended.
+  auto kill(int signal = SIGTERM) const noexcept -> result<void>;
+
+  [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
+
+  /// Our ends of its streams, where they are pipes. Closing `in` is the end of its input.
+  [[nodiscard]] auto in() noexcept -> pipe_stream& { return in_; }
+  [[nodiscard]] auto out() noexcept -> pipe_stream& { return out_; }
+  [[nodiscard]] auto err() noexcept -> pipe_stream& { return err_; }
+
+ private:
+  child_process() = default;
+
+  std::unique_ptr<detail::open_port> process_;  // a pidfd
+  std::optional<exit_status> ended_;
+  pid_t id_ = -1;
+  pipe_stream in_;
+  pipe_stream out_;
+  pipe_stream err_;
+};
+
+}  // namespace braid

@@ -1,0 +1,104 @@
+// braid/io/transfer.hpp: moving bytes through a descriptor that a backend knows for as long as it is open.
+#pragma once
+
+#include <braid/base/intrusive_list.hpp>
+#include <braid/io/backend.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/socket.h>
+
+namespace braid {
+
+class io_transfer;
+
+/// What a backend knows of an open descriptor. The first transfer that has to wait registers it, once for all that
+/// follow; it is forgotten before the descriptor is closed.
+/// Threads: those of the backend. Lifetime: stays where it is; outlives its transfers.
+class io_port {
+ public:
+  enum class kind : std::uint8_t {
+    tcp,     ///< a socket, and one whose short reads have emptied it
+    socket,  ///< another socket: takes recv and sendmsg
+    other,   ///< a pipe or a device: takes read and writev
+  };
+
+  io_port(int descriptor, kind what) noexcept
+      : descriptor_(descriptor), kind_(what), short_reads_tell_(what == kind::tcp) {}
+  io_port(const io_port&) = delete;
+  auto operator=(const io_port&) -> io_port& = delete;
+
+  [[nodiscard]] auto descriptor() const noexcept -> int { return descriptor_; }
+  [[nodiscard]] auto is_socket() const noexcept -> bool { return kind_ != kind::other; }
+  [[nodiscard]] auto pending(io_interest side) const noexcept -> io_transfer* { return pending_[index(side)]; }
+  [[nodiscard]] auto is_registered() const noexcept -> bool { return is_registered_; }
+
+  /// Whether a system call is worth a try: false after one that would have blocked, or that left nothing for the next,
+  /// until the kernel says otherwise.
+  [[nodiscard]] auto may_be_ready(io_interest side) const noexcept -> bool { return may_be_ready_[index(side)]; }
+
+  // For backends, and for what tries a system call of its own.
+  void set_pending(io_interest side, io_transfer* item) noexcept { pending_[index(side)] = item; }
+  void set_registered(bool registered) noexcept { is_registered_ = registered; }
+  void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
+  /// Whether a read of less than was asked for has emptied the descriptor: so for TCP, until its end, an error or
+  /// urgent data has been reported, which come with what was read and are not reported anew.
+  [[nodiscard]] auto short_reads_tell() const noexcept -> bool { return short_reads_tell_; }
+  void distrust_short_reads() noexcept { short_reads_tell_ = false; }
+
+ private:
+  static constexpr auto index(io_interest side) noexcept -> std::size_t { return side == io_interest::read ? 0 : 1; }
+
+  int descriptor_;
+  kind kind_;
+  bool short_reads_tell_;
+  bool is_registered_ = false;
+  std::array<bool, 2> may_be_ready_{true, true};
+  std::array<io_transfer*, 2> pending_{};
+};
+
+/// The link of a transfer in a backend's own lists.
+struct io_transfer_hook : list_hook {};
+
+/// Bytes that are to be read or written, or a wait for that to be possible. Lies inside of whatever waits.
+/// One for each side of a port at a time. A backend answers once, from `wait`, in one of two ways: it has moved bytes
+/// by itself, or it tells that a system call is worth a try.
+class io_transfer : public io_transfer_hook {
+ public:
+  struct answers {
+    void (*moved)(io_transfer& self, int outcome) noexcept;  ///< so many bytes, or the negative number of an error
+    void (*ready)(io_transfer& self) noexcept;
+  };
+  enum class aim : std::uint8_t {
+    readiness,  ///< to be told only
+    bytes,      ///< to fill or empty what `message` points to
+  };
+
+  io_transfer(io_port& port, io_interest side, aim what, const answers& how) noexcept
+      : answers_(&how), port_(&port), side_(side), aim_(what) {}
+
+  [[nodiscard]] auto port() const noexcept -> io_port& { return *port_; }
+  [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }
+  [[nodiscard]] auto wants_bytes() const noexcept -> bool { return aim_ == aim::bytes; }
+  /// Where the bytes are or go: belongs to the kernel from `start` to the answer.
+  [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
+
+  void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
+  void answer_ready() noexcept { answers_->ready(*this); }
+
+ private:
+  const answers* answers_;
+  io_port* port_;
+  io_interest side_;
+  aim aim_;
+  msghdr message_{};
+};
+
+/// Moves what can be moved at once, and notes in the port what the next try will find. Gives the number of bytes, or
+/// the negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries after
+/// EINTR.
+[[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
+
+}  // namespace braid

@@ -1,0 +1,62 @@
+// braid/net/byte_buffer.hpp: bytes in a row that are added at the end and taken from the begin.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace braid {
+
+/// What lies between a protocol and a descriptor. Grows, and never shrinks by itself.
+/// Threads: one at a time. Errors: std::bad_alloc, and then nothing has changed.
+class BRAID_API byte_buffer {
+ public:
+  [[nodiscard]] auto bytes() const noexcept -> std::string_view { return {data_.get() + begin_, end_ - begin_}; }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return end_ - begin_; }
+  [[nodiscard]] auto empty() const noexcept -> bool { return end_ == begin_; }
+
+  /// A place behind the end for at least `size` bytes, which belong to the buffer once `added` says so.
+  [[nodiscard]] auto room(std::size_t size) -> char* {
+    if (size > capacity_ - end_) make_room(size);
+    return data_.get() + end_;
+  }
+  void added(std::size_t size) noexcept {
+    BRAID_ASSERT(size <= capacity_ - end_, "what is added was written into the room");
+    end_ += size;
+  }
+
+  void append(std::string_view text) {
+    if (text.empty()) return;
+    std::memcpy(room(text.size()), text.data(), text.size());
+    added(text.size());
+  }
+
+  /// Takes bytes from the begin. Requires that there are so many.
+  void removed(std::size_t size) noexcept {
+    BRAID_ASSERT(size <= end_ - begin_, "what is removed is there");
+    begin_ += size;
+    if (begin_ == end_) begin_ = end_ = 0;
+  }
+
+  /// Drops what lies behind the first `size` bytes. Requires that there are so many.
+  void shorten_to(std::size_t size) noexcept {
+    BRAID_ASSERT(size <= end_ - begin_, "a buffer is shortened to less than it holds");
+    end_ = begin_ + size;
+  }
+
+  void clear() noexcept { begin_ = end_ = 0; }
+
+ private:
+  void make_room(std::size_t size);
+
+  std::unique_ptr<char[]> data_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace braid

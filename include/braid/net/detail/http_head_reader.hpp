@@ -1,0 +1,72 @@
+// braid/net/detail/http_head_reader.hpp: lines and fields out of a text that comes in pieces.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace braid::detail {
+
+/// The fields that decide where a message ends, and what comes of its connection.
+struct http_known_fields {
+  enum class encoding : std::uint8_t { none, chunked };
+
+  std::optional<std::uint64_t> length;
+  encoding transfer = encoding::none;
+  std::optional<std::size_t> host;  // the field's number
+  bool close = false;
+  bool keep_alive = false;
+  bool expects_continue = false;
+};
+
+/// Reads line by line from a text that begins with the same bytes each time and grows. What it decides depends on the
+/// bytes alone, and not on how they came: a line is looked at once its end is there, and its characters before that.
+class BRAID_API http_head_reader {
+ public:
+  explicit http_head_reader(const http_limits& limits) : limits_(&limits) {}
+
+  /// The next line without its end; nothing while that has not come. `most`: where in the text it must have ended.
+  /// Errors: bad_line_end; head_too_large.
+  auto next_line(std::string_view input, std::size_t most) -> std::expected<std::optional<std::string_view>, http_errc>;
+
+  /// Whether the empty line behind the fields has come. Errors: what is wrong with a field.
+  auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
+
+  /// Bytes of the lines that were read.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return line_at_; }
+  [[nodiscard]] auto known() const noexcept -> const http_known_fields& { return known_; }
+  [[nodiscard]] auto fields(std::string_view input) const noexcept -> http_fields { return {input.data(), places_}; }
+  [[nodiscard]] auto limits() const noexcept -> const http_limits& { return *limits_; }
+
+  void reset() noexcept;
+
+ private:
+  auto add_field(std::string_view input, std::string_view line) -> std::optional<http_errc>;
+  auto note(std::string_view name, std::string_view value) -> std::optional<http_errc>;
+  auto note_length(std::string_view value) -> std::optional<http_errc>;
+  auto note_encoding(std::string_view value) -> std::optional<http_errc>;
+  auto note_host(std::string_view value) -> std::optional<http_errc>;
+  void note_connection(std::string_view value) noexcept;
+
+  const http_limits* limits_;
+  std::size_t line_at_ = 0;     // where the line begins that was not read yet
+  std::size_t scanned_to_ = 0;  // up to where it has no control character
+  std::vector<http_field_place> places_;
+  http_known_fields known_;
+};
+
+/// Whether `text` is a host, with or without a port.
+[[nodiscard]] BRAID_API auto is_host(std::string_view text) noexcept -> bool;
+
+/// The body that the fields announce. Errors: body_too_large.
+[[nodiscard]] BRAID_API auto framing_of(const http_known_fields& known, const http_limits& limits)
+    -> std::expected<http_framing, http_errc>;
+
+}  // namespace braid::detail

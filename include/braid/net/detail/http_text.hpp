@@ -1,0 +1,89 @@
+// braid/net/detail/http_text.hpp: which characters may stand where in a message of HTTP.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace braid::detail {
+
+/// The places that a character may stand in, as bits.
+enum http_char : std::uint8_t {
+  in_token = 1,   // names of fields and methods
+  in_value = 2,   // values of fields: everything but control characters; tab is none
+  in_target = 4,  // targets of requests, without the percent sign
+  in_host = 8,    // names of hosts
+  is_hex = 16,
+  is_digit = 32,
+};
+
+consteval auto make_http_chars() -> std::array<std::uint8_t, 256> {
+  std::array<std::uint8_t, 256> out{};
+  const auto mark = [&](std::string_view chars, int places) {
+    for (const char c : chars) out[static_cast<unsigned char>(c)] |= static_cast<std::uint8_t>(places);
+  };
+  for (unsigned c = 0; c < 256; ++c)
+    if ((c >= ' ' && c != 0x7f) || c == '\t') out[c] |= in_value;
+  mark("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", in_token | in_target | in_host);
+  mark("0123456789", in_token | in_target | in_host | is_hex | is_digit);
+  mark("abcdefABCDEF", is_hex);
+  mark("!#$%&'*+-.^_`|~", in_token);
+  mark("-._~!$&'()*+,;=:@/?", in_target);
+  mark("-._~!$&'()*+;=", in_host);
+  return out;
+}
+
+inline constexpr auto http_chars = make_http_chars();
+
+[[nodiscard]] constexpr auto is_http(char c, http_char place) noexcept -> bool {
+  return (http_chars[static_cast<unsigned char>(c)] & place) != 0;
+}
+
+/// Whether `text` is not empty and each character may stand there.
+[[nodiscard]] constexpr auto all_http(std::string_view text, http_char place) noexcept -> bool {
+  for (const char c : text)
+    if (!is_http(c, place)) return false;
+  return !text.empty();
+}
+
+/// The first place from `at` on where a character stands that no value may hold; `end` without one. Eight at a time,
+/// because most of what is received passes here.
+[[nodiscard]] inline auto find_control(const char* text, std::size_t at, std::size_t end) noexcept -> std::size_t {
+  constexpr std::uint64_t ones = 0x0101010101010101U;
+  constexpr std::uint64_t highs = ones * 0x80U;
+  while (end - at >= sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text + at, sizeof word);
+    const std::uint64_t del = word ^ (ones * 0x7fU);
+    // A byte below 32, or one that became 0; a false alarm behind a true one does no harm.
+    const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
+    if (found != 0) break;
+    at += sizeof(std::uint64_t);
+  }
+  while (at < end && is_http(text[at], in_value)) ++at;
+  return at;
+}
+
+[[nodiscard]] constexpr auto lower(char c) noexcept -> char {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+/// Whether both are the same but for upper and lower case; `in_lower` is in lower case.
+[[nodiscard]] constexpr auto equals_lower(std::string_view text, std::string_view in_lower) noexcept -> bool {
+  if (text.size() != in_lower.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (lower(text[i]) != in_lower[i]) return false;
+  return true;
+}
+
+/// `text` without white space at its ends.
+[[nodiscard]] constexpr auto trimmed(std::string_view text) noexcept -> std::string_view {
+  const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,90 @@
+// braid/net/detail/redis_call.hpp: the wait of a coroutine for the reply to a command.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/assert.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/leaf.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/detail/redis_request.hpp>
+#include <braid/net/resp.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// What waits for a request of any kind.
+class redis_wait : public leaf, protected redis_request {
+ public:
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    return transfer_to(suspend(self.promise(), self));
+  }
+
+ protected:
+  redis_wait(redis_link& to, const kind& what, arena* memory, std::uint32_t count, duration timeout) noexcept
+      : leaf(operations), redis_request(what, memory, count, timeout), to_(&to) {}
+  ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
+
+  static void end(redis_request& self, redis_end how) noexcept {
+    auto& waiting = static_cast<redis_wait&>(self);
+    how == redis_end::now ? waiting.complete() : waiting.complete_later();
+  }
+
+ private:
+  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<redis_wait&>(self);
+    BRAID_EXPECTS(waiting.to_->is_at_home(), "a connection is used by tasks of its own loop");
+    if (!waiting.error && waiting.missing > 0) {
+      waiting.error = waiting.to_->submit(waiting);
+      if (!waiting.error) return {};
+    }
+    return waiting.not_started();
+  }
+  static auto withdraw(leaf& self) noexcept -> withdrawal {
+    auto& waiting = static_cast<redis_wait&>(self);
+    waiting.to_->withdraw(waiting);
+    return withdrawal::done;
+  }
+  static constexpr operation operations{&start, &withdraw};
+
+  redis_link* to_;
+};
+
+/// One command, which `Command` encodes, and whose reply it reads.
+template <typename Command>
+class [[nodiscard]] redis_call final : public redis_wait {
+ public:
+  redis_call(redis_link& to, Command command, arena* memory, duration timeout) noexcept
+      : redis_wait(to, how_, memory, 1, timeout), command_(command) {
+    replies = &reply_;
+    error = command_.fault();
+  }
+
+  auto await_resume() -> result<typename Command::value_type> {
+    if (error) return fail(error);
+    return Command::read(reply_);
+  }
+
+ private:
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t /*most*/) -> std::uint32_t {
+    static_cast<redis_call&>(self).command_.encode(out);
+    return 1;
+  }
+  static constexpr kind how_{.encode = &encode,
+                             .over = &redis_wait::end,
+                             .types = Command::types,
+                             .is_read = Command::is_read,
+                             .is_simple = Command::is_simple};
+
+  Command command_;
+  resp_value reply_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,126 @@
+// braid/net/detail/redis_commands.hpp: how the commands that have a call of their own are written, and their replies
+// read.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/redis_request.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/resp.hpp>
+#include <braid/net/resp_writer.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace braid::detail {
+
+/// Whether a command leaves the connection as it is, so that many callers can share it, and has one reply.
+[[nodiscard]] BRAID_API auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool;
+
+inline constexpr std::uint32_t error_bit = redis_type_bit(resp_type::error);
+inline constexpr std::uint32_t integer_bit = redis_type_bit(resp_type::integer);
+inline constexpr std::uint32_t text_bits = redis_type_bit(resp_type::bulk_string) | redis_type_bit(resp_type::null);
+
+struct redis_read_command {
+  static constexpr bool is_read = true;
+  static constexpr bool is_simple = true;
+  [[nodiscard]] static auto fault() noexcept -> std::error_code { return {}; }
+};
+struct redis_write_command : redis_read_command {
+  static constexpr bool is_read = false;
+};
+
+/// A text or nothing.
+struct redis_text_reply : redis_read_command {
+  using value_type = std::optional<std::string_view>;
+  static constexpr std::uint32_t types = error_bit | text_bits;
+  static auto read(const resp_value& reply) noexcept -> result<value_type> {
+    return reply.is_null() ? value_type() : value_type(reply.text());
+  }
+};
+
+/// A number.
+template <typename Kind>
+struct redis_integer_reply : Kind {
+  using value_type = std::int64_t;
+  static constexpr std::uint32_t types = error_bit | integer_bit;
+  static auto read(const resp_value& reply) noexcept -> result<value_type> { return reply.integer(); }
+};
+
+/// Elements that are all texts.
+struct redis_texts_reply : redis_read_command {
+  using value_type = std::span<const resp_value>;
+  BRAID_API static auto read(const resp_value& reply) noexcept -> result<value_type>;
+};
+
+struct redis_get : redis_text_reply {
+  std::string_view key;
+  void encode(byte_buffer& out) const { write_command(out, "GET", key); }
+};
+
+struct redis_hget : redis_text_reply {
+  std::string_view key;
+  std::string_view field;
+  void encode(byte_buffer& out) const { write_command(out, "HGET", key, field); }
+};
+
+struct redis_hgetall : redis_texts_reply {
+  static constexpr std::uint32_t types = error_bit | redis_type_bit(resp_type::array) | redis_type_bit(resp_type::map);
+  std::string_view key;
+  void encode(byte_buffer& out) const { write_command(out, "HGETALL", key); }
+};
+
+struct redis_lrange : redis_texts_reply {
+  static constexpr std::uint32_t types = error_bit | redis_type_bit(resp_type::array);
+  std::string_view key;
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+  void encode(byte_buffer& out) const { write_command(out, "LRANGE", key, first, last); }
+};
+
+struct redis_set : redis_write_command {
+  using value_type = void;
+  static constexpr std::uint32_t types = error_bit | redis_type_bit(resp_type::simple_string);
+  std::string_view key;
+  std::string_view value;
+  void encode(byte_buffer& out) const { write_command(out, "SET", key, value); }
+  static auto read(const resp_value& /*reply*/) noexcept -> result<void> { return {}; }
+};
+
+struct redis_del : redis_integer_reply<redis_write_command> {
+  std::string_view key;
+  void encode(byte_buffer& out) const { write_command(out, "DEL", key); }
+};
+
+struct redis_hset : redis_integer_reply<redis_write_command> {
+  std::string_view key;
+  std::string_view field;
+  std::string_view value;
+  void encode(byte_buffer& out) const { write_command(out, "HSET", key, field, value); }
+};
+
+struct redis_rpush : redis_integer_reply<redis_write_command> {
+  std::string_view key;
+  std::string_view value;
+  void encode(byte_buffer& out) const { write_command(out, "RPUSH", key, value); }
+};
+
+/// Any command; its reply is given as it is, errors too.
+struct redis_words {
+  using value_type = resp_value;
+  static constexpr std::uint32_t types = any_redis_type;
+  static constexpr bool is_read = false;
+  static constexpr bool is_simple = false;
+  std::span<const std::string_view> words;
+  [[nodiscard]] auto fault() const noexcept -> std::error_code {
+    return may_share_connection(words) ? std::error_code() : redis_errc::not_shared;
+  }
+  void encode(byte_buffer& out) const { write_command_words(out, words); }
+  static auto read(const resp_value& reply) noexcept -> result<resp_value> { return reply; }
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,181 @@
+// braid/net/detail/redis_link.hpp: one connection to a Redis server: its states, its buffers, and whose reply is next.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/random.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/redis_request.hpp>
+#include <braid/net/detail/redis_same_reads.hpp>
+#include <braid/net/detail/redis_transport.hpp>
+#include <braid/net/detail/redis_window.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/resp_parser.hpp>
+#include <braid/task/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+
+namespace braid {
+
+/// What a connection has done since it was made.
+struct redis_counts {
+  std::uint64_t sent = 0;       ///< commands
+  std::uint64_t answered = 0;   ///< replies that somebody waited for
+  std::uint64_t dropped = 0;    ///< replies that nobody waited for any more
+  std::uint64_t shared = 0;     ///< reads that were not sent, because the same one was
+  std::uint64_t pushed = 0;     ///< messages that are no replies, which are dropped
+  std::uint64_t expired = 0;    ///< calls that had no reply in time
+  std::uint64_t refused = 0;    ///< calls that found no room to wait in
+  std::uint64_t connected = 0;  ///< connections that were greeted
+  std::uint64_t lost = 0;       ///< connections that ended by themselves or were given up
+  std::uint64_t failed = 0;     ///< attempts to connect that failed
+};
+
+namespace detail {
+
+/// Protocol, states and proof: docs/design/redis.md. Threads: those of the loop.
+class BRAID_API redis_link {
+ public:
+  enum class state : std::uint8_t { connecting, greeting, ready, resting, closed };
+
+  redis_link(loop& on, redis_options options);
+  redis_link(const redis_link&) = delete;
+  auto operator=(const redis_link&) -> redis_link& = delete;
+  ~redis_link();
+
+  /// Takes a request, which is told when it is over, and not during this call. An error: it was not taken.
+  [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
+  /// Its caller has left: it is not told any more. Its replies are dropped.
+  void withdraw(redis_request& request) noexcept;
+  /// Ends everything: requests with errc::closed. Again: nothing.
+  void close() noexcept;
+
+  [[nodiscard]] auto is_at_home() const noexcept -> bool { return on_->is_current(); }
+  [[nodiscard]] auto status() const noexcept -> state { return state_; }
+  [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
+  [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
+  [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
+  [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
+
+ private:
+  friend struct redis_request;
+
+  template <void (redis_link::*Fired)() noexcept>
+  struct link_timer : timer {
+    explicit link_timer(redis_link& of) noexcept : timer(&fired), owner(&of) {}
+    static void fired(timer& self) noexcept { (static_cast<link_timer&>(self).owner->*Fired)(); }
+    redis_link* owner;
+  };
+  struct link_watch : io_watch {
+    explicit link_watch(redis_link& of, io_interest what, ready_fn fn) noexcept : owner(&of) {
+      interest = what;
+      ready = fn;
+    }
+    redis_link* owner;
+    bool is_on = false;
+  };
+  /// Lies in the queue of the loop, and so may outlive the link.
+  struct flush_job : job {
+    explicit flush_job(redis_link& of) noexcept : job(&act), owner(&of) {}
+    static void act(job& self, action what);
+    redis_link* owner;  // null: the link has gone, and the job frees itself
+    bool is_posted = false;
+  };
+  enum class next : std::uint8_t { go_on, stop };
+
+  // Connecting: src/net/redis_link_state.cpp
+  void connect() noexcept;
+  void go_on_connecting() noexcept;
+  void greet();
+  void become_ready() noexcept;
+  auto take_greeting(const resp_value& reply) noexcept -> next;
+  void attempt_failed(std::error_code why) noexcept;
+  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost) noexcept;
+  void hang_up() noexcept;
+  void rest() noexcept;
+  void connect_timed_out() noexcept;
+  void fail_waiting(std::error_code why) noexcept;
+  void fail_due(std::error_code first_why, std::error_code why) noexcept;
+  void fail(redis_request& request, std::error_code why) noexcept;
+
+  // Bytes: src/net/redis_link.cpp
+  static void can_read(io_watch& self) noexcept;
+  static void can_write(io_watch& self) noexcept;
+  void read_ready() noexcept;
+  auto read_once(bool& gone) -> next;
+  auto read_replies() -> next;
+  void begin_reply(char sign) noexcept;
+  auto end_reply() -> next;
+  auto deliver(const resp_value& reply) -> next;
+  void answer(redis_request& request, const resp_value& reply) noexcept;
+  void answer_all(redis_request* first, const resp_value& reply) noexcept;
+  void finish(redis_request& request, redis_end how) noexcept;
+  void encode_waiting() noexcept;
+  void encode(redis_request& request) noexcept;
+  auto joins_same(redis_request& request, std::size_t begin) noexcept -> bool;
+  void flush() noexcept;
+  void flush_later() noexcept;
+  void watch(link_watch& item) noexcept;
+  void unwatch(link_watch& item) noexcept;
+
+  // Time
+  void set_deadline(redis_request& request) noexcept;
+  void request_timed_out(redis_request& request) noexcept;
+  void expire() noexcept;
+  void look_for_silence() noexcept;
+  [[nodiscard]] auto turn_time() noexcept -> time_point;
+  void release(redis_request& request) noexcept;
+
+  loop* on_;
+  redis_options options_;
+  std::unique_ptr<redis_transport> transport_;
+  resp_parser parser_;
+  byte_buffer in_;   // received and not consumed
+  byte_buffer out_;  // encoded and not sent
+  redis_window window_;
+  intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
+  intrusive_list<redis_request, redis_due_hook> by_due_;     // those with the link's own timeout, in order
+  std::size_t waiting_count_ = 0;
+  redis_same_reads same_reads_;
+  arena shared_;  // for replies that nobody's arena takes: of greetings, of commands without one, of shared reads
+  random_source random_;
+  redis_counts counts_;
+  std::error_code last_error_;
+
+  link_watch readable_{*this, io_interest::read, &can_read};
+  link_watch writable_{*this, io_interest::write, &can_write};
+  link_timer<&redis_link::connect_timed_out> connect_timer_{*this};
+  link_timer<&redis_link::connect> rest_timer_{*this};
+  link_timer<&redis_link::expire> due_timer_{*this};
+  link_timer<&redis_link::look_for_silence> silence_timer_{*this};
+  flush_job* flush_;
+
+  time_point now_{};              // of this turn, while it is known
+  time_point last_heard_{};       // when bytes came, or were first due again
+  std::uint32_t failures_ = 0;    // attempts in a row
+  std::uint32_t greetings_ = 0;   // replies to the greeting that are to come
+  std::uint32_t generation_ = 0;  // of connections: tells who was away whether it is still the same
+  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop has its turn
+  state state_ = state::resting;
+  bool now_known_ = false;
+  bool in_turn_ = false;  // reading: what is encoded is flushed at its end
+  enum class reply_place : std::uint8_t {
+    none,    // no reply has begun
+    own,     // the arena of the request at the front of the window, or nowhere where nobody waits
+    shared,  // `shared_`
+    push,    // nowhere: it is no reply
+  } reply_ = reply_place::none;
+  bool* gone_ = nullptr;  // where to say that the link has gone, while it is reading
+};
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,66 @@
+// braid/net/detail/redis_request.hpp: a command, or a batch of them, from the call until its replies are there.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/resp.hpp>
+
+#include <cstdint>
+#include <system_error>
+
+namespace braid::detail {
+
+class redis_link;
+
+/// The link of a request that waits to be sent.
+struct redis_queue_hook : list_hook {};
+/// The link of a request in the order of its deadline.
+struct redis_due_hook : list_hook {};
+
+/// How a request is told that it is over.
+enum class redis_end : std::uint8_t {
+  now,    ///< its coroutine may go on at once
+  later,  ///< somebody is in the middle of something: its coroutine goes on when the loop comes to it
+};
+
+/// Lies inside of whatever waits for the replies. All of it belongs to the link from `submit` until `over` is called or
+/// `withdraw` has returned.
+struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
+  struct kind {
+    /// Appends at most `most` of the commands that are still to be sent; gives how many. Errors: std::bad_alloc.
+    std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t most);
+    void (*over)(redis_request& self, redis_end how) noexcept;
+    std::uint32_t types;  ///< a bit for each type that its replies may have
+    bool is_read;         ///< may share the reply of another one that is the same
+    bool is_simple;       ///< one command whose error reply is its error
+  };
+
+  redis_request(const kind& what, arena* replies_in, std::uint32_t count, duration limit) noexcept
+      : how(&what), memory(replies_in), unsent(count), missing(count), timeout(limit) {}
+
+  struct own_timer : timer {
+    explicit own_timer(redis_request& of) noexcept;
+    redis_request* owner;
+  };
+
+  const kind* how;
+  arena* memory;                  // where replies are put; null: nowhere but for their types
+  std::uint32_t unsent;           // commands that are not encoded yet
+  std::uint32_t missing;          // replies to come
+  resp_value* replies = nullptr;  // the next one
+  duration timeout;               // zero: the link's own
+  time_point due{};               // by the link's own
+  redis_link* link = nullptr;     // while it is submitted
+  redis_request* same = nullptr;  // the next one that shares the reply
+  std::error_code error;
+  own_timer deadline{*this};
+};
+
+constexpr auto redis_type_bit(resp_type type) noexcept -> std::uint32_t { return 1U << static_cast<unsigned>(type); }
+constexpr std::uint32_t any_redis_type = ~0U;
+
+}  // namespace braid::detail

@@ -1,0 +1,80 @@
+// braid/net/detail/redis_window.hpp: who waits for which of the replies that a connection owes, in the order of
+// sending.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/net/detail/redis_request.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace braid::detail {
+
+/// A ring of entries, one for each run of commands that were encoded for one request. An entry stays when its request
+/// leaves, because the replies come all the same. Nothing is allocated after the start.
+/// Threads: one.
+class redis_window {
+ public:
+  struct entry {
+    redis_request* who = nullptr;  // the first of those that share it; null when all have left
+    std::uint32_t replies = 0;     // to come
+  };
+
+  /// `most` replies may be due at a time.
+  explicit redis_window(std::uint32_t most)
+      : most_(most), mask_(std::bit_ceil(std::size_t{most}) - 1), entries_(std::make_unique<entry[]>(mask_ + 1)) {}
+
+  [[nodiscard]] auto room() const noexcept -> std::uint32_t { return most_ - due_; }
+  [[nodiscard]] auto due() const noexcept -> std::uint32_t { return due_; }
+  [[nodiscard]] auto empty() const noexcept -> bool { return due_ == 0; }
+
+  /// Requires 0 < replies ≤ room(). Each entry owes a reply at least, so there are never more entries than places.
+  auto push(redis_request& who, std::uint32_t replies) noexcept -> entry& {
+    BRAID_ASSERT(replies > 0 && replies <= room(), "a window takes what it has room for");
+    entry& added = entries_[end_++ & mask_];
+    added = {&who, replies};
+    due_ += replies;
+    return added;
+  }
+
+  /// The entry whose reply comes next. Requires that one is due.
+  [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
+
+  /// One reply of the first entry has come. Gives who waited for it.
+  auto take() noexcept -> redis_request* {
+    BRAID_ASSERT(!empty(), "a reply is taken that nobody waits for");
+    entry& first = front();
+    redis_request* const who = first.who;
+    --due_;
+    if (--first.replies == 0) {
+      first = {};
+      ++begin_;
+    }
+    return who;
+  }
+
+  /// Nobody waits for the entries of `who` any more; one that it shares goes to the next.
+  void leave(const redis_request& who) noexcept;
+
+  /// Takes the first entry as a whole.
+  auto drop_front() noexcept -> redis_request* {
+    entry& first = front();
+    redis_request* const who = first.who;
+    due_ -= first.replies;
+    first = {};
+    ++begin_;
+    return who;
+  }
+
+ private:
+  std::uint32_t most_;
+  std::uint32_t due_ = 0;
+  std::size_t mask_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::unique_ptr<entry[]> entries_;
+};
+
+}  // namespace braid::detail

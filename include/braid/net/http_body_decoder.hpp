@@ -1,0 +1,85 @@
+// braid/net/http_body_decoder.hpp: the body of a message out of the bytes behind its head.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/net/detail/http_head_reader.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+/// Takes the framing off a body, piece by piece and without copying. Extensions of chunks are checked and dropped;
+/// trailers are kept.
+/// Threads: one at a time. Cost: some nanoseconds for each piece or chunk.
+class BRAID_API http_body_decoder {
+ public:
+  /// What came of some input: `consumed` bytes of it are done with, and `data`, a part of them, belongs to the body.
+  struct piece {
+    std::size_t consumed = 0;
+    std::string_view data;
+  };
+
+  explicit http_body_decoder(http_limits limits = {}) : limits_(limits) {}
+  http_body_decoder(const http_body_decoder&) = delete;
+  auto operator=(const http_body_decoder&) -> http_body_decoder& = delete;
+
+  /// Begins with the body that a head has announced.
+  void start(http_framing framing) noexcept;
+
+  /// Consumes input up to the end of the next data, or all of it, or up to the end of the body. Requires that there is
+  /// no error so far. Lifetime of the data: the input's.
+  /// Errors: body_too_large, bad_chunk; for trailers what is wrong with a field.
+  auto next(std::string_view input) -> std::expected<piece, http_errc>;
+
+  /// Nothing more will come. Errors: truncated, unless the body has ended or goes on to the end of the connection.
+  auto end_of_input() noexcept -> std::expected<void, http_errc>;
+
+  [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }
+  /// What came behind the last chunk. Lifetime: until the next `start`.
+  [[nodiscard]] auto trailers() const noexcept -> http_fields { return trailer_reader_.fields(trailer_text_); }
+
+ private:
+  enum class state : std::uint8_t {
+    size_first,  // a digit must come
+    size,
+    extension_name,    // behind a semicolon
+    extension_value,   // behind an equals sign
+    extension_quoted,  // in quotation marks
+    extension_escape,  // behind a backslash in them
+    extension_end,     // behind the closing one
+    size_lf,
+    data,
+    data_cr,
+    data_lf,
+    plain,  // data without chunks
+    until_close,
+    trailers,
+    finished,
+  };
+
+  auto take_data(std::string_view input, std::size_t at) noexcept -> piece;
+  auto step(char c) noexcept -> std::optional<http_errc>;
+  auto step_size(char c) noexcept -> std::optional<http_errc>;
+  auto step_extension(char c) noexcept -> std::optional<http_errc>;
+  auto end_of_size() noexcept -> std::optional<http_errc>;
+  auto take_trailers(std::string_view input) -> std::expected<std::size_t, http_errc>;
+
+  http_limits limits_;
+  state state_ = state::finished;
+  bool part_is_empty_ = true;        // of an extension
+  std::uint8_t digits_ = 0;          // of the size at hand
+  std::uint64_t left_ = 0;           // data of this chunk, or of the body
+  std::uint64_t total_ = 0;          // data of the chunks so far
+  std::size_t extension_bytes_ = 0;  // of all chunks together
+  std::string trailer_text_;
+  detail::http_head_reader trailer_reader_{limits_};
+};
+
+}  // namespace braid

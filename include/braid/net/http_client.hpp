@@ -1,0 +1,114 @@
+// braid/net/http_client.hpp: asks servers, over connections that are kept for the next question.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/socket_address.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+namespace detail {
+class http_pool;
+class http_lease;
+}  // namespace detail
+
+/// What is asked of a server.
+struct http_call {
+  http_method method = http_method::get;
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> fields = {};
+  std::string body = {};
+  /// Where the body comes in pieces: gives the next one each time, and an empty one at the end. It is sent in chunks,
+  /// and a call that has it is never repeated.
+  std::function<task<result<std::string>>()> pieces = {};
+};
+
+/// A whole answer.
+struct http_answer {
+  http_status status = http_status::ok;
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::string body;
+  std::string url;  ///< the last one, after redirects
+
+  /// The first field of that name; names are the same in any case.
+  [[nodiscard]] BRAID_API auto field(std::string_view name) const noexcept -> std::optional<std::string_view>;
+};
+
+/// An answer whose body comes piece by piece. Once it has come to its end the connection is free for others; given up
+/// before, it is closed.
+/// Threads: the client's loop. Lifetime: ends before the client.
+class BRAID_API http_incoming {
+ public:
+  http_incoming(http_incoming&& other) noexcept;
+  auto operator=(http_incoming&&) noexcept -> http_incoming&;
+  ~http_incoming();
+
+  /// Lifetime of the views: that of this object.
+  [[nodiscard]] auto head() const noexcept -> const http_response_head&;
+  /// The next piece of the body; empty at its end. Lifetime: until the next call.
+  /// Errors: truncated, bad_chunk, body_too_large; the system's.
+  [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
+
+ private:
+  friend class http_client;
+  explicit http_incoming(std::unique_ptr<detail::http_lease> lease) noexcept;
+
+  std::unique_ptr<detail::http_lease> lease_;
+};
+
+struct http_client_options {
+  http_limits limits = {.body_bytes = 64 * 1024 * 1024};
+  std::size_t connections_per_host = 16;  ///< further calls wait for one
+  duration idle_timeout = 30s;            ///< an older connection is not used again
+  duration connect_timeout = 10s;
+  unsigned redirects = 0;  ///< `fetch` follows so many
+  /// The address of a name and a port; without it, numbers and `localhost` only.
+  std::function<task<result<socket_address>>(std::string name, std::uint16_t port)> resolve = {};
+};
+
+/// Keeps connections by host and port. A call goes over one that is free; where that has died meanwhile and not a byte
+/// came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice.
+/// A deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection.
+/// Threads: the loop's own. Lifetime: outlives its calls.
+class BRAID_API http_client {
+ public:
+  explicit http_client(loop& on, http_client_options options = {});
+  ~http_client();
+  http_client(const http_client&) = delete;
+  auto operator=(const http_client&) -> http_client& = delete;
+
+  /// Sends a call, and gives the answer once its head has come. Informational answers are passed over, redirects are
+  /// not followed. Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head;
+  /// truncated; too_many_responses; the system's, such as connection_refused; errc::deadline_exceeded for the
+  /// connection.
+  [[nodiscard]] auto open(http_call call) -> task<result<http_incoming>>;
+
+  /// The same, with the whole body. Follows redirects where the options say so; Authorization and Cookie do not go to
+  /// another host.
+  [[nodiscard]] auto fetch(http_call call) -> task<result<http_answer>>;
+
+  /// A GET.
+  [[nodiscard]] auto get(std::string url) -> task<result<http_answer>>;
+
+  /// Connections that wait for another call.
+  [[nodiscard]] auto idle_connections() const noexcept -> std::size_t;
+
+ private:
+  std::unique_ptr<detail::http_pool> pool_;
+};
+
+}  // namespace braid

@@ -1,0 +1,14 @@
+// braid/net/http_date.hpp: points in time as HTTP writes them.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace braid {
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`. Source: RFC 9110, section 5.6.7.
+[[nodiscard]] BRAID_API auto http_date(std::chrono::sys_seconds when) -> std::string;
+
+}  // namespace braid

@@ -1,0 +1,64 @@
+// braid/net/http_encoder.hpp: writes heads and chunks, and refuses what would smuggle others into them.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_fields.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+/// What the head says about the connection.
+enum class http_persistence : std::uint8_t {
+  unsaid,      ///< what goes without saying in HTTP/1.1: it stays
+  keep_alive,  ///< said, for those who speak HTTP/1.0
+  close,
+};
+
+struct http_response_start {
+  http_status status = http_status::ok;
+  http_framing body = {};  ///< `none` says a length of 0, but for a status that has no body anyway
+  http_persistence connection = http_persistence::unsaid;
+  std::string_view date = {};  ///< as `http_date` gives it; empty: not said
+  std::span<const http_field> fields = {};
+};
+
+struct http_request_start {
+  http_method method = http_method::get;
+  std::string_view target = "/";
+  std::string_view host = {};
+  http_framing body = {};  ///< `none` says a length of 0 where the method usually has a body
+  http_persistence connection = http_persistence::unsaid;
+  std::span<const http_field> fields = {};
+};
+
+/// What a response or a request needs in front of its body, at the end of `out`.
+/// Errors: bad_field for a name or a value that is none, such as one with a line end in it; reserved_field for those
+/// that are written from the other members (Content-Length, Transfer-Encoding, Connection, Date, Host); bad_target;
+/// bad_host. `out` stays as it was.
+[[nodiscard]] BRAID_API auto append_head(std::string& out, const http_response_start& start)
+    -> std::expected<void, http_errc>;
+[[nodiscard]] BRAID_API auto append_head(std::string& out, const http_request_start& start)
+    -> std::expected<void, http_errc>;
+
+/// Whether a field may be given to `append_head`. Errors: bad_field, reserved_field.
+[[nodiscard]] BRAID_API auto check_field(http_field field) noexcept -> std::expected<void, http_errc>;
+
+/// `data` as a chunk; nothing for no data, because an empty chunk is the last one.
+BRAID_API void append_chunk(std::string& out, std::string_view data);
+
+/// What stands before the data of a chunk; CR LF stands behind it.
+BRAID_API void append_chunk_size(std::string& out, std::size_t size);
+
+/// The end of a chunked body. Errors: as `append_head`.
+[[nodiscard]] BRAID_API auto append_last_chunk(std::string& out, std::span<const http_field> trailers = {})
+    -> std::expected<void, http_errc>;
+
+}  // namespace braid

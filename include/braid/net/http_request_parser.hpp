@@ -1,0 +1,72 @@
+// braid/net/http_request_parser.hpp: reads the head of a request, as strictly as two servers in a row need it.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/net/detail/http_head_reader.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace braid {
+
+enum class http_progress : std::uint8_t {
+  needs_more,  ///< nothing is wrong so far
+  complete,
+  refused,
+};
+
+/// Reads one head after the other. What it says of some bytes does not depend on the pieces they came in.
+/// Threads: one at a time. Cost: about 1 ns for each byte; no allocation once its list of fields has grown.
+/// Source: RFC 9112; where that leaves a choice between lenient and strict, strict.
+class BRAID_API http_request_parser {
+ public:
+  explicit http_request_parser(http_limits limits = {}) : limits_(limits) {}
+  http_request_parser(const http_request_parser&) = delete;
+  auto operator=(const http_request_parser&) -> http_request_parser& = delete;
+
+  /// Looks at all that has come so far: `input` begins with the first byte of the request and may lie elsewhere each
+  /// time.
+  auto parse(std::string_view input) -> http_progress;
+
+  /// Why it was refused.
+  [[nodiscard]] auto error() const noexcept -> http_errc { return error_; }
+  /// Whether anything of a request has come.
+  [[nodiscard]] auto started() const noexcept -> bool { return started_; }
+  /// What was read. Requires that it is complete. Lifetime: views into the last input.
+  [[nodiscard]] auto head() const noexcept -> const http_request_head& { return head_; }
+  /// How many bytes of the input were the head.
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return reader_.size(); }
+
+  /// Begins with the next request.
+  void reset() noexcept;
+
+ private:
+  enum class state : std::uint8_t { begin, start_line, fields, complete, refused };
+  struct part {
+    std::size_t at = 0;
+    std::size_t size = 0;
+  };
+
+  auto refuse(http_errc why) -> http_progress;
+  auto read_start_line(std::string_view input) -> http_progress;
+  auto parse_start_line(std::string_view line) -> std::optional<http_errc>;
+  auto parse_target(std::string_view target) -> std::optional<http_errc>;
+  auto finish(std::string_view input) -> http_progress;
+  void place_views(std::string_view input);
+
+  http_limits limits_;
+  detail::http_head_reader reader_{limits_};
+  state state_ = state::begin;
+  bool started_ = false;
+  http_errc error_{};
+  std::size_t line_at_ = 0;
+  part target_;
+  part authority_;  // of an absolute target
+  part path_;
+  http_request_head head_;
+};
+
+}  // namespace braid

@@ -1,0 +1,69 @@
+// braid/net/http_server.hpp: answers the requests of many connections on one loop.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_head.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/task/error_callback.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace braid {
+
+struct http_server_options {
+  http_limits limits = {};
+  std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
+  duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
+  duration body_timeout = 60s;   ///< from the first look at the body to its end
+  duration idle_timeout = 60s;   ///< between two requests
+  duration write_timeout = 30s;  ///< for each piece of an answer
+  duration linger_timeout = 2s;  ///< to let a client read the last answer
+  error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
+};
+
+/// What a server has done so far.
+struct http_server_counts {
+  std::uint64_t accepted = 0;  ///< connections
+  std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
+  std::uint64_t refused = 0;   ///< requests with a fault
+  std::uint64_t timeouts = 0;
+  std::uint64_t failed = 0;  ///< handlers that threw, or said nothing
+  std::size_t open = 0;      ///< connections at the moment
+};
+
+/// One server for one loop. For several loops make several, each with a listener of its own that has `reuse_port`.
+/// Threads: the loop's own. Lifetime: outlives `serve`, and the router outlives it.
+/// Protocol: docs/design/http.md
+class BRAID_API http_server {
+ public:
+  http_server(loop& on, const http_router& routes, http_server_options options = {});
+  ~http_server();
+  http_server(const http_server&) = delete;
+  auto operator=(const http_server&) -> http_server& = delete;
+
+  /// Takes connections until `stop`, and ends when the last one has. Once. Errors: what `accept` says.
+  [[nodiscard]] auto serve(stream_listener listener) -> task<result<void>>;
+
+  /// Takes no more connections, closes idle ones, lets requests that have begun be answered, with `Connection: close`,
+  /// and waits until `serve` has ended. What is left after `grace` is cut. From another thread by `sync_wait` on the
+  /// loop.
+  [[nodiscard]] auto stop(duration grace) -> task<void>;
+
+  [[nodiscard]] auto counts() const noexcept -> http_server_counts;
+
+ private:
+  class state;
+  friend class detail::http_connection;
+
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace braid

@@ -1,0 +1,33 @@
+// braid/net/http_url.hpp: the parts of a URL, and what percent signs in them stand for.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace braid {
+
+/// `http://name:port/target`.
+struct http_url {
+  std::string host;  ///< name, and the port unless it is 80: what the field Host says
+  std::string name;  ///< without the brackets of an address of version 6
+  std::uint16_t port = 80;
+  std::string target = "/";  ///< path and query
+
+  /// Errors: bad_target for what is no URL, or one of another scheme; with a user it is none.
+  [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;
+};
+
+/// `text` with each `%XX` as the byte that it stands for, NUL and slash included. Errors: bad_target for a percent sign
+/// without two digits.
+[[nodiscard]] BRAID_API auto percent_decoded(std::string_view text) -> result<std::string>;
+
+/// The first value of `name` in `a=1&b=2`, decoded, with plus signs as spaces. Nothing where there is none, or where it
+/// cannot be decoded.
+[[nodiscard]] BRAID_API auto query_value(std::string_view query, std::string_view name) -> std::optional<std::string>;
+
+}  // namespace braid

@@ -1,0 +1,90 @@
+// braid/net/redis_batch.hpp: many commands that are sent together and answered together.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/redis_call.hpp>
+#include <braid/net/detail/redis_commands.hpp>
+#include <braid/net/resp.hpp>
+#include <braid/net/resp_writer.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace braid {
+
+/// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
+/// may be a batch.
+/// Threads: one at a time. Errors: std::bad_alloc. Cost: 10 ns for each command, and its bytes.
+class BRAID_API redis_batch {
+ public:
+  /// Adds a command, word by word, such as `add("LRANGE", resp_joined{"follow:", id}, 0, 9)`.
+  template <resp_argument... Words>
+  void add(std::string_view name, const Words&... words) {
+    note(name, first_text(words...));
+    write_command(bytes_, name, words...);
+    ends_.push_back(bytes_.size());
+  }
+
+  /// Adds a command whose number of words is not known before.
+  void add_words(std::span<const std::string_view> words);
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
+  [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
+  /// What is sent.
+  [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
+  /// The bytes of `count` commands from the one with number `first` on.
+  [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
+  /// Whether there is a command that would change the connection for others, such as SELECT: then it is not sent.
+  [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_; }
+
+  void clear() noexcept;
+
+ private:
+  static auto first_text() noexcept -> std::string_view { return {}; }
+  template <typename First, typename... Rest>
+  static auto first_text(const First& first, const Rest&... /*rest*/) noexcept -> std::string_view {
+    if constexpr (std::convertible_to<const First&, std::string_view>) return first;
+    return {};
+  }
+  void note(std::string_view name, std::string_view second) noexcept {
+    const std::array words{name, second};
+    is_shareable_ = is_shareable_ && detail::may_share_connection(words);
+  }
+
+  byte_buffer bytes_;
+  std::vector<std::size_t> ends_;
+  bool is_shareable_ = true;
+};
+
+namespace detail {
+
+/// The wait for all replies of a batch.
+class [[nodiscard]] BRAID_API redis_batch_call final : public redis_wait {
+ public:
+  redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
+
+  /// All replies, in order; those that are errors too.
+  auto await_resume() -> result<std::span<const resp_value>> {
+    if (error) return fail(error);
+    return replies_;
+  }
+
+ private:
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+  static const kind how_;
+
+  const redis_batch* batch_;
+  std::span<const resp_value> replies_;
+};
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,85 @@
+// braid/net/redis_calls.hpp: the commands of Redis as awaitables, for everything that has connections.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/net/detail/redis_call.hpp>
+#include <braid/net/detail/redis_commands.hpp>
+#include <braid/net/redis_batch.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace braid {
+
+/// What derives from it gives a `link()` for each call. Each call gives an awaitable with a `result`: a value, an error
+/// of the server (`redis_errc`), or why there is no reply. Texts lie in `memory`. A call is awaited at once, by a task
+/// of the connection's loop, and until then its arguments stay; a stop or a deadline of its scope ends it, and the
+/// reply is dropped when it comes. An error says nothing of whether a write was done, except where it is a refusal.
+/// `timeout` is counted from the begin of the turn of the loop; zero takes that of the options, duration::max() is
+/// none. Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation beyond
+/// `memory`; commands of a turn are sent by one system call.
+template <typename Derived>
+class redis_calls {
+ public:
+  static constexpr duration default_timeout = duration::zero();
+
+  /// The text of a key, or nothing: result<std::optional<std::string_view>>.
+  auto get(std::string_view key, arena& memory, duration timeout = default_timeout) {
+    return call(detail::redis_get{{}, key}, &memory, timeout);
+  }
+  /// Sets a text: result<void>.
+  auto set(std::string_view key, std::string_view value, duration timeout = default_timeout) {
+    return call(detail::redis_set{{}, key, value}, nullptr, timeout);
+  }
+  /// Removes a key: result<std::int64_t>, how many there were.
+  auto del(std::string_view key, duration timeout = default_timeout) {
+    return call(detail::redis_del{{}, key}, nullptr, timeout);
+  }
+  /// A field of a hash, or nothing: result<std::optional<std::string_view>>.
+  auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
+    return call(detail::redis_hget{{}, key, field}, &memory, timeout);
+  }
+  /// Names and values in turn, all of them texts: result<std::span<const resp_value>>; empty where there is no hash.
+  auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout) {
+    return call(detail::redis_hgetall{{}, key}, &memory, timeout);
+  }
+  /// Sets a field of a hash: result<std::int64_t>, 1 where it is new.
+  auto hset(std::string_view key, std::string_view field, std::string_view value, duration timeout = default_timeout) {
+    return call(detail::redis_hset{{}, key, field, value}, nullptr, timeout);
+  }
+  /// Elements of a list, all of them texts: result<std::span<const resp_value>>; empty where there is no list.
+  auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
+              duration timeout = default_timeout) {
+    return call(detail::redis_lrange{{}, key, first, last}, &memory, timeout);
+  }
+  /// Adds to the end of a list: result<std::int64_t>, its length.
+  auto rpush(std::string_view key, std::string_view value, duration timeout = default_timeout) {
+    return call(detail::redis_rpush{{}, key, value}, nullptr, timeout);
+  }
+
+  /// Any command: result<resp_value>. An error of the server is a value here, whose text says more than a code.
+  /// Errors: redis_errc::not_shared for one that would change the connection for others.
+  auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout) {
+    return call(detail::redis_words{words}, &memory, timeout);
+  }
+
+  /// Sends all commands and waits for all replies: result<std::span<const resp_value>>, one for each, errors among
+  /// them. Where the connection ends in between, all are lost. Lifetime: the batch stays as it is until then. Errors:
+  /// redis_errc::not_shared; std::bad_alloc.
+  auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
+    return detail::redis_batch_call(static_cast<Derived&>(*this).link(), batch, memory, timeout);
+  }
+
+ private:
+  friend Derived;
+  redis_calls() = default;
+
+  template <typename Command>
+  auto call(Command command, arena* memory, duration timeout) {
+    return detail::redis_call<Command>(static_cast<Derived&>(*this).link(), command, memory, timeout);
+  }
+};
+
+}  // namespace braid

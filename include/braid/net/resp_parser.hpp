@@ -1,0 +1,109 @@
+// braid/net/resp_parser.hpp: an incremental parser of RESP2 and RESP3 replies, without any I/O.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/config.hpp>
+#include <braid/net/resp.hpp>
+#include <braid/net/resp_error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace braid {
+
+/// What a reply may be at most.
+struct resp_limits {
+  static constexpr std::uint32_t deepest = 64;
+
+  std::uint32_t depth = 32;          ///< of aggregates in each other, at most `deepest`
+  std::uint32_t line = 64U << 10U;   ///< bytes of a text that is ended by CR LF
+  std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
+};
+
+/// Reads one reply after the other from bytes that come in pieces of any size. Texts are copied into the arena of the
+/// reply, so that the bytes may go once `parse` has returned. Attributes are read and dropped.
+/// `begin` is called before each reply; `parse` until it says that the reply is complete or wrong. After a wrong one
+/// there is no way to find the next: whoever sent it is not to be trusted any more.
+/// Threads: one at a time. Errors: std::bad_alloc from the arena; then as after a wrong reply.
+/// Cost: 15 ns for a short text, 10 ns for each short element of an array.
+class BRAID_API resp_parser {
+ public:
+  enum class status : std::uint8_t { complete, incomplete, wrong };
+
+  struct progress {
+    status state;
+    std::size_t consumed;  ///< bytes; the others are to be given again, with more behind them when it is incomplete
+  };
+
+  explicit resp_parser(const resp_limits& limits = {}) noexcept;
+
+  /// The next bytes are those of a new reply, which is put into `memory`; into none where it is null: then the reply is
+  /// checked all the same, and `value` has the right type and nothing in it.
+  void begin(arena* memory) noexcept;
+
+  /// From here on the reply that is being read goes nowhere, and its arena is not touched any more.
+  void discard() noexcept;
+
+  /// Reads on. Each call needs at least one byte that was not there before.
+  [[nodiscard]] auto parse(std::string_view input) -> progress;
+
+  /// The reply that is complete.
+  [[nodiscard]] auto value() const noexcept -> const resp_value& { return root_; }
+
+  /// What is wrong with the reply that is wrong.
+  [[nodiscard]] auto fault() const noexcept -> const resp_fault& { return fault_; }
+
+ private:
+  struct frame {
+    resp_value* next;    // where its next element goes; null where they are dropped
+    std::uint32_t left;  // elements to come
+    bool is_attribute;
+  };
+  enum class step : std::uint8_t { value, opened, more, wrong };
+  struct cursor {
+    const char* at;
+    const char* end;
+    const char* begin;
+  };
+
+  auto read_value(cursor& in) -> step;
+  auto read_bulk(cursor& in, resp_type type) -> step;
+  auto read_payload(cursor& in) -> step;
+  auto read_aggregate(cursor& in) -> step;
+  auto read_length(cursor& in, std::int64_t& length) -> step;
+  auto read_line(cursor& in, std::string_view& text) -> step;
+  auto read_integer(cursor& in) -> step;
+  auto read_text(cursor& in, resp_type type) -> step;
+  auto read_word(cursor& in) -> step;
+  auto parse_big_number(const cursor& in, std::string_view text) -> step;
+  auto parse_real(const cursor& in, std::string_view text) -> step;
+
+  auto put(const resp_value& value) noexcept -> step;
+  auto put_text(const cursor& in, resp_type type, std::string_view text) -> step;
+  auto open(const cursor& in, resp_type type, std::uint64_t count) -> step;
+  auto close_frames() noexcept -> bool;
+  [[nodiscard]] auto is_dropped() const noexcept -> bool {
+    return memory_ == nullptr || (depth_ > 0 && frames_[depth_ - 1].next == nullptr);
+  }
+  [[nodiscard]] auto take_budget(std::uint64_t bytes) noexcept -> bool;
+  auto refuse(const cursor& in, resp_errc code) noexcept -> step;
+
+  resp_limits limits_;
+  arena* memory_ = nullptr;
+  resp_value root_;
+  char* payload_ = nullptr;         // the text at hand, null where it is dropped
+  std::uint32_t payload_size_ = 0;  // its bytes
+  std::uint32_t payload_left_ = 0;  // bytes to come, with CR LF; 0 outside of a payload
+  resp_type payload_type_ = resp_type::null;
+  char sign_ = 0;             // first byte of the value at hand
+  std::uint32_t depth_ = 0;   // frames in use
+  std::size_t scanned_ = 0;   // bytes of an unfinished line in which there is no line end
+  std::uint64_t budget_ = 0;  // bytes of the arena that the reply may still need
+  std::uint64_t done_ = 0;    // bytes of the reply that were consumed before this call
+  resp_fault fault_;
+  std::array<frame, resp_limits::deepest> frames_;
+};
+
+}  // namespace braid

@@ -1,0 +1,215 @@
+// src/coro/fiber.cpp: switching between the stack of a home and those of its fibers.
+#include "fiber_stack.hpp"
+#include "stack_notes.hpp"
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/detail/fiber_frame.hpp>
+#include <braid/coro/fiber.hpp>
+#include <braid/coro/schedule_on.hpp>
+
+#include <cxxabi.h>
+
+#include <exception>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#if defined(BRAID_FIBERS)
+#include <boost/context/detail/fcontext.hpp>
+#endif
+
+namespace braid {
+
+auto has_fibers() noexcept -> bool {
+#if defined(BRAID_FIBERS)
+  return true;
+#else
+  return false;
+#endif
+}
+
+namespace detail {
+namespace {
+
+constinit thread_local fiber_frame* this_fiber __attribute__((tls_model("initial-exec"))) = nullptr;
+
+/// The driver's wait for what the fiber waits for.
+struct parking {
+  fiber_frame* of;
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  auto await_suspend(fiber_handle self) const -> transfer {
+    const fiber_wait what = of->waits_for();
+    return what.suspend(what.awaiter, self);
+  }
+  void await_resume() const noexcept {}
+};
+
+}  // namespace
+
+#if defined(BRAID_FIBERS)
+
+namespace {
+
+using boost::context::detail::fcontext_t;
+using boost::context::detail::transfer_t;
+
+/// What the C++ runtime keeps for each thread of exceptions that are on their way or being handled: the beginning of
+/// the type of this name in the C++ ABI for Itanium, which is the ABI of exceptions on Linux. A fiber may wait inside
+/// of a handler, so each has its own.
+struct exception_state {
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+
+  static auto of_thread() noexcept -> exception_state& {
+    return *reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+  }
+};
+
+}  // namespace
+
+struct fiber_frame::stacks {
+  explicit stacks(fiber_stack own) noexcept
+      : memory(own), inside(boost::context::detail::make_fcontext(this, own.bytes, &enter)) {
+    note_of_fiber.lowest = own.lowest;
+    note_of_fiber.bytes = own.bytes;
+  }
+
+  static auto make(std::size_t bytes) -> stacks* {
+    const fiber_stack memory = take_fiber_stack(bytes);
+    constexpr std::size_t room = (sizeof(stacks) + 63) / 64 * 64;
+    return std::construct_at(reinterpret_cast<stacks*>(memory.end() - room), memory);
+  }
+
+  static void destroy(stacks* all) noexcept {
+    const fiber_stack memory = all->memory;
+    std::destroy_at(all);
+    give_back_fiber_stack(memory);
+  }
+
+  /// On the fiber's stack, for the first time.
+  static void enter(transfer_t from) noexcept {
+    fiber_frame& self = *static_cast<fiber_frame*>(from.data);
+    stacks& of = *self.stacks_;
+    note_arrival({}, of.note_of_caller);
+    of.caller = from.fctx;
+    self.call_body();
+    self.state_ = state::ended;
+    note_departure(nullptr, of.note_of_caller);
+    of.sanitizer.leave();
+    boost::context::detail::jump_fcontext(of.caller, nullptr);
+    std::terminate();  // nobody resumes what has ended
+  }
+
+  /// From the caller's stack to the fiber's, and back.
+  void go_inside(fiber_frame& self) noexcept {
+    const exception_state outer = std::exchange(exception_state::of_thread(), exceptions);
+    stack_note here;
+    note_departure(&here, note_of_fiber);
+    sanitizer.enter();
+    inside = boost::context::detail::jump_fcontext(inside, &self).fctx;
+    stack_note left;
+    note_arrival(here, left);
+    exceptions = std::exchange(exception_state::of_thread(), outer);
+  }
+
+  /// From the fiber's stack to that of whoever resumed it, and back when somebody does again.
+  void go_outside() noexcept {
+    note_departure(&note_of_fiber, note_of_caller);
+    sanitizer.leave();
+    caller = boost::context::detail::jump_fcontext(caller, nullptr).fctx;
+    note_arrival(note_of_fiber, note_of_caller);
+  }
+
+  fiber_stack memory;
+  fcontext_t inside;            // where the fiber goes on
+  fcontext_t caller = nullptr;  // where whoever resumed it goes on
+  exception_state exceptions;   // of the fiber, while it does not run
+  stack_note note_of_fiber;
+  stack_note note_of_caller;
+  fiber_note sanitizer;
+};
+
+fiber_frame::fiber_frame(home& where, std::size_t stack_bytes, void (*body)(void*), void* context)
+    : home_(&where), body_(body), context_(context) {
+  if (!where.has_own_thread())
+    throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
+                            "a fiber at a home that changes its thread");
+  stacks_ = stacks::make(stack_bytes);
+}
+
+fiber_frame::~fiber_frame() {
+  BRAID_EXPECTS(state_ == state::ended || state_ == state::fresh, "a fiber is destroyed when it has ended");
+  stacks::destroy(stacks_);
+}
+
+void fiber_frame::resume() noexcept {
+  state_ = state::running;
+  fiber_frame* const outer = std::exchange(this_fiber, this);
+  stacks_->go_inside(*this);
+  this_fiber = outer;
+}
+
+void fiber_frame::wait(fiber_wait for_what) {
+  if (!is_stopped_) {
+    waits_for_ = for_what;
+    state_ = state::suspended;
+    stacks_->go_outside();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  if (is_stopped_) throw fiber_unwind();
+}
+
+#else
+
+struct fiber_frame::stacks {};
+
+fiber_frame::fiber_frame(home& where, std::size_t /*stack_bytes*/, void (*body)(void*), void* context)
+    : home_(&where), body_(body), context_(context), stacks_(nullptr) {
+  throw std::system_error(std::make_error_code(std::errc::function_not_supported),
+                          "a fiber in a build of braid without Boost.Context");
+}
+
+fiber_frame::~fiber_frame() = default;
+void fiber_frame::resume() noexcept {}
+void fiber_frame::wait(fiber_wait /*for_what*/) {}
+
+#endif
+
+auto fiber_frame::current() noexcept -> fiber_frame* { return this_fiber; }
+
+auto fiber_frame::that_may_wait() -> fiber_frame& {
+  BRAID_EXPECTS(this_fiber != nullptr, "fiber_await is for functions on a fiber: run_fiber makes one");
+  BRAID_EXPECTS(std::uncaught_exceptions() == 0, "a fiber does not wait while an exception is on its way");
+  return *this_fiber;
+}
+
+auto fiber_frame::unwind() noexcept -> bool {
+  is_stopped_ = true;
+  resume();
+  return was_unwound_;
+}
+
+void fiber_frame::call_body() noexcept {
+  try {
+    body_(context_);
+  } catch (const fiber_unwind&) {
+    was_unwound_ = true;
+  }
+}
+
+auto drive_fiber(fiber_frame& of) -> task<void> {
+  for (;;) {
+    if (!of.where().is_current()) co_await resume_home();  // what it waited for has ended elsewhere
+    of.resume();
+    if (of.has_ended()) co_return;
+    try {
+      co_await parking{&of};
+    } catch (...) {
+      of.fail_wait(std::current_exception());
+    }
+  }
+}
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,103 @@
+// src/coro/fiber_stack.cpp: stacks from the system, and shelves of used ones.
+#include "fiber_stack.hpp"
+
+#include "stack_notes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace braid::detail {
+namespace {
+
+/// Lies at the end of a kept stack, which is in use already.
+struct kept_stack {
+  kept_stack* next;
+  fiber_stack self;
+};
+
+/// Used stacks of one size.
+struct shelf {
+  std::size_t bytes = 0;  // 0: for no size yet
+  std::size_t count = 0;
+  kept_stack* newest = nullptr;
+};
+
+constexpr std::size_t sizes_kept = 8;
+constexpr std::size_t most_of_a_size = 256;
+
+struct shelves {
+  std::mutex lock;
+  std::array<shelf, sizes_kept> all;  // under the lock
+
+  /// The shelf for this size, or null where there are other sizes already.
+  auto of_size(std::size_t bytes) noexcept -> shelf* {
+    for (shelf& each : all) {
+      if (each.bytes == 0) each.bytes = bytes;
+      if (each.bytes == bytes) return &each;
+    }
+    return nullptr;
+  }
+
+  auto take(std::size_t bytes) noexcept -> fiber_stack {
+    const std::lock_guard guard(lock);
+    shelf* const from = of_size(bytes);
+    if (from == nullptr || from->newest == nullptr) return {};
+    --from->count;
+    const kept_stack* const taken = std::exchange(from->newest, from->newest->next);
+    return taken->self;
+  }
+
+  auto keep(fiber_stack stack) noexcept -> bool {
+    const std::lock_guard guard(lock);
+    shelf* const to = of_size(stack.bytes);
+    if (to == nullptr || to->count == most_of_a_size) return false;
+    ++to->count;
+    auto* const where = reinterpret_cast<kept_stack*>(stack.end() - sizeof(kept_stack));
+    to->newest = std::construct_at(where, to->newest, stack);
+    return true;
+  }
+};
+
+/// Never destroyed: fibers may end at the end of the process.
+auto kept() -> shelves& {
+  static auto* const all = new shelves;
+  return *all;
+}
+
+auto new_stack(std::size_t bytes) -> fiber_stack {
+  void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) throw std::bad_alloc();
+  auto* const lowest = static_cast<std::byte*>(all) + guard_bytes;
+  if (::mprotect(lowest, bytes, PROT_READ | PROT_WRITE) == 0) return {lowest, bytes};
+  ::munmap(all, guard_bytes + bytes);
+  throw std::bad_alloc();
+}
+
+auto rounded(std::size_t bytes) -> std::size_t {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (bytes > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::bad_alloc();
+  return (std::max(bytes, least_stack_bytes) + page - 1) / page * page;
+}
+
+}  // namespace
+
+auto take_fiber_stack(std::size_t bytes) -> fiber_stack {
+  const std::size_t wanted = rounded(bytes);
+  const fiber_stack used = kept().take(wanted);
+  return used.lowest != nullptr ? used : new_stack(wanted);
+}
+
+void give_back_fiber_stack(fiber_stack stack) noexcept {
+  forget_frames(stack.lowest, stack.bytes);
+  if (!kept().keep(stack)) ::munmap(stack.lowest - guard_bytes, guard_bytes + stack.bytes);
+}
+
+}  // namespace braid::detail

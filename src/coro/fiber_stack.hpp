@@ -1,0 +1,26 @@
+// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with pages below it that nobody may touch.
+#pragma once
+
+#include <cstddef>
+
+namespace braid::detail {
+
+/// What a fiber may use, from its lowest byte on.
+struct fiber_stack {
+  std::byte* lowest = nullptr;
+  std::size_t bytes = 0;
+
+  [[nodiscard]] auto end() const noexcept -> std::byte* { return lowest + bytes; }
+};
+
+inline constexpr std::size_t guard_bytes = std::size_t{64} * 1024;
+inline constexpr std::size_t least_stack_bytes = std::size_t{32} * 1024;
+
+/// A stack of so many bytes, rounded up to pages: one that was given back, or a new one. Threads: any.
+/// Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.
+[[nodiscard]] auto take_fiber_stack(std::size_t bytes) -> fiber_stack;
+
+/// Keeps it for the next one who asks for this size, if not too many are kept. Threads: any.
+void give_back_fiber_stack(fiber_stack stack) noexcept;
+
+}  // namespace braid::detail

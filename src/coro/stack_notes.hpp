@@ -1,0 +1,85 @@
+// src/coro/stack_notes.hpp: tells the sanitizers which stack a thread is on.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define BRAID_ADDRESS_SANITIZER 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define BRAID_THREAD_SANITIZER 1
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BRAID_ADDRESS_SANITIZER 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define BRAID_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(BRAID_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(BRAID_THREAD_SANITIZER)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace braid::detail {
+
+/// What the address sanitizer knows of a stack: where it lies, and what it has put aside for it.
+struct stack_note {
+  const void* lowest = nullptr;
+  std::size_t bytes = 0;
+  void* put_aside = nullptr;
+};
+
+/// Directly before the switch. `from` is null where nobody comes back to that stack.
+inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] const stack_note& to) noexcept {
+#if defined(BRAID_ADDRESS_SANITIZER)
+  __sanitizer_start_switch_fiber(from != nullptr ? &from->put_aside : nullptr, to.lowest, to.bytes);
+#endif
+}
+
+/// Directly after it, on the other stack; says where the one lies that was left.
+inline void note_arrival([[maybe_unused]] const stack_note& here, [[maybe_unused]] stack_note& left) noexcept {
+#if defined(BRAID_ADDRESS_SANITIZER)
+  __sanitizer_finish_switch_fiber(here.put_aside, &left.lowest, &left.bytes);
+#endif
+}
+
+/// The frames that were on this memory are gone, though they were not left.
+inline void forget_frames([[maybe_unused]] const void* lowest, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(BRAID_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(lowest, bytes);
+#endif
+}
+
+/// A fiber as the thread sanitizer sees it: something like a thread, which runs in the place of another one.
+class fiber_note {
+ public:
+#if defined(BRAID_THREAD_SANITIZER)
+  fiber_note() noexcept : own_(__tsan_create_fiber(0)) {}
+  ~fiber_note() { __tsan_destroy_fiber(own_); }
+  void enter() noexcept {
+    outer_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(own_, 0);
+  }
+  void leave() const noexcept { __tsan_switch_to_fiber(outer_, 0); }
+
+ private:
+  void* own_;
+  void* outer_ = nullptr;
+
+ public:
+#else
+  fiber_note() = default;
+  void enter() noexcept {}
+  void leave() const noexcept {}
+#endif
+  fiber_note(const fiber_note&) = delete;
+  auto operator=(const fiber_note&) -> fiber_note& = delete;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,97 @@
+// src/graph/flow_builder.cpp: what is wrong with a flow, and where its values lie where nothing is.
+#include <braid/graph/flow_builder.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constinit atomic<std::uint32_t> builders{0};  // how many there have been
+
+constexpr std::size_t most = std::size_t{1} << 30U;  // values, and edges
+
+/// Places the values one behind the other. False where they are too large together.
+auto place_values(flow_plan& plan) -> bool {
+  constexpr std::size_t most_bytes = std::size_t{1} << 40U;
+  for (flow_value_place& each : plan.values) {
+    const std::size_t alignment = each.kind.alignment;
+    each.offset = (plan.values_end + alignment - 1) / alignment * alignment;
+    plan.values_end = each.offset + each.kind.size;
+    plan.alignment = std::max(plan.alignment, alignment);
+    if (plan.values_end > most_bytes) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+flow_draft::flow_draft(std::span<const flow_value_kind> inputs) : number_(builders.fetch_add(1, relaxed) + 1) {
+  for (const flow_value_kind& each : inputs) plan_.values.push_back({each});
+  plan_.inputs = inputs.size();
+}
+
+auto flow_draft::add(const flow_node_options& how, flow_call call, boxed_call fn, flow_value_kind gives,
+                     std::span<const flow_source> takes) -> flow_source {
+  const auto node = static_cast<node_index>(size());
+  const auto first = static_cast<std::uint32_t>(plan_.sources.size());
+  const bool is_small = call.run != nullptr && how.size == node_size::small;
+  if (is_small && how.timeout != duration::max())
+    complain("timeout_of_small_node", how.name, "a small function is not interrupted, so it can have no timeout");
+  for (const flow_source source : takes) {
+    if (!is_known(source)) {
+      complain("unknown_node", how.name, "it takes what a node gives that is not of this builder");
+      continue;
+    }
+    plan_.sources.push_back(source.value);
+    if (source.value >= plan_.inputs) edges_.push_back({static_cast<node_index>(source.value - plan_.inputs), node});
+  }
+  const node_place place = call.start != nullptr ? node_place::task : is_small ? node_place::here : node_place::worker;
+  plan_.nodes.push_back({.name = std::string(how.name),
+                         .place = place,
+                         .timeout = how.timeout,
+                         .call = call,
+                         .fn = std::move(fn),
+                         .first_source = first,
+                         .sources = static_cast<std::uint32_t>(plan_.sources.size() - first)});
+  plan_.values.push_back({gives});
+  return {static_cast<flow_value_index>(plan_.values.size() - 1), number_};
+}
+
+void flow_draft::complain(std::string_view code, std::string_view node, std::string message) {
+  complaints_.add({.code = std::string(code),
+                   .pointer = {},
+                   .message = std::move(message),
+                   .hint = {},
+                   .node = std::string(node),
+                   .source = {}});
+}
+
+auto flow_draft::build(flow_source result) -> checked<std::shared_ptr<const flow_plan>> {
+  if (result.builder != 0 && !is_known(result))
+    complain("unknown_node", {}, "the result is what a node gives that is not of this builder");
+  if (plan_.values.size() > most || edges_.size() > most || !place_values(plan_))
+    complain("too_large", {}, "a flow has at most 2^30 nodes and as many edges, and values of a tebibyte");
+  if (!complaints_.empty()) return std::unexpected(std::move(complaints_));
+  plan_.shape = graph_shape::make(plan_.nodes.size(), edges_).value();
+  return std::make_shared<const flow_plan>(std::move(plan_));
+}
+
+}  // namespace braid::detail
+
+namespace braid {
+
+void detail::flow_ending::fill(flow_report& report, const flow_state& state, const flow_run& run) {
+  const std::size_t nodes = state.plan().nodes.size();
+  report.progress_.reserve(nodes);
+  for (node_index node = 0; node < nodes; ++node) report.progress_.push_back(run.progress(node));
+  report.times_.assign(state.times().begin(), state.times().end());
+  report.plan_ = state.shared_plan();
+  report.begin_ = state.begin();
+  report.late_ = run.late();
+  report.has_times_ = report.times_.size() == nodes && state.records_times();
+}
+
+}  // namespace braid

@@ -1,0 +1,71 @@
+// src/io/buffered_reader.cpp: the buffer of a reader: where there is room, and when it grows.
+#include <braid/io/buffered_reader.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace braid {
+namespace {
+
+constexpr std::size_t least = 4096;
+
+}  // namespace
+
+void buffered_reader::consume(std::size_t size) noexcept {
+  BRAID_EXPECTS(size <= end_ - begin_, "only what is buffered can be consumed");
+  begin_ += size;
+}
+
+auto buffered_reader::taken(std::size_t size) noexcept -> std::span<const std::byte> {
+  const auto front = buffered().first(size);
+  consume(size);
+  return front;
+}
+
+/// Empty where the buffer is full.
+auto buffered_reader::room() -> std::span<std::byte> {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ == buffer_.size() && begin_ != 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == buffer_.size()) buffer_.resize(std::min(most_, std::max(least, 2 * buffer_.size())));
+  return std::span(buffer_).subspan(end_);
+}
+
+auto buffered_reader::fill() -> task<result<std::size_t>> {
+  const std::span<std::byte> into = room();
+  if (into.empty()) co_return fail(errc::full);
+  const result<std::size_t> got = co_await from_->read_some(into);
+  if (got) end_ += *got;
+  co_return got;
+}
+
+auto buffered_reader::read_until(std::string_view delimiter) -> task<result<std::span<const std::byte>>> {
+  BRAID_EXPECTS(!delimiter.empty(), "a delimiter is not empty");
+  for (std::size_t searched = 0;;) {
+    const std::string_view seen = text_of(buffered());
+    if (const std::size_t at = seen.find(delimiter, searched); at != seen.npos) co_return taken(at + delimiter.size());
+    searched = seen.size() - std::min(seen.size(), delimiter.size() - 1);
+    const result<std::size_t> got = co_await fill();
+    if (!got) co_return fail(got.error());
+    if (*got != 0) continue;
+    if (begin_ != end_) co_return fail(errc::ended);
+    co_return std::span<const std::byte>();
+  }
+}
+
+auto buffered_reader::read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>> {
+  if (size > most_) co_return fail(errc::full);
+  while (end_ - begin_ < size) {
+    const result<std::size_t> got = co_await fill();
+    if (!got) co_return fail(got.error());
+    if (*got == 0) co_return fail(errc::ended);
+  }
+  co_return taken(size);
+}
+
+}  // namespace braid

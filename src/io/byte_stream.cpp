@@ -1,0 +1,131 @@
+// src/io/byte_stream.cpp: how far a read or a write has come.
+#include <braid/io/byte_stream.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t most_at_once = std::size_t{1} << 30U;  // a count fits into an int
+
+auto system_failure(int negative) -> std::unexpected<std::error_code> {
+  return fail(std::error_code(-negative, std::system_category()));
+}
+
+}  // namespace
+
+template <typename Value>
+read_operation<Value>::read_operation(open_port* from, std::span<std::byte> into) noexcept
+    : port_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = into.data(), .iov_len = into.size()} {
+  if constexpr (!std::is_void_v<Value>) {
+    BRAID_EXPECTS(!into.empty(), "a read of no bytes could not be told from the end of the stream");
+    rest_.iov_len = std::min(rest_.iov_len, most_at_once);
+  }
+  message().msg_iov = &rest_;
+  message().msg_iovlen = 1;
+}
+
+template <typename Value>
+auto read_operation<Value>::attempt() noexcept -> bool {
+  for (;;) {
+    if (rest_.iov_len == 0) return true;
+    const int outcome = move_now(*this);
+    if (outcome == -EAGAIN) return false;
+    if (absorb(outcome)) return true;
+    if (!port().may_be_ready(io_interest::read)) return false;
+  }
+}
+
+template <typename Value>
+auto read_operation<Value>::absorb(int outcome) noexcept -> bool {
+  if (outcome < 0) {
+    result_ = system_failure(outcome);
+    return true;
+  }
+  const auto count = static_cast<std::size_t>(outcome);
+  if constexpr (std::is_void_v<Value>) {
+    rest_.iov_base = static_cast<std::byte*>(rest_.iov_base) + count;
+    rest_.iov_len -= count;
+    if (count == 0) result_ = fail(errc::ended);
+    return count == 0 || rest_.iov_len == 0;
+  } else {
+    result_ = count;
+    return true;
+  }
+}
+
+template <typename Value>
+write_operation<Value>::write_operation(open_port* to, std::span<const std::byte> bytes) noexcept
+    : port_operation(to, io_interest::write, aim::bytes), only_(bytes), parts_(&only_, 1) {
+  gather();
+}
+
+template <typename Value>
+write_operation<Value>::write_operation(open_port* to, std::span<const std::span<const std::byte>> parts) noexcept
+    : port_operation(to, io_interest::write, aim::bytes), parts_(parts) {
+  gather();
+}
+
+/// Lists what comes next, as far as there is room.
+template <typename Value>
+void write_operation<Value>::gather() noexcept {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  std::size_t skipped = written_;
+  for (const std::span<const std::byte> part : parts_) {
+    if (count == most_parts || bytes == most_at_once) break;
+    const auto rest = part.subspan(skipped).first(std::min(part.size() - skipped, most_at_once - bytes));
+    skipped = 0;
+    if (rest.empty()) continue;
+    gathered_[count++] = {.iov_base = const_cast<std::byte*>(rest.data()), .iov_len = rest.size()};  // only read
+    bytes += rest.size();
+  }
+  message().msg_iov = gathered_.data();
+  message().msg_iovlen = count;
+}
+
+template <typename Value>
+void write_operation<Value>::skip(std::size_t bytes) noexcept {
+  written_ += bytes;
+  while (!parts_.empty() && written_ >= parts_.front().size()) {
+    written_ -= parts_.front().size();
+    parts_ = parts_.subspan(1);
+  }
+}
+
+template <typename Value>
+auto write_operation<Value>::attempt() noexcept -> bool {
+  for (;;) {
+    if (message().msg_iovlen == 0) return absorb(0);
+    const int outcome = move_now(*this);
+    if (outcome == -EAGAIN) return false;
+    if (absorb(outcome)) return true;
+  }
+}
+
+template <typename Value>
+auto write_operation<Value>::absorb(int outcome) noexcept -> bool {
+  if (outcome < 0) {
+    result_ = system_failure(outcome);
+    return true;
+  }
+  if constexpr (std::is_void_v<Value>) {
+    skip(static_cast<std::size_t>(outcome));
+    gather();
+    return message().msg_iovlen == 0;
+  } else {
+    result_ = static_cast<std::size_t>(outcome);
+    return true;
+  }
+}
+
+template class read_operation<std::size_t>;
+template class read_operation<void>;
+template class write_operation<std::size_t>;
+template class write_operation<void>;
+
+}  // namespace braid::detail

@@ -1,0 +1,185 @@
+// src/io/child_process.cpp: posix_spawn with pipes, and a descriptor that becomes readable when the process ends.
+#include <braid/io/child_process.hpp>
+
+#include "sockets.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+auto failure_of(int error) -> std::unexpected<std::error_code> {
+  return fail(std::error_code(error, std::system_category()));
+}
+
+auto status_of(const siginfo_t& about) noexcept -> exit_status {
+  if (about.si_code == CLD_EXITED) return {.code = about.si_status, .signal = 0};
+  return {.code = 0, .signal = about.si_status};
+}
+
+/// What the child does before it becomes the program.
+class spawn_plan {
+ public:
+  spawn_plan() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes_, &signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  spawn_plan(const spawn_plan&) = delete;
+  auto operator=(const spawn_plan&) -> spawn_plan& = delete;
+  ~spawn_plan() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  /// Our end of a pipe, or none.
+  [[nodiscard]] auto lead(int stream, child_stream where) -> result<descriptor> {
+    if (where == child_stream::inherit) return descriptor();
+    const int mode = stream == 0 ? O_RDONLY : O_WRONLY;
+    if (where == child_stream::null) {
+      const int status = ::posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", mode, 0);
+      return status == 0 ? result<descriptor>() : failure_of(status);
+    }
+    std::array<int, 2> numbers{};
+    if (::pipe2(numbers.data(), O_CLOEXEC) != 0) return fail(last_system_error());
+    std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};
+    for (const result<descriptor>& each : ends)
+      if (!each) return fail(each.error());
+    descriptor& theirs = *ends[stream == 0 ? 0 : 1];
+    if (const int status = ::posix_spawn_file_actions_adddup2(&actions_, theirs.number(), stream); status != 0)
+      return failure_of(status);
+    theirs_.push_back(std::move(theirs));
+    return std::move(*ends[stream == 0 ? 1 : 0]);
+  }
+
+  [[nodiscard]] auto run(const child_options& how) -> result<pid_t> {
+    if (!how.folder.empty())
+      if (const int status = ::posix_spawn_file_actions_addchdir_np(&actions_, how.folder.c_str()); status != 0)
+        return failure_of(status);
+    std::vector<char*> words{const_cast<char*>(how.program.c_str())};
+    for (const std::string& each : how.arguments) words.push_back(const_cast<char*>(each.c_str()));
+    words.push_back(nullptr);
+    std::vector<char*> variables;
+    if (how.environment)
+      for (const std::string& each : *how.environment) variables.push_back(const_cast<char*>(each.c_str()));
+    variables.push_back(nullptr);
+    pid_t id = -1;
+    const int status = ::posix_spawnp(&id, how.program.c_str(), &actions_, &attributes_, words.data(),
+                                      how.environment ? variables.data() : environ);
+    if (status != 0) return failure_of(status);
+    return id;
+  }
+
+ private:
+  /// Where one of our own streams is closed, a pipe could get its number, and be taken for it.
+  static auto above_streams(descriptor end) -> result<descriptor> {
+    if (end.number() > STDERR_FILENO) return end;
+    descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!moved) return fail(last_system_error());
+    return moved;
+  }
+
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+  std::vector<descriptor> theirs_;  // closed once the child has them
+};
+
+/// Gives 0 when the process has ended, or the number of an error.
+class exit_operation final : public detail::port_operation {
+ public:
+  exit_operation(detail::open_port* of, siginfo_t& about) noexcept
+      : port_operation(of, io_interest::read, aim::readiness), about_(&about) {}
+  [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
+
+ private:
+  auto attempt() noexcept -> bool override {
+    about_->si_pid = 0;
+    if (::waitid(P_PIDFD, static_cast<id_t>(port().descriptor()), about_, WEXITED | WNOHANG) != 0) {
+      error_ = errno;
+      return true;
+    }
+    if (about_->si_pid != 0) return true;
+    port().set_ready(io_interest::read, false);
+    return false;
+  }
+  auto absorb(int outcome) noexcept -> bool override {
+    error_ = -outcome;
+    return true;
+  }
+
+  siginfo_t* about_;
+  int error_ = 0;
+};
+
+auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
+  if (!end) return pipe_stream();
+  return pipe_stream::adopt(on, std::move(end));
+}
+
+}  // namespace
+
+auto child_process::start(loop& on, const child_options& how) -> result<child_process> {
+  spawn_plan plan;
+  child_process made;
+  const std::array<std::pair<child_stream, pipe_stream*>, 3> streams{
+      {{how.in, &made.in_}, {how.out, &made.out_}, {how.err, &made.err_}}};
+  for (int number = 0; number < 3; ++number) {
+    const auto& [where, ours] = streams[static_cast<std::size_t>(number)];
+    auto end = plan.lead(number, where);
+    if (!end) return fail(end.error());
+    auto stream = stream_of(on, std::move(*end));
+    if (!stream) return fail(stream.error());
+    *ours = std::move(*stream);
+  }
+  const auto id = plan.run(how);
+  if (!id) return fail(id.error());
+  made.id_ = *id;
+  descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *id, 0)));
+  if (!process) {
+    const auto error = last_system_error();
+    ::kill(*id, SIGKILL);
+    ::waitpid(*id, nullptr, 0);
+    return fail(error);
+  }
+  ::fcntl(process.number(), F_SETFD, FD_CLOEXEC);
+  made.process_ = std::make_unique<detail::open_port>(on, std::move(process), io_port::kind::other);
+  return made;
+}
+
+child_process::~child_process() {
+  if (process_ == nullptr || ended_) return;
+  static_cast<void>(kill(SIGKILL));
+  siginfo_t about{};
+  while (::waitid(P_PIDFD, static_cast<id_t>(process_->number()), &about, WEXITED) != 0 && errno == EINTR) {}
+}
+
+auto child_process::wait() -> task<result<exit_status>> {
+  if (ended_) co_return *ended_;
+  siginfo_t about{};
+  const int error = co_await exit_operation(process_.get(), about);
+  if (error != 0) co_return failure_of(error);
+  ended_ = status_of(about);
+  co_return *ended_;
+}
+
+auto child_process::kill(int signal) const noexcept -> result<void> {
+  if (process_ == nullptr || ended_) return fail(std::make_error_code(std::errc::no_such_process));
+  return detail::checked(static_cast<int>(::syscall(SYS_pidfd_send_signal, process_->number(), signal, nullptr, 0)));
+}
+
+}  // namespace braid

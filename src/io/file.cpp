@@ -1,0 +1,175 @@
+// src/io/file.cpp: the calls behind files, each a job of an executor that may block.
+#include <braid/io/file.hpp>
+
+#include "sockets.hpp"
+
+#include <braid/coro/offload.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+/// `call()`, which gives a result, on the executor.
+template <typename Call>
+auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
+  try {
+    co_return co_await offload(blocking, std::move(call));
+  } catch (const std::system_error& refused) {
+    co_return fail(refused.code());
+  }
+}
+
+auto flags_of(file_mode mode) noexcept -> int {
+  switch (mode) {
+    case file_mode::read: return O_RDONLY;
+    case file_mode::write: return O_RDWR;
+    case file_mode::create: return O_RDWR | O_CREAT;
+    case file_mode::make: return O_RDWR | O_CREAT | O_EXCL;
+    case file_mode::truncate: return O_RDWR | O_CREAT | O_TRUNC;
+  }
+  return O_RDONLY;
+}
+
+auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
+  constexpr mode_t everybody = 0666;
+  for (;;) {
+    descriptor opened(::open(path.c_str(), flags_of(mode) | O_CLOEXEC, everybody));
+    if (opened) return opened;
+    if (errno != EINTR) return fail(last_system_error());
+  }
+}
+
+auto read_now(int number, std::uint64_t offset, std::span<std::byte> into) -> result<std::size_t> {
+  std::size_t read = 0;
+  while (read < into.size()) {
+    const auto got = ::pread(number, into.data() + read, into.size() - read, static_cast<off_t>(offset + read));
+    if (got == 0) break;
+    if (got < 0 && errno != EINTR) return fail(last_system_error());
+    read += static_cast<std::size_t>(std::max<::ssize_t>(got, 0));
+  }
+  return read;
+}
+
+auto write_now(int number, std::uint64_t offset, std::span<const std::byte> bytes) -> result<void> {
+  while (!bytes.empty()) {
+    const auto wrote = ::pwrite(number, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (wrote < 0 && errno != EINTR) return fail(last_system_error());
+    const auto count = static_cast<std::size_t>(std::max<::ssize_t>(wrote, 0));
+    bytes = bytes.subspan(count);
+    offset += count;
+  }
+  return {};
+}
+
+auto size_now(int number) -> result<std::uint64_t> {
+  struct stat about{};
+  if (::fstat(number, &about) != 0) return fail(last_system_error());
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+/// Files of /proc say that they are empty; so it reads until there is nothing.
+auto read_whole(const std::string& path) -> result<std::string> {
+  const auto opened = open_now(path, file_mode::read);
+  if (!opened) return fail(opened.error());
+  const auto size = size_now(opened->number());
+  if (!size) return fail(size.error());
+  constexpr std::size_t least = 4096;
+  std::string text(static_cast<std::size_t>(*size) + 1, '\0');
+  for (std::size_t read = 0;;) {
+    const auto room = std::as_writable_bytes(std::span(text)).subspan(read);
+    const auto got = read_now(opened->number(), read, room);
+    if (!got) return fail(got.error());
+    read += *got;
+    if (*got < room.size()) {
+      text.resize(read);
+      return text;
+    }
+    text.resize(std::max(least, 2 * text.size()));
+  }
+}
+
+auto kind_of(unsigned char type) noexcept -> entry_kind {
+  switch (type) {
+    case DT_REG: return entry_kind::file;
+    case DT_DIR: return entry_kind::folder;
+    case DT_LNK: return entry_kind::link;
+    default: return entry_kind::other;
+  }
+}
+
+/// Where the file system does not say the kind, the file does.
+auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
+  if (entry.d_type != DT_UNKNOWN) return kind_of(entry.d_type);
+  struct stat about{};
+  if (::fstatat(folder, entry.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return entry_kind::other;
+  return kind_of(IFTODT(about.st_mode));
+}
+
+auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
+  if (folder == nullptr) return fail(last_system_error());
+  std::vector<folder_entry> all;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(folder.get());
+    if (entry == nullptr && errno != 0) return fail(last_system_error());
+    if (entry == nullptr) break;
+    const std::string name(entry->d_name);
+    if (name != "." && name != "..") all.push_back({.name = name, .kind = kind_of(::dirfd(folder.get()), *entry)});
+  }
+  std::ranges::sort(all, {}, &folder_entry::name);
+  return all;
+}
+
+}  // namespace
+
+auto file::open(executor& blocking, std::string path, file_mode mode) -> task<result<file>> {
+  auto opening = there(blocking, [&path, mode] { return open_now(path, mode); });
+  auto opened = co_await std::move(opening);
+  if (!opened) co_return fail(opened.error());
+  co_return file(blocking, std::move(*opened));
+}
+
+auto file::read_at(std::uint64_t offset, std::span<std::byte> into) const -> task<result<std::size_t>> {
+  return there(*blocking_, [number = opened_.number(), offset, into] { return read_now(number, offset, into); });
+}
+
+auto file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const -> task<result<void>> {
+  return there(*blocking_, [number = opened_.number(), offset, bytes] { return write_now(number, offset, bytes); });
+}
+
+auto file::size() const -> task<result<std::uint64_t>> {
+  return there(*blocking_, [number = opened_.number()] { return size_now(number); });
+}
+
+auto file::resize(std::uint64_t size) const -> task<result<void>> {
+  return there(*blocking_, [number = opened_.number(), size] {
+    return detail::checked(::ftruncate(number, static_cast<off_t>(size)));
+  });
+}
+
+auto file::sync() const -> task<result<void>> {
+  return there(*blocking_, [number = opened_.number()] { return detail::checked(::fsync(number)); });
+}
+
+auto read_file(executor& blocking, std::string path) -> task<result<std::string>> {
+  auto reading = there(blocking, [&path] { return read_whole(path); });
+  co_return co_await std::move(reading);
+}
+
+auto list_folder(executor& blocking, std::string path) -> task<result<std::vector<folder_entry>>> {
+  auto listing = there(blocking, [&path] { return list_now(path); });
+  co_return co_await std::move(listing);
+}
+
+}  // namespace braid

@@ -1,0 +1,62 @@
+// src/io/port_operation.cpp: attempts, waits and stops of an operation on a descriptor.
+#include <braid/io/detail/port_operation.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <cerrno>
+
+namespace braid::detail {
+
+open_port::~open_port() {
+  BRAID_EXPECTS(port_.pending(io_interest::read) == nullptr && port_.pending(io_interest::write) == nullptr,
+                "a stream or listener lives until what reads, writes or accepts on it has ended");
+  on_->backend().forget(port_);
+}
+
+port_operation::port_operation(open_port* on, io_interest side, aim what) noexcept
+    : leaf(how),
+      io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->port()), side, what, told),
+      on_(&on->on()) {}
+
+auto port_operation::begin(leaf& self) noexcept -> std::coroutine_handle<> {
+  auto& starting = static_cast<port_operation&>(self);
+  BRAID_EXPECTS(&starting.where() == starting.on_, "a descriptor is used by tasks that are at home on its loop");
+  BRAID_EXPECTS(starting.port().pending(starting.side()) == nullptr,
+                "one task at a time reads a descriptor or accepts on it, and one writes it");
+  if (!starting.over_or_waiting()) return {};
+  if (may_go_on()) return starting.not_started();
+  starting.complete_later();
+  return {};
+}
+
+/// True: it is over. False: the backend has it.
+auto port_operation::over_or_waiting() noexcept -> bool {
+  if (port().may_be_ready(side()) && attempt()) return true;
+  if (const auto started = on_->backend().start(*this); !started) return absorb(-started.error().value());
+  return false;
+}
+
+auto port_operation::withdraw(leaf& self) noexcept -> withdrawal {
+  auto& waiting = static_cast<port_operation&>(self);
+  if (waiting.on_->backend().cancel(waiting)) return withdrawal::done;
+  waiting.is_stopped_ = true;
+  return withdrawal::later;
+}
+
+void port_operation::moved(io_transfer& self, int outcome) noexcept {
+  auto& mine = static_cast<port_operation&>(self);
+  if (mine.is_stopped_ && outcome == -ECANCELED) return mine.stop_later();
+  mine.go_on(mine.absorb(outcome));
+}
+
+void port_operation::ready(io_transfer& self) noexcept {
+  auto& mine = static_cast<port_operation&>(self);
+  mine.go_on(mine.attempt());
+}
+
+void port_operation::go_on(bool over) noexcept {
+  if (!over && is_stopped_) return stop_later();
+  if (over || over_or_waiting()) complete();
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,69 @@
+// src/io/sockets.cpp: options and addresses of sockets.
+#include "sockets.hpp"
+
+#include <chrono>
+#include <optional>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace braid::detail {
+namespace {
+
+using address_fn = int(int, sockaddr*, socklen_t*);
+
+auto address_of(int number, address_fn* ask) -> result<socket_address> {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  if (ask(number, address, &size) != 0) return fail(last_system_error());
+  return socket_address::from_system(address, size);
+}
+
+auto set_keep_alive(int number, std::chrono::seconds span) noexcept -> result<void> {
+  const auto seconds = static_cast<int>(span.count());
+  if (auto set = set_option(number, SOL_SOCKET, SO_KEEPALIVE, 1); !set) return set;
+  if (auto set = set_option(number, IPPROTO_TCP, TCP_KEEPIDLE, seconds); !set) return set;
+  return set_option(number, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+}
+
+}  // namespace
+
+auto checked(int status) noexcept -> result<void> {
+  if (status < 0) return fail(last_system_error());
+  return {};
+}
+
+auto do_not_block(int number) noexcept -> result<void> {
+  const int flags = ::fcntl(number, F_GETFL);
+  if (flags < 0) return fail(last_system_error());
+  if (auto set = checked(::fcntl(number, F_SETFL, flags | O_NONBLOCK)); !set) return set;
+  return checked(::fcntl(number, F_SETFD, FD_CLOEXEC));
+}
+
+auto make_socket(int family, int type) -> result<descriptor> {
+  descriptor made(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!made) return fail(last_system_error());
+  return made;
+}
+
+auto set_option(int number, int level, int name, int value) noexcept -> result<void> {
+  return checked(::setsockopt(number, level, name, &value, sizeof(value)));
+}
+
+auto set_stream_options(int number, int family, const stream_options& options) noexcept -> result<void> {
+  result<void> set;
+  const bool is_tcp = family == AF_INET || family == AF_INET6;
+  if (is_tcp) set = set_option(number, IPPROTO_TCP, TCP_NODELAY, options.no_delay ? 1 : 0);
+  if (set && is_tcp && options.keep_alive) set = set_keep_alive(number, *options.keep_alive);
+  if (set && options.send_buffer) set = set_option(number, SOL_SOCKET, SO_SNDBUF, *options.send_buffer);
+  if (set && options.receive_buffer) set = set_option(number, SOL_SOCKET, SO_RCVBUF, *options.receive_buffer);
+  return set;
+}
+
+auto local_address_of(int number) -> result<socket_address> { return address_of(number, &::getsockname); }
+auto peer_address_of(int number) -> result<socket_address> { return address_of(number, &::getpeername); }
+
+}  // namespace braid::detail

@@ -1,0 +1,146 @@
+// src/io/stream_listener.cpp: binding, accepting, and going on without descriptors.
+#include <braid/io/stream_listener.hpp>
+
+#include "sockets.hpp"
+
+#include <braid/coro/sleep.hpp>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+namespace braid {
+namespace {
+
+constexpr int refusals_in_a_row = 64;
+constexpr auto pause_without_descriptors = 10ms;
+
+auto accept_now(int listener) noexcept -> int {
+  return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/// Of this one connection, which is gone; the next may be well.
+auto is_of_one_connection(int error) noexcept -> bool {
+  switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM:  // a rule of the firewall
+    case ENOPROTOOPT:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET: return true;
+    default: return false;
+  }
+}
+
+auto is_want_of_descriptors(int error) noexcept -> bool { return error == EMFILE || error == ENFILE; }
+auto passes_by_itself(int error) noexcept -> bool {
+  return is_want_of_descriptors(error) || error == ENOBUFS || error == ENOMEM;
+}
+
+auto bind_options(int number, int family, const listener_options& options) noexcept -> result<void> {
+  result<void> set = detail::set_stream_options(number, family, options.connection);  // accepted sockets inherit them
+  const bool is_tcp = family != AF_UNIX;
+  if (set && is_tcp) set = detail::set_option(number, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (set && is_tcp && options.reuse_port) set = detail::set_option(number, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (set && family == AF_INET6) set = detail::set_option(number, IPPROTO_IPV6, IPV6_V6ONLY, options.ipv6_only ? 1 : 0);
+  return set;
+}
+
+}  // namespace
+
+/// Gives a descriptor, or the negative number of an error; -EAGAIN to be asked again.
+class detail::accept_operation final : public port_operation {
+ public:
+  explicit accept_operation(stream_listener& by) noexcept
+      : port_operation(by.open_.get(), io_interest::read, aim::readiness), by_(&by) {}
+  [[nodiscard]] auto await_resume() const noexcept -> int { return outcome_; }
+
+ private:
+  auto attempt() noexcept -> bool override {
+    for (int refusals = 0; refusals < refusals_in_a_row;) {
+      outcome_ = accept_now(port().descriptor());
+      if (outcome_ >= 0) return true;
+      const int error = errno;
+      if (is_of_one_connection(error)) continue;
+      if (error == EAGAIN) return nobody_waits();
+      outcome_ = -error;
+      if (!is_want_of_descriptors(error)) return true;
+      const auto refused = by_->refuse_one();
+      if (refused == stream_listener::refusal::no_reserve) return true;
+      if (refused == stream_listener::refusal::nobody_waits) return nobody_waits();
+      ++refusals;
+    }
+    outcome_ = -EAGAIN;  // the others of the loop have their turn
+    return true;
+  }
+  auto absorb(int outcome) noexcept -> bool override {
+    outcome_ = outcome;
+    return true;
+  }
+  auto nobody_waits() noexcept -> bool {
+    port().set_ready(io_interest::read, false);
+    return false;
+  }
+
+  stream_listener* by_;
+  int outcome_ = 0;
+};
+
+stream_listener::stream_listener(loop& on, descriptor owned, int family)
+    : open_(std::make_unique<detail::open_port>(on, std::move(owned), io_port::kind::socket)), family_(family) {
+  keep_reserve();
+}
+
+auto stream_listener::listen(loop& on, const socket_address& at, const listener_options& options)
+    -> result<stream_listener> {
+  auto made = detail::make_socket(at.family(), SOCK_STREAM);
+  if (!made) return fail(made.error());
+  if (auto set = bind_options(made->number(), at.family(), options); !set) return fail(set.error());
+  if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
+  if (auto open = detail::checked(::listen(made->number(), options.backlog)); !open) return fail(open.error());
+  return stream_listener(on, std::move(*made), at.family());
+}
+
+auto stream_listener::local_address() const -> result<socket_address> {
+  return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+}
+
+auto stream_listener::accept() -> task<result<stream_socket>> {
+  for (;;) {
+    const int outcome = co_await detail::accept_operation(*this);
+    if (outcome >= 0) co_return stream_socket(open_->on(), descriptor(outcome), family_);
+    if (passes_by_itself(-outcome))
+      co_await sleep_for(pause_without_descriptors);
+    else if (outcome != -EAGAIN)
+      co_return fail(std::error_code(-outcome, std::system_category()));
+  }
+}
+
+void stream_listener::keep_reserve() noexcept {
+  if (!reserve_) reserve_ = descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+auto stream_listener::refuse_one() noexcept -> refusal {
+  if (!reserve_) {
+    keep_reserve();
+    if (!reserve_) return refusal::no_reserve;
+  }
+  reserve_.close();
+  descriptor refused(accept_now(open_->number()));
+  const bool nobody = !refused && errno == EAGAIN;
+  if (refused) ++refused_;
+  refused.close();
+  keep_reserve();
+  if (nobody) return refusal::nobody_waits;
+  return refusal::done;
+}
+
+}  // namespace braid

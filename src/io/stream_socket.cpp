@@ -1,0 +1,99 @@
+// src/io/stream_socket.cpp: making connections.
+#include <braid/io/stream_socket.hpp>
+
+#include "sockets.hpp"
+
+#include <braid/coro/sleep.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <sys/socket.h>
+
+namespace braid {
+namespace {
+
+/// Gives 0, or the number of an error: EAGAIN where a Unix listener has no room.
+class connect_operation final : public detail::port_operation {
+ public:
+  connect_operation(detail::open_port* through, const socket_address& to) noexcept
+      : port_operation(through, io_interest::write, aim::readiness), to_(&to) {}
+  [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
+
+ private:
+  auto attempt() noexcept -> bool override {
+    if (::connect(port().descriptor(), to_->data(), to_->size()) == 0) return true;
+    if (errno == EINPROGRESS || errno == EALREADY || errno == EINTR) {
+      port().set_ready(io_interest::write, false);
+      return false;
+    }
+    if (errno != EISCONN) error_ = errno;
+    return true;
+  }
+  auto absorb(int outcome) noexcept -> bool override {
+    error_ = -outcome;
+    return true;
+  }
+
+  const socket_address* to_;
+  int error_ = 0;
+};
+
+/// TCP connects a socket to itself where nobody listens and the port that it was given by chance is the one it asks
+/// for.
+auto is_connected_to_itself(int number) -> bool {
+  const auto own = detail::local_address_of(number);
+  const auto peer = detail::peer_address_of(number);
+  return own && peer && own->is_ip() && *own == *peer;
+}
+
+}  // namespace
+
+auto stream_socket::connect(loop& on, socket_address to, stream_options options) -> task<result<stream_socket>> {
+  auto made = detail::make_socket(to.family(), SOCK_STREAM);
+  if (!made) co_return fail(made.error());
+  if (auto set = detail::set_stream_options(made->number(), to.family(), options); !set) co_return fail(set.error());
+  stream_socket connection(on, std::move(*made), to.family());
+  int error = EAGAIN;
+  for (auto pause = 1ms; error == EAGAIN; pause = std::min(2 * pause, 16ms)) {
+    error = co_await connect_operation(connection.port(), to);
+    if (error == EAGAIN) co_await sleep_for(pause);
+  }
+  if (error != 0) co_return fail(std::error_code(error, std::system_category()));
+  if (is_connected_to_itself(connection.number())) co_return fail(std::make_error_code(std::errc::connection_refused));
+  co_return connection;
+}
+
+auto stream_socket::adopt(loop& on, descriptor connected) -> result<stream_socket> {
+  const auto address = detail::local_address_of(connected.number());
+  if (!address) return fail(address.error());
+  if (auto set = detail::do_not_block(connected.number()); !set) return fail(set.error());
+  return stream_socket(on, std::move(connected), address->family());
+}
+
+auto stream_socket::pair(loop& on) -> result<std::pair<stream_socket, stream_socket>> {
+  std::array<int, 2> numbers{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, numbers.data()) != 0)
+    return fail(last_system_error());
+  stream_socket first(on, descriptor(numbers[0]), AF_UNIX);
+  stream_socket second(on, descriptor(numbers[1]), AF_UNIX);
+  return std::pair(std::move(first), std::move(second));
+}
+
+auto stream_socket::shutdown(socket_side side) const noexcept -> result<void> {
+  const int how = side == socket_side::read ? SHUT_RD : side == socket_side::write ? SHUT_WR : SHUT_RDWR;
+  return detail::checked(::shutdown(number(), how));
+}
+
+auto stream_socket::local_address() const -> result<socket_address> { return detail::local_address_of(number()); }
+auto stream_socket::peer_address() const -> result<socket_address> { return detail::peer_address_of(number()); }
+
+auto stream_socket::set_options(const stream_options& options) const noexcept -> result<void> {
+  const auto address = local_address();
+  if (!address) return fail(address.error());
+  return detail::set_stream_options(number(), address->family(), options);
+}
+
+}  // namespace braid

@@ -1,0 +1,66 @@
+// src/io/transfer.cpp: the system calls that move bytes, and what their results say of the next one.
+#include <braid/io/transfer.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <ctime>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+/// writev that gives EPIPE without the signal: what the thread would get of it is taken back. One that was pending
+/// before, or that is blocked anyway, stays.
+auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssize_t {
+  sigset_t pipe;
+  sigset_t before;
+  sigset_t pending;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const ::ssize_t written = ::writev(number, parts, count);
+  const int error = errno;
+  constexpr timespec at_once{.tv_sec = 0, .tv_nsec = 0};
+  if (written < 0 && error == EPIPE && ::sigismember(&pending, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
+}
+
+auto called(io_port& port, io_interest side, msghdr& message) noexcept -> ::ssize_t {
+  const int number = port.descriptor();
+  const auto parts = static_cast<int>(message.msg_iovlen);
+  const iovec& first = *message.msg_iov;
+  if (side == io_interest::read) {
+    if (!port.is_socket()) return ::readv(number, message.msg_iov, parts);
+    return ::recv(number, first.iov_base, first.iov_len, 0);
+  }
+  if (!port.is_socket()) return write_quietly(number, message.msg_iov, parts);
+  if (parts == 1) return ::send(number, first.iov_base, first.iov_len, MSG_NOSIGNAL);
+  return ::sendmsg(number, &message, MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+auto move_now(io_transfer& item) noexcept -> int {
+  io_port& port = item.port();
+  const io_interest side = item.side();
+  ::ssize_t moved = 0;
+  do moved = called(port, side, item.message());
+  while (moved < 0 && errno == EINTR);
+  if (moved < 0) {
+    if (errno == EAGAIN) port.set_ready(side, false);
+    return -errno;
+  }
+  const std::size_t asked = item.message().msg_iov->iov_len;
+  if (side == io_interest::read && port.short_reads_tell() && static_cast<std::size_t>(moved) < asked)
+    port.set_ready(side, false);
+  return static_cast<int>(moved);
+}
+
+}  // namespace braid

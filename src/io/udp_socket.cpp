@@ -1,0 +1,106 @@
+// src/io/udp_socket.cpp: datagrams through the system's calls.
+#include <braid/io/udp_socket.hpp>
+
+#include "sockets.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace braid {
+namespace {
+
+auto set_udp_options(int number, const udp_options& options) noexcept -> result<void> {
+  result<void> set;
+  if (options.reuse_port) set = detail::set_option(number, SOL_SOCKET, SO_REUSEPORT, 1);
+  if (set && options.broadcast) set = detail::set_option(number, SOL_SOCKET, SO_BROADCAST, 1);
+  if (set && options.send_buffer) set = detail::set_option(number, SOL_SOCKET, SO_SNDBUF, *options.send_buffer);
+  if (set && options.receive_buffer) set = detail::set_option(number, SOL_SOCKET, SO_RCVBUF, *options.receive_buffer);
+  return set;
+}
+
+auto failure_of(int error) -> std::unexpected<std::error_code> {
+  return fail(std::error_code(error, std::system_category()));
+}
+
+}  // namespace
+
+namespace detail {
+
+receive_operation::receive_operation(open_port* from, std::span<std::byte> into) noexcept
+    : port_operation(from, io_interest::read, aim::readiness), room_{.iov_base = into.data(), .iov_len = into.size()} {}
+
+auto receive_operation::attempt() noexcept -> bool {
+  sockaddr_storage sender{};
+  msghdr message{};
+  message.msg_name = &sender;
+  message.msg_namelen = sizeof(sender);
+  message.msg_iov = &room_;
+  message.msg_iovlen = 1;
+  ::ssize_t size = 0;
+  do size = ::recvmsg(port().descriptor(), &message, 0);
+  while (size < 0 && errno == EINTR);
+  if (size < 0 && errno == EAGAIN) {
+    port().set_ready(io_interest::read, false);
+    return false;
+  }
+  if (size < 0) return absorb(-errno);
+  result_ =
+      datagram{.size = static_cast<std::size_t>(size), .is_whole = (message.msg_flags & MSG_TRUNC) == 0, .from = {}};
+  const auto* const address = reinterpret_cast<const sockaddr*>(&sender);
+  if (const auto known = socket_address::from_system(address, message.msg_namelen)) result_->from = *known;
+  return true;
+}
+
+auto receive_operation::absorb(int outcome) noexcept -> bool {
+  result_ = failure_of(-outcome);
+  return true;
+}
+
+send_operation::send_operation(open_port* through, std::span<const std::byte> bytes, const socket_address* to) noexcept
+    : port_operation(through, io_interest::write, aim::readiness),
+      bytes_{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()},  // only read
+      to_(to) {}
+
+auto send_operation::attempt() noexcept -> bool {
+  const sockaddr* const address = to_ != nullptr ? to_->data() : nullptr;
+  const socklen_t size = to_ != nullptr ? to_->size() : 0;
+  ::ssize_t sent = 0;
+  do sent = ::sendto(port().descriptor(), bytes_.iov_base, bytes_.iov_len, MSG_NOSIGNAL, address, size);
+  while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno == EAGAIN) {
+    port().set_ready(io_interest::write, false);
+    return false;
+  }
+  return sent >= 0 || absorb(-errno);
+}
+
+auto send_operation::absorb(int outcome) noexcept -> bool {
+  result_ = failure_of(-outcome);
+  return true;
+}
+
+}  // namespace detail
+
+auto udp_socket::bind(loop& on, const socket_address& at, const udp_options& options) -> result<udp_socket> {
+  if (!at.is_ip()) return fail(errc::invalid_argument);
+  auto made = detail::make_socket(at.family(), SOCK_DGRAM);
+  if (!made) return fail(made.error());
+  if (auto set = set_udp_options(made->number(), options); !set) return fail(set.error());
+  if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
+  udp_socket opened;
+  opened.open_ = std::make_unique<detail::open_port>(on, std::move(*made), io_port::kind::socket);
+  return opened;
+}
+
+auto udp_socket::connect(const socket_address& to) const noexcept -> result<void> {
+  return detail::checked(::connect(open_ != nullptr ? open_->number() : -1, to.data(), to.size()));
+}
+
+auto udp_socket::local_address() const -> result<socket_address> {
+  return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+}
+
+}  // namespace braid

@@ -1,0 +1,146 @@
+// src/net/http_client.cpp: calls, repetitions and redirects.
+#include <braid/net/http_client.hpp>
+
+#include "http_pool.hpp"
+
+#include <braid/net/http_encoder.hpp>
+#include <braid/net/http_error.hpp>
+
+#include <array>
+
+namespace braid {
+namespace {
+
+using fields = std::vector<std::pair<std::string, std::string>>;
+
+/// Head and body of a call as they are sent, but for a body in pieces.
+auto text_of_call(const http_call& call, const http_url& url) -> std::expected<std::string, http_errc> {
+  using kind = http_framing::kind;
+  std::vector<http_field> views;
+  for (const auto& [name, value] : call.fields) views.push_back({name, value});
+  http_framing body;
+  if (call.pieces)
+    body = {kind::chunked, 0};
+  else if (!call.body.empty())
+    body = {kind::length, call.body.size()};
+  std::string out;
+  const auto made = append_head(
+      out,
+      http_request_start{.method = call.method, .target = url.target, .host = url.host, .body = body, .fields = views});
+  if (!made) return std::unexpected(made.error());
+  if (body.how == kind::length) out += call.body;
+  return out;
+}
+
+auto is_redirect(http_status status) -> bool {
+  constexpr std::array known{http_status::moved_permanently, http_status::found, http_status::see_other,
+                             http_status::temporary_redirect, http_status::permanent_redirect};
+  for (const http_status one : known)
+    if (one == status) return true;
+  return false;
+}
+
+/// Where a redirect leads to: another URL, or a path of the same host; nothing where it cannot be followed.
+auto redirected(const http_url& from, std::string_view location) -> std::optional<std::string> {
+  if (location.starts_with('/') && !location.starts_with("//")) return "http://" + from.host + std::string(location);
+  if (http_url::parse(location)) return std::string(location);
+  return std::nullopt;
+}
+
+/// The next call of a chain of redirects. False where there is none.
+auto follow(http_call& call, const http_answer& answer) -> bool {
+  const auto location = answer.field("Location");
+  const auto from = http_url::parse(call.url);
+  if (!is_redirect(answer.status) || !location || !from || call.pieces) return false;
+  auto next = redirected(*from, *location);
+  if (!next) return false;
+  const auto to = http_url::parse(*next);
+  if (!to) return false;
+  const bool was_post = call.method == http_method::post;
+  const bool to_get =
+      answer.status == http_status::see_other ||
+      (was_post && (answer.status == http_status::found || answer.status == http_status::moved_permanently));
+  if (to_get && call.method != http_method::head) call.method = http_method::get;
+  if (to_get) call.body.clear();
+  if (to->host != from->host)
+    std::erase_if(call.fields, [](const auto& field) {
+      return same_name(field.first, "Authorization") || same_name(field.first, "Cookie");
+    });
+  call.url = std::move(*next);
+  return true;
+}
+
+auto copied(const http_fields& from) -> fields {
+  fields out;
+  for (const http_field field : from) out.emplace_back(field.name, field.value);
+  return out;
+}
+
+}  // namespace
+
+auto http_answer::field(std::string_view name) const noexcept -> std::optional<std::string_view> {
+  for (const auto& [known, value] : fields)
+    if (same_name(known, name)) return value;
+  return std::nullopt;
+}
+
+http_incoming::http_incoming(std::unique_ptr<detail::http_lease> lease) noexcept : lease_(std::move(lease)) {}
+http_incoming::http_incoming(http_incoming&& other) noexcept = default;
+auto http_incoming::operator=(http_incoming&&) noexcept -> http_incoming& = default;
+http_incoming::~http_incoming() = default;
+
+auto http_incoming::head() const noexcept -> const http_response_head& { return lease_->head(); }
+auto http_incoming::read_some() -> task<result<std::string_view>> { return lease_->read_some(); }
+
+http_client::http_client(loop& on, http_client_options options)
+    : pool_(std::make_unique<detail::http_pool>(on, std::move(options))) {}
+http_client::~http_client() = default;
+
+auto http_client::idle_connections() const noexcept -> std::size_t { return pool_->free_lines(); }
+
+auto http_client::open(http_call call) -> task<result<http_incoming>> {
+  const auto url = http_url::parse(call.url);
+  if (!url) co_return fail(url.error());
+  const auto text = text_of_call(call, *url);
+  if (!text) co_return fail(text.error());
+  const std::shared_ptr<detail::http_host> host = pool_->host(*url);
+  auto seat = co_await host->room.acquire();
+  const bool may_repeat = is_idempotent(call.method) && !call.pieces;
+  std::unique_ptr<detail::http_line> line = pool_->take(*host);
+  for (;;) {
+    if (line == nullptr) {
+      auto made = co_await pool_->connect(*url);
+      if (!made) co_return fail(made.error());
+      line = std::move(*made);
+    }
+    auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(seat), std::move(line));
+    const result<void> sent = co_await lease->send(*text, call);
+    if (!sent && call.pieces) co_return fail(sent.error());  // it may wait for pieces that do not come
+    // A server may answer, and stop to listen, before it has the whole body.
+    const result<void> heard = co_await lease->receive_head(call.method);
+    if (heard) co_return http_incoming(std::move(lease));
+    if (!may_repeat || !lease->came_too_late()) co_return fail(sent ? heard.error() : sent.error());
+    seat = lease->take_seat();
+  }
+}
+
+auto http_client::fetch(http_call call) -> task<result<http_answer>> {
+  for (unsigned left = pool_->options().redirects;; --left) {
+    auto opened = co_await open(call);
+    if (!opened) co_return fail(opened.error());
+    http_answer answer{
+        .status = opened->head().status, .fields = copied(opened->head().fields), .body = {}, .url = call.url};
+    for (;;) {
+      const result<std::string_view> piece = co_await opened->read_some();
+      if (!piece) co_return fail(piece.error());
+      if (piece->empty()) break;
+      answer.body += *piece;
+    }
+    if (pool_->options().redirects == 0 || !follow(call, answer)) co_return answer;
+    if (left == 0) co_return fail(http_errc::too_many_redirects);
+  }
+}
+
+auto http_client::get(std::string url) -> task<result<http_answer>> { return fetch({.url = std::move(url)}); }
+
+}  // namespace braid

@@ -1,0 +1,414 @@
+// src/net/http_connection.cpp: requests of one connection: received, handled, answered, one after the other.
+#include "http_connection.hpp"
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/yield.hpp>
+#include <braid/net/http_date.hpp>
+#include <braid/task/detail/report_exception.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <sys/socket.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t room_for_body = 16 * 1024;
+constexpr std::size_t most_output = 64 * 1024;  // of answers that are sent together
+constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from where it lies
+constexpr std::size_t most_lingering = 256 * 1024;
+constexpr unsigned most_in_a_row = 64;
+
+/// The connection breaks instead of ending, so that nobody takes what was sent for all.
+void break_off(const stream_socket& socket) noexcept {
+  const ::linger none{.l_onoff = 1, .l_linger = 0};
+  static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
+}
+
+}  // namespace
+
+auto http_service::date(time_point now) -> std::string_view {
+  if (now >= date_until_) {
+    using namespace std::chrono;
+    const auto today = system_clock::now();
+    const auto second = floor<seconds>(today);
+    date_ = http_date(second);
+    date_until_ = now + (second + 1s - today);
+  }
+  return date_;
+}
+
+void http_service::report(std::exception_ptr error) noexcept {
+  report_job_exception(options.on_error, std::move(error), {});
+}
+
+// Deadlines
+
+http_connection::http_connection(http_service& by, stream_socket socket)
+    : by_(&by), socket_(std::move(socket)), parser_(by.options.limits), body_(by.options.limits), now_(by.on.now()) {
+  head_deadline_ = now_ + by.options.head_timeout;
+  ++by.counts.open;
+}
+
+http_connection::~http_connection() {
+  --by_->counts.open;
+  by_->on.disarm(timer_);
+  if (is_linked()) unlink();
+}
+
+/// The timer stays where it is when a deadline is moved on, as with each request, and is looked at when it fires.
+void http_connection::wait_until(wait what, time_point deadline) noexcept {
+  waits_for_ = what;
+  deadline_ = deadline;
+  if (timer_.is_armed() && armed_for_ <= deadline) return;
+  armed_for_ = deadline;
+  by_->on.arm(timer_, deadline);
+}
+
+void http_connection::stop_waiting() noexcept {
+  waits_for_ = wait::none;
+  if (is_linked()) unlink();
+}
+
+void http_connection::fired(timer& self) noexcept {
+  http_connection& late = *static_cast<deadline_timer&>(self).owner;
+  if (late.waits_for_ == wait::none) return;
+  if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
+  const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
+  if (late.waits_for_ != wait::linger && late.waits_for_ != wait::idle) ++late.by_->counts.timeouts;
+  late.timed_out_ = true;
+  // The kernel ends the wait as if the client had; what has come by now is still read.
+  static_cast<void>(late.socket_.shutdown(sends ? socket_side::both : socket_side::read));
+}
+
+void http_connection::close_idle() noexcept {
+  unlink();
+  static_cast<void>(socket_.shutdown(socket_side::read));
+}
+
+// The course of a connection
+
+auto http_connection::run() -> task<void> {
+  for (;;) {
+    const next what = look_at_input();
+    if (what == next::refuse) break;
+    if (what == next::serve) {
+      begin_request();
+      http_exchange exchange(*this);
+      outcome<void> ended;
+      const http_handler* const handler = match_.handler();
+      if (handler == nullptr) {
+        answer_without_handler();
+        ended.set_value();
+      } else if (handler->index() == 0) {
+        ended = call_plain(*handler, exchange);
+      } else {
+        ended = co_await as_outcome(std::get<1>(*handler)(exchange));
+        now_ = by_->on.now();
+      }
+      finish_answer(ended);
+      if (!after_request()) break;
+      if (++in_a_row_ < most_in_a_row && output_.size() < most_output) continue;
+    }
+    if (!output_.empty()) {
+      wait_until(wait::write, now_ + by_->options.write_timeout);
+      const result<void> sent = co_await socket_.write_all(bytes_of(output_));
+      stop_waiting();
+      clear_output();
+      if (!sent) co_return;
+    }
+    if (what == next::serve) {
+      co_await yield();
+    } else {
+      wait_for_request();
+      const result<std::size_t> got = co_await socket_.read_some(input_.room());
+      stop_waiting();
+      now_ = by_->on.now();
+      if (!got || (*got == 0 && !input_ended())) co_return;
+      if (*got == 0) break;
+      input_.received(*got);
+    }
+    in_a_row_ = 0;
+  }
+  co_await linger();
+}
+
+auto http_connection::look_at_input() -> next {
+  if (input_.empty()) return next::read;
+  switch (parser_.parse(input_.view())) {
+    case http_progress::needs_more: return next::read;
+    case http_progress::complete: return next::serve;
+    case http_progress::refused: break;
+  }
+  refuse(parser_.error());
+  return next::refuse;
+}
+
+void http_connection::wait_for_request() noexcept {
+  const bool nothing_yet = input_.empty();
+  if (!nothing_yet && !head_deadline_) head_deadline_ = now_ + by_->options.head_timeout;
+  if (head_deadline_)
+    wait_until(wait::head, *head_deadline_);
+  else
+    wait_until(wait::idle, now_ + by_->options.idle_timeout);
+  if (!nothing_yet) return;
+  by_->idle.push_back(*this);
+  if (by_->stopping || by_->wants_room) close_idle();
+}
+
+/// True where there is something to answer: a request that began and did not come to its end in time.
+auto http_connection::input_ended() -> bool {
+  if (!timed_out_ || !parser_.started()) return false;
+  refuse(http_errc::too_slow);
+  return true;
+}
+
+void http_connection::refuse(http_errc why) {
+  ++by_->counts.refused;
+  keep_ = false;
+  own_fields_.clear();
+  answer_ = answer::none;
+  say(status_of(why));
+}
+
+/// An answer of the server's own.
+void http_connection::say(http_status status) {
+  std::string text(reason_phrase(status));
+  text += '\n';
+  reply(status, "text/plain", text);
+}
+
+void http_connection::begin_request() {
+  ++by_->counts.requests;
+  in_request_ = true;
+  body_.start(parser_.head().body);
+  continue_due_ = parser_.head().expects_continue && !body_.finished();
+  const std::size_t size = parser_.size();
+  input_.hold(size, body_.finished() ? 0 : room_for_body);
+  static_cast<void>(parser_.parse(input_.held()));  // the views are where the bytes are now
+  match_ = by_->routes.find(head().method, head().path);
+  keep_ = head().keep_alive;
+  answer_ = answer::none;
+  own_fields_.clear();
+  written_ = 0;
+  body_error_.reset();
+  body_deadline_.reset();
+}
+
+auto http_connection::call_plain(const http_handler& handler, http_exchange& exchange) noexcept -> outcome<void> {
+  outcome<void> ended;
+  try {
+    std::get<0>(handler)(exchange);
+    ended.set_value();
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
+  return ended;
+}
+
+void http_connection::answer_without_handler() {
+  const http_method_set allowed = match_.allowed();
+  if (head().path == "*") return reply(http_status::no_content, {}, {});
+  if (allowed.empty()) return say(http_status::not_found);
+  own_fields_.emplace_back("Allow", allowed.to_string());
+  if (head().method == http_method::options) return reply(http_status::no_content, {}, {});
+  say(http_status::method_not_allowed);
+}
+
+void http_connection::finish_answer(const outcome<void>& ended) {
+  if (ended.has_exception()) by_->report(ended.exception());
+  if (!ended.has_value()) ++by_->counts.failed;
+  if (answer_ == answer::pieces) {
+    if (ended.has_value()) return end_pieces();
+    answer_ = answer::broken;
+  }
+  if (answer_ != answer::none) return;
+  own_fields_.clear();
+  if (body_error_ && ended.has_value()) {
+    keep_ = false;
+    return say(status_of(*body_error_));
+  }
+  if (ended.has_value()) ++by_->counts.failed;  // it said nothing
+  say(http_status::internal_server_error);
+}
+
+void http_connection::end_pieces() {
+  using kind = http_framing::kind;
+  answer_ = answer::whole;
+  if (!sends_body()) return;
+  if (framing_.how == kind::chunked) static_cast<void>(append_last_chunk(output_));
+  if (framing_.how == kind::length && written_ != framing_.length) answer_ = answer::broken;
+}
+
+/// False where the connection ends.
+auto http_connection::after_request() -> bool {
+  discard_body();
+  if (!body_.finished()) keep_ = false;
+  input_.release();
+  in_request_ = false;
+  if (answer_ == answer::broken) return false;
+  if (!keep_) return false;
+  parser_.reset();
+  head_deadline_.reset();
+  return true;
+}
+
+// Bodies
+
+void http_connection::discard_body() noexcept {
+  while (!input_.empty() && !body_.finished() && !body_error_) {
+    const auto piece = body_.next(input_.view());
+    if (!piece)
+      body_error_ = piece.error();
+    else
+      input_.consume(piece->consumed);
+  }
+}
+
+auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std::error_code> {
+  body_error_ = why;
+  keep_ = false;
+  return fail(why);
+}
+
+auto http_connection::read_body() -> task<result<std::string_view>> {
+  for (;;) {
+    if (body_error_) co_return fail(*body_error_);
+    if (!input_.empty() && !body_.finished()) {
+      continue_due_ = false;  // it did not wait
+      const auto piece = body_.next(input_.view());
+      if (!piece) co_return body_failed(piece.error());
+      input_.consume(piece->consumed);
+      if (!piece->data.empty()) co_return piece->data;
+    }
+    if (body_.finished()) co_return std::string_view();
+    if (std::exchange(continue_due_, false)) output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
+    if (!body_deadline_) body_deadline_ = by_->on.now() + by_->options.body_timeout;
+    wait_until(wait::body, *body_deadline_);
+    const result<std::size_t> got = co_await socket_.read_some(input_.room());
+    stop_waiting();
+    if (!got || *got == 0) co_return body_failed(timed_out_ ? http_errc::too_slow : http_errc::truncated);
+    input_.received(*got);
+  }
+}
+
+/// The memory of a large answer is not kept for small ones.
+void http_connection::clear_output() noexcept {
+  if (output_.capacity() > 2 * most_output)
+    output_ = std::string();
+  else
+    output_.clear();
+}
+
+auto http_connection::flush() -> task<result<void>> {
+  if (output_.empty()) co_return result<void>();
+  wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+  const result<void> sent = co_await socket_.write_all(bytes_of(output_));
+  stop_waiting();
+  clear_output();
+  co_return sent;
+}
+
+/// Sends what is left, and lets the client read it: a connection that is closed while something comes in is reset, and
+/// takes the answer with it.
+auto http_connection::linger() -> task<void> {
+  if (answer_ == answer::broken) {
+    break_off(socket_);
+    co_return;
+  }
+  if (const result<void> sent = co_await flush(); !sent) co_return;
+  static_cast<void>(socket_.shutdown(socket_side::write));
+  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
+  std::array<std::byte, 1024> nobody_reads{};
+  for (std::size_t left = most_lingering; left > 0;) {
+    const result<std::size_t> got = co_await socket_.read_some(nobody_reads);
+    if (!got || *got == 0) break;
+    left -= std::min(left, *got);
+  }
+  stop_waiting();
+}
+
+// Answers
+
+auto http_connection::sends_body() const noexcept -> bool {
+  const bool asked_for_head = in_request_ && head().method == http_method::head;
+  return !asked_for_head && !is_bodiless(status_);
+}
+
+auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
+  if (by_->stopping || !body_.finished()) keep_ = false;
+  status_ = status;
+  framing_ = framing;
+  fields_.clear();
+  if (!type.empty()) fields_.push_back({"Content-Type", type});
+  for (const auto& [name, value] : own_fields_) fields_.push_back({name, value});
+  const bool old = in_request_ && head().minor_version == 0;
+  const auto connection = !keep_ ? http_persistence::close
+                          : old  ? http_persistence::keep_alive
+                                 : http_persistence::unsaid;
+  const std::string_view date = by_->date(now_);
+  if (is_bodiless(status)) framing = {};
+  if (append_head(output_, http_response_start{status, framing, connection, date, fields_})) return true;
+  status_ = http_status::internal_server_error;
+  static_cast<void>(append_head(output_, http_response_start{status_, {}, connection, date, {}}));
+  return false;
+}
+
+auto http_connection::set_field(std::string_view name, std::string_view value) -> result<void> {
+  if (answer_ != answer::none) return fail(errc::finished);
+  if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
+  own_fields_.emplace_back(name, value);
+  return {};
+}
+
+void http_connection::reply(http_status status, std::string_view type, std::string_view body) {
+  BRAID_EXPECTS(answer_ == answer::none, "a request has one answer");
+  discard_body();
+  answer_ = answer::whole;
+  if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) output_ += body;
+}
+
+void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
+  BRAID_EXPECTS(answer_ == answer::none, "a request has one answer");
+  using kind = http_framing::kind;
+  const bool old = head().minor_version == 0;
+  const http_framing framing = length ? http_framing{kind::length, *length}
+                               : old  ? http_framing{kind::until_close, 0}
+                                      : http_framing{kind::chunked, 0};
+  if (framing.how == kind::until_close) keep_ = false;
+  answer_ = append_answer(status, framing, type) ? answer::pieces : answer::whole;
+}
+
+auto http_connection::write(std::string_view piece) -> task<result<void>> {
+  if (answer_ != answer::pieces) co_return fail(errc::finished);
+  if (!sends_body() || piece.empty()) co_return co_await flush();
+  using kind = http_framing::kind;
+  written_ += piece.size();
+  if (framing_.how == kind::length && written_ > framing_.length) {
+    answer_ = answer::broken;
+    co_return fail(errc::full);
+  }
+  const bool chunked = framing_.how == kind::chunked;
+  result<void> sent;
+  if (piece.size() <= copied_piece) {
+    if (chunked)
+      append_chunk(output_, piece);
+    else
+      output_ += piece;
+    sent = co_await flush();
+  } else {
+    if (chunked) append_chunk_size(output_, piece.size());
+    const std::array parts{bytes_of(output_), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
+    wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+    sent = co_await socket_.write_all(parts);
+    stop_waiting();
+    output_.clear();
+  }
+  if (!sent) answer_ = answer::broken;
+  co_return sent;
+}
+
+}  // namespace braid::detail

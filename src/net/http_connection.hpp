@@ -1,0 +1,138 @@
+// src/net/http_connection.hpp: one connection of a server: its requests one after the other, and their deadlines.
+#pragma once
+
+#include "http_input.hpp"
+
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/io/stream_socket.hpp>
+#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/http_encoder.hpp>
+#include <braid/net/http_request_parser.hpp>
+#include <braid/net/http_server.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+class http_connection;
+
+/// What the connections of a server share. Touched on its loop only.
+struct http_service {
+  http_service(loop& l, const http_router& r, http_server_options o) : on(l), routes(r), options(std::move(o)) {}
+
+  /// The date of today, made anew each second.
+  auto date(time_point now) -> std::string_view;
+  void report(std::exception_ptr error) noexcept;
+
+  loop& on;
+  const http_router& routes;
+  http_server_options options;
+  http_server_counts counts;
+  intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first
+  bool stopping = false;
+  bool wants_room = false;  // somebody waits to be accepted
+
+ private:
+  std::string date_;
+  time_point date_until_ = time_point::min();
+};
+
+/// States: docs/design/http.md
+class http_connection : public list_hook {
+ public:
+  http_connection(http_service& by, stream_socket socket);
+  http_connection(const http_connection&) = delete;
+  auto operator=(const http_connection&) -> http_connection& = delete;
+  ~http_connection();
+
+  /// Serves until either side is done.
+  auto run() -> task<void>;
+
+  /// Ends the wait for another request. Requires that it is in the list of those that are idle.
+  void close_idle() noexcept;
+
+  // For http_exchange.
+  [[nodiscard]] auto head() const noexcept -> const http_request_head& { return parser_.head(); }
+  [[nodiscard]] auto match() const noexcept -> const http_router::match& { return match_; }
+  [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return body_; }
+  auto read_body() -> task<result<std::string_view>>;
+  auto set_field(std::string_view name, std::string_view value) -> result<void>;
+  void reply(http_status status, std::string_view type, std::string_view body);
+  void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
+  auto write(std::string_view piece) -> task<result<void>>;
+
+ private:
+  enum class wait : std::uint8_t { none, idle, head, body, write, linger };
+  enum class answer : std::uint8_t { none, whole, pieces, broken };
+  enum class next : std::uint8_t { read, serve, refuse };
+
+  struct deadline_timer : timer {
+    explicit deadline_timer(http_connection& c) noexcept : timer(&fired), owner(&c) {}
+    http_connection* owner;
+  };
+
+  static void fired(timer& self) noexcept;
+  void wait_until(wait what, time_point deadline) noexcept;
+  void stop_waiting() noexcept;
+
+  auto look_at_input() -> next;
+  void wait_for_request() noexcept;
+  [[nodiscard]] auto input_ended() -> bool;
+  void begin_request();
+  auto call_plain(const http_handler& handler, http_exchange& exchange) noexcept -> outcome<void>;
+  void answer_without_handler();
+  void finish_answer(const outcome<void>& ended);
+  void end_pieces();
+  void refuse(http_errc why);
+  void say(http_status status);
+  auto after_request() -> bool;
+  void discard_body() noexcept;
+  auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
+  void clear_output() noexcept;
+  auto flush() -> task<result<void>>;
+  auto linger() -> task<void>;
+
+  auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;
+  [[nodiscard]] auto sends_body() const noexcept -> bool;
+
+  http_service* by_;
+  stream_socket socket_;
+  http_request_parser parser_;
+  http_body_decoder body_;
+  http_input input_;
+  std::string output_;
+
+  http_router::match match_;
+  std::vector<std::pair<std::string, std::string>> own_fields_;
+  std::vector<http_field> fields_;  // views, for the encoder
+  answer answer_ = answer::none;
+  http_status status_ = http_status::ok;
+  http_framing framing_;
+  std::uint64_t written_ = 0;  // of the body of the answer
+  bool in_request_ = false;    // there is a head
+  bool keep_ = true;           // another request may follow
+  bool continue_due_ = false;  // the client waits for leave to send
+  std::optional<http_errc> body_error_;
+  std::optional<time_point> body_deadline_;
+  std::optional<time_point> head_deadline_;
+  unsigned in_a_row_ = 0;  // requests served without waiting
+
+  deadline_timer timer_{*this};
+  time_point now_;  // when the last bytes came
+  time_point deadline_ = time_point::max();
+  time_point armed_for_ = time_point::max();
+  wait waits_for_ = wait::none;
+  bool timed_out_ = false;
+};
+
+}  // namespace braid::detail

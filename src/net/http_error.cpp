@@ -1,0 +1,73 @@
+// src/net/http_error.cpp: the sentences behind the errors of HTTP, and the statuses that answer them.
+#include <braid/net/http_error.hpp>
+
+#include <string>
+
+namespace braid {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "braid.http"; }
+
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    switch (static_cast<http_errc>(value)) {
+      case http_errc::bad_start_line: return "the first line is not one of HTTP/1";
+      case http_errc::bad_version: return "the version of HTTP is not 1";
+      case http_errc::unknown_method: return "the method is not known";
+      case http_errc::bad_target: return "the target is not one that a URI may have";
+      case http_errc::target_too_long: return "the target is too long";
+      case http_errc::bad_line_end: return "a control character, or a line that does not end in CR LF";
+      case http_errc::folded_field: return "a field goes on in the next line";
+      case http_errc::bad_field: return "a field is not NAME: VALUE";
+      case http_errc::too_many_fields: return "there are too many fields";
+      case http_errc::head_too_large: return "the head is too large";
+      case http_errc::bad_host: return "there must be one Host that names a host";
+      case http_errc::bad_length: return "there may be one Content-Length, and it is a number";
+      case http_errc::length_and_encoding: return "Content-Length and Transfer-Encoding exclude each other";
+      case http_errc::bad_encoding: return "the Transfer-Encoding leaves open where the body ends";
+      case http_errc::unknown_encoding: return "the Transfer-Encoding is not chunked";
+      case http_errc::unknown_expectation: return "the expectation is not 100-continue";
+      case http_errc::body_too_large: return "the body is too large";
+      case http_errc::bad_chunk: return "a chunk is not SIZE CR LF DATA CR LF";
+      case http_errc::trailers_too_large: return "the trailers are too large";
+      case http_errc::forbidden_trailer: return "a trailer must not be after the body";
+      case http_errc::truncated: return "the connection ended in the middle of a message";
+      case http_errc::too_slow: return "the message did not come in time";
+      case http_errc::reserved_field: return "a field that the library writes itself";
+      case http_errc::too_many_responses: return "a response that was not asked for";
+      case http_errc::too_many_redirects: return "there are too many redirects";
+    }
+    return "unknown error of HTTP";
+  }
+};
+
+}  // namespace
+
+auto http_category() noexcept -> const std::error_category& {
+  static const category instance;
+  return instance;
+}
+
+auto make_error_code(http_errc code) noexcept -> std::error_code { return {static_cast<int>(code), http_category()}; }
+
+auto status_of(http_errc code) noexcept -> http_status {
+  switch (code) {
+    case http_errc::bad_version: return http_status::version_not_supported;
+    case http_errc::unknown_method:
+    case http_errc::unknown_encoding: return http_status::not_implemented;
+    case http_errc::target_too_long: return http_status::uri_too_long;
+    case http_errc::too_many_fields:
+    case http_errc::trailers_too_large:
+    case http_errc::head_too_large: return http_status::header_fields_too_large;
+    case http_errc::unknown_expectation: return http_status::expectation_failed;
+    case http_errc::body_too_large: return http_status::content_too_large;
+    case http_errc::too_slow: return http_status::request_timeout;
+    case http_errc::reserved_field:
+    case http_errc::too_many_responses:
+    case http_errc::too_many_redirects: return http_status::internal_server_error;
+    default: return http_status::bad_request;
+  }
+}
+
+}  // namespace braid

@@ -1,0 +1,42 @@
+// src/net/http_exchange.cpp: what handlers ask of a connection.
+#include <braid/net/http_exchange.hpp>
+
+#include "http_connection.hpp"
+
+namespace braid {
+
+auto http_exchange::request() const noexcept -> const http_request_head& { return by_->head(); }
+
+auto http_exchange::value(std::string_view name) const noexcept -> std::string_view {
+  return by_->match().value(name).value_or(std::string_view());
+}
+
+auto http_exchange::read_some() -> task<result<std::string_view>> { return by_->read_body(); }
+
+auto http_exchange::read_all() -> task<result<std::string>> {
+  std::string out;
+  for (;;) {
+    const result<std::string_view> piece = co_await by_->read_body();
+    if (!piece) co_return fail(piece.error());
+    if (piece->empty()) co_return out;
+    out += *piece;
+  }
+}
+
+auto http_exchange::trailers() const noexcept -> http_fields { return by_->body().trailers(); }
+
+auto http_exchange::set_field(std::string_view name, std::string_view value) -> result<void> {
+  return by_->set_field(name, value);
+}
+
+void http_exchange::reply(http_status status, std::string_view type, std::string_view body) {
+  by_->reply(status, type, body);
+}
+
+void http_exchange::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
+  by_->begin(status, type, length);
+}
+
+auto http_exchange::write(std::string_view piece) -> task<result<void>> { return by_->write(piece); }
+
+}  // namespace braid

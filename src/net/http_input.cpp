@@ -1,0 +1,45 @@
+// src/net/http_input.cpp: one piece of memory that bytes come into and are consumed from.
+#include "http_input.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t first_room = 2 * 1024;
+
+}  // namespace
+
+auto http_input::room() -> std::span<std::byte> {
+  const std::size_t floor = held_size_ == 0 ? 0 : held_at_ + held_size_;
+  if (empty()) begin_ = end_ = floor;
+  if (end_ == capacity_ && begin_ > floor) {
+    std::memmove(bytes_.get() + floor, bytes_.get() + begin_, end_ - begin_);
+    end_ -= begin_ - floor;
+    begin_ = floor;
+  }
+  if (end_ == capacity_) move(held_size_ == 0 ? begin_ : held_at_, std::max(first_room, 2 * capacity_));
+  return {reinterpret_cast<std::byte*>(bytes_.get()) + end_, capacity_ - end_};
+}
+
+void http_input::hold(std::size_t size, std::size_t room_behind) {
+  held_at_ = begin_;
+  held_size_ = size;
+  begin_ += size;
+  if (capacity_ - held_at_ < size + room_behind) move(held_at_, std::max(capacity_, size + room_behind));
+}
+
+/// What begins at `from` comes to the front of new memory.
+void http_input::move(std::size_t from, std::size_t capacity) {
+  auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
+  if (end_ > from) std::memcpy(bytes.get(), bytes_.get() + from, end_ - from);
+  bytes_ = std::move(bytes);
+  capacity_ = capacity;
+  begin_ -= from;
+  end_ -= from;
+  held_at_ -= std::min(held_at_, from);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,38 @@
+// src/net/http_input.hpp: what one connection has received.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace braid::detail {
+
+/// Bytes that were received and not consumed, in one piece; and in front of them a head that is still looked at.
+class http_input {
+ public:
+  [[nodiscard]] auto view() const noexcept -> std::string_view { return {bytes_.get() + begin_, end_ - begin_}; }
+  [[nodiscard]] auto empty() const noexcept -> bool { return begin_ == end_; }
+  [[nodiscard]] auto held() const noexcept -> std::string_view { return {bytes_.get() + held_at_, held_size_}; }
+
+  /// Where to receive more. What is held stays in its place, unless there is none left.
+  auto room() -> std::span<std::byte>;
+  void received(std::size_t bytes) noexcept { end_ += bytes; }
+  void consume(std::size_t bytes) noexcept { begin_ += bytes; }
+
+  /// Consumes `size` bytes that stay readable until `release`, and sees that so much room is behind them.
+  void hold(std::size_t size, std::size_t room_behind);
+  void release() noexcept { held_size_ = 0; }
+
+ private:
+  void move(std::size_t from, std::size_t capacity);
+
+  std::unique_ptr<char[]> bytes_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t held_at_ = 0;
+  std::size_t held_size_ = 0;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,22 @@
+// src/net/http_method.cpp: the names of the methods.
+#include <braid/net/http_method.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace braid {
+namespace {
+
+constexpr std::array<std::string_view, http_methods> names{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"};
+
+}  // namespace
+
+auto name_of(http_method method) noexcept -> std::string_view { return names[static_cast<std::size_t>(method)]; }
+
+auto method_named(std::string_view name) noexcept -> std::optional<http_method> {
+  for (std::uint8_t i = 0; i < http_methods; ++i)
+    if (names[i] == name) return static_cast<http_method>(i);
+  return std::nullopt;
+}
+
+}  // namespace braid

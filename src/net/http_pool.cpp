@@ -1,0 +1,170 @@
+// src/net/http_pool.cpp: connections that are kept, and one call on one of them.
+#include "http_pool.hpp"
+
+#include <braid/coro/with_scope.hpp>
+#include <braid/net/http_encoder.hpp>
+#include <braid/net/http_error.hpp>
+
+#include <cerrno>
+
+#include <sys/socket.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr int most_informational = 8;
+
+/// Whether nothing has come, not even an end: so it is with a connection that is free and well.
+auto is_silent(const stream_socket& socket) noexcept -> bool {
+  char byte = 0;
+  return ::recv(socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace
+
+// The pool
+
+auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
+  forget_unused();
+  auto& place = hosts_[url.host];
+  if (!place) place = std::make_shared<http_host>(options_.connections_per_host);
+  return place;
+}
+
+/// Whoever asks many hosts once does not keep them all.
+void http_pool::forget_unused() {
+  constexpr std::size_t few = 64;
+  if (hosts_.size() < few) return;
+  const time_point oldest = on_.now() - options_.idle_timeout;
+  std::erase_if(hosts_, [&](auto& entry) {
+    http_host& host = *entry.second;
+    std::erase_if(host.free, [&](const auto& line) { return line->free_since < oldest; });
+    return entry.second.use_count() == 1 && host.free.empty();
+  });
+}
+
+auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
+  const time_point oldest = on_.now() - options_.idle_timeout;
+  while (!from.free.empty()) {
+    std::unique_ptr<http_line> line = std::move(from.free.back());
+    from.free.pop_back();
+    if (line->free_since >= oldest && is_silent(line->socket)) return line;
+  }
+  return nullptr;
+}
+
+void http_pool::give_back(http_host& to, std::unique_ptr<http_line> line) {
+  line->used_before = true;
+  line->free_since = on_.now();
+  to.free.push_back(std::move(line));
+}
+
+auto http_pool::free_lines() const noexcept -> std::size_t {
+  std::size_t all = 0;
+  for (const auto& [name, host] : hosts_) all += host->free.size();
+  return all;
+}
+
+auto http_pool::address_of(const http_url& url) -> task<result<socket_address>> {
+  const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
+  auto number = socket_address::ip(name, url.port);
+  if (number || !options_.resolve) co_return number;
+  co_return co_await options_.resolve(url.name, url.port);
+}
+
+auto http_pool::connect(http_url to) -> task<result<std::unique_ptr<http_line>>> {
+  auto address = co_await address_of(to);
+  if (!address) co_return fail(address.error());
+  auto connecting = with_timeout(options_.connect_timeout, stream_socket::connect(on_, *address));
+  result<result<stream_socket>> made = co_await std::move(connecting);
+  if (!made) co_return fail(made.error());
+  if (!*made) co_return fail(made->error());
+  co_return std::make_unique<http_line>(std::move(**made));
+}
+
+// A call
+
+auto http_lease::send(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+  if (auto sent = co_await line_->socket.write_all(bytes_of(head_and_body)); !sent || !call.pieces) co_return sent;
+  for (;;) {
+    const result<std::string> piece = co_await call.pieces();
+    if (!piece) co_return fail(piece.error());
+    std::string text;
+    append_chunk(text, *piece);
+    if (piece->empty()) static_cast<void>(append_last_chunk(text));
+    const auto sent = co_await line_->socket.write_all(bytes_of(text));
+    if (!sent || piece->empty()) co_return sent;
+  }
+}
+
+auto http_lease::receive() -> task<result<std::size_t>> {
+  const result<std::size_t> got = co_await line_->socket.read_some(line_->input.room());
+  if (got && *got > 0) nothing_came_ = false;
+  if (got) line_->input.received(*got);
+  co_return got;
+}
+
+auto http_lease::receive_head(http_method asked) -> task<result<void>> {
+  http_input& input = line_->input;
+  for (int informational = 0; informational <= most_informational;) {
+    const http_progress read = input.empty() ? http_progress::needs_more : parser_.parse(input.view(), asked);
+    if (read == http_progress::refused) co_return fail(parser_.error());
+    if (read == http_progress::needs_more) {
+      const result<std::size_t> got = co_await receive();
+      if (!got) co_return fail(got.error());
+      if (*got == 0) co_return fail(http_errc::truncated);
+      continue;
+    }
+    if (!is_informational(head().status)) co_return keep_head(asked);
+    if (head().status == http_status::switching_protocols) break;
+    input.consume(parser_.size());
+    parser_.reset();
+    ++informational;
+  }
+  co_return fail(http_errc::too_many_responses);
+}
+
+/// The head moves out of the way of the body, to where it stays.
+auto http_lease::keep_head(http_method asked) -> result<void> {
+  head_text_ = line_->input.view().substr(0, parser_.size());
+  line_->input.consume(parser_.size());
+  static_cast<void>(parser_.parse(head_text_, asked));
+  body_.start(head().body);
+  in_order_ = true;
+  return {};
+}
+
+auto http_lease::read_some() -> task<result<std::string_view>> {
+  for (;;) {
+    if (body_.finished()) {
+      settle();
+      co_return std::string_view();
+    }
+    if (!in_order_) co_return fail(http_errc::truncated);
+    http_input& input = line_->input;
+    if (!input.empty()) {
+      const auto piece = body_.next(input.view());
+      in_order_ = piece.has_value();
+      if (!piece) co_return fail(piece.error());
+      input.consume(piece->consumed);
+      if (!piece->data.empty()) co_return piece->data;
+      continue;
+    }
+    const result<std::size_t> got = co_await receive();
+    if (!got || (*got == 0 && !body_.end_of_input())) {
+      in_order_ = false;
+      co_return fail(got ? make_error_code(http_errc::truncated) : got.error());
+    }
+  }
+}
+
+/// The connection goes back to the pool where the next answer can only be one to the next call.
+void http_lease::settle() noexcept {
+  if (line_ == nullptr) return;
+  const bool is_free = in_order_ && body_.finished() && head().keep_alive && line_->input.empty();
+  if (is_free) pool_->give_back(*host_, std::move(line_));
+  line_.reset();
+  seat_.release();
+}
+
+}  // namespace braid::detail

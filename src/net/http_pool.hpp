@@ -1,0 +1,104 @@
+// src/net/http_pool.hpp: the connections of a client, by host.
+#pragma once
+
+#include "http_input.hpp"
+
+#include <braid/coro/async_semaphore.hpp>
+#include <braid/io/stream_socket.hpp>
+#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_response_parser.hpp>
+#include <braid/net/http_url.hpp>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+/// A connection to a server.
+struct http_line {
+  explicit http_line(stream_socket s) noexcept : socket(std::move(s)) {}
+
+  stream_socket socket;
+  http_input input;
+  bool used_before = false;
+  time_point free_since;
+};
+
+/// One host's connections.
+struct http_host {
+  explicit http_host(std::size_t connections) : room(connections) { free.reserve(connections); }
+
+  async_semaphore room;                          // for those that are in use
+  std::vector<std::unique_ptr<http_line>> free;  // the one used last at the end; as many as may be in use
+};
+
+class http_pool {
+ public:
+  http_pool(loop& on, http_client_options options) : on_(on), options_(std::move(options)) {}
+
+  [[nodiscard]] auto on() const noexcept -> loop& { return on_; }
+  [[nodiscard]] auto options() const noexcept -> const http_client_options& { return options_; }
+  [[nodiscard]] auto host(const http_url& url) -> std::shared_ptr<http_host>;
+  /// A connection that is free and still there; null for none.
+  [[nodiscard]] auto take(http_host& from) -> std::unique_ptr<http_line>;
+  [[nodiscard]] auto connect(http_url to) -> task<result<std::unique_ptr<http_line>>>;
+  void give_back(http_host& to, std::unique_ptr<http_line> line);
+  [[nodiscard]] auto free_lines() const noexcept -> std::size_t;
+
+ private:
+  auto address_of(const http_url& url) -> task<result<socket_address>>;
+  void forget_unused();
+
+  loop& on_;
+  http_client_options options_;
+  std::map<std::string, std::shared_ptr<http_host>> hosts_;
+};
+
+/// A call that has been sent, on the connection that it has for itself.
+class http_lease {
+ public:
+  http_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit seat,
+             std::unique_ptr<http_line> line)
+      : pool_(&pool),
+        host_(std::move(host)),
+        seat_(std::move(seat)),
+        line_(std::move(line)),
+        parser_(pool.options().limits),
+        body_(pool.options().limits) {}
+  http_lease(const http_lease&) = delete;
+  auto operator=(const http_lease&) -> http_lease& = delete;
+  ~http_lease() { settle(); }
+
+  auto send(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
+  auto receive_head(http_method asked) -> task<result<void>>;
+  auto read_some() -> task<result<std::string_view>>;
+
+  [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
+  /// Whether the connection was free before, and has died without an answer to this call.
+  [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && nothing_came_; }
+  /// Gives the right to have a connection on to another one.
+  [[nodiscard]] auto take_seat() noexcept -> async_semaphore::permit { return std::move(seat_); }
+
+ private:
+  auto receive() -> task<result<std::size_t>>;
+  auto keep_head(http_method asked) -> result<void>;
+  void settle() noexcept;
+
+  http_pool* pool_;
+  std::shared_ptr<http_host> host_;  // outlives the seat in it
+  async_semaphore::permit seat_;
+  std::unique_ptr<http_line> line_;  // null once it is the pool's again
+  http_response_parser parser_;
+  http_body_decoder body_;
+  std::string head_text_;  // what the views of the head lie in
+  bool nothing_came_ = true;
+  bool in_order_ = false;  // the answer came as it should, so far
+};
+
+}  // namespace braid::detail

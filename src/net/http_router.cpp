@@ -1,0 +1,138 @@
+// src/net/http_router.cpp: patterns as a tree of segments.
+#include <braid/net/http_router.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+
+namespace braid {
+
+struct http_router::route {
+  http_handler handler;
+  std::vector<std::string> names;
+};
+
+struct http_router::node {
+  std::string segment;
+  std::vector<std::unique_ptr<node>> written_out;
+  std::unique_ptr<node> named;
+  std::unique_ptr<node> rest;
+  std::array<std::unique_ptr<route>, http_methods> routes;
+
+  [[nodiscard]] auto find(std::string_view wanted) const noexcept -> node* {
+    for (const auto& child : written_out)
+      if (child->segment == wanted) return child.get();
+    return nullptr;
+  }
+
+  auto child(std::string_view wanted) -> node& {
+    if (node* known = find(wanted)) return *known;
+    written_out.push_back(std::make_unique<node>());
+    written_out.back()->segment = wanted;
+    return *written_out.back();
+  }
+};
+
+namespace {
+
+constexpr std::string_view rest_mark = "...";
+
+/// Takes the first segment, without slashes, from the front of `path`, which begins with one.
+auto next_segment(std::string_view& path) -> std::string_view {
+  const std::size_t end = std::min(path.find('/', 1), path.size());
+  const std::string_view out = path.substr(1, end - 1);
+  path.remove_prefix(end);
+  return out;
+}
+
+}  // namespace
+
+http_router::http_router() : root_(std::make_unique<node>()) {}
+http_router::http_router(http_router&&) noexcept = default;
+auto http_router::operator=(http_router&&) noexcept -> http_router& = default;
+http_router::~http_router() = default;
+
+auto http_method_set::to_string() const -> std::string {
+  std::string out;
+  for (std::uint8_t i = 0; i < http_methods; ++i) {
+    if (!contains(static_cast<http_method>(i))) continue;
+    if (!out.empty()) out += ", ";
+    out += name_of(static_cast<http_method>(i));
+  }
+  return out;
+}
+
+void http_router::insert(http_method method, std::string_view pattern, http_handler handler) {
+  BRAID_EXPECTS(pattern.starts_with('/'), "a pattern begins with a slash");
+  auto made = std::make_unique<route>();
+  made->handler = std::move(handler);
+  node* at = root_.get();
+  while (!pattern.empty()) {
+    const std::string_view segment = next_segment(pattern);
+    if (!segment.starts_with('{')) {
+      BRAID_EXPECTS(segment.find_first_of("{}") == segment.npos, "braces of a pattern hold a whole segment");
+      at = &at->child(segment);
+      continue;
+    }
+    BRAID_EXPECTS(segment.size() > 2 && segment.ends_with('}'), "a name in a pattern stands in braces");
+    BRAID_EXPECTS(made->names.size() < most_names, "a pattern has eight names at most");
+    std::string_view name = segment.substr(1, segment.size() - 2);
+    const bool rest = name.ends_with(rest_mark);
+    if (rest) name.remove_suffix(rest_mark.size());
+    BRAID_EXPECTS(!rest || pattern.empty(), "the rest of a path is at the end of a pattern");
+    made->names.emplace_back(name);
+    auto& place = rest ? at->rest : at->named;
+    if (!place) place = std::make_unique<node>();
+    at = place.get();
+  }
+  auto& place = at->routes[static_cast<std::size_t>(method)];
+  BRAID_EXPECTS(!place, "a method and a pattern have one handler");
+  place = std::move(made);
+}
+
+auto http_router::find(http_method method, std::string_view path) const noexcept -> match {
+  match out;
+  if (path.starts_with('/')) static_cast<void>(search(*root_, method, path, 0, out));
+  return out;
+}
+
+/// True where the search is over.
+auto http_router::try_route(const node& at, http_method method, match& into) noexcept -> bool {
+  const auto handler_of = [&](http_method one) { return at.routes[static_cast<std::size_t>(one)].get(); };
+  for (std::uint8_t i = 0; i < http_methods; ++i)
+    if (at.routes[i]) into.allowed_.add(static_cast<http_method>(i));
+  if (handler_of(http_method::get) != nullptr) into.allowed_.add(http_method::head);
+  into.route_ = handler_of(method);
+  if (into.route_ == nullptr && method == http_method::head) into.route_ = handler_of(http_method::get);
+  return into.route_ != nullptr;
+}
+
+/// Each level of the tree takes one segment, so no node is looked at twice.
+auto http_router::search(const node& at, http_method method, std::string_view rest, std::size_t names,
+                         match& into) noexcept -> bool {
+  if (rest.empty()) return try_route(at, method, into);
+  std::string_view behind = rest;
+  const std::string_view segment = next_segment(behind);
+  if (const node* child = at.find(segment))
+    if (search(*child, method, behind, names, into)) return true;
+  if (at.named && !segment.empty()) {
+    into.values_[names] = segment;
+    if (search(*at.named, method, behind, names + 1, into)) return true;
+  }
+  if (!at.rest || rest.size() == 1) return false;
+  into.values_[names] = rest.substr(1);
+  return try_route(*at.rest, method, into);
+}
+
+auto http_router::match::handler() const noexcept -> const http_handler* {
+  return route_ == nullptr ? nullptr : &route_->handler;
+}
+
+auto http_router::match::value(std::string_view name) const noexcept -> std::optional<std::string_view> {
+  if (route_ == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < route_->names.size(); ++i)
+    if (route_->names[i] == name) return values_[i];
+  return std::nullopt;
+}
+
+}  // namespace braid

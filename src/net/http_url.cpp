@@ -1,0 +1,87 @@
+// src/net/http_url.cpp: taking URLs apart.
+#include <braid/net/http_url.hpp>
+
+#include <braid/net/detail/http_head_reader.hpp>
+#include <braid/net/detail/http_text.hpp>
+#include <braid/net/http_error.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace braid {
+namespace {
+
+using namespace detail;
+
+auto digit_of(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
+
+/// The port behind the host; where there is none, 80.
+auto port_of(std::string_view digits) -> std::uint16_t {
+  std::uint16_t out = 80;
+  std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return out;
+}
+
+auto with_spaces(std::string_view text) -> std::string {
+  std::string out(text);
+  std::ranges::replace(out, '+', ' ');
+  return out;
+}
+
+}  // namespace
+
+auto http_url::parse(std::string_view text) -> result<http_url> {
+  constexpr std::string_view scheme = "http://";
+  if (!equals_lower(text.substr(0, scheme.size()), scheme)) return fail(http_errc::bad_target);
+  text.remove_prefix(scheme.size());
+  const std::size_t end = std::min(text.find_first_of("/?#"), text.size());
+  const std::string_view authority = text.substr(0, end);
+  if (!is_host(authority)) return fail(http_errc::bad_target);
+  const std::size_t name_end = authority.starts_with('[') ? authority.find(']') + 1 : authority.find(':');
+  std::string_view name = authority.substr(0, name_end);
+  const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
+  http_url out;
+  out.port = port_of(port);
+  if (out.port == 0) return fail(http_errc::bad_target);
+  out.host = name;
+  if (out.port != 80) (out.host += ':') += std::to_string(out.port);
+  if (name.starts_with('[')) name = name.substr(1, name.size() - 2);
+  out.name = name;
+  const std::string_view local = text.substr(end, text.find('#') - end);  // a fragment is not sent
+  out.target = local.starts_with('/') ? std::string(local) : "/" + std::string(local);
+  for (const char c : out.target)
+    if (!is_http(c, in_target) && c != '%') return fail(http_errc::bad_target);
+  return out;
+}
+
+auto percent_decoded(std::string_view text) -> result<std::string> {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const bool whole = text.size() - i > 2 && is_http(text[i + 1], is_hex) && is_http(text[i + 2], is_hex);
+    if (!whole) return fail(http_errc::bad_target);
+    out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
+    i += 2;
+  }
+  return out;
+}
+
+auto query_value(std::string_view query, std::string_view name) -> std::optional<std::string> {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    const auto key = percent_decoded(with_spaces(pair.substr(0, equals)));
+    if (!key || *key != name) continue;
+    auto value = percent_decoded(with_spaces(pair.substr(std::min(equals + 1, pair.size()))));
+    if (!value) return std::nullopt;
+    return std::move(*value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace braid

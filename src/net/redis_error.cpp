@@ -1,0 +1,117 @@
+// src/net/redis_error.cpp: the errors of Redis by their first words, and their sentences.
+#include <braid/net/redis_error.hpp>
+
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace braid {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "redis"; }
+
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    switch (static_cast<redis_errc>(value)) {
+      case redis_errc::refused: return "the server refused the command";
+      case redis_errc::wrong_type: return "the key holds another kind of value";
+      case redis_errc::loading: return "the server is loading its data";
+      case redis_errc::moved: return "the slot of the key has moved to another node";
+      case redis_errc::ask: return "the slot of the key is moving to another node";
+      case redis_errc::try_again: return "the keys are not at one node for the moment";
+      case redis_errc::cross_slot: return "the keys have different slots";
+      case redis_errc::cluster_down: return "the cluster is down";
+      case redis_errc::no_authentication: return "the server wants a password";
+      case redis_errc::wrong_password: return "the server does not take this user and password";
+      case redis_errc::no_permission: return "the user may not run the command";
+      case redis_errc::out_of_memory: return "the server has reached its limit of memory";
+      case redis_errc::read_only: return "the server is a replica and takes no writes";
+      case redis_errc::master_down: return "the replica has lost its master";
+      case redis_errc::busy: return "the server is busy with a script";
+      case redis_errc::no_script: return "the server does not know the script";
+      case redis_errc::cannot_save: return "the server takes no writes because it cannot save them";
+      case redis_errc::aborted: return "the transaction was given up";
+      case redis_errc::too_many_clients: return "the server takes no more connections";
+      case redis_errc::connection_lost: return "the connection ended before the reply came";
+      case redis_errc::unexpected_reply: return "a reply that the command cannot have";
+      case redis_errc::not_shared: return "the command would change the connection for all who use it";
+      case redis_errc::no_address: return "the endpoint is no address";
+      case redis_errc::too_many_hops: return "the cluster sent the command from node to node too often";
+    }
+    return "unknown error of Redis";
+  }
+};
+
+struct named_error {
+  std::string_view word;
+  redis_errc code;
+};
+
+constexpr std::array<named_error, 20> named_errors{{
+    {"WRONGTYPE", redis_errc::wrong_type},
+    {"LOADING", redis_errc::loading},
+    {"MOVED", redis_errc::moved},
+    {"ASK", redis_errc::ask},
+    {"TRYAGAIN", redis_errc::try_again},
+    {"CROSSSLOT", redis_errc::cross_slot},
+    {"CLUSTERDOWN", redis_errc::cluster_down},
+    {"NOAUTH", redis_errc::no_authentication},
+    {"WRONGPASS", redis_errc::wrong_password},
+    {"NOPERM", redis_errc::no_permission},
+    {"OOM", redis_errc::out_of_memory},
+    {"READONLY", redis_errc::read_only},
+    {"MASTERDOWN", redis_errc::master_down},
+    {"BUSY", redis_errc::busy},
+    {"NOSCRIPT", redis_errc::no_script},
+    {"MISCONF", redis_errc::cannot_save},
+    {"EXECABORT", redis_errc::aborted},
+    {"ERR invalid password", redis_errc::wrong_password},
+    {"ERR max number of clients reached", redis_errc::too_many_clients},
+    {"ERR max number of clients + cluster connections reached", redis_errc::too_many_clients},
+}};
+
+auto begins_with_words(std::string_view text, std::string_view words) noexcept -> bool {
+  return text.starts_with(words) && (text.size() == words.size() || text[words.size()] == ' ');
+}
+
+template <typename T>
+auto number_of(std::string_view text) noexcept -> std::optional<T> {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+auto redis_category() noexcept -> const std::error_category& {
+  static const category instance;
+  return instance;
+}
+
+auto make_error_code(redis_errc code) noexcept -> std::error_code { return {static_cast<int>(code), redis_category()}; }
+
+auto redis_error_of(std::string_view text) noexcept -> redis_errc {
+  for (const named_error& each : named_errors)
+    if (begins_with_words(text, each.word)) return each.code;
+  return redis_errc::refused;
+}
+
+auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection> {
+  const std::size_t first = text.find(' ');
+  if (first == std::string_view::npos || (text.substr(0, first) != "MOVED" && text.substr(0, first) != "ASK"))
+    return std::nullopt;
+  text.remove_prefix(first + 1);
+  const std::size_t second = text.find(' ');
+  const std::size_t colon = text.rfind(':');
+  if (second == std::string_view::npos || colon == std::string_view::npos || colon < second) return std::nullopt;
+  const auto slot = number_of<std::uint16_t>(text.substr(0, second));
+  const auto port = number_of<std::uint16_t>(text.substr(colon + 1));
+  constexpr std::uint16_t slots = 16'384;
+  if (!slot || *slot >= slots || !port || *port == 0) return std::nullopt;
+  return redis_redirection{.slot = *slot, .host = text.substr(second + 1, colon - second - 1), .port = *port};
+}
+
+}  // namespace braid

@@ -1,0 +1,411 @@
+// src/net/redis_link.cpp: commands into the buffer, the buffer into the socket, replies to whoever waits for them.
+#include <braid/net/detail/redis_link.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/detail/after.hpp>
+#include <braid/net/redis_error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <random>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t read_size = 64U << 10U;
+constexpr int reads_a_turn = 4;
+constexpr std::uint32_t resumptions_a_turn = 4096;
+constexpr std::size_t most_unsent = 1U << 20U;
+constexpr std::size_t most_shared = 64U << 10U;
+
+/// Without its bytes, which nobody keeps.
+auto type_only(const resp_value& reply) noexcept -> resp_value {
+  if (reply.has_text())
+    return resp_value::of_text(reply.type(), reply.type() == resp_type::verbatim ? std::string_view("txt:") : "");
+  return reply.has_items() ? resp_value::of_items(reply.type(), {}) : reply;
+}
+
+}  // namespace
+
+redis_request::own_timer::own_timer(redis_request& of) noexcept
+    : timer([](timer& self) noexcept {
+        redis_request& late = *static_cast<own_timer&>(self).owner;
+        late.link->request_timed_out(late);
+      }),
+      owner(&of) {}
+
+redis_link::redis_link(loop& on, redis_options options)
+    : on_(&on),
+      options_(std::move(options)),
+      parser_(options_.limits),
+      window_(options_.in_flight),
+      same_reads_(options_.repeats == redis_repeats::shared ? options_.in_flight : 0),
+      random_(options_.backoff.seed != 0 ? options_.backoff.seed : std::random_device{}()),
+      flush_(new flush_job(*this)) {
+  BRAID_EXPECTS(on.is_current(), "a connection is made on the thread of its loop");
+  BRAID_EXPECTS(options_.in_flight > 0, "a connection has room for a command");
+  connect();
+}
+
+redis_link::~redis_link() {
+  if (gone_ != nullptr) *gone_ = true;
+  close();
+  if (flush_->is_posted)
+    flush_->owner = nullptr;
+  else
+    delete flush_;
+}
+
+// Commands
+
+auto redis_link::submit(redis_request& request) noexcept -> std::error_code {
+  if (state_ == state::closed) return errc::closed;
+  const bool at_once = state_ == state::ready && waiting_.empty() && window_.room() > 0 && out_.size() < most_unsent;
+  if (!at_once && waiting_count_ >= options_.queue) {
+    ++counts_.refused;
+    return errc::full;
+  }
+  request.link = this;
+  set_deadline(request);
+  if (at_once) encode(request);
+  if (request.link != nullptr && request.unsent > 0) {
+    waiting_.push_back(request);
+    ++waiting_count_;
+  }
+  flush_later();
+  return {};
+}
+
+/// As much of it as the window has room for.
+void redis_link::encode(redis_request& request) noexcept {
+  const std::size_t begin = out_.size();
+  std::uint32_t count = 0;
+  try {
+    count = request.how->encode(request, out_, std::min(window_.room(), request.unsent));
+  } catch (const std::bad_alloc&) {
+    out_.shorten_to(begin);
+    window_.leave(request);
+    return fail(request, std::make_error_code(std::errc::not_enough_memory));
+  }
+  if (same_reads_.is_used() && joins_same(request, begin)) return;
+  if (window_.empty()) last_heard_ = turn_time();
+  redis_window::entry& place = window_.push(request, count);
+  request.unsent -= count;
+  counts_.sent += count;
+  if (same_reads_.is_used() && request.how->is_read) same_reads_.add(begin, out_.size() - begin, place);
+}
+
+/// A read that was encoded in this turn already is taken back, and shares the reply of the first.
+auto redis_link::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
+  if (!request.how->is_read) {
+    same_reads_.clear();  // what is read behind a write sees it
+    return false;
+  }
+  const std::string_view all = out_.bytes();
+  redis_window::entry* const first = same_reads_.find(all, all.substr(begin));
+  if (first == nullptr) return false;
+  out_.shorten_to(begin);
+  request.unsent = 0;
+  request.same = std::exchange(first->who, &request);
+  ++counts_.shared;
+  return true;
+}
+
+void redis_link::encode_waiting() noexcept {
+  while (state_ == state::ready && !waiting_.empty() && window_.room() > 0 && out_.size() < most_unsent) {
+    redis_request& next = waiting_.front();
+    encode(next);
+    if (next.link == nullptr || next.unsent > 0) continue;
+    static_cast<redis_queue_hook&>(next).unlink();
+    --waiting_count_;
+  }
+}
+
+void redis_link::withdraw(redis_request& request) noexcept {
+  if (request.link != this) return;
+  if (request.missing != request.unsent) {  // some of it was encoded
+    if (reply_ == reply_place::own && window_.front().who == &request) parser_.discard();
+    window_.leave(request);
+  }
+  request.same = nullptr;
+  release(request);
+}
+
+/// The link forgets a request.
+void redis_link::release(redis_request& request) noexcept {
+  auto& queued = static_cast<redis_queue_hook&>(request);
+  if (queued.is_linked()) {
+    queued.unlink();
+    --waiting_count_;
+  }
+  auto& timed = static_cast<redis_due_hook&>(request);
+  if (timed.is_linked()) timed.unlink();
+  if (request.deadline.is_armed()) on_->disarm(request.deadline);
+  request.link = nullptr;
+}
+
+void redis_link::fail(redis_request& request, std::error_code why) noexcept {
+  release(request);
+  request.error = why;
+  request.how->over(request, redis_end::later);
+}
+
+// Writing
+
+void redis_link::flush_job::act(job& self, action /*what*/) {
+  auto& posted = static_cast<flush_job&>(self);
+  posted.is_posted = false;
+  if (posted.owner == nullptr) {
+    delete &posted;
+    return;
+  }
+  posted.owner->encode_waiting();
+  posted.owner->flush();
+}
+
+void redis_link::flush_later() noexcept {
+  if (in_turn_ || flush_->is_posted) return;
+  flush_->is_posted = true;
+  on_->post_resumption(*flush_);
+}
+
+void redis_link::flush() noexcept {
+  now_known_ = false;
+  same_reads_.clear();
+  if (state_ != state::ready && state_ != state::greeting) return;
+  if (!window_.empty() && !silence_timer_.is_armed()) on_->arm(silence_timer_, after(last_heard_, options_.silence));
+  while (!out_.empty()) {
+    const auto sent = transport_->send(out_.bytes());
+    if (!sent) return state_ == state::ready ? lose(sent.error()) : attempt_failed(sent.error());
+    if (*sent == 0) return watch(writable_);
+    out_.removed(*sent);
+  }
+}
+
+void redis_link::can_write(io_watch& self) noexcept {
+  auto& told = static_cast<link_watch&>(self);
+  told.is_on = false;
+  redis_link& link = *told.owner;
+  if (link.state_ == state::connecting) return link.go_on_connecting();
+  link.flush();
+  link.encode_waiting();  // the buffer may have kept some back
+  link.flush();
+}
+
+void redis_link::watch(link_watch& item) noexcept {
+  if (item.is_on) return;
+  item.descriptor = transport_->descriptor();
+  if (const auto watched = on_->backend().watch(item); !watched)
+    return state_ == state::ready ? lose(watched.error()) : attempt_failed(watched.error());
+  item.is_on = true;
+}
+
+void redis_link::unwatch(link_watch& item) noexcept {
+  if (std::exchange(item.is_on, false)) on_->backend().unwatch(item);
+}
+
+// Reading
+
+void redis_link::can_read(io_watch& self) noexcept {
+  auto& told = static_cast<link_watch&>(self);
+  told.is_on = false;
+  redis_link& link = *told.owner;
+  if (link.state_ == state::connecting) return link.go_on_connecting();
+  link.read_ready();
+}
+
+void redis_link::read_ready() noexcept {
+  bool gone = false;
+  gone_ = &gone;
+  in_turn_ = true;
+  now_known_ = false;
+  at_once_ = resumptions_a_turn;
+  const std::uint32_t connection = generation_;
+  try {
+    for (int reads = 0; reads < reads_a_turn && read_once(gone) == next::go_on; ++reads) {}
+  } catch (const std::bad_alloc&) {
+    // Nothing of the user's is between here and where it was thrown, so the link is still there.
+    const auto why = std::make_error_code(std::errc::not_enough_memory);
+    state_ == state::ready ? lose(why, why) : attempt_failed(why);
+  }
+  if (gone) return;
+  gone_ = nullptr;
+  in_turn_ = false;
+  encode_waiting();
+  flush();
+  if (connection == generation_ && transport_ != nullptr) watch(readable_);
+}
+
+/// One call of the system and the replies that it brought. `stop`: nothing more is there, or the connection is over.
+auto redis_link::read_once(bool& gone) -> next {
+  char* const room = in_.room(read_size);
+  const auto got = transport_->receive({room, read_size});
+  if (!got || (*got && **got == 0)) {
+    const std::error_code why = got ? make_error_code(redis_errc::connection_lost) : got.error();
+    state_ == state::ready ? lose(why) : attempt_failed(why);
+    return next::stop;
+  }
+  if (!*got) return next::stop;
+  last_heard_ = turn_time();
+  in_.added(**got);
+  const bool filled = **got == read_size;
+  if (read_replies() == next::stop) return next::stop;
+  return filled && !gone ? next::go_on : next::stop;
+}
+
+auto redis_link::read_replies() -> next {
+  while (!in_.empty()) {
+    const std::string_view bytes = in_.bytes();
+    if (reply_ == reply_place::none) begin_reply(bytes.front());
+    const auto [status, consumed] = parser_.parse(bytes);
+    in_.removed(consumed);
+    if (status == resp_parser::status::incomplete) return next::go_on;
+    if (status == resp_parser::status::wrong) {
+      const std::error_code why = parser_.fault().code;
+      state_ == state::ready ? lose(why, why) : attempt_failed(why);
+      return next::stop;
+    }
+    if (end_reply() == next::stop) return next::stop;
+  }
+  return next::go_on;
+}
+
+void redis_link::begin_reply(char sign) noexcept {
+  same_reads_.clear();  // nobody joins those who share a reply that has begun
+  reply_ = reply_place::shared;
+  if (sign == '>') {
+    reply_ = reply_place::push;
+    return parser_.begin(nullptr);
+  }
+  if (state_ == state::ready && !window_.empty()) {
+    const redis_request* const who = window_.front().who;
+    const bool is_own = who == nullptr || (who->memory != nullptr && who->same == nullptr);
+    if (is_own) {
+      reply_ = reply_place::own;
+      return parser_.begin(who == nullptr ? nullptr : who->memory);
+    }
+  }
+  parser_.begin(&shared_);
+}
+
+auto redis_link::end_reply() -> next {
+  const resp_value reply = parser_.value();
+  if (reply_ == reply_place::push) {
+    ++counts_.pushed;
+    reply_ = reply_place::none;
+    return next::go_on;
+  }
+  if (state_ == state::greeting) {
+    reply_ = reply_place::none;
+    return take_greeting(reply);
+  }
+  if (window_.empty()) {
+    lose(reply.is_error() ? redis_error_of(reply.text()) : redis_errc::unexpected_reply);
+    return next::stop;
+  }
+  return deliver(reply);
+}
+
+/// Gives a reply to those who wait for it. They may go on at once, and do anything, such as ending this link.
+auto redis_link::deliver(const resp_value& reply) -> next {
+  failures_ = 0;
+  const reply_place place = std::exchange(reply_, reply_place::none);
+  redis_request* const who = window_.take();
+  if (who == nullptr) {
+    ++counts_.dropped;
+    return next::go_on;
+  }
+  const bool is_expected = (who->how->types & redis_type_bit(reply.type())) != 0;
+  if (place == reply_place::shared) {
+    answer_all(who, reply);
+    if (shared_.reserved() > most_shared) shared_.reset();
+  } else {
+    const bool* const gone = gone_;
+    const std::uint32_t connection = generation_;
+    ++counts_.answered;
+    answer(*who, reply);
+    finish(*who, at_once_ > 0 ? redis_end::now : redis_end::later);
+    if (*gone || connection != generation_) return next::stop;
+  }
+  if (is_expected) return next::go_on;
+  lose(redis_errc::unexpected_reply);  // what follows cannot be told to belong to its command
+  return next::stop;
+}
+
+void redis_link::answer_all(redis_request* first, const resp_value& reply) noexcept {
+  while (first != nullptr) {
+    redis_request& request = *std::exchange(first, first->same);
+    request.same = nullptr;
+    ++counts_.answered;
+    if (request.memory == nullptr) {
+      answer(request, reply);
+      request.replies[-1] = type_only(reply);
+    } else {
+      try {
+        answer(request, copied(reply, *request.memory));
+      } catch (const std::bad_alloc&) {
+        answer(request, {});
+        request.error = std::make_error_code(std::errc::not_enough_memory);
+      }
+    }
+    finish(request, redis_end::later);
+  }
+}
+
+void redis_link::answer(redis_request& request, const resp_value& reply) noexcept {
+  *request.replies++ = reply;
+  if ((request.how->types & redis_type_bit(reply.type())) == 0)
+    request.error = redis_errc::unexpected_reply;
+  else if (request.how->is_simple && reply.is_error())
+    request.error = redis_error_of(reply.text());
+}
+
+void redis_link::finish(redis_request& request, redis_end how) noexcept {
+  if (--request.missing > 0) return;
+  if (how == redis_end::now) --at_once_;
+  release(request);
+  request.how->over(request, how);
+}
+
+// Time
+
+auto redis_link::turn_time() noexcept -> time_point {
+  if (!std::exchange(now_known_, true)) now_ = on_->now();
+  return now_;
+}
+
+void redis_link::set_deadline(redis_request& request) noexcept {
+  if (request.timeout != duration::zero()) {
+    const time_point due = after(turn_time(), request.timeout);
+    if (due != time_point::max()) on_->arm(request.deadline, due);
+    return;
+  }
+  request.due = after(turn_time(), options_.request_timeout);
+  by_due_.push_back(request);
+  if (!due_timer_.is_armed()) on_->arm(due_timer_, request.due);
+}
+
+void redis_link::request_timed_out(redis_request& request) noexcept {
+  ++counts_.expired;
+  withdraw(request);
+  request.error = errc::deadline_exceeded;
+  request.how->over(request, redis_end::later);
+}
+
+void redis_link::expire() noexcept {
+  const time_point now = on_->now();
+  while (!by_due_.empty() && by_due_.front().due <= now) request_timed_out(by_due_.front());
+  if (!by_due_.empty()) on_->arm(due_timer_, by_due_.front().due);
+}
+
+/// A server that owes replies and says nothing at all is given up, even where the system still believes in it.
+void redis_link::look_for_silence() noexcept {
+  if (state_ != state::ready || window_.empty()) return;
+  const time_point due = after(last_heard_, options_.silence);
+  if (on_->now() >= due) return lose(std::make_error_code(std::errc::timed_out));
+  on_->arm(silence_timer_, due);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,170 @@
+// src/net/redis_link_state.cpp: connecting, greeting, losing a connection, and trying again.
+#include <braid/net/detail/redis_link.hpp>
+
+#include <braid/coro/detail/after.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/resp_writer.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace braid::detail {
+
+void redis_link::connect() noexcept {
+  state_ = state::connecting;
+  try {
+    auto made = make_redis_transport(options_);
+    if (!made) return attempt_failed(made.error());
+    transport_ = std::move(*made);
+  } catch (const std::bad_alloc&) {
+    return attempt_failed(std::make_error_code(std::errc::not_enough_memory));
+  }
+  on_->arm(connect_timer_, after(on_->now(), options_.connect_timeout));
+  go_on_connecting();
+}
+
+void redis_link::go_on_connecting() noexcept {
+  const auto wants = transport_->connect();
+  if (!wants) return attempt_failed(wants.error());
+  switch (*wants) {
+    case redis_transport::wants::to_read: return watch(readable_);
+    case redis_transport::wants::to_write: return watch(writable_);
+    case redis_transport::wants::nothing: break;
+  }
+  state_ = state::greeting;
+  try {
+    greet();
+  } catch (const std::bad_alloc&) {
+    attempt_failed(std::make_error_code(std::errc::not_enough_memory));
+  }
+}
+
+void redis_link::greet() {
+  const std::string_view user = options_.user.empty() ? std::string_view("default") : options_.user;
+  const bool has_password = !options_.password.empty();
+  greetings_ = 0;
+  if (options_.protocol == redis_protocol::resp3 && has_password) {
+    write_command(out_, "HELLO", 3, "AUTH", user, options_.password);
+    ++greetings_;
+  } else if (options_.protocol == redis_protocol::resp3) {
+    write_command(out_, "HELLO", 3);
+    ++greetings_;
+  } else if (has_password && options_.user.empty()) {
+    write_command(out_, "AUTH", options_.password);
+    ++greetings_;
+  } else if (has_password) {
+    write_command(out_, "AUTH", user, options_.password);
+    ++greetings_;
+  }
+  if (options_.database != 0) {
+    write_command(out_, "SELECT", options_.database);
+    ++greetings_;
+  }
+  if (options_.reads_from_replica) {
+    write_command(out_, "READONLY");
+    ++greetings_;
+  }
+  if (greetings_ == 0) return become_ready();
+  const std::uint32_t connection = generation_;
+  flush();
+  if (connection == generation_) watch(readable_);
+}
+
+auto redis_link::take_greeting(const resp_value& reply) noexcept -> next {
+  if (reply.is_error()) {
+    attempt_failed(redis_error_of(reply.text()));
+    return next::stop;
+  }
+  if (--greetings_ > 0) return next::go_on;
+  failures_ = 0;
+  become_ready();
+  return state_ == state::ready ? next::go_on : next::stop;
+}
+
+void redis_link::become_ready() noexcept {
+  on_->disarm(connect_timer_);
+  state_ = state::ready;
+  ++counts_.connected;
+  if (in_turn_) return;  // its end sends and watches
+  const std::uint32_t connection = generation_;
+  encode_waiting();
+  flush();
+  if (connection == generation_) watch(readable_);
+}
+
+/// Forgets the connection and all of its bytes. Whoever is in the middle of it sees another generation.
+void redis_link::hang_up() noexcept {
+  ++generation_;
+  unwatch(readable_);
+  unwatch(writable_);
+  transport_.reset();
+  in_.clear();
+  out_.clear();
+  same_reads_.clear();
+  shared_.reset();
+  reply_ = reply_place::none;
+  on_->disarm(connect_timer_);
+  on_->disarm(silence_timer_);
+}
+
+/// Those who have waited for this attempt learn why it failed; whoever comes later waits for the next.
+void redis_link::attempt_failed(std::error_code why) noexcept {
+  ++counts_.failed;
+  last_error_ = why;
+  hang_up();
+  fail_waiting(why);
+  rest();
+}
+
+void redis_link::connect_timed_out() noexcept { attempt_failed(std::make_error_code(std::errc::timed_out)); }
+
+/// What was sent has no reply; what was not waits for the next connection. Whose reply is the next one learns `first`.
+void redis_link::lose(std::error_code why, std::error_code first) noexcept {
+  ++counts_.lost;
+  last_error_ = why;
+  hang_up();
+  fail_due(first, redis_errc::connection_lost);
+  rest();
+}
+
+void redis_link::rest() noexcept {
+  state_ = state::resting;
+  const auto& how = options_.backoff;
+  duration span = how.first;
+  for (std::uint32_t i = 0; i < failures_ && span < how.longest; ++i) span *= 2;
+  span = std::clamp(span, duration(1), std::max(how.longest, duration(1)));
+  ++failures_;
+  const auto half = span / 2;
+  const auto random_part =
+      duration(static_cast<duration::rep>(random_.below(static_cast<std::uint64_t>(half.count()) + 1)));
+  on_->arm(rest_timer_, after(on_->now(), half + random_part));
+}
+
+void redis_link::close() noexcept {
+  if (std::exchange(state_, state::closed) == state::closed) return;
+  BRAID_EXPECTS(on_->is_current(), "a connection is closed on the thread of its loop");
+  hang_up();
+  on_->disarm(rest_timer_);
+  fail_due(errc::closed, errc::closed);
+  fail_waiting(errc::closed);
+  on_->disarm(due_timer_);
+}
+
+void redis_link::fail_waiting(std::error_code why) noexcept {
+  while (!waiting_.empty()) fail(waiting_.front(), why);
+}
+
+void redis_link::fail_due(std::error_code first_why, std::error_code why) noexcept {
+  for (std::error_code now = first_why; !window_.empty(); now = why) {
+    redis_request* first = window_.drop_front();
+    while (first != nullptr) {
+      redis_request& request = *std::exchange(first, first->same);
+      window_.leave(request);  // a batch may have entries behind this one
+      request.same = nullptr;
+      fail(request, now);
+    }
+  }
+}
+
+}  // namespace braid::detail

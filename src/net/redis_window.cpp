@@ -1,0 +1,14 @@
+// src/net/redis_window.cpp: leaving the window, which is rare.
+#include <braid/net/detail/redis_window.hpp>
+
+namespace braid::detail {
+
+void redis_window::leave(const redis_request& who) noexcept {
+  for (std::size_t at = begin_; at != end_; ++at) {
+    redis_request** place = &entries_[at & mask_].who;
+    while (*place != nullptr && *place != &who) place = &(*place)->same;
+    if (*place != nullptr) *place = who.same;
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,53 @@
+// src/net/resp_error.cpp: the sentences behind the refusals of the parser of RESP.
+#include <braid/net/resp_error.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace braid {
+namespace {
+
+class category final : public std::error_category {
+ public:
+  [[nodiscard]] auto name() const noexcept -> const char* override { return "resp"; }
+
+  [[nodiscard]] auto message(int value) const -> std::string override {
+    switch (static_cast<resp_errc>(value)) {
+      case resp_errc::unknown_type: return "a value begins with a byte that names no type";
+      case resp_errc::bad_number: return "an integer or a length is malformed or too great";
+      case resp_errc::bad_real: return "a real is malformed";
+      case resp_errc::bad_boolean: return "a boolean is neither t nor f";
+      case resp_errc::bad_null: return "a null is followed by something";
+      case resp_errc::bad_line_end: return "CR and LF are missing, or one stands alone";
+      case resp_errc::bad_verbatim: return "a verbatim text has no format of three letters and a colon";
+      case resp_errc::misplaced_push: return "a push stands inside of another value";
+      case resp_errc::streamed: return "a value of unknown length, which is not supported";
+      case resp_errc::line_too_long: return "a line is longer than the limit";
+      case resp_errc::too_deep: return "aggregates are nested deeper than the limit";
+      case resp_errc::too_large: return "a reply is larger than the limit";
+    }
+    return "unknown error of RESP";
+  }
+};
+
+auto printable(unsigned char byte) -> std::string {
+  static constexpr std::array<char, 17> digits{"0123456789abcdef"};
+  if (byte > ' ' && byte < 0x7f) return {'`', static_cast<char>(byte), '`'};
+  return {'0', 'x', digits[byte >> 4U], digits[byte & 15U]};
+}
+
+}  // namespace
+
+auto resp_category() noexcept -> const std::error_category& {
+  static const category instance;
+  return instance;
+}
+
+auto make_error_code(resp_errc code) noexcept -> std::error_code { return {static_cast<int>(code), resp_category()}; }
+
+auto resp_fault::to_text() const -> std::string {
+  return "byte " + std::to_string(offset) + " of the reply, in a value that begins with " + printable(byte) + ": " +
+         make_error_code(code).message();
+}
+
+}  // namespace braid

@@ -1,0 +1,15 @@
+// src/net/resp_writer.cpp: commands whose number of words is not known before.
+#include <braid/net/resp_writer.hpp>
+
+namespace braid {
+
+void write_command_words(byte_buffer& out, std::span<const std::string_view> words) {
+  std::size_t most = detail::longest_head;
+  for (const std::string_view word : words) most += detail::most_bytes(word);
+  char* const begin = out.room(most);
+  char* at = detail::write_length(begin, '*', words.size());
+  for (const std::string_view word : words) at = detail::write_text(at, word);
+  out.added(static_cast<std::size_t>(at - begin));
+}
+
+}  // namespace braid

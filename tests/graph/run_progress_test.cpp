@@ -1,0 +1,85 @@
+// tests/graph/run_progress_test.cpp: how far the nodes of a run came, in runs whose timing the test decides.
+#include <braid/graph/run.hpp>
+
+#include <braid/coro/sleep.hpp>
+
+#include <tests/support/run_bench.hpp>
+#include <tests/support/test_nodes.hpp>
+
+#include <doctest/doctest.h>
+
+using namespace braid;
+using bench = testing::run_bench;
+using cause = graph_failure::cause;
+using testing::test_node;
+
+namespace {
+
+auto fail_after(duration span) -> task<node_status> {
+  co_await sleep_for(span);
+  co_return node_status::failed;
+}
+
+auto fails(const stop_flag& /*stop*/) -> node_status { return node_status::failed; }
+
+}  // namespace
+
+TEST_CASE("once a run is joined, each node tells how far it came") {
+  bench b(6, {{2, 4}});
+  b.place_all(node_place::task);
+  b.nodes.nodes[0].start = [] { return test_node::done_after(3ms); };
+  b.nodes.nodes[1].place = node_place::here;
+  b.nodes.nodes[2].start = [] { return fail_after(1ms); };
+  b.nodes.nodes[3].start = [] { return test_node::done_after(1h); };
+  b.nodes.nodes[5].place = node_place::worker;
+  b.start();
+  CHECK(b.run->progress(0) == node_progress::running);
+  CHECK(b.run->progress(1) == node_progress::done);
+  b.here.advance(2ms);
+  b.here.advance(2ms);
+  REQUIRE(b.settled());
+  b.workers.run();
+  b.join();
+  CHECK(b.run->progress(0) == node_progress::done);
+  CHECK(b.run->progress(2) == node_progress::failed);
+  CHECK(b.run->progress(3) == node_progress::stopped);
+  CHECK(b.run->progress(4) == node_progress::skipped);
+  CHECK(b.run->progress(5) == node_progress::late);
+  CHECK(b.run->late() == 1);
+}
+
+TEST_CASE("a node that says it was skipped is no failure where something had stopped it") {
+  const auto skips = [](const stop_flag& stop) { return stop.requested() ? node_status::skipped : node_status::done; };
+  bench b(2, {});
+  b.nodes.nodes[1].place = node_place::worker;
+  b.nodes.nodes[1].run = skips;
+  b.nodes.nodes[0].run = fails;
+  b.start();
+  b.workers.run();
+  b.join();
+  CHECK(b.failure().node == 0);
+  CHECK(b.run->progress(1) == node_progress::skipped);
+  CHECK(b.run->late() == 0);
+}
+
+TEST_CASE("a node that says it was skipped though nothing had stopped it has failed") {
+  bench alone(1, {});
+  alone.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
+  alone.start();
+  CHECK(alone.failure().why == cause::node_failed);
+  CHECK(alone.run->progress(0) == node_progress::failed);
+}
+
+TEST_CASE("a node that timed out has failed, however it ends, and one that a worker skips then is not late") {
+  bench b(1, {});
+  b.place_all(node_place::worker);
+  b.nodes.nodes[0].timeout = 1ms;
+  b.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
+  b.start();
+  b.here.advance(2ms);
+  b.workers.run();
+  b.join();
+  CHECK(b.failure().why == cause::node_timeout);
+  CHECK(b.run->progress(0) == node_progress::failed);
+  CHECK(b.run->late() == 0);
+}

@@ -1,0 +1,393 @@
+// tests/io/byte_stream_test.cpp: reading and writing streams whose peers do as they like.
+#include <braid/io/byte_stream.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/stream_socket.hpp>
+
+#include <tests/support/child.hpp>
+#include <tests/support/connections.hpp>
+#include <tests/support/deaths.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::deaths;
+using testing::mortal;
+using testing::served_peer;
+using testing::turned_loop;
+
+namespace {
+
+/// Reads once and gives the text.
+auto read_text(const byte_stream& from, std::size_t most = 100) -> task<std::string> {
+  std::vector<std::byte> room(most);
+  const result<std::size_t> got = co_await from.read_some(room);
+  if (!got) throw std::system_error(got.error());
+  co_return std::string(text_of(std::span(room).first(*got)));
+}
+
+auto big_text(std::size_t size) -> std::string {
+  std::string text(size, ' ');
+  for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 23);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("what the peer sends is read, and what is written arrives there") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  both.peer.send("hello");
+  auto body = [&]() -> task<void> {
+    const std::string text = co_await read_text(both.served);
+    CHECK(text == "hello");
+    const auto wrote = co_await both.served.write_all(bytes_of("good day"));
+    CHECK(wrote.has_value());
+  };
+  CHECK(here.run(body()).has_value());
+  CHECK(both.peer.receive(8) == "good day");
+}
+
+TEST_CASE("a reader waits until something comes") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::string text;
+  auto body = [&]() -> task<void> { text = co_await read_text(both.served); };
+  here.io().spawn(body());
+  here.turn();
+  CHECK(text.empty());
+  both.peer.send("late");
+  CHECK(here.turn_until([&] { return !text.empty(); }));
+  CHECK(text == "late");
+}
+
+TEST_CASE("the end of the peer is a read of no bytes, again and again, after all that it sent") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::vector<std::string> read;
+  auto body = [&]() -> task<void> {
+    for (int i = 0; i < 4; ++i) read.push_back(co_await read_text(both.served, 4));
+  };
+  here.io().spawn(body());
+  here.turn();
+  both.peer.send("abcdef");
+  both.peer.end_writing();
+  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  CHECK(read == std::vector<std::string>{"abcd", "ef", "", ""});
+}
+
+TEST_CASE("a peer that has ended its side is still written to") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  both.peer.end_writing();
+  auto body = [&]() -> task<void> {
+    const std::string end = co_await read_text(both.served);
+    CHECK(end.empty());
+    const auto wrote = co_await both.served.write_all(bytes_of("bye"));
+    CHECK(wrote.has_value());
+    both.served.close();
+  };
+  CHECK(here.run(body()).has_value());
+  CHECK(both.peer.receive() == "bye");
+}
+
+TEST_CASE("an end that comes with the last bytes is seen by a reader that has read before") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  int rounds = 0;
+  bool ended = false;
+  auto body = [&]() -> task<void> {
+    for (;;) {
+      const std::string text = co_await read_text(both.served);
+      if (text.empty()) break;
+      ++rounds;
+    }
+    ended = true;
+  };
+  here.io().spawn(body());
+  here.turn();
+  both.peer.send("one");
+  CHECK(here.turn_until([&] { return rounds == 1; }));
+  both.peer.send("two");
+  both.peer.end_writing();
+  CHECK(here.turn_until([&] { return ended; }));
+  CHECK(rounds == 2);
+}
+
+TEST_CASE("a reset is the error connection_reset for a reader") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::error_code why;
+  auto body = [&]() -> task<void> {
+    std::array<std::byte, 8> room{};
+    const auto got = co_await both.served.read_some(room);
+    if (!got) why = got.error();
+  };
+  here.io().spawn(body());
+  here.turn();
+  both.peer.reset();
+  CHECK(here.turn_until([&] { return static_cast<bool>(why); }));
+  CHECK(why == std::errc::connection_reset);
+}
+
+TEST_CASE("a reset is an error for a writer that waits, and no signal") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::signal(SIGPIPE, SIG_DFL);
+  const std::string text = big_text(std::size_t{64} << 20U);
+  std::vector<std::error_code> why;
+  auto body = [&]() -> task<void> {
+    for (int i = 0; i < 2; ++i) {
+      const auto wrote = co_await both.served.write_all(bytes_of(text));
+      if (!wrote) why.push_back(wrote.error());
+    }
+  };
+  here.io().spawn(body());
+  here.turn();
+  CHECK(why.empty());
+  both.peer.reset();
+  CHECK(here.turn_until([&] { return why.size() == 2; }));
+  CHECK((why.at(0) == std::errc::connection_reset || why.at(0) == std::errc::broken_pipe));
+  CHECK(why.at(1) == std::errc::broken_pipe);
+}
+
+TEST_CASE("writes that are longer than all buffers arrive whole, from a text and from parts") {
+  turned_loop here;
+  auto both = stream_socket::pair(here.io()).value();
+  const std::string text = big_text((std::size_t{4} << 20U) + 17);
+  std::vector<std::span<const std::byte>> parts;
+  const auto bytes = bytes_of(text);
+  for (std::size_t at = 0, size = 0; at < bytes.size(); size = (size * 7 + 1) % 100'000) {
+    const std::size_t length = std::min(size, bytes.size() - at);  // some are empty
+    parts.push_back(bytes.subspan(at, length));
+    at += length;
+  }
+  REQUIRE(parts.size() > 50);
+  std::string arrived;
+  auto writer = [&]() -> task<void> {
+    const auto whole = co_await both.first.write_all(bytes);
+    CHECK(whole.has_value());
+    const auto in_parts = co_await both.first.write_all(parts);
+    CHECK(in_parts.has_value());
+    both.first.close();
+  };
+  auto reader = [&]() -> task<void> {
+    for (;;) {
+      const std::string more = co_await read_text(both.second, 65'536);
+      if (more.empty()) break;
+      arrived += more;
+    }
+  };
+  here.io().spawn(writer());
+  CHECK(here.run(reader()).has_value());
+  CHECK(arrived.size() == 2 * text.size());
+  CHECK(arrived == text + text);
+}
+
+TEST_CASE("write_some writes what there is room for, and waits when there is none") {
+  turned_loop here;
+  auto both = stream_socket::pair(here.io()).value();
+  const std::string text = big_text(std::size_t{8} << 20U);
+  std::size_t first = 0;
+  bool second = false;
+  auto writer = [&]() -> task<void> {
+    const auto some = co_await both.first.write_some(bytes_of(text));
+    first = some.value();
+    for (;;) {
+      const auto more = co_await both.first.write_some(bytes_of("x"));
+      if (!more) break;
+      second = true;
+    }
+  };
+  here.io().spawn(writer());
+  CHECK(here.turn_until([&] { return first != 0; }));
+  CHECK(first < text.size());
+  here.turn(100);
+  second = false;
+  here.turn(100);
+  CHECK_FALSE(second);
+  auto reader = [&]() -> task<void> {
+    while (!second) co_await read_text(both.second, 65'536);
+  };
+  CHECK(here.run(reader()).has_value());
+  here.io().root().request_stop();
+  here.turn();
+}
+
+TEST_CASE("empty writes are over at once") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  auto body = [&]() -> task<void> {
+    const auto one = co_await both.served.write_all(std::span<const std::byte>());
+    CHECK(one.has_value());
+    const std::array<std::span<const std::byte>, 3> empties{};
+    const auto parts = co_await both.served.write_all(empties);
+    CHECK(parts.has_value());
+    const auto some = co_await both.served.write_some({});
+    CHECK(some.value() == 0);
+  };
+  CHECK(here.run(body()).has_value());
+}
+
+TEST_CASE("read_exactly collects what comes one byte at a time") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io(), {.no_delay = true});
+  std::array<std::byte, 100> room{};
+  bool done = false;
+  auto body = [&]() -> task<void> {
+    const auto got = co_await both.served.read_exactly(room);
+    done = got.has_value();
+  };
+  here.io().spawn(body());
+  const std::string text = big_text(room.size() + 1);
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    CHECK_FALSE(done);
+    both.peer.send(std::string_view(text).substr(i, 1));
+    here.turn(2);
+  }
+  both.peer.send("z");
+  CHECK(here.turn_until([&] { return done; }));
+  CHECK(text_of(room) == text.substr(0, room.size()));
+  auto next = [&]() -> task<std::string> { return read_text(both.served); };
+  CHECK(here.run(next()).take() == "z");
+}
+
+TEST_CASE("read_exactly says when the stream ends too early, and reads nothing where nothing is wanted") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  both.peer.send("abc");
+  both.peer.end_writing();
+  auto body = [&]() -> task<void> {
+    const auto nothing = co_await both.served.read_exactly({});
+    CHECK(nothing.has_value());
+    std::array<std::byte, 4> room{};
+    const auto got = co_await both.served.read_exactly(room);
+    REQUIRE_FALSE(got.has_value());
+    CHECK(got.error() == errc::ended);
+  };
+  CHECK(here.run(body()).has_value());
+}
+
+TEST_CASE("a deadline ends a read, and what comes later is there for the next one") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  deaths seen;
+  auto reader = [&]() -> task<std::string> {
+    const mortal local(seen);
+    co_return co_await read_text(both.served);
+  };
+  auto body = [&]() -> task<void> {
+    const auto late = co_await with_timeout(1ms, reader());
+    CHECK(late.error() == errc::deadline_exceeded);
+    CHECK(seen.count == 1);
+    both.peer.send("still here");
+    const std::string text = co_await reader();
+    CHECK(text == "still here");
+  };
+  CHECK(here.run_through(body(), 100us).has_value());
+  CHECK_FALSE(here.io().backend().has_watches());
+}
+
+TEST_CASE("a deadline ends a write that waits") {
+  turned_loop here;
+  auto both = stream_socket::pair(here.io()).value();
+  const std::string text = big_text(std::size_t{8} << 20U);
+  auto writer = [&]() -> task<void> { static_cast<void>(co_await both.first.write_all(bytes_of(text))); };
+  auto body = [&]() -> task<void> {
+    const auto late = co_await with_timeout(1ms, writer());
+    CHECK(late.error() == errc::deadline_exceeded);
+  };
+  CHECK(here.run_through(body(), 100us).has_value());
+  CHECK_FALSE(here.io().backend().has_watches());
+}
+
+TEST_CASE("in a stopped scope nothing is read, though there is something") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  both.peer.send("x");
+  bool went_on = false;
+  auto body = [&]() -> task<void> {
+    here.io().root().request_stop();
+    co_await read_text(both.served);
+    went_on = true;
+  };
+  here.io().spawn(body());
+  here.turn();
+  CHECK_FALSE(went_on);
+  CHECK(here.io().root().tasks() == 0);
+  CHECK(both.peer.number() >= 0);
+}
+
+TEST_CASE("a reader whose peer never stops sending lets the other tasks of the loop run") {
+  turned_loop here;
+  auto both = stream_socket::pair(here.io()).value();
+  bool over = false;
+  int others = 0;
+  auto writer = [&]() -> task<void> {
+    const std::string text = big_text(100'000);
+    while (!over) static_cast<void>(co_await both.first.write_all(bytes_of(text)));
+  };
+  auto reader = [&]() -> task<void> {
+    while (!over) co_await read_text(both.second, 1);
+  };
+  auto other = [&]() -> task<void> {
+    for (; others < 100; ++others) co_await sleep_for(0s);
+    over = true;
+  };
+  here.io().spawn(writer());
+  here.io().spawn(reader());
+  here.io().spawn(other());
+  CHECK(here.turn_until([&] { return over; }));
+  here.stop();
+}
+
+TEST_CASE("streams are moved, and one that is not open says so") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  stream_socket moved = std::move(both.served);
+  CHECK(moved);
+  CHECK_FALSE(both.served);
+  CHECK(both.served.number() == -1);
+  both.peer.send("x");
+  auto body = [&]() -> task<std::string> { return read_text(moved); };
+  CHECK(here.run(body()).take() == "x");
+  moved.close();
+  CHECK_FALSE(moved);
+  const testing::child_end end = testing::run_in_child([&] { static_cast<void>(moved.read_some({})); });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("is not open") != std::string::npos);
+}
+
+TEST_CASE("two readers at once, a stream that goes while it is read, and a read of nothing end the program") {
+  const auto ends_with = [](std::string_view sentence, auto act) {
+    const testing::child_end end = testing::run_in_child([&] {
+      turned_loop here;
+      auto both = stream_socket::pair(here.io()).value();
+      act(here, both.first);
+    });
+    CAPTURE(end.errors);
+    CHECK(end.signal == SIGABRT);
+    CHECK(end.errors.find(sentence) != std::string::npos);
+  };
+  auto reader = [](const stream_socket& from) -> task<void> { co_await read_text(from); };
+  ends_with("one task at a time reads", [&](turned_loop& here, stream_socket& one) {
+    here.io().spawn(reader(one));
+    here.io().spawn(reader(one));
+  });
+  ends_with("lives until what reads", [&](turned_loop& here, stream_socket& one) {
+    here.io().spawn(reader(one));
+    one.close();
+  });
+  ends_with("a read of no bytes", [](turned_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
+}

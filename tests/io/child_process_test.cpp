@@ -1,0 +1,189 @@
+// tests/io/child_process_test.cpp: programs that are run, talked to, killed and awaited.
+#include <braid/io/child_process.hpp>
+
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/buffered_reader.hpp>
+#include <braid/io/stream_socket.hpp>
+
+#include <tests/support/connections.hpp>
+#include <tests/support/scratch_folder.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace braid;
+using testing::turned_loop;
+
+namespace {
+
+auto shell(std::string script, child_stream streams = child_stream::inherit) -> child_options {
+  return {.program = "sh", .arguments = {"-c", std::move(script)}, .in = streams, .out = streams, .err = streams};
+}
+
+auto all_of(const byte_stream& from) -> task<std::string> {
+  std::string text;
+  std::array<std::byte, 1000> room{};
+  for (;;) {
+    const auto got = co_await from.read_some(room);
+    if (!got || *got == 0) break;
+    text += text_of(std::span(room).first(*got));
+  }
+  co_return text;
+}
+
+auto status_of(loop& io, child_options how) -> task<exit_status> {
+  child_process child = child_process::start(io, how).value();
+  const auto ended = co_await child.wait();
+  co_return ended.value();
+}
+
+auto has_children() -> bool { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
+
+}  // namespace
+
+TEST_CASE("the status says how a program ended") {
+  turned_loop here;
+  CHECK(here.run(status_of(here.io(), shell("exit 0"))).take().is_success());
+  CHECK(here.run(status_of(here.io(), shell("exit 3"))).take() == exit_status{.code = 3, .signal = 0});
+  CHECK(here.run(status_of(here.io(), shell("kill -9 $$"))).take() == exit_status{.code = 0, .signal = SIGKILL});
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("what is written to a program comes back by its streams") {
+  turned_loop here;
+  auto body = [&]() -> task<void> {
+    child_process child = child_process::start(here.io(), shell("cat; echo problem >&2", child_stream::pipe)).value();
+    const auto wrote = co_await child.in().write_all(bytes_of("one\ntwo\n"));
+    CHECK(wrote.has_value());
+    child.in().close();
+    const std::string out = co_await all_of(child.out());
+    CHECK(out == "one\ntwo\n");
+    const std::string err = co_await all_of(child.err());
+    CHECK(err == "problem\n");
+    const auto ended = co_await child.wait();
+    CHECK(ended->is_success());
+    const auto again = co_await child.wait();
+    CHECK(again->is_success());
+    CHECK(child.kill().error() == std::errc::no_such_process);
+  };
+  CHECK(here.run(body()).has_value());
+}
+
+TEST_CASE("folder, environment and arguments are those that were given") {
+  turned_loop here;
+  const testing::scratch_folder folder;
+  auto body = [&]() -> task<std::string> {
+    child_options how = shell("pwd; echo $WORD $0", child_stream::pipe);
+    how.arguments.emplace_back("name");
+    how.folder = folder.path();
+    how.environment = std::vector<std::string>{"WORD=bird", "PATH=/usr/bin:/bin"};
+    child_process child = child_process::start(here.io(), how).value();
+    co_return co_await all_of(child.out());
+  };
+  CHECK(here.run(body()).take() == folder.path().string() + "\nbird name\n");
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a program has none of our descriptors but its streams") {
+  turned_loop here;
+  const auto ours = stream_socket::pair(here.io()).value();
+  std::string name(100, '\0');
+  const std::string link = "/proc/self/fd/" + std::to_string(ours.first.number());
+  name.resize(static_cast<std::size_t>(::readlink(link.c_str(), name.data(), name.size())));
+  auto body = [&](child_stream in) -> task<std::string> {
+    child_options how = shell("ls -l /proc/$$/fd");
+    how.in = in;
+    how.out = child_stream::pipe;
+    child_process child = child_process::start(here.io(), how).value();
+    co_return co_await all_of(child.out());
+  };
+  const std::string with_null = here.run(body(child_stream::null)).take();
+  CHECK(with_null.find("0 -> /dev/null") != std::string::npos);
+  CHECK(with_null.find("1 -> pipe:") != std::string::npos);
+  CHECK(with_null.find("2 -> ") != std::string::npos);
+  CHECK(with_null.find(name) == std::string::npos);
+}
+
+TEST_CASE("a program that is not there, or may not run, or a folder that is not there is the error of the system") {
+  turned_loop here;
+  const std::size_t before = testing::open_descriptors();
+  const auto error_of = [&](child_options how) {
+    how.in = how.out = how.err = child_stream::pipe;
+    return child_process::start(here.io(), how).error();
+  };
+  CHECK(error_of({.program = "/no/such/program"}) == std::errc::no_such_file_or_directory);
+  CHECK(error_of({.program = "no-such-program-anywhere"}) == std::errc::no_such_file_or_directory);
+  CHECK(error_of({.program = "/etc/passwd"}) == std::errc::permission_denied);
+  CHECK(error_of({.program = "sh", .folder = "/no/such/folder"}) == std::errc::no_such_file_or_directory);
+  CHECK(testing::open_descriptors() == before);
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a stop kills the program and awaits its end") {
+  turned_loop here;
+  const std::size_t before = testing::open_descriptors();
+  pid_t id = -1;
+  auto runs = [&]() -> task<void> {
+    child_process child = child_process::start(here.io(), shell("sleep 1000", child_stream::pipe)).value();
+    id = child.id();
+    static_cast<void>(co_await child.wait());
+  };
+  auto body = [&]() -> task<void> {
+    const auto late = co_await with_timeout(1ms, runs());
+    CHECK(late.error() == errc::deadline_exceeded);
+  };
+  CHECK(here.run_through(body(), 100us).has_value());
+  CHECK(::kill(id, 0) == -1);
+  CHECK_FALSE(has_children());
+  CHECK(testing::open_descriptors() == before);
+}
+
+TEST_CASE("a signal that is sent ends the program") {
+  turned_loop here;
+  auto body = [&]() -> task<exit_status> {
+    child_process child = child_process::start(here.io(), shell("sleep 1000")).value();
+    CHECK(child.kill(SIGTERM).has_value());
+    const auto ended = co_await child.wait();
+    co_return ended.value();
+  };
+  CHECK(here.run(body()).take() == exit_status{.code = 0, .signal = SIGTERM});
+}
+
+TEST_CASE("a program that does not read is a broken pipe, and no signal") {
+  turned_loop here;
+  auto body = [&]() -> task<void> {
+    child_process child = child_process::start(here.io(), shell("exec <&-; echo closed", child_stream::pipe)).value();
+    buffered_reader out(child.out());
+    const auto line = co_await out.read_until("\n");
+    CHECK(text_of(line.value()) == "closed\n");
+    const std::string text(1 << 20U, 'x');
+    const auto wrote = co_await child.in().write_all(bytes_of(text));
+    CHECK(wrote.error() == std::errc::broken_pipe);
+  };
+  CHECK(here.run(body()).has_value());
+}
+
+TEST_CASE("many programs at once are all awaited") {
+  turned_loop here;
+  int done = 0;
+  auto one = [&](int number) -> task<void> {
+    const exit_status ended = co_await status_of(here.io(), shell("exit " + std::to_string(number)));
+    if (ended.code == number) ++done;
+  };
+  for (int i = 0; i < 30; ++i) here.io().spawn(one(i));
+  CHECK(here.turn_until([&] { return done == 30; }));
+  CHECK_FALSE(has_children());
+}

@@ -1,0 +1,132 @@
+// tests/io/file_test.cpp: files and folders, by a lane that may block.
+#include <braid/io/file.hpp>
+
+#include <braid/coro/when_all.hpp>
+#include <braid/io/byte_stream.hpp>
+#include <braid/task/blocking_lane.hpp>
+
+#include <tests/support/connections.hpp>
+#include <tests/support/scratch_folder.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+using namespace braid;
+using testing::turned_loop;
+
+namespace {
+
+auto error_of_open(turned_loop& here, executor& lane, const std::string& path, file_mode mode) -> std::error_code {
+  auto opened = here.run(file::open(lane, path, mode)).take();
+  return opened ? std::error_code() : opened.error();
+}
+
+}  // namespace
+
+TEST_CASE("what is written at a place is read there, and the size is as far as it goes") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string path = folder.path() / "data";
+  auto body = [&]() -> task<void> {
+    const auto opened = co_await file::open(lane, path, file_mode::create);
+    REQUIRE(opened.has_value());
+    const auto first = co_await opened->write_at(4, bytes_of("later"));
+    CHECK(first.has_value());
+    const auto second = co_await opened->write_at(0, bytes_of("now "));
+    CHECK(second.has_value());
+    const auto synced = co_await opened->sync();
+    CHECK(synced.has_value());
+    const auto size = co_await opened->size();
+    CHECK(size.value() == 9);
+    std::array<std::byte, 100> room{};
+    const auto all = co_await opened->read_at(0, room);
+    CHECK(text_of(std::span(room).first(all.value())) == "now later");
+    const auto end = co_await opened->read_at(9, room);
+    CHECK(end.value() == 0);
+    const auto cut = co_await opened->resize(3);
+    CHECK(cut.has_value());
+    const auto rest = co_await opened->read_at(1, room);
+    CHECK(text_of(std::span(room).first(rest.value())) == "ow");
+  };
+  CHECK(here.run(body()).has_value());
+  CHECK(std::filesystem::file_size(path) == 3);
+}
+
+TEST_CASE("modes make, keep, empty and refuse files as they say") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string path = folder.path() / "data";
+  CHECK(error_of_open(here, lane, path, file_mode::read) == std::errc::no_such_file_or_directory);
+  CHECK(error_of_open(here, lane, path, file_mode::write) == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(error_of_open(here, lane, path, file_mode::make));
+  CHECK(error_of_open(here, lane, path, file_mode::make) == std::errc::file_exists);
+  folder.write("data", "kept");
+  CHECK_FALSE(error_of_open(here, lane, path, file_mode::create));
+  CHECK(std::filesystem::file_size(path) == 4);
+  CHECK_FALSE(error_of_open(here, lane, path, file_mode::truncate));
+  CHECK(std::filesystem::file_size(path) == 0);
+  CHECK(error_of_open(here, lane, folder.path(), file_mode::write) == std::errc::is_a_directory);
+  auto body = [&]() -> task<std::error_code> {
+    const auto opened = co_await file::open(lane, path, file_mode::read);
+    const auto wrote = co_await opened->write_at(0, bytes_of("x"));
+    co_return wrote.error();
+  };
+  CHECK(here.run(body()).take() == std::errc::bad_file_descriptor);
+}
+
+TEST_CASE("a file is read whole, one that says it is empty included") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string text(100'000, 't');
+  CHECK(here.run(read_file(lane, folder.write("big", text))).take().value() == text);
+  CHECK(here.run(read_file(lane, folder.write("empty", ""))).take().value().empty());
+  CHECK(here.run(read_file(lane, "/proc/self/status")).take().value().starts_with("Name:"));
+  CHECK(here.run(read_file(lane, folder.path() / "none")).take().error() == std::errc::no_such_file_or_directory);
+  CHECK(here.run(read_file(lane, folder.path())).take().error() == std::errc::is_a_directory);
+}
+
+TEST_CASE("a folder is listed by name, with the kinds of what it holds") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  folder.write("b", "");
+  folder.write("a/inner", "");
+  std::filesystem::create_symlink("b", folder.path() / "c");
+  const auto listed = here.run(list_folder(lane, folder.path())).take().value();
+  CHECK((listed == std::vector<folder_entry>{{.name = "a", .kind = entry_kind::folder},
+                                             {.name = "b", .kind = entry_kind::file},
+                                             {.name = "c", .kind = entry_kind::link}}));
+  CHECK(here.run(list_folder(lane, folder.path() / "none")).take().error() == std::errc::no_such_file_or_directory);
+  CHECK(here.run(list_folder(lane, folder.path() / "b")).take().error() == std::errc::not_a_directory);
+}
+
+TEST_CASE("a hundred files at once leave no descriptor open, and a closed lane refuses") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::size_t before = testing::open_descriptors();
+  auto one = [&](int number) -> task<bool> {
+    const std::string path = folder.path() / std::to_string(number);
+    const auto opened = co_await file::open(lane, path, file_mode::make);
+    const auto wrote = co_await opened->write_at(0, bytes_of(path));
+    const auto text = co_await read_file(lane, path);
+    co_return wrote&& text.value() == path;
+  };
+  std::vector<task<bool>> all;
+  for (int i = 0; i < 100; ++i) all.push_back(one(i));
+  const auto done = here.run(when_all(std::move(all))).take();
+  for (const bool each : done) CHECK(each);
+  CHECK(testing::open_descriptors() == before);
+  REQUIRE(lane.shutdown(shutdown_mode::drain));
+  CHECK(error_of_open(here, lane, folder.path() / "0", file_mode::read) == errc::closed);
+}

@@ -1,0 +1,118 @@
+// tests/io/signal_set_test.cpp: signals as events.
+#include <braid/io/signal_set.hpp>
+
+#include <braid/coro/with_scope.hpp>
+
+#include <tests/support/child.hpp>
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <csignal>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::turned_loop;
+
+namespace {
+
+auto collect(signal_set& from, std::vector<int>& into) -> task<void> {
+  for (;;) into.push_back((co_await from.next()).value());
+}
+
+}  // namespace
+
+TEST_CASE("a signal wakes who waits for it, whichever thread it comes to") {
+  turned_loop here;
+  signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
+  std::vector<int> seen;
+  here.io().spawn(collect(signals, seen));
+  here.turn();
+  CHECK(seen.empty());
+  std::raise(SIGUSR1);
+  CHECK(here.turn_until([&] { return seen.size() == 1; }));
+  std::thread([] { std::raise(SIGUSR2); }).join();
+  CHECK(here.turn_until([&] { return seen.size() == 2; }));
+  ::kill(::getpid(), SIGUSR1);
+  CHECK(here.turn_until([&] { return seen.size() == 3; }));
+  CHECK(seen == std::vector<int>{SIGUSR1, SIGUSR2, SIGUSR1});
+  here.stop();
+}
+
+TEST_CASE("a signal that came before the wait is not lost, and a stop takes none") {
+  turned_loop here;
+  signal_set signals = signal_set::create(here.io(), {SIGUSR1}).value();
+  std::vector<int> seen;
+  auto body = [&]() -> task<void> {
+    const auto late = co_await with_timeout(1ms, collect(signals, seen));
+    CHECK(late.error() == errc::deadline_exceeded);
+    std::raise(SIGUSR1);
+    const auto next = co_await signals.next();
+    CHECK(next.value() == SIGUSR1);
+  };
+  CHECK(here.run_through(body(), 100us).has_value());
+  CHECK(seen.empty());
+}
+
+TEST_CASE("several sets see the same signal, and the last one gives it back") {
+  static std::atomic<int> own_handler{0};
+  std::signal(SIGUSR1, [](int) { ++own_handler; });
+  turned_loop here;
+  {
+    signal_set one = signal_set::create(here.io(), {SIGUSR1}).value();
+    std::vector<int> seen;
+    {
+      signal_set two = signal_set::create(here.io(), {SIGUSR1, SIGUSR1}).value();
+      std::vector<int> by_two;
+      here.io().spawn(collect(one, seen));
+      here.io().spawn(collect(two, by_two));
+      std::raise(SIGUSR1);
+      CHECK(here.turn_until([&] { return seen.size() == 1 && by_two.size() == 1; }));
+      here.io().root().request_stop();
+      here.turn();
+    }
+    std::raise(SIGUSR1);
+    CHECK(own_handler == 0);
+  }
+  std::raise(SIGUSR1);
+  CHECK(own_handler == 1);
+  std::signal(SIGUSR1, SIG_DFL);
+}
+
+TEST_CASE("what is no signal, or cannot be caught, is refused, and so is one set too many") {
+  turned_loop here;
+  CHECK(signal_set::create(here.io(), {}).error() == errc::invalid_argument);
+  CHECK(signal_set::create(here.io(), {0}).error() == errc::invalid_argument);
+  CHECK(signal_set::create(here.io(), {65}).error() == errc::invalid_argument);
+  CHECK(signal_set::create(here.io(), {SIGUSR1, SIGKILL}).error() == std::errc::invalid_argument);
+  std::vector<signal_set> all;
+  for (std::size_t i = 0; i < signal_set::most_sets; ++i)
+    all.push_back(signal_set::create(here.io(), {SIGUSR1}).value());
+  CHECK(signal_set::create(here.io(), {SIGUSR1}).error() == errc::full);
+  const testing::child_end end = testing::run_in_child([&] {
+    all.clear();
+    std::raise(SIGUSR1);  // as it was before the sets: it ends the process
+  });
+  CHECK(end.signal == SIGUSR1);
+}
+
+TEST_CASE("sets that come and go while signals arrive lose nothing but what nobody has") {
+  turned_loop here;
+  std::signal(SIGUSR1, SIG_IGN);
+  std::atomic<bool> over{false};
+  std::thread raises([&] {
+    while (!over) ::kill(::getpid(), SIGUSR1);
+  });
+  for (int i = 0; i < 300; ++i) {
+    signal_set signals = signal_set::create(here.io(), {SIGUSR1}).value();
+    auto body = [&]() -> task<int> { co_return (co_await signals.next()).value(); };
+    CHECK(here.run(body()).take() == SIGUSR1);
+  }
+  over = true;
+  raises.join();
+  std::signal(SIGUSR1, SIG_DFL);
+}

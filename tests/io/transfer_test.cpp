@@ -1,0 +1,309 @@
+// tests/io/transfer_test.cpp: transfers through ports, without a loop around them.
+#include <braid/io/transfer.hpp>
+
+#include <braid/io/backend.hpp>
+#include <braid/io/descriptor.hpp>
+
+#include <tests/support/pipes.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+using namespace braid;
+using testing::ends;
+
+namespace {
+
+/// One transfer with room of its own, which tells what it was answered.
+class probe : public io_transfer {
+ public:
+  probe(io_port& port, io_interest side, aim what = aim::bytes) : io_transfer(port, side, what, told) {
+    part_ = {.iov_base = room.data(), .iov_len = room.size()};
+    message().msg_iov = &part_;
+    message().msg_iovlen = 1;
+  }
+
+  std::array<std::byte, 8> room{};
+  int answers_seen = 0;
+  std::optional<int> outcome;  // of what was moved, by the backend or after it said that it was worth a try
+  std::function<void()> call;
+
+ private:
+  static void moved(io_transfer& self, int outcome) noexcept { static_cast<probe&>(self).note(outcome); }
+  static void ready(io_transfer& self) noexcept {
+    static_cast<probe&>(self).note(self.wants_bytes() ? move_now(self) : 0);
+  }
+  void note(int what) noexcept {
+    ++answers_seen;
+    outcome = what;
+    if (call) call();
+  }
+  static constexpr answers told{&moved, &ready};
+  iovec part_{};
+};
+
+auto made() -> std::unique_ptr<io_backend> { return make_io_backend().value(); }
+
+/// Waits until a cancelled transfer is over: at once, or with an answer.
+void cancel(io_backend& backend, probe& item) {
+  if (backend.cancel(item)) return;
+  while (item.answers_seen == 0) backend.wait(std::nullopt);
+}
+
+constexpr auto socket_kind = io_port::kind::socket;
+
+}  // namespace
+
+TEST_CASE("a try that would block says so, and the port knows it") {
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  CHECK(port.may_be_ready(io_interest::read));
+  CHECK(move_now(reading) == -EAGAIN);
+  CHECK_FALSE(port.may_be_ready(io_interest::read));
+  CHECK(port.may_be_ready(io_interest::write));
+  testing::write_byte(sockets.second);
+  CHECK(move_now(reading) == 1);
+}
+
+TEST_CASE("a short read empties TCP, but nothing is concluded from it once an end was reported") {
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), io_port::kind::tcp);
+  probe reading(port, io_interest::read);
+  testing::write_byte(sockets.second);
+  CHECK(move_now(reading) == 1);
+  CHECK_FALSE(port.may_be_ready(io_interest::read));
+  port.set_ready(io_interest::read, true);
+  port.distrust_short_reads();
+  testing::write_byte(sockets.second);
+  CHECK(move_now(reading) == 1);
+  CHECK(port.may_be_ready(io_interest::read));
+}
+
+TEST_CASE("a transfer is answered when there is something, once") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  for (int round = 0; round < 3; ++round) {
+    probe reading(port, io_interest::read);
+    REQUIRE(move_now(reading) == -EAGAIN);
+    REQUIRE(backend->start(reading));
+    CHECK(port.pending(io_interest::read) == &reading);
+    CHECK(backend->has_watches());
+    backend->wait(0ns);
+    CHECK(reading.answers_seen == 0);
+    testing::write_byte(sockets.second);
+    backend->wait(std::nullopt);
+    CHECK(reading.answers_seen == 1);
+    CHECK(reading.outcome == 1);
+    CHECK(reading.room[0] == std::byte{'x'});
+    CHECK(port.pending(io_interest::read) == nullptr);
+    CHECK_FALSE(backend->has_watches());
+    backend->wait(0ns);
+    CHECK(reading.answers_seen == 1);
+  }
+  backend->forget(port);
+}
+
+TEST_CASE("what came before the port was registered is found") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  testing::write_byte(sockets.second);
+  REQUIRE(backend->start(reading));
+  backend->wait(std::nullopt);
+  CHECK(reading.outcome == 1);
+  backend->forget(port);
+}
+
+TEST_CASE("the end and an error are answered") {
+  const auto backend = made();
+  ends sockets = ends::of_sockets();
+  testing::fill(sockets.first);
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  probe writing(port, io_interest::write);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(move_now(writing) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  REQUIRE(backend->start(writing));
+  sockets.second.close();  // with unread bytes
+  while (backend->has_watches()) backend->wait(std::nullopt);
+  CHECK((reading.outcome == 0 || reading.outcome == -ECONNRESET));
+  CHECK((writing.outcome == -EPIPE || writing.outcome == -ECONNRESET));
+  backend->forget(port);
+}
+
+TEST_CASE("a cancelled transfer moves nothing, and what comes is there for the next") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  backend->wait(0ns);
+  cancel(*backend, reading);
+  CHECK(reading.outcome.value_or(-ECANCELED) == -ECANCELED);
+  CHECK_FALSE(backend->has_watches());
+  testing::write_byte(sockets.second);
+  backend->wait(0ns);
+  CHECK(reading.room[0] == std::byte{});
+  probe next(port, io_interest::read);
+  CHECK(move_now(next) == 1);
+  backend->forget(port);
+}
+
+TEST_CASE("of cancel and completion one wins, and no byte is lost or read twice") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  int read = 0;
+  int written = 0;
+  for (int round = 0; round < 1000; ++round) {
+    probe reading(port, io_interest::read);
+    if (const int found = move_now(reading); found != -EAGAIN) {
+      read += found;
+      continue;
+    }
+    REQUIRE(backend->start(reading));
+    if (round % 3 == 0) backend->wait(0ns);
+    testing::write_byte(sockets.second);
+    ++written;
+    if (round % 2 == 0) cancel(*backend, reading);
+    while (backend->has_watches()) backend->wait(std::nullopt);
+    if (reading.outcome.value_or(0) > 0) read += *reading.outcome;
+  }
+  probe rest(port, io_interest::read);
+  if (const int found = move_now(rest); found != -EAGAIN) read += found;
+  CHECK(read == written);
+  backend->forget(port);
+}
+
+TEST_CASE("both sides of a port wait at the same time, and the first may cancel the second") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  testing::fill(sockets.first);
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  probe writing(port, io_interest::write);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(move_now(writing) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  REQUIRE(backend->start(writing));
+  bool over = false;
+  reading.call = [&] { over = backend->cancel(writing); };
+  testing::write_byte(sockets.second);
+  while (reading.answers_seen == 0) backend->wait(std::nullopt);
+  while (backend->has_watches()) backend->wait(std::nullopt);
+  CHECK(reading.outcome == 1);
+  CHECK(writing.answers_seen == (over ? 0 : 1));
+  CHECK(writing.outcome.value_or(-ECANCELED) == -ECANCELED);
+  backend->forget(port);
+}
+
+TEST_CASE("a port may be forgotten and its number closed in an answer, though the other side is in the same batch") {
+  const auto backend = made();
+  ends sockets = ends::of_sockets();
+  auto port = std::make_unique<io_port>(sockets.first.number(), socket_kind);
+  probe reading(*port, io_interest::read);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  reading.call = [&] {
+    backend->forget(*port);
+    port.reset();
+    sockets.first.close();
+  };
+  testing::write_byte(sockets.second);
+  backend->wait(std::nullopt);
+  CHECK(reading.answers_seen == 1);
+  const ends others = ends::of_sockets();  // likely of the same number
+  io_port another(others.first.number(), socket_kind);
+  probe next(another, io_interest::read);
+  REQUIRE(move_now(next) == -EAGAIN);
+  REQUIRE(backend->start(next));
+  backend->wait(0ns);
+  CHECK(next.answers_seen == 0);
+  cancel(*backend, next);
+  backend->forget(another);
+}
+
+TEST_CASE("a wait for readiness moves nothing, on sockets and on pipes") {
+  const auto backend = made();
+  const ends pipe = ends::of_pipe();
+  io_port port(pipe.first.number(), io_port::kind::other);
+  probe waiting(port, io_interest::read, io_transfer::aim::readiness);
+  port.set_ready(io_interest::read, false);
+  REQUIRE(backend->start(waiting));
+  backend->wait(0ns);
+  CHECK(waiting.answers_seen == 0);
+  testing::write_byte(pipe.second);
+  backend->wait(std::nullopt);
+  CHECK(waiting.answers_seen == 1);
+  CHECK(port.may_be_ready(io_interest::read));
+  probe reading(port, io_interest::read);
+  CHECK(move_now(reading) == 1);
+  CHECK(move_now(reading) == -EAGAIN);
+  probe next(port, io_interest::read);
+  REQUIRE(backend->start(next));
+  testing::write_byte(pipe.second);
+  backend->wait(std::nullopt);
+  CHECK(next.outcome == 1);
+  backend->forget(port);
+}
+
+TEST_CASE("more transfers than the ring of the kernel has room for are all answered") {
+  const auto backend = made();
+  std::vector<ends> all;
+  std::vector<std::unique_ptr<io_port>> ports;
+  std::vector<std::unique_ptr<probe>> probes;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    all.push_back(ends::of_sockets());
+    ports.push_back(std::make_unique<io_port>(all[i].first.number(), socket_kind));
+    probes.push_back(std::make_unique<probe>(*ports[i], io_interest::read));
+    REQUIRE(move_now(*probes[i]) == -EAGAIN);
+    REQUIRE(backend->start(*probes[i]));
+  }
+  for (const ends& each : all) testing::write_byte(each.second);
+  while (backend->has_watches()) backend->wait(std::nullopt);
+  for (const auto& each : probes) CHECK(each->outcome == 1);
+  for (const auto& each : ports) backend->forget(*each);
+}
+
+TEST_CASE("a number is a port or is watched, not both") {
+  const auto backend = made();
+  const ends sockets = ends::of_sockets();
+  io_port port(sockets.first.number(), socket_kind);
+  probe reading(port, io_interest::read);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  io_watch watching{.descriptor = sockets.first.number(), .interest = io_interest::read, .ready = nullptr};
+  CHECK(backend->watch(watching).error() == std::errc::file_exists);
+  cancel(*backend, reading);
+  backend->forget(port);
+  watching.ready = [](io_watch&) noexcept {};
+  REQUIRE(backend->watch(watching));
+  CHECK(backend->start(reading).error() == std::errc::file_exists);
+  backend->unwatch(watching);
+}
+
+TEST_CASE("what is no descriptor is refused or answered with the error") {
+  const auto backend = made();
+  io_port none(-1, socket_kind);
+  probe reading(none, io_interest::read);
+  CHECK(backend->start(reading).error() == std::errc::bad_file_descriptor);
+  CHECK(none.pending(io_interest::read) == nullptr);
+  CHECK_FALSE(backend->has_watches());
+}

@@ -1,0 +1,289 @@
+// tests/net/http_client_test.cpp: calls over connections that are kept, that have died, or that lie.
+#include <braid/net/http_client.hpp>
+
+#include <braid/coro/event.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/with_scope.hpp>
+
+#include <tests/support/http_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::http_scene;
+using testing::turned_loop;
+
+namespace {
+
+auto test_routes() -> http_router {
+  http_router routes;
+  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+  routes.get("/user", [](http_exchange& x) {
+    const auto agent = x.request().fields.find("User-Agent");
+    x.reply(http_status::ok, "text/plain", agent.value_or("nobody"));
+  });
+  routes.post("/", [](http_exchange& x) -> task<void> {
+    const result<std::string> body = co_await x.read_all();
+    if (!body) co_return;
+    const bool chunked = x.request().body.how == http_framing::kind::chunked;
+    static_cast<void>(x.set_field("X-Chunked", chunked ? "yes" : "no"));
+    x.reply(http_status::ok, "text/plain", *body);
+  });
+  routes.get("/pieces", [](http_exchange& x) -> task<void> {
+    x.begin(http_status::ok);
+    for (int i = 0; i < 100; ++i) static_cast<void>(co_await x.write(std::string(1000, 'x')));
+  });
+  routes.get("/moved", [](http_exchange& x) {
+    static_cast<void>(x.set_field("Location", "/user"));
+    x.reply(http_status::found);
+  });
+  routes.get("/circle", [](http_exchange& x) {
+    static_cast<void>(x.set_field("Location", "/circle"));
+    x.reply(http_status::found);
+  });
+  routes.get("/never", [](http_exchange&) -> task<void> {
+    event never;
+    co_await never;
+  });
+  return routes;
+}
+
+struct client_scene : http_scene {
+  explicit client_scene(http_client_options how = {}) : http_scene(routes), client(here.io(), std::move(how)) {}
+
+  [[nodiscard]] auto url(std::string_view path) const -> std::string {
+    return "http://" + address().to_string() + std::string(path);
+  }
+  auto fetch(http_call call) -> result<http_answer> {
+    outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
+    return ended.take();
+  }
+  auto get(std::string_view path) -> result<http_answer> { return fetch({.url = url(path)}); }
+
+  static inline const http_router routes = test_routes();
+  http_client client;
+};
+
+/// A server that says what it is told, one text for each connection, after it has heard something.
+class liar {
+ public:
+  liar(turned_loop& here, std::vector<std::string> texts) : here_(&here), texts_(std::move(texts)) {
+    listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
+    here.io().spawn(serve(*this));
+    here.turn();
+  }
+  liar(const liar&) = delete;
+  auto operator=(const liar&) -> liar& = delete;
+  ~liar() { here_->stop(); }
+
+  [[nodiscard]] auto url() const -> std::string {
+    return "http://" + listener_.local_address().value().to_string() + "/";
+  }
+  [[nodiscard]] auto connections() const noexcept -> std::size_t { return connections_; }
+  [[nodiscard]] auto requests() const noexcept -> std::size_t { return requests_; }
+
+ private:
+  static auto serve(liar& by) -> task<void> {
+    for (const std::string& text : by.texts_) {
+      auto got = co_await by.listener_.accept();
+      if (!got) co_return;
+      ++by.connections_;
+      std::array<std::byte, 4096> room{};
+      if (const auto heard = co_await got->read_some(room); !heard || *heard == 0) continue;
+      ++by.requests_;
+      static_cast<void>(co_await got->write_all(bytes_of(text)));
+    }
+  }
+
+  turned_loop* here_;
+  std::vector<std::string> texts_;
+  stream_listener listener_;
+  std::size_t connections_ = 0;
+  std::size_t requests_ = 0;
+};
+
+auto fetch_from(liar& server, turned_loop& here, http_client& client, http_method method = http_method::get)
+    -> result<http_answer> {
+  outcome<result<http_answer>> ended = here.run(client.fetch({.method = method, .url = server.url()}));
+  return ended.take();
+}
+
+}  // namespace
+
+TEST_CASE("a call has the answer, and the next goes over the same connection") {
+  client_scene scene;
+  for (int i = 0; i < 5; ++i) {
+    const auto answer = scene.get("/");
+    REQUIRE(answer.has_value());
+    CHECK(answer->status == http_status::ok);
+    CHECK(answer->body == "hello");
+    CHECK(answer->field("content-TYPE") == "text/plain");
+    CHECK(scene.client.idle_connections() == 1);
+  }
+  CHECK(scene.server().counts().accepted == 1);
+  CHECK(scene.get("/nowhere")->status == http_status::not_found);
+}
+
+TEST_CASE("fields and bodies go along, in one piece or in several") {
+  client_scene scene;
+  CHECK(scene.fetch({.url = scene.url("/user"), .fields = {{"User-Agent", "braid"}}})->body == "braid");
+  const auto whole = scene.fetch({.method = http_method::post, .url = scene.url("/"), .body = "abc"});
+  CHECK(whole->body == "abc");
+  CHECK(whole->field("X-Chunked") == "no");
+  int left = 3;
+  auto pieces = [&]() -> task<result<std::string>> { co_return left-- > 0 ? "piece" : std::string(); };
+  const auto chunked = scene.fetch({.method = http_method::post, .url = scene.url("/"), .pieces = pieces});
+  CHECK(chunked->body == "piecepiecepiece");
+  CHECK(chunked->field("X-Chunked") == "yes");
+  const auto head = scene.fetch({.method = http_method::head, .url = scene.url("/")});
+  CHECK(head->field("Content-Length") == "5");
+  CHECK(head->body.empty());
+  CHECK(scene.server().counts().accepted == 1);
+}
+
+TEST_CASE("what would smuggle something into a request is not sent") {
+  client_scene scene;
+  CHECK(scene.fetch({.url = scene.url("/"), .fields = {{"X", "a\r\nY: b"}}}).error() == http_errc::bad_field);
+  CHECK(scene.fetch({.url = scene.url("/"), .fields = {{"Host", "b"}}}).error() == http_errc::reserved_field);
+  CHECK(scene.get("/ HTTP/1.1\r\nX: y").error() == http_errc::bad_target);
+  CHECK(scene.fetch({.url = "https://a/"}).error() == http_errc::bad_target);
+  CHECK(scene.server().counts().accepted == 0);
+}
+
+TEST_CASE("a body is read piece by piece, and given up it closes the connection") {
+  client_scene scene;
+  auto read = [&](std::size_t most) -> task<std::size_t> {
+    auto opened = co_await scene.client.open({.url = scene.url("/pieces")});
+    REQUIRE(opened.has_value());
+    CHECK(opened->head().status == http_status::ok);
+    std::size_t size = 0;
+    while (size < most) {
+      const auto piece = co_await opened->read_some();
+      REQUIRE(piece.has_value());
+      if (piece->empty()) break;
+      size += piece->size();
+    }
+    co_return size;
+  };
+  CHECK(scene.here.run(read(1'000'000)).take() == 100'000);
+  CHECK(scene.client.idle_connections() == 1);
+  scene.here.run(read(1)).take();
+  CHECK(scene.client.idle_connections() == 0);
+}
+
+TEST_CASE("redirects are followed where the options say so, and not without end") {
+  {
+    client_scene off;
+    CHECK(off.get("/moved")->status == http_status::found);
+  }
+  client_scene on({.redirects = 3});
+  const auto answer = on.get("/moved");
+  REQUIRE(answer.has_value());
+  CHECK(answer->body == "nobody");
+  CHECK(answer->url == on.url("/user"));
+  CHECK(on.get("/circle").error() == http_errc::too_many_redirects);
+}
+
+TEST_CASE("credentials do not follow a redirect to another host") {
+  client_scene other;
+  turned_loop& here = other.here;
+  liar server(here, {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/user") + "\r\nContent-Length: 0\r\n\r\n"});
+  http_client client(here.io(), {.redirects = 1});
+  http_call call{.url = server.url(), .fields = {{"Authorization", "secret"}, {"User-Agent", "kept"}}};
+  outcome<result<http_answer>> ended = here.run(client.fetch(std::move(call)));
+  CHECK(ended.take()->body == "kept");
+}
+
+TEST_CASE("a connection that died while it was free is replaced") {
+  turned_loop here;
+  const std::string fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+  liar server(here, {fine + "ok", fine + "ok"});
+  http_client client(here.io());
+  CHECK(fetch_from(server, here, client)->body == "ok");
+  here.turn(20);
+  CHECK(fetch_from(server, here, client, http_method::post)->body == "ok");
+  CHECK(server.connections() == 2);
+  CHECK(server.requests() == 2);
+}
+
+TEST_CASE("a call over a new connection that dies is not repeated") {
+  turned_loop here;
+  liar server(here, {"", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"});
+  http_client client(here.io());
+  CHECK_FALSE(fetch_from(server, here, client).has_value());
+  CHECK(server.requests() == 1);
+}
+
+TEST_CASE("answers that lie are errors, and their connection is not used again") {
+  const std::vector<std::pair<std::string, http_errc>> lies{
+      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", http_errc::truncated},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", http_errc::truncated},
+      {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", http_errc::bad_length},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", http_errc::bad_chunk},
+      {"HTTP/1.1 101 Switching Protocols\r\n\r\n", http_errc::too_many_responses},
+      {"garbage\r\n\r\n", http_errc::bad_start_line},
+      {"HTTP/1.1 200", http_errc::truncated}};
+  for (const auto& [text, error] : lies) {
+    INFO(text);
+    turned_loop here;
+    liar server(here, {text});
+    http_client client(here.io());
+    const auto answer = fetch_from(server, here, client);
+    REQUIRE_FALSE(answer.has_value());
+    CHECK(answer.error() == error);
+    CHECK(client.idle_connections() == 0);
+  }
+}
+
+TEST_CASE("informational answers are passed over, and what follows an answer ends the connection") {
+  turned_loop here;
+  std::string hints;
+  for (int i = 0; i < 3; ++i) hints += "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+  liar server(here, {hints + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n"});
+  http_client client(here.io());
+  CHECK(fetch_from(server, here, client)->body == "ok");
+  CHECK(client.idle_connections() == 0);
+  std::string endless;
+  for (int i = 0; i < 20; ++i) endless += "HTTP/1.1 103 Early Hints\r\n\r\n";
+  liar other(here, {endless});
+  CHECK(fetch_from(other, here, client).error() == http_errc::too_many_responses);
+}
+
+TEST_CASE("a deadline ends a call and closes its connection") {
+  client_scene scene;
+  auto limited = [&]() -> task<result<result<http_answer>>> {
+    task<result<http_answer>> call = scene.client.fetch({.url = scene.url("/never")});
+    co_return co_await with_timeout(1s, std::move(call));
+  };
+  auto ended = scene.here.run_through(limited(), 10ms);
+  CHECK(ended.take().error() == errc::deadline_exceeded);
+  CHECK(scene.client.idle_connections() == 0);
+}
+
+TEST_CASE("calls beyond the limit of a host wait for a connection") {
+  client_scene scene({.connections_per_host = 2});
+  auto all = [&]() -> task<int> {
+    std::vector<task<result<http_answer>>> calls;
+    for (int i = 0; i < 20; ++i) calls.push_back(scene.client.fetch({.url = scene.url("/")}));
+    int fine = 0;
+    for (const auto& answer : co_await when_all(std::move(calls))) fine += answer && answer->body == "hello" ? 1 : 0;
+    co_return fine;
+  };
+  CHECK(scene.here.run(all()).take() == 20);
+  CHECK(scene.server().counts().accepted == 2);
+}
+
+TEST_CASE("nobody there is an error of the system, a name needs a resolver") {
+  turned_loop here;
+  http_client client(here.io());
+  outcome<result<http_answer>> nobody = here.run(client.get("http://127.0.0.1:1/"));
+  CHECK(nobody.take().error() == std::errc::connection_refused);
+  outcome<result<http_answer>> nameless = here.run(client.get("http://example.org/"));
+  CHECK_FALSE(nameless.take().has_value());
+}

@@ -1,0 +1,178 @@
+// tests/net/http_deadline_test.cpp: clients that are slow, silent or too many, by a clock that the test turns.
+#include <braid/net/http_server.hpp>
+
+#include <braid/coro/sleep.hpp>
+
+#include <tests/support/http_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace braid;
+using testing::http_scene;
+
+namespace {
+
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+auto routes_of(std::string& last_error) -> http_router {
+  http_router routes;
+  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+  routes.post("/", [&](http_exchange& x) -> task<void> {
+    const result<std::string> body = co_await x.read_all();
+    if (!body) last_error = body.error().message();
+    if (body) x.reply(http_status::ok, "text/plain", *body);
+  });
+  routes.get("/large", [&](http_exchange& x) -> task<void> {
+    x.begin(http_status::ok);
+    const std::string piece(1U << 20U, 'x');
+    result<void> written;
+    while (written) written = co_await x.write(piece);
+    last_error = written.error().message();
+  });
+  return routes;
+}
+
+struct scene_of_slow : http_scene {
+  explicit scene_of_slow(http_server_options options = {}) : http_scene(routes, std::move(options)) {}
+  static inline std::string last_error;
+  static inline const http_router routes = routes_of(last_error);
+};
+
+}  // namespace
+
+TEST_CASE("a head that does not come in time is answered with 408, however its bytes drip") {
+  scene_of_slow scene({.head_timeout = 10s});
+  const auto client = scene.talker();
+  for (int second = 0; second < 9; ++second) {
+    client->say("G");
+    scene.here.advance(1s);
+  }
+  CHECK_FALSE(client->ended());
+  scene.here.advance(2s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().starts_with("HTTP/1.1 408 Request Timeout\r\n"));
+  CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
+  CHECK(scene.server().counts().timeouts == 1);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+}
+
+TEST_CASE("the time for a second head begins with its first byte") {
+  scene_of_slow scene({.head_timeout = 10s, .idle_timeout = 100s});
+  const auto client = scene.talker();
+  client->say(get);
+  REQUIRE(client->hears("hello"));
+  scene.here.advance(50s);
+  client->forget();
+  client->say("GET / HT");
+  scene.here.advance(9s);
+  CHECK_FALSE(client->ended());
+  client->say("TP/1.1\r\nHost: a\r\n\r\n");
+  REQUIRE(client->hears("hello"));
+  client->say("GET");
+  scene.here.advance(11s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().find("408") != std::string::npos);
+}
+
+TEST_CASE("a connection that never says anything is closed without a word") {
+  scene_of_slow scene({.head_timeout = 10s});
+  const auto client = scene.talker();
+  scene.here.advance(9s);
+  CHECK_FALSE(client->ended());
+  scene.here.advance(2s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().empty());
+}
+
+TEST_CASE("an idle connection is closed without a word") {
+  scene_of_slow scene({.head_timeout = 10s, .idle_timeout = 60s});
+  const auto client = scene.talker();
+  client->say(get);
+  REQUIRE(client->hears("hello"));
+  scene.here.advance(59s);
+  client->forget();
+  client->say(get);
+  REQUIRE(client->hears("hello"));
+  client->forget();
+  scene.here.advance(59s);
+  CHECK_FALSE(client->ended());
+  scene.here.advance(2s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().empty());
+  CHECK(scene.server().counts().timeouts == 0);
+}
+
+TEST_CASE("a body that does not come in time is answered with 408") {
+  scene_of_slow scene({.body_timeout = 5s});
+  const auto client = scene.talker();
+  client->say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
+  for (int second = 0; second < 4; ++second) {
+    client->say("x");
+    scene.here.advance(1s);
+  }
+  CHECK_FALSE(client->ended());
+  scene.here.advance(2s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().starts_with("HTTP/1.1 408"));
+  CHECK(scene_of_slow::last_error == make_error_code(http_errc::too_slow).message());
+}
+
+TEST_CASE("a client that does not read is cut") {
+  scene_of_slow scene({.write_timeout = 5s});
+  const auto client = scene.talker();
+  client->be_deaf();
+  client->say("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+  scene.here.turn(50);
+  scene_of_slow::last_error.clear();
+  CHECK(scene.server().counts().open == 1);
+  scene.here.advance(6s);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK_FALSE(scene_of_slow::last_error.empty());
+  CHECK(scene.server().counts().timeouts == 1);
+}
+
+TEST_CASE("a client that never closes does not keep a connection that was refused") {
+  scene_of_slow scene({.linger_timeout = 2s});
+  const auto client = scene.talker();
+  client->be_deaf();
+  client->say("BAD\r\n\r\n");
+  scene.here.turn(20);
+  CHECK(scene.server().counts().open == 1);
+  scene.here.advance(3s);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+}
+
+TEST_CASE("no more connections are taken than may be, and the one that is idle longest makes room") {
+  scene_of_slow scene({.connections = 2});
+  const auto first = scene.talker();
+  const auto second = scene.talker();
+  first->say(get);
+  REQUIRE(first->hears("hello"));
+  second->say("GET / HT");
+  const auto third = scene.talker();
+  third->say(get);
+  REQUIRE(third->hears("hello"));
+  CHECK(first->hears_end());
+  CHECK(scene.server().counts().open <= 2);
+  second->say("TP/1.1\r\nHost: a\r\n\r\n");
+  CHECK(second->hears("hello"));
+}
+
+TEST_CASE("a connection beyond the limit waits until one ends") {
+  scene_of_slow scene({.connections = 1});
+  const auto first = scene.talker();
+  first->say("GET / HT");
+  const auto second = scene.talker();
+  second->say(get);
+  scene.here.turn(20);
+  CHECK(second->heard().empty());
+  first->say("TP/1.1\r\nHost: a\r\n\r\n");
+  REQUIRE(first->hears("hello"));
+  CHECK(second->hears("hello"));
+  CHECK(first->ended());
+}

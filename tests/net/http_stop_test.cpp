@@ -1,0 +1,131 @@
+// tests/net/http_stop_test.cpp: a server that stops: what has begun is answered, what is idle is closed.
+#include <braid/net/http_server.hpp>
+
+#include <braid/coro/event.hpp>
+#include <braid/coro/sync_wait.hpp>
+
+#include <tests/support/http_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+using namespace braid;
+using testing::http_scene;
+
+namespace {
+
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// A handler that waits until it is told to go on.
+struct waiting_routes {
+  waiting_routes() {
+    routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+    routes.get("/wait", [this](http_exchange& x) -> task<void> {
+      ++begun;
+      co_await go_on;
+      x.reply(http_status::ok, "text/plain", "at last");
+    });
+  }
+  http_router routes;
+  event go_on;
+  int begun = 0;
+};
+
+constexpr std::string_view wait = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
+
+}  // namespace
+
+TEST_CASE("a stop closes what is idle, answers what has begun, and then is over") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto idle = scene.talker();
+  idle->say(get);
+  REQUIRE(idle->hears("hello"));
+  const auto silent = scene.talker();
+  const auto busy = scene.talker();
+  busy->say(wait);
+  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  scene.stop(10s);
+  REQUIRE(idle->hears_end());
+  REQUIRE(silent->hears_end());
+  CHECK_FALSE(busy->ended());
+  scene.here.advance(2ms);
+  CHECK_FALSE(scene.is_over());
+  all.go_on.set();
+  REQUIRE(busy->hears_end());
+  CHECK(busy->heard().find("Connection: close\r\n") != std::string::npos);
+  CHECK(busy->heard().ends_with("at last"));
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.server().counts().open == 0);
+}
+
+TEST_CASE("a request that was sent before the stop is answered, though nobody had looked at it") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto client = scene.talker();
+  client->say(wait);
+  client->say(wait);
+  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  scene.stop(10s);
+  all.go_on.set();
+  REQUIRE(client->hears_end());
+  CHECK(testing::statuses_of(client->heard()) == "200");  // the second one is told that the connection closes
+  scene.here.advance(2ms);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a head that has begun may come to its end after the stop") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto client = scene.talker();
+  client->say("GET / HTTP/1.1\r\n");
+  scene.stop(10s);
+  scene.here.advance(2ms);
+  client->say("Host: a\r\n\r\n");
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().ends_with("hello"));
+  CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("what is not done in time is cut") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto client = scene.talker();
+  client->say(wait);
+  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  scene.stop(10s);
+  scene.here.advance(9s);
+  CHECK_FALSE(client->ended());
+  scene.here.advance(2s);
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().empty());
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("after a stop nobody is taken any more") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  scene.stop(1s);
+  scene.here.advance(2ms);
+  REQUIRE(scene.here.turn_until([&] { return scene.is_over(); }));
+  auto connecting = stream_socket::connect(scene.here.io(), scene.address());
+  auto made = scene.here.run(std::move(connecting));
+  CHECK(made.take().error() == std::errc::connection_refused);
+  scene.stop(1s);  // again changes nothing
+}
+
+TEST_CASE("a loop that stops ends the server and its connections with it") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  {
+    const auto client = scene.talker();
+    client->say(wait);
+    REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+    scene.here.stop();
+    CHECK(scene.server().counts().open == 0);
+    CHECK(client->heard().empty());
+  }
+}

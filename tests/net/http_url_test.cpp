@@ -1,0 +1,66 @@
+// tests/net/http_url_test.cpp: URLs, and what stands in their queries.
+#include <braid/net/http_url.hpp>
+
+#include <braid/net/http_error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+using namespace braid;
+
+TEST_CASE("a URL has a host, a port and a target") {
+  const auto full = http_url::parse("HTTP://example.org:8080/a/b?c=d#e");
+  REQUIRE(full.has_value());
+  CHECK(full->host == "example.org:8080");
+  CHECK(full->name == "example.org");
+  CHECK(full->port == 8080);
+  CHECK(full->target == "/a/b?c=d");
+  const auto bare = http_url::parse("http://a");
+  REQUIRE(bare.has_value());
+  CHECK(bare->host == "a");
+  CHECK(bare->port == 80);
+  CHECK(bare->target == "/");
+  CHECK(http_url::parse("http://a?b")->target == "/?b");
+  CHECK(http_url::parse("http://a#b")->target == "/");
+  CHECK(http_url::parse("http://a:80/")->host == "a");
+  CHECK(http_url::parse("http://a:/")->port == 80);
+}
+
+TEST_CASE("an address of version 6 stands in brackets") {
+  const auto address = http_url::parse("http://[::1]:81/");
+  REQUIRE(address.has_value());
+  CHECK(address->host == "[::1]:81");
+  CHECK(address->name == "::1");
+  CHECK(address->port == 81);
+}
+
+TEST_CASE("what is no URL of HTTP is refused") {
+  for (const std::string_view text : {"", "a", "http:", "http://", "https://a/", "ftp://a/", "http:///a", "http://u@a/",
+                                      "http://a b/", "http://a/b c", "http://a:99999/", "http://a:x/", "http://a:0/",
+                                      "http://a/\r\nX: y", "http://a\r\n/", "http://a/\xff"}) {
+    INFO(text);
+    const auto parsed = http_url::parse(text);
+    CHECK_FALSE(parsed.has_value());
+    if (!parsed) CHECK(parsed.error() == http_errc::bad_target);
+  }
+}
+
+TEST_CASE("percent signs stand for bytes") {
+  CHECK(percent_decoded("a%20b%2Fc%2f%00") == std::string("a b/c/\0", 7));
+  CHECK(percent_decoded("") == "");
+  for (const std::string_view text : {"%", "%2", "%zz", "a%2"})
+    CHECK(percent_decoded(text).error() == http_errc::bad_target);
+}
+
+TEST_CASE("a query is looked up by name") {
+  CHECK(query_value("a=1&b=2+3%264&a=5", "a") == "1");
+  CHECK(query_value("a=1&b=2+3%264&a=5", "b") == "2 3&4");
+  CHECK(query_value("a&b=", "a") == "");
+  CHECK(query_value("a&b=", "b") == "");
+  CHECK(query_value("%61=x", "a") == "x");
+  CHECK_FALSE(query_value("a=1", "A").has_value());
+  CHECK_FALSE(query_value("a=%", "a").has_value());
+  CHECK_FALSE(query_value("", "").has_value());
+}

@@ -1,0 +1,159 @@
+// tests/net/redis_batch_test.cpp: many commands with one wait: their order, windows smaller than they are, their ends.
+#include <braid/net/redis_batch.hpp>
+
+#include <tests/net/redis_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+using namespace braid;
+using namespace braid::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+auto gets(int count) -> redis_batch {
+  redis_batch batch;
+  for (int i = 0; i < count; ++i) batch.add("GET", resp_joined{"k", i});
+  return batch;
+}
+
+auto get_bytes(int first, int count) -> std::string {
+  std::string out;
+  for (int i = first; i < first + count; ++i) out += command_bytes({"GET", "k" + std::to_string(i)});
+  return out;
+}
+
+auto replies(int first, int count) -> std::string {
+  std::string out;
+  for (int i = first; i < first + count; ++i) out += bulk("v" + std::to_string(i));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a batch holds its commands as they are sent") {
+  redis_batch batch;
+  batch.add("LRANGE", resp_joined{"follow:", 7}, 0, 9);
+  const std::array<std::string_view, 3> words{"HGET", "user:1", "country"};
+  batch.add_words(words);
+  CHECK(batch.size() == 2);
+  CHECK(batch.bytes_of(0, 1) == command_bytes({"LRANGE", "follow:7", "0", "9"}));
+  CHECK(batch.bytes_of(1, 1) == command_bytes({"HGET", "user:1", "country"}));
+  CHECK(batch.bytes_of(0, 2) == batch.bytes());
+  CHECK(batch.bytes_of(1, 0).empty());
+  batch.clear();
+  CHECK(batch.empty());
+  CHECK(batch.bytes().empty());
+}
+
+TEST_CASE("a batch is answered as a whole, errors among the replies") {
+  redis_scene scene;
+  scene.connect();
+  const redis_batch batch = gets(3);
+  const auto run = scene.run(batch);
+  scene.turn();
+  CHECK(scene.server().take() == get_bytes(0, 3));
+  scene.send(bulk("a") + "-WRONGTYPE x\r\n");
+  CHECK_FALSE(run->over);
+  scene.send("$-1\r\n");
+  CHECK(run->text == "a WRONGTYPE x - ");
+}
+
+TEST_CASE("a batch larger than the window is sent in parts, and nothing comes between them") {
+  redis_options options;
+  options.in_flight = 4;
+  redis_scene scene(options);
+  scene.connect();
+  const redis_batch batch = gets(10);
+  const auto before = scene.get("before");
+  const auto run = scene.run(batch);
+  const auto behind = scene.get("behind");
+  scene.turn();
+  CHECK(scene.server().take() == command_bytes({"GET", "before"}) + get_bytes(0, 3));
+  scene.send(bulk("BEFORE") + replies(0, 2));
+  CHECK(scene.server().take() == get_bytes(3, 3));
+  scene.send(replies(2, 4));
+  CHECK(scene.server().take() == get_bytes(6, 4));
+  scene.send(replies(6, 4));
+  CHECK(run->text == "v0 v1 v2 v3 v4 v5 v6 v7 v8 v9 ");
+  CHECK(scene.server().take() == command_bytes({"GET", "behind"}));
+  scene.send(bulk("BEHIND"));
+  CHECK(before->text == "BEFORE");
+  CHECK(behind->text == "BEHIND");
+}
+
+TEST_CASE("a batch that leaves half-way takes its replies with it") {
+  redis_options options;
+  options.in_flight = 4;
+  redis_scene scene(options);
+  scene.connect();
+  const redis_batch batch = gets(10);
+  const auto run = scene.run(batch);
+  scene.turn();
+  CHECK(scene.server().take() == get_bytes(0, 4));
+  scene.send(replies(0, 2));
+  CHECK(scene.server().take() == get_bytes(4, 2));
+  scene.send("$2\r\nv");
+  scene.stop_last();
+  const auto next = scene.get("next");
+  scene.turn();
+  scene.send("2\r\n" + replies(3, 3));
+  CHECK(scene.server().take() == command_bytes({"GET", "next"}));
+  scene.send(bulk("NEXT"));
+  CHECK_FALSE(run->over);
+  CHECK(next->text == "NEXT");
+  CHECK(scene.redis().counts().dropped == 4);
+}
+
+TEST_CASE("a batch is lost as a whole when the connection ends, the part that was not sent too") {
+  redis_options options;
+  options.in_flight = 4;
+  redis_scene scene(options);
+  scene.connect();
+  const redis_batch batch = gets(10);
+  const auto run = scene.run(batch);
+  scene.turn();
+  scene.send(replies(0, 1));
+  scene.server().hang_up();
+  scene.turn();
+  CHECK((run->error == redis_errc::connection_lost));
+  scene.connect_again();
+  CHECK(scene.server().received().empty());
+}
+
+TEST_CASE("a batch without commands is over at once") {
+  redis_scene scene;
+  scene.connect();
+  const redis_batch batch;
+  const auto run = scene.run(batch);
+  CHECK(run->over);
+  CHECK(!run->error);
+}
+
+TEST_CASE("a command that would change the connection for others is refused") {
+  redis_scene scene;
+  scene.connect();
+  for (const char* name :
+       {"SUBSCRIBE", "subscribe", "MONITOR", "SELECT", "Auth", "HELLO", "RESET", "QUIT", "PSUBSCRIBE"}) {
+    redis_batch batch = gets(1);
+    batch.add(name, "1");
+    CHECK((scene.run(batch)->error == redis_errc::not_shared));
+    CHECK((scene.command({name, "1"})->error == redis_errc::not_shared));
+  }
+  redis_batch quiet;
+  quiet.add("CLIENT", "REPLY", "OFF");
+  CHECK((scene.run(quiet)->error == redis_errc::not_shared));
+  CHECK((scene.command({"client", "reply", "skip"})->error == redis_errc::not_shared));
+  CHECK((scene.command({})->error == redis_errc::not_shared));
+  scene.turn();
+  CHECK(scene.server().received().empty());
+  const auto id = scene.command({"CLIENT", "ID"});
+  scene.turn();
+  CHECK(scene.server().take() == command_bytes({"CLIENT", "ID"}));
+  scene.send(":1\r\n");
+  CHECK(id->text == "-");
+}

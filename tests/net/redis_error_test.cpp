@@ -1,0 +1,65 @@
+// tests/net/redis_error_test.cpp: errors of a server by their words, and where redirections lead.
+#include <braid/net/redis_error.hpp>
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+using namespace braid;
+
+TEST_CASE("every error has a sentence of its own") {
+  std::set<std::string> sentences;
+  for (int code = 1; code <= static_cast<int>(redis_errc::too_many_hops); ++code)
+    sentences.insert(make_error_code(static_cast<redis_errc>(code)).message());
+  CHECK(sentences.size() == static_cast<std::size_t>(redis_errc::too_many_hops));
+  CHECK_FALSE(sentences.contains(std::error_code(0, redis_category()).message()));
+}
+
+TEST_CASE("an error of the server has the code of its first word") {
+  CHECK(redis_error_of("WRONGTYPE Operation against a key holding the wrong kind of value") == redis_errc::wrong_type);
+  CHECK(redis_error_of("LOADING Redis is loading the dataset in memory") == redis_errc::loading);
+  CHECK(redis_error_of("MOVED 3999 127.0.0.1:6381") == redis_errc::moved);
+  CHECK(redis_error_of("ASK 3999 127.0.0.1:6381") == redis_errc::ask);
+  CHECK(redis_error_of("TRYAGAIN x") == redis_errc::try_again);
+  CHECK(redis_error_of("CROSSSLOT Keys in request don't hash to the same slot") == redis_errc::cross_slot);
+  CHECK(redis_error_of("CLUSTERDOWN The cluster is down") == redis_errc::cluster_down);
+  CHECK(redis_error_of("NOAUTH Authentication required.") == redis_errc::no_authentication);
+  CHECK(redis_error_of("WRONGPASS invalid username-password pair") == redis_errc::wrong_password);
+  CHECK(redis_error_of("ERR invalid password") == redis_errc::wrong_password);
+  CHECK(redis_error_of("NOPERM x") == redis_errc::no_permission);
+  CHECK(redis_error_of("OOM command not allowed when used memory > 'maxmemory'.") == redis_errc::out_of_memory);
+  CHECK(redis_error_of("READONLY x") == redis_errc::read_only);
+  CHECK(redis_error_of("MASTERDOWN x") == redis_errc::master_down);
+  CHECK(redis_error_of("BUSY x") == redis_errc::busy);
+  CHECK(redis_error_of("NOSCRIPT x") == redis_errc::no_script);
+  CHECK(redis_error_of("MISCONF x") == redis_errc::cannot_save);
+  CHECK(redis_error_of("EXECABORT x") == redis_errc::aborted);
+  CHECK(redis_error_of("ERR max number of clients reached") == redis_errc::too_many_clients);
+}
+
+TEST_CASE("an error with another word is a refusal") {
+  CHECK(redis_error_of("ERR unknown command") == redis_errc::refused);
+  CHECK(redis_error_of("") == redis_errc::refused);
+  CHECK(redis_error_of("MOVEDX 1 a:1") == redis_errc::refused);
+  CHECK(redis_error_of("LOADING") == redis_errc::loading);
+}
+
+TEST_CASE("a redirection has slot, host and port") {
+  const auto moved = redis_redirection_of("MOVED 3999 127.0.0.1:6381");
+  REQUIRE(moved.has_value());
+  CHECK(moved->slot == 3999);
+  CHECK(moved->host == "127.0.0.1");
+  CHECK(moved->port == 6381);
+  const auto asked = redis_redirection_of("ASK 0 ::1:7000");
+  REQUIRE(asked.has_value());
+  CHECK(asked->host == "::1");
+  CHECK(redis_redirection_of("MOVED 1 :7000")->host.empty());
+}
+
+TEST_CASE("what is no redirection is none") {
+  for (const char* text :
+       {"", "MOVED", "MOVED 1", "MOVED 1 host", "MOVED x host:1", "MOVED 1 host:x",
+        "MOVED 1 host:", "MOVED 16384 host:1", "MOVED -1 host:1", "MOVED 1 host:0", "MOVED 1 host:65536", "ERR 1 a:1"})
+    CHECK_FALSE(redis_redirection_of(text).has_value());
+}

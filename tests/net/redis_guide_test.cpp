@@ -1,0 +1,57 @@
+// tests/net/redis_guide_test.cpp: the code of docs/redis.md, with the real server.
+#include <braid/net/redis_connection.hpp>
+
+#include <tests/support/redis_server.hpp>
+#include <tests/support/run_on_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+// [calls]
+auto greet(braid::redis_connection& redis) -> braid::task<void> {
+  using namespace std::chrono_literals;
+  braid::arena memory;
+
+  const auto written = co_await redis.set("user:7:name", "Ada");
+  if (!written) std::puts(written.error().message().c_str());
+
+  const auto name = co_await redis.get("user:7:name", memory, 50ms);
+  if (name && *name) std::printf("hello %.*s\n", static_cast<int>((*name)->size()), (*name)->data());
+}
+// [/calls]
+
+// [batch]
+auto countries(braid::redis_connection& redis, const std::vector<std::int64_t>& users, braid::arena& memory)
+    -> braid::task<braid::result<std::span<const braid::resp_value>>> {
+  braid::redis_batch batch;
+  for (const std::int64_t id : users) batch.add("HGET", braid::resp_joined{"user:", id}, "country");
+  co_return co_await redis.run(batch, memory);
+}
+// [/batch]
+
+}  // namespace
+
+TEST_CASE("the code of the guide does what the guide says") {
+  const braid::testing::redis_server server;
+  braid::testing::run_on_loop([&](braid::loop& io) -> braid::task<void> {
+    braid::redis_options options;
+    options.socket_path = server.socket_path();
+    options.request_timeout = std::chrono::seconds(20);
+    braid::redis_connection redis(io, options);
+    co_await greet(redis);
+    braid::arena memory;
+    CHECK(**co_await redis.get("user:7:name", memory) == "Ada");
+    CHECK(*co_await redis.hset("user:1", "country", "US") == 1);
+    const std::vector<std::int64_t> users{1, 2};
+    const auto got = co_await countries(redis, users, memory);
+    REQUIRE(got.has_value());
+    CHECK((*got)[0].text() == "US");
+    CHECK((*got)[1].is_null());
+  });
+}

@@ -1,0 +1,131 @@
+// tests/net/redis_options_test.cpp: how a server is greeted, and what becomes of calls when it refuses.
+#include <braid/net/redis_options.hpp>
+
+#include <tests/net/redis_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace braid;
+using namespace braid::testing;
+using namespace std::chrono_literals;
+
+TEST_CASE("a server that wants no greeting gets none") {
+  redis_scene scene;
+  scene.connect();
+  CHECK(scene.server().received().empty());
+  CHECK(scene.redis().status() == redis_connection::state::ready);
+}
+
+TEST_CASE("password and database are told before any command") {
+  redis_options options;
+  options.password = "secret";
+  options.database = 3;
+  options.reads_from_replica = true;
+  redis_scene scene(options);
+  scene.connect();
+  const auto call = scene.get("k");
+  scene.turn();
+  CHECK(scene.server().take() ==
+        command_bytes({"AUTH", "secret"}) + command_bytes({"SELECT", "3"}) + command_bytes({"READONLY"}));
+  CHECK(scene.redis().status() == redis_connection::state::connecting);
+  scene.send("+OK\r\n+O");
+  scene.send("K\r\n");
+  CHECK(scene.server().received().empty());
+  scene.send("+OK\r\n");
+  CHECK(scene.server().take() == command_bytes({"GET", "k"}));
+  scene.send(bulk("v"));
+  CHECK(call->text == "v");
+}
+
+TEST_CASE("a user is told with the password") {
+  redis_options options;
+  options.user = "somebody";
+  options.password = "secret";
+  redis_scene scene(options);
+  scene.connect();
+  CHECK(scene.server().take() == command_bytes({"AUTH", "somebody", "secret"}));
+}
+
+TEST_CASE("RESP3 is asked for by HELLO") {
+  redis_options options;
+  options.protocol = redis_protocol::resp3;
+  SUBCASE("without a password") {
+    redis_scene scene(options);
+    scene.connect();
+    CHECK(scene.server().take() == command_bytes({"HELLO", "3"}));
+    const auto call = scene.get("k");
+    scene.send("%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n");
+    CHECK(scene.server().take() == command_bytes({"GET", "k"}));
+    scene.send("_\r\n");
+    CHECK(call->text == "nothing");
+  }
+  SUBCASE("with one") {
+    options.password = "secret";
+    redis_scene scene(options);
+    scene.connect();
+    CHECK(scene.server().take() == command_bytes({"HELLO", "3", "AUTH", "default", "secret"}));
+  }
+  SUBCASE("from a server that is too old") {
+    redis_scene scene(options);
+    scene.connect();
+    const auto call = scene.get("k");
+    scene.send("-ERR unknown command `HELLO`\r\n");
+    CHECK((call->error == redis_errc::refused));
+  }
+}
+
+TEST_CASE("a server that refuses the greeting fails the calls with its reason, and is asked again") {
+  redis_options options;
+  options.password = "wrong";
+  redis_scene scene(options);
+  scene.connect();
+  const auto call = scene.get("k");
+  scene.turn();
+  scene.send("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+  CHECK((call->error == redis_errc::wrong_password));
+  CHECK(scene.redis().status() == redis_connection::state::resting);
+  scene.connect_again();
+  const auto second = scene.get("k");
+  scene.turn();
+  scene.send("+OK\r\n");
+  scene.send(bulk("v"));
+  CHECK(second->text == "v");
+}
+
+TEST_CASE("a server that loads its data fails the greeting, and is asked again") {
+  redis_options options;
+  options.database = 1;
+  redis_scene scene(options);
+  scene.connect();
+  const auto call = scene.get("k");
+  scene.turn();
+  scene.send("-LOADING Redis is loading the dataset in memory\r\n");
+  CHECK((call->error == redis_errc::loading));
+}
+
+TEST_CASE("a server that does not answer the greeting in time fails the calls") {
+  redis_options options;
+  options.password = "secret";
+  options.connect_timeout = 200ms;
+  redis_scene scene(options);
+  scene.connect();
+  const auto call = scene.get("k", 10s);
+  scene.loop().advance(150ms);
+  CHECK_FALSE(call->over);
+  scene.loop().advance(60ms);
+  CHECK((call->error == std::errc::timed_out));
+}
+
+TEST_CASE("a server that hangs up during the greeting fails the calls") {
+  redis_options options;
+  options.password = "secret";
+  redis_scene scene(options);
+  scene.connect();
+  const auto call = scene.get("k");
+  CHECK(scene.server().take() == command_bytes({"AUTH", "secret"}));
+  scene.server().hang_up();
+  scene.turn();
+  CHECK((call->error == redis_errc::connection_lost));
+}
