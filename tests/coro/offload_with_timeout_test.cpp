@@ -177,7 +177,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "one that is never awaited does nothing")
 
 TEST_CASE("pools and lanes end after what ran late there, and have counted it") {
   turned_loop here;
-  std::latch opened(2);
+  std::latch opened(3);
   std::latch begun(2);
   auto lane = std::make_unique<blocking_lane>();
   auto workers = std::make_unique<pool>(pool_options{.workers = 1});
@@ -189,6 +189,7 @@ TEST_CASE("pools and lanes end after what ran late there, and have counted it") 
       ended.fetch_add(1, relaxed);
     });
     const auto late = co_await timed;
+    REQUIRE_FALSE(late.has_value());
     CHECK(late.error() == errc::deadline_exceeded);
   };
   here.io().spawn(waits(*lane));
@@ -196,7 +197,7 @@ TEST_CASE("pools and lanes end after what ran late there, and have counted it") 
   here.turn();
   begun.wait();
   here.advance(2ms);
-  opened.wait();
+  opened.arrive_and_wait();
   REQUIRE(workers->wait_idle());
   CHECK(workers->statistics().late == 1);
   CHECK(eventually([&] { return lane->late() == 1; }));
