@@ -147,8 +147,10 @@ void crew_of<Policy>::work(worker& self) noexcept {
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     if (self.away != 0) [[unlikely]]
       owner_.stand_ins_->give_way(self);
-    if (self.has_own_work && has_turn(self, woken)) [[unlikely]]
+    if (self.has_own_work && has_turn(self, woken)) [[unlikely]] {
+      if (std::exchange(relied_on, false)) others.pass_on(self, *this);
       work_beside_jobs(self);
+    }
     found_job item = next(self, why_after(woken));
     fork_record* const stolen = item ? nullptr : forks_.steal(self);
     if (woken == wake_cause::picked) others.end_search();
@@ -161,12 +163,10 @@ void crew_of<Policy>::work(worker& self) noexcept {
         woken = wake_cause::watched;  // such a seat never announces its sleep, so nobody relies on it to watch: it does
         continue;
       }
-      if (has_own_work(self)) {
-        if (std::exchange(relied_on, false)) others.pass_on(self, *this);
+      if (has_own_work(self))
         woken = wake_cause::called;
-      } else if (!lingers(self)) {
+      else if (!lingers(self))
         woken = others.sleep(self, *this);
-      }
       continue;
     }
     if (std::exchange(relied_on, false)) {
