@@ -126,6 +126,7 @@ auto runtime::post(task<void> work) -> result<void> {
 /// On a worker that has come to it, and so has time.
 void runtime::start_here(task<void> work) {
   const std::size_t here = current_worker()->index;
+  if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
   const std::size_t there = home_for_one_more(here);
   if (here == there) return loops_[here]->spawn(std::move(work));
   auto arrives = [at = loops_[there], work = std::move(work), counted = traveller(on_the_way_[there])]() mutable {

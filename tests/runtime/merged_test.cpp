@@ -93,9 +93,9 @@ TEST_CASE("tasks wait on workers, each goes on where it began, and no thread is 
 }
 
 TEST_CASE("one worker does everything: its task sleeps, reads, computes and waits for jobs") {
-  const scene all(1);
   const ends pipe = ends::of_pipe();
   channel<int> numbers(1);
+  const scene all(1);
   auto writer = [&]() -> task<void> {
     co_await sleep_for(100us);
     testing::write_byte(pipe.second);
@@ -114,8 +114,8 @@ TEST_CASE("one worker does everything: its task sleeps, reads, computes and wait
 }
 
 TEST_CASE("what a task posts while every worker sleeps is run, also with jobs that post jobs") {
-  const scene all(2);
   atomic<int> ran{0};
+  const scene all(2);
   auto body = [&]() -> task<void> {
     for (int i = 0; i < 200; ++i) {
       co_await sleep_for(20us);
@@ -132,9 +132,9 @@ TEST_CASE("what a task posts while every worker sleeps is run, also with jobs th
 }
 
 TEST_CASE("ready I/O goes on at the worker that owns it") {
-  const scene all(2);
-  std::vector<ends> pipes;
+  std::vector<ends> pipes;  // closed after the workers have ended
   for (int i = 0; i < 8; ++i) pipes.push_back(ends::of_pipe());
+  const scene all(2);
   atomic<int> at_home{0};
   atomic<int> waiting{0};
   auto reader = [&](const ends& pipe) -> task<void> {
@@ -236,12 +236,12 @@ TEST_CASE("a task that forks and joins does not run another task in between") {
 TEST_CASE("what is ready waits for so many jobs at most, whatever their number") {
   constexpr int jobs = 5'000;
   constexpr int bound = 256 + 8;
-  const scene all(1);
   const ends pipe = ends::of_pipe();
   int ran = 0;
   std::vector<int> waited;  // jobs between a byte and the step that it made ready
   int written_at = 0;
   atomic<bool> over{false};
+  const scene all(1);
   auto reader = [&]() -> task<void> {
     while (ran < jobs) {
       static_cast<void>(co_await readable(all->io(), pipe.first.number()));
@@ -269,9 +269,9 @@ TEST_CASE("what is ready waits for so many jobs at most, whatever their number")
 }
 
 TEST_CASE("a task that never waits keeps no job from running, and jobs that never end keep no task") {
-  const scene all(1);
   bool stops = false;
   int ran = 0;
+  const scene all(1);
   auto yields = [&]() -> task<void> {
     while (!stops) co_await yield();
   };
@@ -292,9 +292,9 @@ TEST_CASE("a task that never waits keeps no job from running, and jobs that neve
 }
 
 TEST_CASE("tasks of different workers talk to each other") {
-  const scene all(2);
   channel<int> there(1);
   channel<int> back(1);
+  const scene all(2);
   constexpr int rounds = 2'000;
   auto answers = [&]() -> task<void> {
     while (auto got = co_await there.receive()) static_cast<void>(co_await back.send(*got + 1));
