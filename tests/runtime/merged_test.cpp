@@ -195,10 +195,11 @@ TEST_CASE("waits that would block a worker are refused, with a sentence that say
 }
 
 TEST_CASE("a task that forks and joins does not run another task in between") {
-  const scene all(2);
   bool inside = false;
   int met_inside = 0;
   bool other_ran = false;
+  atomic<int> ran{0};
+  const scene all(2);
   auto other = [&]() -> task<void> {
     co_await yield();
     if (inside) ++met_inside;
@@ -210,7 +211,7 @@ TEST_CASE("a task that forks and joins does not run another task in between") {
       other_ran = false;
       around.spawn(other());
       inside = true;
-      atomic<int> ran{0};
+      ran.store(0, relaxed);
       {
         task_group group;
         for (int i = 0; i < 50; ++i) group.run([&] { ran.fetch_add(1, relaxed); });
