@@ -1,6 +1,7 @@
 // braid/coro/awaitable.hpp: what can be awaited, and making a task of it for those who take tasks.
 #pragma once
 
+#include <braid/coro/detail/awaiter_of.hpp>
 #include <braid/coro/task.hpp>
 
 #include <concepts>
@@ -12,16 +13,6 @@
 namespace braid {
 
 namespace detail {
-
-template <typename A>
-auto awaiter_of(A&& from) -> decltype(auto) {
-  if constexpr (requires { std::forward<A>(from).operator co_await(); })
-    return std::forward<A>(from).operator co_await();
-  else if constexpr (requires { operator co_await(std::forward<A>(from)); })
-    return operator co_await(std::forward<A>(from));
-  else
-    return std::forward<A>(from);
-}
 
 template <typename A>
 using awaiter_t = decltype(awaiter_of(std::declval<A>()));
