@@ -30,7 +30,8 @@ auto serve(http_server& server, stream_listener listener) -> task<void> {
   static_cast<void>(co_await server.serve(std::move(listener)));  // until it is stopped
 }
 
-auto ask(http_client& client, http_call call) -> task<void> {
+auto ask(http_client& client, http_method method, std::string url, std::string body = {}) -> task<void> {
+  http_call call{.method = method, .url = std::move(url), .body = std::move(body)};
   const auto answer = co_await client.fetch(std::move(call));
   if (answer) std::printf("%d %s\n", static_cast<int>(answer->status), answer->body.c_str());
 }
@@ -43,10 +44,10 @@ auto program(loop& io, const http_router& routes) -> task<void> {
   http_client client(io);
   auto all = [&](scope& children) -> task<void> {
     children.spawn(serve(server, std::move(listener)));
-    co_await ask(client, {.url = url + "/"});
-    co_await ask(client, {.url = url + "/users/7"});
-    co_await ask(client, {.method = http_method::post, .url = url + "/size", .body = "12345"});
-    co_await ask(client, {.method = http_method::put, .url = url + "/"});
+    co_await ask(client, http_method::get, url + "/");
+    co_await ask(client, http_method::get, url + "/users/7");
+    co_await ask(client, http_method::post, url + "/size", "12345");
+    co_await ask(client, http_method::put, url + "/");
     co_await server.stop(10s);  // answers what has begun, closes the rest
   };
   co_await with_scope(all);
@@ -54,7 +55,6 @@ auto program(loop& io, const http_router& routes) -> task<void> {
 }
 
 int main() {
-  const http_router routes = make_routes();
   const auto both = runtime::create({.workers = 1}).value();
-  both->run(program(both->io(), routes));
+  both->run(program(both->io(), make_routes()));
 }

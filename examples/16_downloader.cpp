@@ -13,15 +13,16 @@ using namespace braid;
 
 auto send_file(http_exchange& x) -> task<void> {
   x.begin(http_status::ok, "application/octet-stream");
-  for (int i = 0; i < 30 && co_await x.write(std::string(10'000, '#')); ++i) {}
+  for (int i = 0; i < 30; ++i) static_cast<void>(co_await x.write(std::string(10'000, '#')));
 }
 auto send_for_ever(http_exchange& x) -> task<void> {
   x.begin(http_status::ok, "application/octet-stream");
-  while (co_await x.write("drop")) co_await sleep_for(1ms);
+  for (result<void> sent; sent; sent = co_await x.write("drop")) co_await sleep_for(1ms);
 }
 
 auto download(http_client& client, std::string url) -> task<std::size_t> {
-  auto opened = co_await client.open({.url = std::move(url)});
+  auto opening = client.open({.url = std::move(url)});
+  auto opened = co_await std::move(opening);
   std::size_t size = 0;
   while (opened) {
     const auto piece = co_await opened->read_some();  // a view: nothing is copied
@@ -43,8 +44,9 @@ auto program(loop& io, const http_router& routes) -> task<void> {
   auto all = [&](scope& children) -> task<void> {
     children.spawn(serve(server, std::move(listener)));
     // [deadline]
-    const auto [file, endless] = co_await when_all(with_timeout(5s, download(client, url + "/file")),
-                                                   with_timeout(50ms, download(client, url + "/endless")));
+    auto downloads = when_all(with_timeout(5s, download(client, url + "/file")),
+                              with_timeout(50ms, download(client, url + "/endless")));
+    const auto [file, endless] = co_await std::move(downloads);
     std::printf("%zu bytes, and: %s\n", file.value(), endless.error().message().c_str());
     // [/deadline]
     co_await server.stop(1s);
@@ -53,8 +55,6 @@ auto program(loop& io, const http_router& routes) -> task<void> {
 }
 
 int main() {
-  http_router routes;
-  routes.get("/file", &send_file).get("/endless", &send_for_ever);
   const auto both = runtime::create({.workers = 1}).value();
-  both->run(program(both->io(), routes));
+  both->run(program(both->io(), http_router().get("/file", &send_file).get("/endless", &send_for_ever)));
 }

@@ -119,8 +119,13 @@ auto identity_of(const fs::path& file) -> nlohmann::json {
 auto made_from(const batch_command_options& options, const workspace& in, const bound_plan* plan) -> nlohmann::json {
   nlohmann::json stores = nlohmann::json::array();
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
+    if (endpoint.kind == endpoint_entry::kind_type::http) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
-    if (embedded == nullptr) continue;
+    if (embedded == nullptr) {  // what a server holds, nobody can tell
+      const auto& server = std::get<static_resolver>(endpoint.resolver);
+      stores.push_back({endpoint.endpoint_id, server.host, server.port});
+      continue;
+    }
     const fs::path folder = in.where.root / embedded->path;
     const auto manifest = read_manifest(folder);
     if (manifest)

@@ -3,6 +3,7 @@
 
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/demo_data.hpp>
+#include <rankd/engine/options.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -51,14 +52,25 @@ struct batch_command_options : project_options {
   unsigned workers = 0;  ///< 0: as many as the machine grants
 };
 
+struct bench_options : project_options {
+  std::string plan;
+  std::filesystem::path requests;  ///< a file, one a line; empty: one for each user of the embedded store
+  std::vector<unsigned> clients{1, 2, 4, 8, 16};
+  std::chrono::milliseconds duration{1000};  ///< for each number of clients
+  unsigned loops = 1;
+  unsigned workers = 1;  ///< for each loop
+  run_order order = run_order::side_by_side;
+  output_form form = output_form::people;
+};
+
 struct load_command_options : project_options {
   std::vector<std::filesystem::path> data;  ///< files, or folders of *.ndjson; empty: the project's data folder
-  std::string store;                        ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
-  bool replace = false;                     ///< forget what the store had
+  std::string store;     ///< a folder, as path or lmdb:PATH, or redis://…; empty: the project's embedded store
+  bool replace = false;  ///< forget what the store had; embedded stores only
 };
 
 struct dump_command_options : project_options {
-  std::string store;          ///< as in load_command_options
+  std::string store;          ///< a folder, as path or lmdb:PATH; empty: the project's embedded store
   std::filesystem::path out;  ///< empty: standard output
   std::string prefix;         ///< of the keys; empty: all
 };
@@ -92,6 +104,7 @@ struct init_options {
 /// Each prints its result to standard output, and progress and readable errors to standard error.
 auto rank_command(const rank_options& options) -> exit_status;
 auto batch_command(const batch_command_options& options) -> exit_status;
+auto bench_command(const bench_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;

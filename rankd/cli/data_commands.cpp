@@ -7,6 +7,10 @@
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/workspace.hpp>
 #include <rankd/store/load.hpp>
+#include <rankd/store/redis_load.hpp>
+#include <rankd/store/redis_options.hpp>
+
+#include <braid/base/assert.hpp>
 
 #include <algorithm>
 #include <string>
@@ -37,43 +41,58 @@ auto files_of(const std::vector<fs::path>& data) -> braid::checked<std::vector<f
   return files;
 }
 
-struct load_plan_of_command {
-  fs::path store;
-  std::vector<fs::path> files;
-};
-
-/// What to load where: what the command line leaves open, the project says.
-auto resolve(const load_command_options& options) -> braid::checked<load_plan_of_command> {
+/// What to load: what the command line leaves open, the project says.
+auto data_of(const load_command_options& options) -> braid::checked<std::vector<fs::path>> {
   std::vector<fs::path> data = options.data;
-  auto store = store_folder(options.project, options.store);
-  if (!store) return std::unexpected(std::move(store.error()));
   if (data.empty()) {
     const auto in = workspace::open(options.project);
     if (!in) return std::unexpected(in.error());
     if (!in->where.data) return refused("data_missing", "the project names no data folder", "name files");
     data.push_back(*in->where.data);
   }
-  auto files = files_of(data);
-  if (!files) return std::unexpected(std::move(files.error()));
-  return load_plan_of_command{std::move(*store), std::move(*files)};
+  return files_of(data);
+}
+
+/// A load that is done, and the place that was filled.
+struct done_load {
+  load_report report;
+  std::string place;
+};
+
+auto load_folder(const load_command_options& options) -> braid::checked<done_load> {
+  const auto store = store_folder(options.project, options.store);
+  if (!store) return std::unexpected(store.error());
+  const auto files = data_of(options);
+  if (!files) return std::unexpected(files.error());
+  progress_bar bar("loading");
+  auto loaded = load_store(
+      *store, *files, {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
+  if (!loaded) return std::unexpected(std::move(loaded.error()));
+  return done_load{*loaded, store->string()};
+}
+
+auto load_server(const load_command_options& options) -> braid::checked<done_load> {
+  BRAID_EXPECTS(!options.replace, "a load into Redis replaces nothing but the keys that it names");
+  const auto server = redis_options_of(options.store);
+  if (!server) return std::unexpected(server.error());
+  const auto files = data_of(options);
+  if (!files) return std::unexpected(files.error());
+  progress_bar bar("loading");
+  auto loaded = load_redis(*server, *files, {.progress = bar.for_load()});
+  if (!loaded) return std::unexpected(std::move(loaded.error()));
+  return done_load{*loaded, place_of(*server)};
 }
 
 }  // namespace
 
 auto load_command(const load_command_options& options) -> exit_status {
-  const auto what = resolve(options);
-  if (!what) return report(what.error());
-  braid::checked<load_report> loaded;
-  {
-    progress_bar bar("loading");
-    loaded = load_store(what->store, what->files,
-                        {.mode = options.replace ? load_mode::replace : load_mode::merge, .progress = bar.for_load()});
-  }
-  if (!loaded) return report(loaded.error());
-  print("loaded " + counted(loaded->records, "record") + " into " + printable(what->store.string()) +
-        (loaded->kept == 0 ? "" : ", kept " + std::to_string(loaded->kept)) +
-        (loaded->resumed_at == 0 ? ""
-                                 : ", gone on with an interrupted load at byte " + std::to_string(loaded->resumed_at)) +
+  const auto done = is_redis_url(options.store) ? load_server(options) : load_folder(options);
+  if (!done) return report(done.error());
+  const load_report& loaded = done->report;
+  print("loaded " + counted(loaded.records, "record") + " into " + printable(done->place) +
+        (loaded.kept == 0 ? "" : ", kept " + std::to_string(loaded.kept)) +
+        (loaded.resumed_at == 0 ? ""
+                                : ", gone on with an interrupted load at byte " + std::to_string(loaded.resumed_at)) +
         "\n");
   return exit_status::fine;
 }

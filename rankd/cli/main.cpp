@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/workspace.hpp>
+#include <rankd/store/redis_options.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -131,16 +132,61 @@ void add_batch(CLI::App& app, action& chosen) {
   command->callback([options, &chosen] { chosen = [options] { return batch_command(*options); }; });
 }
 
+void add_bench(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("bench", "Answer as many requests as possible, and say how many and how fast");
+  auto options = std::make_shared<rankd::bench_options>();
+  add_project(*command, *options);
+  command->add_option("--plan", options->plan, "Plan to run")->required()->check(check_not_empty)->type_name("NAME");
+  command->add_option("--requests", options->requests, "Requests, one a line; default: one for each user of the store")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--clients", options->clients, "How many ask at the same time, one number after the other")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option_function<std::int64_t>(
+          "--duration-ms", [options](std::int64_t ms) { options->duration = std::chrono::milliseconds(ms); },
+          "Time for each number of clients; default: 1000")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
+  command->add_option("--loops", options->loops, "Event loops that share the clients, each with its thread")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "Threads that compute, for each loop")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_flag_callback(
+      "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
+      "Run the nodes of a request one by one, on the loop");
+  add_form(*command, options->form);
+  command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
+}
+
+/// What `load` fills besides folders.
+auto check_filled_store(const std::string& url) -> std::string {
+  if (!rankd::is_redis_url(url)) return check_store(url);
+  const auto fine = rankd::check_redis_url(url);
+  return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
+}
+
 void add_load(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("load", "Fill an embedded store from NDJSON");
+  auto* command = app.add_subcommand("load", "Fill an embedded store or Redis from NDJSON");
   auto options = std::make_shared<rankd::load_command_options>();
   add_project(*command, *options);
   command->add_option("data", options->data, "Files, or folders of *.ndjson; default: the project's data")
       ->check(check_not_empty)
       ->type_name("DATA");
-  add_store(*command, options->store);
-  command->add_flag("--replace", options->replace, "Forget what the store had");
-  command->callback([options, &chosen] { chosen = [options] { return load_command(*options); }; });
+  command
+      ->add_option("--store", options->store,
+                   "Folder of the store, as PATH or lmdb:PATH, or redis://HOST:PORT/DATABASE; default: the project's")
+      ->check(check_filled_store)
+      ->type_name("URL");
+  command->add_flag("--replace", options->replace, "Forget what the store had; not with Redis");
+  command->callback([options, &chosen] {
+    if (options->replace && rankd::is_redis_url(options->store))
+      throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
+    chosen = [options] { return load_command(*options); };
+  });
 }
 
 void add_dump(CLI::App& app, action& chosen) {
@@ -245,6 +291,7 @@ int main(int argc, char** argv) {
   action chosen;
   add_rank(app, chosen);
   add_batch(app, chosen);
+  add_bench(app, chosen);
   add_load(app, chosen);
   add_dump(app, chosen);
   add_validate(app, chosen);

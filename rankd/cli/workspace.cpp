@@ -8,6 +8,7 @@
 #include <rankd/plan/catalog.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/store/load.hpp>
+#include <rankd/store/redis_options.hpp>
 
 #include <string>
 #include <utility>
@@ -82,6 +83,8 @@ auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   constexpr std::string_view scheme = "lmdb:";
   if (url == scheme) return refused("store_unsupported", "`lmdb:` names no folder", "write lmdb:PATH");
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
+  if (is_redis_url(url))
+    return refused("store_unsupported", "a Redis server is no embedded store", "name a folder, as PATH or lmdb:PATH");
   if (url.find("://") != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
                    "name a folder, as PATH or lmdb:PATH");
@@ -105,8 +108,8 @@ auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
   open_stores stores;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     stores.owned.emplace_back();
-    if (!is_embedded(endpoint)) continue;
-    if (in.where.data) {
+    if (endpoint.kind == endpoint_entry::kind_type::http) continue;
+    if (is_embedded(endpoint) && in.where.data) {
       progress_bar bar("loading " + printable(in.where.data->filename().string()));
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
       if (!loaded) return std::unexpected(std::move(loaded.error()));

@@ -38,15 +38,15 @@ auto parse_store_url(std::string_view url) -> braid::checked<std::filesystem::pa
 /// Errors: those of both.
 auto store_folder(const std::filesystem::path& project, std::string_view url) -> braid::checked<std::filesystem::path>;
 
-/// The stores of a workspace, one for each endpoint; null where an endpoint is none that this build can open.
+/// The stores of a workspace, one for each endpoint; null where an endpoint is none.
 struct open_stores {
   std::vector<std::unique_ptr<store>> owned;
 
   [[nodiscard]] auto pointers() const -> std::vector<store*>;
 };
 
-/// Opens all embedded stores; one that does not exist yet is filled from the project's data first, with progress on
-/// standard error.
+/// Opens all stores; an embedded one that does not exist yet is filled from the project's data first, with progress on
+/// standard error. Redis servers are not asked yet.
 auto open_all_stores(const workspace& in) -> braid::checked<open_stores>;
 
 }  // namespace rankd

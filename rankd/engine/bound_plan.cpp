@@ -2,10 +2,12 @@
 #include <rankd/engine/bound_plan.hpp>
 
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/fuse.hpp>
 #include <rankd/plan/source_place.hpp>
 
 #include <braid/base/assert.hpp>
 
+#include <span>
 #include <utility>
 
 namespace rankd {
@@ -29,10 +31,35 @@ auto compile_table(const std::vector<named_tree<Tree>>& table, const registries&
   return programs;
 }
 
+/// Looks for nodes whose rows go to a single other node and nowhere else, and that do less together with it.
+void fuse_pairs(const plan& loaded, const bind_context& with, std::vector<bound_node>& nodes) {
+  std::vector<std::size_t> takers(nodes.size(), 0);
+  for (const bound_node& node : nodes)
+    for (const node_index source : node.sources) ++takers[source];
+  for (const node_index output : loaded.outputs) ++takers[output];
+  for (node_index second = 0; second < nodes.size(); ++second) {
+    if (nodes[second].sources.size() != 1) continue;
+    const node_index first = nodes[second].sources.front();
+    if (takers[first] != 1) continue;
+    auto both = fuse(loaded.nodes[first], loaded.nodes[second], with);
+    if (!both) continue;
+    nodes[first].op = std::move(both->first);
+    nodes[second].op = std::move(both->second);
+    nodes[second].change = both->second_change;
+  }
+}
+
 auto edges_of(const plan& loaded) -> std::vector<braid::graph_edge> {
   std::vector<braid::graph_edge> edges;
   for (node_index to = 0; to < loaded.nodes.size(); ++to)
     for (const node_index from : loaded.nodes[to].sources) edges.push_back({from, to});
+  return edges;
+}
+
+/// Each node behind the one before it in an order.
+auto edges_of_line(std::span<const braid::node_index> order) -> std::vector<braid::graph_edge> {
+  std::vector<braid::graph_edge> edges;
+  for (std::size_t at = 1; at < order.size(); ++at) edges.push_back({order[at - 1], order[at]});
   return edges;
 }
 
@@ -60,21 +87,28 @@ auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked
   const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
   const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, problems);
 
+  const bind_context with{declared, exprs, preds};
+
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
   for (const plan_node& node : loaded.nodes) {
-    nodes.push_back(bind_node(node, {declared, exprs, preds}, problems));
+    nodes.push_back(bind_node(node, with, problems));
     nodes.back().place = source_place(loaded, node.pointer);
   }
   if (!problems.empty()) return std::unexpected(with_places(std::move(problems), loaded));
 
+  fuse_pairs(loaded, with, nodes);
+
   auto shape = braid::graph_shape::make(nodes.size(), edges_of(loaded));
   BRAID_EXPECTS(shape, "the loader of plans refuses circles");
+  auto line = braid::graph_shape::make(nodes.size(), edges_of_line(shape->order()));
+  BRAID_EXPECTS(line, "a line has no circle");
   return bound_plan{.name = loaded.plan_name,
                     .digest = loaded.digest,
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
-                    .shape = std::move(*shape)};
+                    .shape = std::move(*shape),
+                    .line = std::move(*line)};
 }
 
 }  // namespace rankd

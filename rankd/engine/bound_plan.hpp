@@ -30,6 +30,7 @@ struct bound_plan {
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
   braid::graph_shape shape;
+  braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
 };
 
 /// Looks up all that the plan names and checks it, once.

@@ -19,8 +19,9 @@ struct engine::execution {
             std::shared_ptr<request_state> s)
       : state(std::move(s)),
         inside(root, deadline),
-        nodes(*state, owner.options_.node_timeout, owner.options_.longest_run_here_ns),
-        graph(plan.shape, nodes, owner.runtime_->workers(), inside, &state->memory) {}
+        nodes(*state, owner.options_),
+        graph(owner.options_.order == run_order::one_by_one ? plan.line : plan.shape, nodes, owner.runtime_->workers(),
+              inside, &state->memory) {}
 
   std::shared_ptr<request_state> state;
   braid::scope inside;
@@ -61,10 +62,10 @@ auto error_of(const braid::graph_failure& failure, const request_state& state) -
 /// The rows of all outputs, one behind the other.
 auto rows_of_outputs(request_state& state) -> row_set {
   const auto& outputs = state.plan->outputs;
-  row_set rows = state.nodes[outputs.front()].output;
-  for (std::size_t at = 1; at < outputs.size(); ++at)
-    rows = concat(rows, state.nodes[outputs[at]].output, state.memory);
-  return rows;
+  if (outputs.size() == 1) return state.nodes[outputs.front()].output;
+  const std::span<row_set> all = state.memory.uninitialized<row_set>(outputs.size());
+  std::ranges::transform(outputs, all.begin(), [&state](node_index node) { return state.nodes[node].output; });
+  return concat(all, state.memory);
 }
 
 auto fields_of(const row_set& rows, const rank_request& request, const registries& declared)
@@ -135,7 +136,8 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  auto state = std::make_shared<request_state>(plan, std::move(request), stores_, braid::steady_time().now());
+  auto state = std::make_shared<request_state>(plan, std::move(request), stores_, braid::steady_time().now(),
+                                               first_chunk_.load(braid::relaxed));
   auto run = std::make_shared<execution>(plan, *this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
@@ -153,7 +155,19 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
   // Nodes that ran on the loop may have kept its timers from firing.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
-  co_return answer_of(state, failure, *declared_);
+  ranking answer = answer_of(state, failure, *declared_);
+  note_memory(state->memory.reserved());
+  co_return answer;
+}
+
+/// The next request begins with as much as the last ones took, so that its memory is one piece, which the heap has at
+/// hand. What a single large request took is forgotten again.
+void engine::note_memory(std::size_t used) noexcept {
+  constexpr std::size_t least = 4096;
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  const std::size_t before = first_chunk_.load(braid::relaxed);
+  const std::size_t wanted = used > before ? used : before - before / 16;
+  first_chunk_.store(std::clamp(wanted, least, most), braid::relaxed);
 }
 
 /// Owns a run until the last of its nodes has ended. Where the home stops already, nothing is started.

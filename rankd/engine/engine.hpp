@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/options.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/registries.hpp>
@@ -19,12 +20,6 @@
 #include <vector>
 
 namespace rankd {
-
-struct engine_options {
-  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
-  /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
-  double longest_run_here_ns = 20'000;
-};
 
 /// One engine for each set of registries and stores.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
@@ -48,12 +43,14 @@ class engine {
   struct execution;
 
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
+  void note_memory(std::size_t used) noexcept;
 
   braid::runtime* runtime_;
   const registries* declared_;
   std::vector<store*> stores_;
   engine_options options_;
-  braid::atomic<std::uint64_t> late_{0};  // written by the loop
+  braid::atomic<std::uint64_t> late_{0};          // written by the loop
+  braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: what requests took lately
 };
 
 /// The complaint where no runtime can be had to run anything on.

@@ -10,30 +10,45 @@ namespace rankd {
 auto plan_nodes::place(braid::node_index node) noexcept -> braid::node_place {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
-  slot.ready = braid::steady_time().now();
+  slot.ready = now();
   for (const node_index source : what.sources) slot.rows_in += state_->nodes[source].output.size();
-  if (what.op->work() == op_work::waits) return braid::node_place::task;
-  const bool small = what.op->cost_ns(slot.rows_in) <= longest_run_here_ns_;
-  return small ? braid::node_place::here : braid::node_place::worker;
+  return slot.place = place_of(*what.op, slot.rows_in);
+}
+
+auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_place {
+  if (op.work() == op_work::waits) return braid::node_place::task;
+  if (options_->order == run_order::one_by_one) return braid::node_place::here;
+  return op.cost_ns(rows) <= options_->longest_run_here_ns ? braid::node_place::here : braid::node_place::worker;
+}
+
+/// How many rows make a part that is worth a job of its own; only workers share theirs.
+auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
+  if (slot.place != braid::node_place::worker) return evaluate_options::one_part;
+  const double parts = op.cost_ns(slot.rows_in) / options_->part_ns;
+  if (!(parts >= 2)) return evaluate_options::one_part;
+  return static_cast<std::size_t>(static_cast<double>(slot.rows_in) / parts);
 }
 
 auto plan_nodes::context_of(braid::node_index node) -> node_context {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
-  slot.started = braid::steady_time().now();
-  const std::span<row_set> inputs = slot.memory.uninitialized<row_set>(what.sources.size());
+  slot.started = now();
+  // A store may fill the memory of a node that waits from another thread.
+  braid::arena& memory = slot.place == braid::node_place::here ? state_->memory : slot.memory;
+  const std::span<row_set> inputs = memory.uninitialized<row_set>(what.sources.size());
   for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[what.sources[at]].output;
-  return {.memory = slot.memory,
+  return {.memory = memory,
           .inputs = inputs,
           .params = state_->request.params,
           .stores = state_->stores,
-          .user_id = state_->request.user_id};
+          .user_id = state_->request.user_id,
+          .rows_of_part = part_of(*what.op, slot)};
 }
 
 auto plan_nodes::ended(braid::node_index node, const node_context& context, op_result<row_set> result)
     -> braid::node_status {
   node_slot& slot = state_->nodes[node];
-  slot.ended = braid::steady_time().now();
+  slot.ended = now();
   slot.malformed_ids = context.malformed_ids;
   if (!result) {
     slot.error = std::move(result.error());

@@ -2,6 +2,7 @@
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/detail/check.hpp>
 #include <rankd/expr/detail/facts.hpp>
+#include <rankd/expr/detail/mixed.hpp>
 #include <rankd/expr/detail/ops.hpp>
 #include <rankd/expr/detail/program.hpp>
 
@@ -121,13 +122,13 @@ class writer {
   void write_constant(std::size_t index);
   void write_key(std::size_t index);
   void write_param(std::size_t index);
-  void write_kernel(std::size_t index);
+  void write_arithmetic(std::size_t index);
   void write_choice(std::size_t index);
   auto truth_of(std::size_t index, truth_slot out) -> instruction;
   auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
   auto list_of(const tree_node& node, truth_slot out) -> instruction;
   auto regex_of(std::size_t index, truth_slot out) -> instruction;
-  auto text_test_of(std::uint32_t key_id, text_test test, truth_slot out) -> instruction;
+  auto text_test_of(text_test test, truth_slot out) -> instruction;
 
   auto key_place(std::uint32_t key_id) -> std::uint32_t;
   auto param_place(std::uint32_t param_id) -> std::uint32_t;
@@ -180,7 +181,7 @@ void writer::write_value(std::size_t index) {
     case node_op::key_ref: return write_key(index);
     case node_op::param_ref: return write_param(index);
     case node_op::coalesce: return write_choice(index);
-    default: return write_kernel(index);
+    default: return write_arithmetic(index);
   }
 }
 
@@ -214,12 +215,10 @@ void writer::write_param(std::size_t index) {
   out_.params.push_back({param, wanted, values_[index].index});
 }
 
-void writer::write_kernel(std::size_t index) {
+void writer::write_arithmetic(std::size_t index) {
   const tree_node& node = tree_.nodes[index];
-  apply_kernel code{.kernel = row_of(node.op).kernel, .in = {}, .operands = 0, .out = {}};
-  for (const std::uint32_t child : node.children) {
-    if (child != tree_node::none) code.in[code.operands++] = values_[child];
-  }
+  compute code{.what = *row_of(node.op).computes, .in = {}, .out = {}};
+  for (std::uint32_t slot = 0; slot < operands_of(code.what); ++slot) code.in[slot] = values_[node.children[slot]];
   code.out = values_[index] = new_slot(index);
   (facts_[index].uniform ? out_.once : out_.each).push_back(code);
   give_back_children(node);
@@ -265,12 +264,10 @@ auto writer::comparison_of(const tree_node& node, truth_slot out) -> instruction
     return test_null{values_[forms_[a] == form::unused ? b : a], wanted, out};
   }
   using exact = std::int64_t;
-  if (is_exact(a) && is_exact(b))
-    return compare_values<exact, exact>{kernel_of<exact, exact>(how), values_[a], values_[b], out};
-  if (is_exact(a)) return compare_values<exact, double>{kernel_of<exact, double>(how), values_[a], values_[b], out};
-  if (is_exact(b))
-    return compare_values<exact, double>{kernel_of<exact, double>(mirrored(how)), values_[b], values_[a], out};
-  return compare_values<double, double>{kernel_of<double, double>(how), values_[a], values_[b], out};
+  if (is_exact(a) && is_exact(b)) return compare_values<exact, exact>{how, values_[a], values_[b], out};
+  if (is_exact(a)) return compare_values<exact, double>{how, values_[a], values_[b], out};
+  if (is_exact(b)) return compare_values<exact, double>{mirrored(how), values_[b], values_[a], out};
+  return compare_values<double, double>{how, values_[a], values_[b], out};
 }
 
 /// The numbers of a list that a value of the type of `equal_to`'s result can equal, ascending.
@@ -290,7 +287,7 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
   if (numbers == nullptr) {
     const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
     const auto& strings = std::get<std::vector<std::string>>(std::get<literal_list>(node.payload));
-    return text_test_of(key_id, text_matcher::any_of(strings), out);
+    return text_test_of({key_place(key_id), text_matcher::any_of(strings)}, out);
   }
   if (is_exact(left)) return find_number<std::int64_t>{sorted_list(*numbers, as_exact_integer), values_[left], out};
   return find_number<double>{sorted_list(*numbers, as_exact_double), values_[left], out};
@@ -299,14 +296,15 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
 auto writer::regex_of(std::size_t index, truth_slot out) -> instruction {
   const auto& test = std::get<regex_test>(tree_.nodes[index].payload);
   if (const auto* literal = std::get_if<std::string>(&test.pattern))
-    return text_test_of(test.key_id, std::move(*text_matcher::regex(*literal, test.letters)), out);
+    return text_test_of({key_place(test.key_id), std::move(*text_matcher::regex(*literal, test.letters))}, out);
   const std::uint32_t param = param_place(std::get<param_number>(test.pattern).param_id);
-  return text_test_of(test.key_id, param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}, out);
+  return text_test_of({key_place(test.key_id), param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}},
+                      out);
 }
 
-auto writer::text_test_of(std::uint32_t key_id, text_test test, truth_slot out) -> instruction {
+auto writer::text_test_of(text_test test, truth_slot out) -> instruction {
   out_.texts.push_back(std::move(test));
-  return match_text{key_place(key_id), static_cast<std::uint32_t>(out_.texts.size() - 1), out};
+  return match_text{static_cast<std::uint32_t>(out_.texts.size() - 1), out};
 }
 
 auto writer::key_place(std::uint32_t key_id) -> std::uint32_t {
@@ -354,10 +352,11 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
   constexpr double step_ns = 20;          // of one instruction, for a block that is nearly empty
   constexpr double pattern_ns = 100'000;  // to compile what comes with a request
   constexpr double row_ns = 1;            // to write the result
-  constexpr double step_row_ns = 1.5;
+  constexpr double step_row_ns = 0.5;
   constexpr double text_row_ns = 100;  // at worst each row has a string of its own
-  const auto patterns = std::ranges::count_if(
-      code_->texts, [](const detail::text_test& test) { return std::holds_alternative<detail::param_pattern>(test); });
+  const auto patterns = std::ranges::count_if(code_->texts, [](const detail::text_test& each) {
+    return std::holds_alternative<detail::param_pattern>(each.test);
+  });
   const auto steps = static_cast<double>(code_->once.size() + code_->each.size());
   return {.once_ns = least_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
           .row_ns = row_ns + step_row_ns * static_cast<double>(code_->each.size()) +

@@ -1,6 +1,10 @@
-// rankd/expr/evaluate.cpp: drives a program over the blocks of a row set and collects its results.
+// rankd/expr/evaluate.cpp: drives a program over the blocks of a row set, in parts, and collects its results.
+#include <rankd/expr/detail/evaluation.hpp>
 #include <rankd/expr/detail/frame.hpp>
 #include <rankd/expr/evaluate.hpp>
+
+#include <braid/sync/atomic.hpp>
+#include <braid/task/parallel_for.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +13,37 @@ namespace rankd {
 namespace {
 
 using detail::block;
+using detail::block_rows;
+using detail::frame;
 using detail::lane;
+
+/// Rows `from` to `to` of each of some parts that follow each other; all but the last are whole blocks.
+struct parts {
+  std::size_t rows;
+  std::size_t of_each;
+
+  static auto make(std::size_t rows, const evaluate_options& how) -> parts {
+    const std::size_t wanted = std::clamp(how.rows_of_part, block_rows, std::max(rows, block_rows));
+    return {rows, (wanted + block_rows - 1) / block_rows * block_rows};
+  }
+  [[nodiscard]] auto count() const -> std::size_t { return (rows + of_each - 1) / of_each; }
+  [[nodiscard]] auto from(std::size_t part) const -> std::size_t { return part * of_each; }
+  [[nodiscard]] auto to(std::size_t part) const -> std::size_t { return std::min(rows, from(part) + of_each); }
+};
+
+/// Calls `run(frame, from, to)` for each part, each with a frame of its own, which are made here: an arena serves one
+/// thread.
+template <typename Run>
+void run_parts(const parts& all, const detail::evaluation& of, double* results, braid::arena& memory, Run&& run) {
+  if (all.count() <= 1) {
+    frame registers(of, memory, results);
+    return run(registers, 0, all.rows);
+  }
+  const std::span<frame*> frames = memory.filled(all.count(), static_cast<frame*>(nullptr));
+  for (frame*& each : frames) each = memory.make<frame>(of, memory, results);
+  braid::parallel_for(std::size_t{0}, all.count(),
+                      [&](std::size_t part) { run(*frames[part], all.from(part), all.to(part)); }, {.grain = 1});
+}
 
 /// The column that an expression fills, a value for each row of the batch.
 class float_column {
@@ -21,18 +55,20 @@ class float_column {
     std::ranges::fill(values_.subspan(rows.is_prefix() ? rows.size() : 0), 0.0);
   }
 
-  void take(const block& at, const lane<double>& result) {
-    has_nulls_ = has_nulls_ || result.valid != nullptr;
+  /// Where the results may be computed; null where they lie in an order of their own.
+  [[nodiscard]] auto results() const -> double* { return rows_.is_prefix() ? values_.data() : nullptr; }
+
+  void take(const block& at, frame& from) {
+    const lane<double>& result = from.value();
+    if (result.valid != nullptr) has_nulls_.store(true, braid::relaxed);
     if (!rows_.is_prefix()) return take_ordered(at, result);
     take_validity(at, result.valid);
-    if (result.valid == nullptr)
-      take_all(at, result);
-    else
-      take_valid(at, result);
+    take_values(at, result);
+    if (result.valid != nullptr) from.simd().drop_invalid(values_.data() + at.first, result.valid, at.rows);
   }
 
   [[nodiscard]] auto finish() const -> column {
-    const bool full = !has_nulls_ && rows_.size() == values_.size();
+    const bool full = !has_nulls_.load(braid::relaxed) && rows_.size() == values_.size();
     return {.values = std::span<const double>(values_), .validity = full ? bitmap() : bitmap(words_.data())};
   }
 
@@ -45,18 +81,12 @@ class float_column {
     }
   }
 
-  void take_all(const block& at, const lane<double>& result) {
+  void take_values(const block& at, const lane<double>& result) {
     double* out = values_.data() + at.first;
-    if (result.numbers.uniform)
-      std::fill_n(out, at.rows, *result.numbers.values);
-    else
-      std::copy_n(result.numbers.values, at.rows, out);
-  }
-
-  void take_valid(const block& at, const lane<double>& result) {
-    double* out = values_.data() + at.first;
-    for (std::size_t i = 0; i < at.rows; ++i)
-      out[i] = detail::select(result.valid[i / word_bits] >> (i % word_bits), result.at(i), 0.0);
+    if (result.uniform)
+      std::fill_n(out, at.rows, *result.values);
+    else if (result.values != out)
+      std::copy_n(result.values, at.rows, out);
   }
 
   void take_ordered(const block& at, const lane<double>& result) {
@@ -71,31 +101,39 @@ class float_column {
   const row_set& rows_;
   std::span<double> values_;
   std::span<std::uint64_t> words_;
-  bool has_nulls_ = false;
+  braid::atomic<bool> has_nulls_{false};  // set by the parts, read when all have ended
 };
 
 }  // namespace
 
-auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory)
-    -> evaluated<column> {
+auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+              evaluate_options how) -> evaluated<column> {
   // Where every row is active their order does not matter, and columns can be read straight through.
   const row_set read = rows.size() == rows.table().size() ? row_set(rows.table()) : rows;
-  detail::frame registers(code.code(), read, memory);
-  if (auto error = registers.begin(params)) return std::unexpected(std::move(*error));
+  detail::evaluation shared(code.code(), read, memory);
+  if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   float_column out(read, memory);
-  registers.for_each_block([&](const block& at) { out.take(at, registers.value()); });
+  // Rows of different parts may share a word of the validity unless they lie in order.
+  if (!read.is_prefix()) how.rows_of_part = evaluate_options::one_part;
+  run_parts(parts::make(read.size(), how), shared, out.results(), memory,
+            [&out](frame& registers, std::size_t from, std::size_t to) {
+              registers.for_each_block(from, to, [&](const block& at) { out.take(at, registers); });
+            });
   return out.finish();
 }
 
-auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory)
-    -> evaluated<bitmap> {
-  detail::frame registers(code.code(), rows, memory);
-  if (auto error = registers.begin(params)) return std::unexpected(std::move(*error));
+auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+              evaluate_options how) -> evaluated<bitmap> {
+  detail::evaluation shared(code.code(), rows, memory);
+  if (auto error = shared.begin(params)) return std::unexpected(std::move(*error));
   const std::span<std::uint64_t> words = memory.filled(words_for(rows.size()), std::uint64_t{0});
-  registers.for_each_block([&](const block& at) {
-    std::copy_n(registers.truth(), words_for(at.rows),
-                words.begin() + static_cast<std::ptrdiff_t>(at.first / word_bits));
-  });
+  run_parts(parts::make(rows.size(), how), shared, nullptr, memory,
+            [words](frame& registers, std::size_t from, std::size_t to) {
+              registers.for_each_block(from, to, [&](const block& at) {
+                std::copy_n(registers.truth(), words_for(at.rows),
+                            words.begin() + static_cast<std::ptrdiff_t>(at.first / word_bits));
+              });
+            });
   return words.empty() ? bitmap() : bitmap(words.data());
 }
 

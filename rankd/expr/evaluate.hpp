@@ -6,7 +6,9 @@
 #include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
 
+#include <cstddef>
 #include <expected>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -22,18 +24,27 @@ struct evaluation_error {
 template <typename T>
 using evaluated = std::expected<T, evaluation_error>;
 
+struct evaluate_options {
+  static constexpr std::size_t one_part = std::numeric_limits<std::size_t>::max();
+
+  /// About so many rows are one part; parts run side by side on this worker and on those of its pool that have nothing
+  /// else to do. The result is the same whatever the parts.
+  std::size_t rows_of_part = one_part;
+};
+
 /// A column of floats for the whole batch: the value of the expression on active rows, null on the others. What lies
 /// under a null is zero. Overflow gives what IEEE 754 says, so a value need not be finite: see `find_defect`.
 /// `params` holds a value, or null, for each entry of `registries::params`, in that order and of the declared type.
-/// Cost: under a nanosecond a row and operation. Lifetime: the column lies in `memory`.
-auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory)
-    -> evaluated<column>;
+/// Cost: a fraction of a nanosecond a row and operation, and one for a row that is not where it would lie in order;
+/// rows in an order of their own are one part. Lifetime: the column lies in `memory`.
+auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+              evaluate_options how = {}) -> evaluated<column>;
 
 /// A bit for each position in the order of `rows`: whether the predicate holds there. `row_set::select` takes it.
 /// Errors: `regex_pattern_null`, `bad_regex`; the same for any rows, even none.
-/// Cost: under two nanoseconds a row and test of a number; regular expressions run once for each string that occurs.
-/// Lifetime: the bits lie in `memory`.
-auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory)
-    -> evaluated<bitmap>;
+/// Cost: a fraction of a nanosecond a row and test; each string that occurs is looked at once, or each of the
+/// dictionary where it has no more strings than there are rows. Lifetime: the bits lie in `memory`.
+auto evaluate(const pred_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
+              evaluate_options how = {}) -> evaluated<bitmap>;
 
 }  // namespace rankd

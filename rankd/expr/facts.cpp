@@ -4,9 +4,22 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 namespace rankd::detail {
 namespace {
+
+/// What the kernels compute; a negation leaves `b` out.
+auto computed(arithmetic what, double a, double b) -> double {
+  switch (what) {
+    case arithmetic::add: return a + b;
+    case arithmetic::sub: return a - b;
+    case arithmetic::mul: return a * b;
+    case arithmetic::neg: return -a;
+  }
+  std::unreachable();
+}
 
 /// Finds the facts of one node after those of its children.
 class finder {
@@ -21,7 +34,7 @@ class finder {
 
  private:
   [[nodiscard]] auto facts_of(const tree_node& node) const -> facts {
-    if (row_of(node.op).kernel != nullptr) return of_kernel(node);
+    if (row_of(node.op).computes) return of_arithmetic(node);
     switch (node.op) {
       case node_op::const_number: return of_literal(std::get<number>(node.payload));
       case node_op::const_null: return {.exact = true, .uniform = true, .known = true, .value = {}};
@@ -50,7 +63,7 @@ class finder {
     return both;
   }
 
-  [[nodiscard]] auto of_kernel(const tree_node& node) const -> facts {
+  [[nodiscard]] auto of_arithmetic(const tree_node& node) const -> facts {
     facts all{.exact = false, .uniform = true, .known = true, .value = {}};
     for (std::size_t slot = 0; slot < row_of(node.op).fields.size(); ++slot) {
       const facts& each = found_[node.children[slot]];
@@ -62,18 +75,14 @@ class finder {
   }
 
   [[nodiscard]] auto fold(const tree_node& node) const -> std::optional<number> {
-    const op_row& row = row_of(node.op);
-    std::array<double, 3> values{};
-    std::array<operand<double>, 3> operands{};
-    for (std::size_t slot = 0; slot < row.fields.size(); ++slot) {
+    const arithmetic what = *row_of(node.op).computes;
+    std::array<double, 2> values{};
+    for (std::uint32_t slot = 0; slot < operands_of(what); ++slot) {
       const std::optional<number>& value = found_[node.children[slot]].value;
       if (!value) return std::nullopt;
       values[slot] = as_double(*value);
-      operands[slot] = {.values = &values[slot], .uniform = true};
     }
-    double result = 0;
-    row.kernel(&result, operands.data(), 1);
-    return result;
+    return computed(what, values[0], values[1]);
   }
 
   const syntax_tree& tree_;

@@ -1,10 +1,11 @@
 // rankd/expr/frame.cpp: the instructions, one block of rows at a time.
+#include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/frame.hpp>
-
-#include <braid/base/assert.hpp>
+#include <rankd/expr/detail/mixed.hpp>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -29,27 +30,19 @@ auto number_in(const scalar& value) -> std::optional<T> {
 
 template <typename T>
 auto holds(std::span<const T> sorted, T value) -> bool {
-  constexpr std::size_t few = 16;
-  if (sorted.size() <= few) {
-    unsigned found = 0;
-    for (const T each : sorted) found |= each == value ? 1U : 0U;
-    return found != 0;
-  }
   const auto place = std::ranges::lower_bound(sorted, value);
   return place != sorted.end() && *place == value;
 }
 
-/// Writes `a` where its bit is set, otherwise `b`.
+/// Of two lanes that do not both hold a single value, or of two single ones for one row.
 template <typename T>
-void blend(T* __restrict out, const lane<T>& a, const lane<T>& b, std::size_t rows) {
-  with_shapes(a.numbers, b.numbers, [out, rows, valid = a.valid](auto left, auto right) {
-    for (std::size_t first = 0; first < rows; first += word_bits) {
-      const std::uint64_t bits = valid[first / word_bits];
-      const std::size_t here = std::min(word_bits, rows - first);
-      for (std::size_t i = 0; i < here; ++i) out[first + i] = select<T>(bits >> i, left[first + i], right[first + i]);
-    }
-  });
+auto shape_of(const lane<T>& a, const lane<T>& b) -> std::size_t {
+  if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
+  return static_cast<std::size_t>(b.uniform ? shape::each_same : shape::same_each);
 }
+
+/// The bits of a truth that is the same for every row.
+constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint64_t{0} : 0; }
 
 }  // namespace
 
@@ -62,9 +55,8 @@ bank<T>::bank(const slot_counts& counts, std::size_t width, braid::arena& memory
       cells_(memory.filled(counts.cells, lane<T>{})),
       cell_values_(memory.filled(counts.cells, T{})),
       cell_valid_(memory.filled(counts.cells, std::uint64_t{0})) {
-  for (std::size_t cell = 0; cell < cells_.size(); ++cell) {
-    cells_[cell].numbers = {.values = &cell_values_[cell], .uniform = true};
-  }
+  for (std::size_t cell = 0; cell < cells_.size(); ++cell)
+    cells_[cell] = {.values = &cell_values_[cell], .uniform = true, .valid = nullptr};
 }
 
 template <typename T>
@@ -73,52 +65,25 @@ void bank<T>::set_cell(std::uint32_t cell, std::optional<T> value) noexcept {
   cells_[cell].valid = value ? nullptr : no_bits.data();
 }
 
-frame::frame(const program& code, const row_set& rows, braid::arena& memory)
-    : code_(code),
-      rows_(rows),
-      memory_(memory),
-      width_(std::min(block_rows, words_for(rows.size()) * word_bits)),
-      floats_(code.floats, width_, memory),
-      exacts_(code.exacts, width_, memory),
-      truths_(memory.uninitialized<std::uint64_t>(code.truths * words_for(width_))),
-      columns_(memory.filled(code.keys.size(), std::optional<column>())),
-      tests_(memory.filled(code.texts.size(), bound_test{})) {
-  std::ranges::transform(code.keys, columns_.begin(), [&rows](std::uint32_t key) { return rows.table().find(key); });
-}
+frame::frame(const evaluation& of, braid::arena& memory, double* results)
+    : shared_(of),
+      code_(of.code()),
+      rows_(of.rows()),
+      kernels_(&kernels()),
+      width_(std::min(block_rows, words_for(rows_.size()) * word_bits)),
+      floats_(code_.floats, width_, memory),
+      exacts_(code_.exacts, width_, memory),
+      truths_(memory.uninitialized<std::uint64_t>(code_.truths * words_for(width_))),
+      codes_(memory.uninitialized<std::uint32_t>(code_.texts.empty() ? 0 : width_)),
+      results_(code_.value.uniform ? nullptr : results) {}
 
-auto frame::begin(std::span<const scalar> params) -> std::optional<evaluation_error> {
-  BRAID_EXPECTS(params.size() >= code_.params_wanted, "an evaluation needs the values of all params");
-  if (auto error = bind_texts(params)) return error;
+/// Computes what no row changes.
+void frame::begin() {
   for (const auto& known : code_.floats_known) floats_.set_cell(known.cell, known.value);
   for (const auto& known : code_.exacts_known) exacts_.set_cell(known.cell, known.value);
-  for (const param_cell& cell : code_.params) bind_param(cell, params[cell.param]);
+  for (const param_cell& cell : code_.params) bind_param(cell, shared_.params()[cell.param]);
   at_ = {.first = 0, .rows = 1};
   execute(code_.once);
-  return std::nullopt;
-}
-
-auto frame::bind_texts(std::span<const scalar> params) -> std::optional<evaluation_error> {
-  patterns_.reserve(code_.texts.size());  // tests point into it
-  for (std::size_t i = 0; i < code_.texts.size(); ++i) {
-    if (const auto* literal = std::get_if<text_matcher>(&code_.texts[i])) {
-      tests_[i].matcher = literal;
-      continue;
-    }
-    const auto& pattern = std::get<param_pattern>(code_.texts[i]);
-    if (auto error = bind_pattern(pattern, params[pattern.param])) return error;
-    tests_[i].matcher = &patterns_.back();
-  }
-  return std::nullopt;
-}
-
-auto frame::bind_pattern(const param_pattern& pattern, const scalar& value) -> std::optional<evaluation_error> {
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr)
-    return evaluation_error{"regex_pattern_null", pattern.pointer, "the param that holds the pattern is null"};
-  auto matcher = text_matcher::regex(*text, pattern.letters);
-  if (!matcher) return evaluation_error{"bad_regex", pattern.pointer, "RE2 refuses the pattern: " + matcher.error()};
-  patterns_.push_back(std::move(*matcher));
-  return std::nullopt;
 }
 
 void frame::bind_param(const param_cell& cell, const scalar& value) {
@@ -144,9 +109,18 @@ auto frame::bank_of<std::int64_t>() noexcept -> bank<std::int64_t>& {
   return exacts_;
 }
 
+/// Where a slot's values are written for the current block.
+template <typename T>
+auto frame::own_values(value_slot slot) noexcept -> T* {
+  if constexpr (std::is_same_v<T, double>) {
+    if (results_ != nullptr && !slot.uniform && slot.index == code_.value.index) return results_ + at_.first;
+  }
+  return bank_of<T>().values(slot);
+}
+
 template <typename T>
 void frame::run(const load_key<T>& code) {
-  const std::optional<column>& source = columns_[code.key];
+  const std::optional<column>& source = shared_.column_of(code.key);
   if (!source) return show_null<T>(code.out);
   std::visit(
       [&](const auto& values) {
@@ -165,30 +139,36 @@ void frame::run(const load_key<T>& code) {
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
   lane<T>& to = bank_of<T>().at(out);
-  T* own = bank_of<T>().values(out);
-  to.valid = valid_in_order(validity, bank_of<T>().valid(out));
-  to.numbers = {.values = own, .uniform = false};
+  T* own = own_values<T>(out);
+  to = {.values = own, .uniform = false, .valid = valid_in_order(validity, bank_of<T>().valid(out))};
   if (!rows_.is_prefix()) {
     const std::span<const std::uint32_t> order = rows_.order().subspan(at_.first, at_.rows);
     for (std::size_t i = 0; i < order.size(); ++i) own[i] = static_cast<T>(source[order[i]]);
   } else if constexpr (std::is_same_v<T, Stored>) {
-    to.numbers.values = source.data() + at_.first;
+    to.values = source.data() + at_.first;
   } else {
-    std::ranges::transform(source.subspan(at_.first, at_.rows), own,
-                           [](Stored value) { return static_cast<T>(value); });
+    convert(source.data() + at_.first, own);
   }
+}
+
+template <typename T, typename Stored>
+void frame::convert(const Stored* source, T* own) const {
+  if constexpr (std::is_same_v<Stored, std::int64_t>)
+    kernels_->widen(own, source, at_.rows);
+  else
+    std::transform(source, source + at_.rows, own, [](Stored value) { return static_cast<T>(value); });
 }
 
 template <typename T>
 void frame::show_null(value_slot out) {
-  bank_of<T>().at(out) = {.numbers = {.values = zeros<T>.data(), .uniform = false}, .valid = no_bits.data()};
+  bank_of<T>().at(out) = {.values = zeros<T>.data(), .uniform = false, .valid = no_bits.data()};
 }
 
 /// Lets a slot show what was computed into its own memory. A cell that is null has to be so for any number of rows.
 template <typename T>
 void frame::show_result(value_slot out, const std::uint64_t* valid) {
   if (out.uniform && valid != nullptr) valid = test_bit(valid, 0) ? nullptr : no_bits.data();
-  bank_of<T>().at(out) = {.numbers = {.values = bank_of<T>().values(out), .uniform = out.uniform}, .valid = valid};
+  bank_of<T>().at(out) = {.values = own_values<T>(out), .uniform = out.uniform, .valid = valid};
 }
 
 /// The validity of the current rows, in `own` unless it can be read where it lies.
@@ -202,44 +182,52 @@ auto frame::valid_in_order(bitmap validity, std::uint64_t* own) const -> const s
 
 void frame::run(const load_presence& code) {
   show_null<double>(code.out);
-  if (const std::optional<column>& source = columns_[code.key])
+  if (const std::optional<column>& source = shared_.column_of(code.key))
     floats_.at(code.out).valid = valid_in_order(source->validity, floats_.valid(code.out));
 }
 
-void frame::run(const apply_kernel& code) {
-  std::array<operand<double>, 3> operands;
-  std::uint64_t* valid = floats_.valid(code.out);
-  bool has_nulls = false;
-  for (std::uint32_t i = 0; i < code.operands; ++i) {
-    const lane<double>& in = floats_.at(code.in[i]);
-    operands[i] = in.numbers;
-    if (in.valid == nullptr) continue;
-    if (has_nulls)
-      drop_null_rows(valid, in.valid);
-    else
-      std::copy_n(in.valid, words(), valid);
-    has_nulls = true;
+void frame::run(const compute& code) {
+  const std::uint64_t* valid = joint_validity(code);
+  double* out = own_values<double>(code.out);
+  const lane<double>& a = floats_.at(code.in[0]);
+  if (code.what == arithmetic::neg) {
+    kernels_->negate(out, a.values, at_.rows);
+  } else {
+    const lane<double>& b = floats_.at(code.in[1]);
+    kernels_->arithmetics[static_cast<std::size_t>(code.what)][shape_of(a, b)](out, a.values, b.values, at_.rows);
   }
-  double* values = floats_.values(code.out);
-  code.kernel(values, operands.data(), at_.rows);
-  show_result<double>(code.out, has_nulls ? valid : nullptr);
+  show_result<double>(code.out, valid);
+}
+
+/// Null where all operands are valid; the validity of the only one that has nulls; otherwise that of both.
+auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
+  const std::uint64_t* first = floats_.at(code.in[0]).valid;
+  const std::uint64_t* second = operands_of(code.what) == 2 ? floats_.at(code.in[1]).valid : nullptr;
+  if (first == nullptr && second == nullptr) return nullptr;
+  std::uint64_t* both = floats_.valid(code.out);
+  const std::uint64_t* known = first != nullptr ? first : second;
+  const std::uint64_t* other = second != nullptr ? second : first;
+  for (std::size_t word = 0; word < words(); ++word) both[word] = known[word] & other[word];
+  return both;
 }
 
 template <typename T>
 void frame::run(const choose<T>& code) {
-  bank<T>& numbers = bank_of<T>();
-  const lane<T>& a = numbers.at(code.a);
-  const lane<T>& b = numbers.at(code.b);
-  T* out = numbers.values(code.out);
-  std::uint64_t* valid = numbers.valid(code.out);
-  const bool full = a.valid == nullptr || b.valid == nullptr;
+  const lane<T>& a = bank_of<T>().at(code.a);
+  const lane<T>& b = bank_of<T>().at(code.b);
+  T* out = own_values<T>(code.out);
   if (a.valid == nullptr) {
-    for (std::size_t i = 0; i < at_.rows; ++i) out[i] = a.at(i);
-  } else {
-    blend(out, a, b, at_.rows);
-    if (!full) std::ranges::transform(std::span(a.valid, words()), std::span(b.valid, words()), valid, std::bit_or{});
+    if (a.uniform)
+      std::fill_n(out, at_.rows, *a.values);
+    else
+      std::copy_n(a.values, at_.rows, out);
+    return show_result<T>(code.out, nullptr);
   }
-  show_result<T>(code.out, full ? nullptr : valid);
+  kernels_->choose<T>()[shape_of(a, b)](out, a.valid, a.values, b.values, at_.rows);
+  if (b.valid == nullptr) return show_result<T>(code.out, nullptr);
+  std::uint64_t* either = bank_of<T>().valid(code.out);
+  for (std::size_t word = 0; word < words(); ++word) either[word] = a.valid[word] | b.valid[word];
+  show_result<T>(code.out, either);
 }
 
 void frame::drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const {
@@ -247,17 +235,46 @@ void frame::drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const
   for (std::size_t word = 0; word < words(); ++word) out[word] &= valid[word];
 }
 
-template <typename A, typename B>
-void frame::run(const compare_values<A, B>& code) {
-  const lane<A>& a = bank_of<A>().at(code.a);
-  const lane<B>& b = bank_of<B>().at(code.b);
-  std::uint64_t* out = truth_words(code.out);
-  if (a.numbers.uniform && b.numbers.uniform) {
+template <typename T>
+void frame::compare(comparison how, const lane<T>& a, const lane<T>& b, std::uint64_t* out) const {
+  const auto& all = kernels_->compare<T>();
+  const auto kernel = [&all](comparison wanted, shape of) {
+    return all[static_cast<std::size_t>(wanted)][static_cast<std::size_t>(of)];
+  };
+  if (a.uniform && b.uniform) {
     std::uint64_t same = 0;
-    code.kernel(&same, a.numbers, b.numbers, 1);
-    std::fill_n(out, words(), same != 0 ? ~std::uint64_t{0} : 0);
+    kernel(how, shape::each_each)(&same, a.values, b.values, 1);
+    std::fill_n(out, words(), all_bits(same != 0));
+  } else if (a.uniform) {
+    kernel(mirrored(how), shape::each_same)(out, b.values, a.values, at_.rows);
   } else {
-    code.kernel(out, a.numbers, b.numbers, at_.rows);
+    kernel(how, b.uniform ? shape::each_same : shape::each_each)(out, a.values, b.values, at_.rows);
+  }
+}
+
+template <typename T>
+void frame::run(const compare_values<T, T>& code) {
+  const lane<T>& a = bank_of<T>().at(code.a);
+  const lane<T>& b = bank_of<T>().at(code.b);
+  std::uint64_t* out = truth_words(code.out);
+  compare(code.how, a, b, out);
+  drop_null_rows(out, a.valid);
+  drop_null_rows(out, b.valid);
+}
+
+/// A single number on one side becomes one of the type of the other.
+void frame::run(const compare_values<std::int64_t, double>& code) {
+  const lane<std::int64_t>& a = exacts_.at(code.a);
+  const lane<double>& b = floats_.at(code.b);
+  std::uint64_t* out = truth_words(code.out);
+  if (b.uniform) {
+    const auto test = bound_for_exacts(code.how, *b.values);
+    compare<std::int64_t>(test.how, a, {.values = &test.bound, .uniform = true, .valid = nullptr}, out);
+  } else if (a.uniform) {
+    const auto test = bound_for_floats(mirrored(code.how), *a.values);
+    compare<double>(test.how, b, {.values = &test.bound, .uniform = true, .valid = nullptr}, out);
+  } else {
+    compare_mixed(code.how, out, a.values, b.values, at_.rows);
   }
   drop_null_rows(out, a.valid);
   drop_null_rows(out, b.valid);
@@ -265,39 +282,45 @@ void frame::run(const compare_values<A, B>& code) {
 
 template <typename T>
 void frame::run(const find_number<T>& code) {
+  constexpr std::size_t few = 32;  // from then on, halving the list takes fewer steps than going through it
   const lane<T>& x = bank_of<T>().at(code.x);
   std::uint64_t* out = truth_words(code.out);
   const std::span<const T> list(code.sorted);
-  write_bits(out, at_.rows, [&x, list](std::size_t row) { return holds(list, x.at(row)); });
+  if (x.uniform)
+    std::fill_n(out, words(), all_bits(holds(list, *x.values)));
+  else if (list.size() <= few)
+    kernels_->find<T>()(out, x.values, list.data(), list.size(), at_.rows);
+  else
+    write_bits(out, at_.rows, [&x, list](std::size_t row) { return holds(list, x.values[row]); });
   drop_null_rows(out, x.valid);
 }
 
 void frame::run(const test_null& code) {
   const std::uint64_t* valid = floats_.at(code.x).valid;
   std::uint64_t* out = truth_words(code.out);
-  const std::uint64_t flip = code.wanted == null_test::is_null ? ~std::uint64_t{0} : 0;
+  const std::uint64_t flip = all_bits(code.wanted == null_test::is_null);
   for (std::size_t word = 0; word < words(); ++word)
     out[word] = (valid == nullptr ? ~std::uint64_t{0} : valid[word]) ^ flip;
 }
 
 void frame::run(const match_text& code) {
-  const std::optional<column>& source = columns_[code.key];
-  const string_values* text = source ? source->strings() : nullptr;
-  if (text == nullptr) return run(set_truth{false, code.out});
-  bound_test& test = tests_[code.test];
-  if (test.answers.empty()) test.answers = memory_.filled(text->words->size(), answer::unknown);
-  write_bits(truth_words(code.out), at_.rows, [&](std::size_t i) {
-    const std::uint32_t row = rows_.row(at_.first + i);
-    if (source->is_null(row)) return false;
-    answer& known = test.answers[text->codes[row]];
-    if (known == answer::unknown) known = test.matcher->matches((*text)[row]) ? answer::yes : answer::no;
-    return known == answer::yes;
-  });
+  const std::span<const std::uint32_t> set = shared_.matching_codes(code.test);
+  if (set.empty()) return run(set_truth{false, code.out});
+  const column& source = *shared_.column_of(code_.texts[code.test].key);
+  const std::span<const std::uint32_t> stored = source.strings()->codes;
+  const std::uint32_t* codes = stored.data() + at_.first;
+  if (!rows_.is_prefix()) {
+    std::ranges::transform(rows_.order().subspan(at_.first, at_.rows), codes_.begin(),
+                           [stored](std::uint32_t row) { return stored[row]; });
+    codes = codes_.data();
+  }
+  std::uint64_t* out = truth_words(code.out);
+  kernels_->match_codes(out, codes, set.data(), set.size(), at_.rows);
+  std::array<std::uint64_t, words_for(block_rows)> valid;
+  drop_null_rows(out, valid_in_order(source.validity, valid.data()));
 }
 
-void frame::run(const set_truth& code) {
-  std::fill_n(truth_words(code.out), words(), code.value ? ~std::uint64_t{0} : 0);
-}
+void frame::run(const set_truth& code) { std::fill_n(truth_words(code.out), words(), all_bits(code.value)); }
 
 void frame::run(const combine_truths& code) {
   const std::uint64_t* a = truth_words(code.a);

@@ -1,105 +1,403 @@
-// rankd/expr/kernels.cpp: the comparisons, by type and shape.
+// rankd/expr/kernels.cpp: the kernels, written once and compiled for each set of instructions by Highway.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rankd/expr/kernels.cpp"
+#include <hwy/foreach_target.h>  // before highway.h: compiles this file again for each further set of instructions
+
 #include <rankd/expr/detail/kernels.hpp>
+#include <rankd/rows/bitmap.hpp>
 
-#include <utility>
+#include <braid/base/assert.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include <hwy/highway.h>
+
+// The code below has no lambdas and calls no function of other headers in a loop: those would be compiled for the
+// lowest instructions. Products and sums stay two roundings: the file is compiled with -ffp-contract=off.
+HWY_BEFORE_NAMESPACE();
+namespace rankd::detail::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// An operand with a value for each row.
+template <typename T>
+struct each_row {
+  const T* values;
+
+  template <typename D>
+  HWY_INLINE auto load(D d, std::size_t row) const {
+    return hn::LoadU(d, values + row);
+  }
+  HWY_INLINE auto at(std::size_t row) const -> T { return values[row]; }
+};
+
+/// One with a single value.
+template <typename T>
+struct same_row {
+  explicit same_row(const T* at) : value(*at) {}
+
+  template <typename D>
+  HWY_INLINE auto load(D d, std::size_t /*row*/) const {
+    return hn::Set(d, value);
+  }
+  HWY_INLINE auto at(std::size_t /*row*/) const -> T { return value; }
+
+  T value;
+};
+
+struct add_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::Add(a, b);
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return a + b; }
+};
+
+struct sub_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::Sub(a, b);
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return a - b; }
+};
+
+struct mul_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::Mul(a, b);
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return a * b; }
+};
+
+template <typename Fn, template <typename> typename Left, template <typename> typename Right>
+void binary(double* HWY_RESTRICT out, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, std::size_t rows) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const Left<double> left{a};
+  const Right<double> right{b};
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes) hn::StoreU(Fn::vector(left.load(d, row), right.load(d, row)), d, out + row);
+  for (; row < rows; ++row) out[row] = Fn::scalar(left.at(row), right.at(row));
+}
+
+template <typename Fn>
+constexpr std::array<kernel_table::binary, 3> binaries{binary<Fn, each_row, each_row>, binary<Fn, each_row, same_row>,
+                                                       binary<Fn, same_row, each_row>};
+
+void negate(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, std::size_t rows) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes) hn::StoreU(hn::Neg(hn::LoadU(d, x + row)), d, out + row);
+  for (; row < rows; ++row) out[row] = -x[row];
+}
+
+/// The bits of a mask, those behind its lanes zero.
+template <typename D>
+HWY_INLINE auto bits_of(D d, hn::Mask<D> mask) -> std::uint64_t {
+  std::uint8_t bytes[word_bits / 8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes, sizeof bits);
+  return bits;
+}
+
+/// Bits `first` to `first + count` of what a test says, as one word.
+template <typename D, typename Test>
+HWY_INLINE auto word_of(D d, const Test& test, std::size_t first, std::size_t count) -> std::uint64_t {
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t word = 0;
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) word |= bits_of(d, test.mask(d, first + i)) << i;
+  for (; i < count; ++i) word |= std::uint64_t{test.holds(first + i)} << i;
+  return word;
+}
+
+template <typename D, typename Test>
+HWY_INLINE void write_bits(D d, const Test& test, std::uint64_t* HWY_RESTRICT out, std::size_t rows) {
+  std::size_t first = 0;
+  for (; first + word_bits <= rows; first += word_bits) out[first / word_bits] = word_of(d, test, first, word_bits);
+  if (first < rows) out[first / word_bits] = word_of(d, test, first, rows - first);
+}
+
+/// `<=` of doubles is not the opposite of `>`, since neither holds for a NaN; of integers it is, and there is no
+/// instruction for it.
+template <comparison How, typename V>
+HWY_INLINE auto compared(V a, V b) {
+  constexpr bool floats = hwy::IsFloat<hn::TFromV<V>>();
+  if constexpr (How == comparison::equal) {
+    return hn::Eq(a, b);
+  } else if constexpr (How == comparison::not_equal) {
+    if constexpr (floats)
+      return hn::Or(hn::Lt(a, b), hn::Gt(a, b));
+    else
+      return hn::Ne(a, b);
+  } else if constexpr (How == comparison::less) {
+    return hn::Lt(a, b);
+  } else if constexpr (How == comparison::greater) {
+    return hn::Gt(a, b);
+  } else if constexpr (How == comparison::less_equal) {
+    if constexpr (floats)
+      return hn::Le(a, b);
+    else
+      return hn::Not(hn::Gt(a, b));
+  } else {
+    if constexpr (floats)
+      return hn::Ge(a, b);
+    else
+      return hn::Not(hn::Lt(a, b));
+  }
+}
+
+template <comparison How, typename T>
+HWY_INLINE auto compared_numbers(T a, T b) -> bool {
+  if constexpr (How == comparison::equal) return a == b;
+  if constexpr (How == comparison::not_equal) return (a < b) | (a > b);
+  if constexpr (How == comparison::less) return a < b;
+  if constexpr (How == comparison::less_equal) return a <= b;
+  if constexpr (How == comparison::greater) return a > b;
+  if constexpr (How == comparison::greater_equal) return a >= b;
+}
+
+template <comparison How, typename Left, typename Right>
+struct comparing {
+  Left left;
+  Right right;
+
+  template <typename D>
+  HWY_INLINE auto mask(D d, std::size_t row) const {
+    return compared<How>(left.load(d, row), right.load(d, row));
+  }
+  HWY_INLINE auto holds(std::size_t row) const -> bool { return compared_numbers<How>(left.at(row), right.at(row)); }
+};
+
+template <comparison How, typename T, template <typename> typename Right>
+void compare(std::uint64_t* HWY_RESTRICT out, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t rows) {
+  write_bits(hn::ScalableTag<T>(), comparing<How, each_row<T>, Right<T>>{each_row<T>{a}, Right<T>{b}}, out, rows);
+}
+
+template <comparison How, typename T>
+constexpr std::array<kernel_table::comparer<T>, 2> comparers_of{compare<How, T, each_row>, compare<How, T, same_row>};
+
+template <typename T>
+constexpr kernel_table::comparers<T> all_comparers{
+    comparers_of<comparison::equal, T>,   comparers_of<comparison::not_equal, T>,
+    comparers_of<comparison::less, T>,    comparers_of<comparison::less_equal, T>,
+    comparers_of<comparison::greater, T>, comparers_of<comparison::greater_equal, T>,
+};
+
+template <typename T>
+struct finding {
+  const T* x;
+  const T* list;
+  std::size_t listed;
+
+  template <typename D>
+  HWY_INLINE auto mask(D d, std::size_t row) const {
+    const auto value = hn::LoadU(d, x + row);
+    auto found = hn::Eq(value, hn::Set(d, list[0]));
+    for (std::size_t i = 1; i < listed; ++i) found = hn::Or(found, hn::Eq(value, hn::Set(d, list[i])));
+    return found;
+  }
+  HWY_INLINE auto holds(std::size_t row) const -> bool {
+    bool found = false;
+    for (std::size_t i = 0; i < listed; ++i) found |= list[i] == x[row];
+    return found;
+  }
+};
+
+template <typename T>
+void find(std::uint64_t* HWY_RESTRICT out, const T* x, const T* list, std::size_t listed, std::size_t rows) {
+  if (listed != 0) return write_bits(hn::ScalableTag<T>(), finding<T>{x, list, listed}, out, rows);
+  for (std::size_t word = 0; word < words_for(rows); ++word) out[word] = 0;
+}
+
+/// The lanes from `row` on, a multiple of their number, whose bit is set.
+template <typename D>
+HWY_INLINE auto mask_at(D d, const std::uint64_t* bits, std::size_t row) -> hn::Mask<D> {
+  const hn::RebindToUnsigned<D> du;
+  const auto lane_bits = hn::Shl(hn::Set(du, 1), hn::Iota(du, 0));
+  return hn::RebindMask(d, hn::TestBit(hn::Set(du, bits[row / word_bits] >> (row % word_bits)), lane_bits));
+}
+
+HWY_INLINE auto bit_at(const std::uint64_t* bits, std::size_t row) -> bool {
+  return ((bits[row / word_bits] >> (row % word_bits)) & 1U) != 0;
+}
+
+template <typename T, template <typename> typename Left, template <typename> typename Right>
+void choose(T* HWY_RESTRICT out, const std::uint64_t* HWY_RESTRICT valid, const T* HWY_RESTRICT a,
+            const T* HWY_RESTRICT b, std::size_t rows) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const Left<T> left{a};
+  const Right<T> right{b};
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes)
+    hn::StoreU(hn::IfThenElse(mask_at(d, valid, row), left.load(d, row), right.load(d, row)), d, out + row);
+  for (; row < rows; ++row) out[row] = bit_at(valid, row) ? left.at(row) : right.at(row);
+}
+
+template <typename T>
+constexpr std::array<kernel_table::chooser<T>, 3> choosers{choose<T, each_row, each_row>, choose<T, each_row, same_row>,
+                                                           choose<T, same_row, each_row>};
+
+void widen(double* HWY_RESTRICT out, const std::int64_t* HWY_RESTRICT in, std::size_t rows) {
+  const hn::ScalableTag<double> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes) hn::StoreU(hn::ConvertTo(d, hn::LoadU(di, in + row)), d, out + row);
+  for (; row < rows; ++row) out[row] = static_cast<double>(in[row]);
+}
+
+void drop_invalid(double* values, const std::uint64_t* HWY_RESTRICT valid, std::size_t rows) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes)
+    hn::StoreU(hn::IfThenElseZero(mask_at(d, valid, row), hn::LoadU(d, values + row)), d, values + row);
+  for (; row < rows; ++row) values[row] = bit_at(valid, row) ? values[row] : 0.0;
+}
+
+auto all_finite(const double* values, std::size_t rows) -> bool {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  auto fine = hn::Eq(largest, largest);
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes) fine = hn::And(fine, hn::Le(hn::Abs(hn::LoadU(d, values + row)), largest));
+  const auto is_finite = [](double value) { return std::fabs(value) <= std::numeric_limits<double>::max(); };
+  return hn::AllTrue(d, fine) && std::all_of(values + row, values + rows, is_finite);
+}
+
+/// How large a set is: one word needs no look at memory.
+enum class set_size : std::uint8_t { one_word, any };
+
+template <set_size Size>
+struct matching {
+  const std::uint32_t* codes;
+  const std::uint32_t* set;
+
+  template <typename D>
+  HWY_INLINE auto mask(D d, std::size_t row) const {
+    const auto code = hn::LoadU(d, codes + row);
+    const auto bit = hn::Shl(hn::Set(d, 1U), hn::And(code, hn::Set(d, 31U)));
+    return hn::TestBit(words(d, code), bit);
+  }
+  HWY_INLINE auto holds(std::size_t row) const -> bool {
+    return ((set[codes[row] / 32] >> (codes[row] % 32)) & 1U) != 0;
+  }
+
+ private:
+  template <typename D, typename V>
+  HWY_INLINE auto words(D d, V code) const -> V {
+    if constexpr (Size == set_size::one_word)
+      return hn::Set(d, set[0]);
+    else
+      return hn::GatherIndex(d, set, hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<5>(code)));
+  }
+};
+
+void match_codes(std::uint64_t* HWY_RESTRICT out, const std::uint32_t* codes, const std::uint32_t* set,
+                 std::size_t set_words, std::size_t rows) {
+  const hn::ScalableTag<std::uint32_t> d;
+  if (set_words == 1)
+    write_bits(d, matching<set_size::one_word>{codes, set}, out, rows);
+  else
+    write_bits(d, matching<set_size::any>{codes, set}, out, rows);
+}
+
+constexpr kernel_table table{
+    .instructions = {},
+    .negate = negate,
+    .arithmetics = {binaries<add_fn>, binaries<sub_fn>, binaries<mul_fn>},
+    .compare_floats = all_comparers<double>,
+    .compare_exacts = all_comparers<std::int64_t>,
+    .find_float = find<double>,
+    .find_exact = find<std::int64_t>,
+    .choose_float = choosers<double>,
+    .choose_exact = choosers<std::int64_t>,
+    .widen = widen,
+    .drop_invalid = drop_invalid,
+    .all_finite = all_finite,
+    .match_codes = match_codes,
+};
+
+auto named_table() -> const kernel_table& {
+  static const kernel_table named = [] {
+    kernel_table out = table;
+    out.instructions = hwy::TargetName(HWY_TARGET);
+    return out;
+  }();
+  return named;
+}
+
+}  // namespace rankd::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace rankd::detail {
 namespace {
 
-/// An int64 and a double side by side. The double nearest to the int64 lies on the same side of any other double, so
-/// that only a tie needs the exact look. No branches: ids are rarely predictable.
-struct mixed {
-  mixed(std::int64_t a, double b) noexcept
-      : nearest(static_cast<double>(a)),
-        fits(b >= -0x1p63 && b < 0x1p63),
-        exact(static_cast<std::int64_t>(fits ? b : 0.0)) {}
+HWY_EXPORT(named_table);
 
-  double nearest;
-  bool fits;  ///< `b` is no larger than an int64 can be; on a tie it is never smaller
-  std::int64_t exact;
-};
+auto best_table() -> const kernel_table& { return HWY_DYNAMIC_DISPATCH(named_table)(); }
 
-struct equal {
-  template <typename T>
-  auto operator()(T a, T b) const noexcept -> bool {
-    return a == b;
-  }
-  auto operator()(std::int64_t a, double b) const noexcept -> bool {
-    const mixed both(a, b);
-    return (both.nearest == b) & both.fits & (a == both.exact);
-  }
-};
+/// Highway knows targets by bits; the lower the bit, the better the instructions.
+auto target_called(std::string_view name) -> std::int64_t {
+  constexpr unsigned worst = 62;
+  for (unsigned bit = 0; bit <= worst; ++bit)
+    if (name == hwy::TargetName(std::int64_t{1} << bit)) return std::int64_t{1} << bit;
+  return 0;
+}
 
-struct less {
-  template <typename T>
-  auto operator()(T a, T b) const noexcept -> bool {
-    return a < b;
-  }
-  auto operator()(std::int64_t a, double b) const noexcept -> bool {
-    const mixed both(a, b);
-    return (both.nearest < b) | ((both.nearest == b) & (!both.fits | (a < both.exact)));
-  }
-};
+/// Keeps Highway from anything better than `target`; zero lets it choose.
+void allow_up_to(std::int64_t target) {
+  hwy::SetSupportedTargetsForTest(0);
+  const std::int64_t all = hwy::SupportedTargets();
+  if (target != 0) hwy::SetSupportedTargetsForTest(all & ~(target - 1));
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
 
-struct greater {
-  template <typename T>
-  auto operator()(T a, T b) const noexcept -> bool {
-    return a > b;
-  }
-  auto operator()(std::int64_t a, double b) const noexcept -> bool {
-    const mixed both(a, b);
-    return (both.nearest > b) | ((both.nearest == b) & both.fits & (a > both.exact));
-  }
-};
-
-/// Either of two: `<=` is not the opposite of `>`, since neither holds for a NaN.
-template <typename First, typename Second>
-struct either {
-  template <typename A, typename B>
-  auto operator()(A a, B b) const noexcept -> bool {
-    const bool first = First{}(a, b);
-    const bool second = Second{}(a, b);
-    return first | second;  // both, so that there is no branch
-  }
-};
-
-template <typename Fn, typename A, typename B>
-void compare(std::uint64_t* out, operand<A> a, operand<B> b, std::size_t rows) {
-  with_shapes(a, b, [out, rows](auto left, auto right) {
-    write_bits(out, rows, [left, right](std::size_t row) { return Fn{}(left[row], right[row]); });
-  });
+/// What the environment allows, once.
+auto allowed_target() -> std::int64_t {
+  static const std::int64_t chosen = [] {
+    const char* name = std::getenv("RANKD_SIMD");
+    if (name == nullptr) return std::int64_t{0};
+    const std::int64_t target = target_called(name);
+    BRAID_EXPECTS(target != 0, "RANKD_SIMD names instructions as Highway does, such as SSE4 or AVX2");
+    allow_up_to(target);
+    return target;
+  }();
+  return chosen;
 }
 
 }  // namespace
 
-template <typename A, typename B>
-auto kernel_of(comparison how) noexcept -> compare_kernel<A, B> {
-  switch (how) {
-    case comparison::equal: return compare<equal, A, B>;
-    case comparison::not_equal: return compare<either<less, greater>, A, B>;
-    case comparison::less: return compare<less, A, B>;
-    case comparison::less_equal: return compare<either<less, equal>, A, B>;
-    case comparison::greater: return compare<greater, A, B>;
-    case comparison::greater_equal: return compare<either<greater, equal>, A, B>;
-  }
-  std::unreachable();
+auto kernels() noexcept -> const kernel_table& {
+  allowed_target();
+  return best_table();
 }
 
-template auto kernel_of<double, double>(comparison how) noexcept -> compare_kernel<double, double>;
-template auto kernel_of<std::int64_t, std::int64_t>(comparison how) noexcept
-    -> compare_kernel<std::int64_t, std::int64_t>;
-template auto kernel_of<std::int64_t, double>(comparison how) noexcept -> compare_kernel<std::int64_t, double>;
-
-auto mirrored(comparison how) noexcept -> comparison {
-  switch (how) {
-    case comparison::less: return comparison::greater;
-    case comparison::less_equal: return comparison::greater_equal;
-    case comparison::greater: return comparison::less;
-    case comparison::greater_equal: return comparison::less_equal;
-    case comparison::equal:
-    case comparison::not_equal: return how;
-  }
-  std::unreachable();
+auto kernel_instructions() -> std::vector<std::string_view> {
+  std::vector<std::string_view> names;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) names.push_back(hwy::TargetName(target));
+  return names;
 }
+
+forced_instructions::forced_instructions(std::string_view name) {
+  allowed_target();
+  const std::int64_t target = target_called(name);
+  BRAID_EXPECTS(target != 0, "only instructions that have a name can be forced");
+  allow_up_to(target);
+}
+
+forced_instructions::~forced_instructions() { allow_up_to(allowed_target()); }
 
 }  // namespace rankd::detail
+#endif

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
 
 namespace rankd::detail {
 namespace {
@@ -27,11 +26,11 @@ constexpr std::array table{
     op_row{node_op::const_null, "const_null", value, {}},
     op_row{node_op::key_ref, "key_ref", value, a_key},
     op_row{node_op::param_ref, "param_ref", value, a_param},
-    op_row{node_op::add, "add", value, two_values, binary_kernel<std::plus<double>>},
-    op_row{node_op::sub, "sub", value, two_values, binary_kernel<std::minus<double>>},
-    op_row{node_op::mul, "mul", value, two_values, binary_kernel<std::multiplies<double>>},
+    op_row{node_op::add, "add", value, two_values, arithmetic::add},
+    op_row{node_op::sub, "sub", value, two_values, arithmetic::sub},
+    op_row{node_op::mul, "mul", value, two_values, arithmetic::mul},
     op_row{node_op::coalesce, "coalesce", value, two_values},
-    op_row{node_op::neg, "neg", value, one_value, unary_kernel<std::negate<double>>},
+    op_row{node_op::neg, "neg", value, one_value, arithmetic::neg},
     op_row{node_op::const_bool, "const_bool", truth, a_boolean},
     op_row{node_op::and_, "and", truth, two_truths},
     op_row{node_op::or_, "or", truth, two_truths},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/expr/compile.hpp>
+#include <rankd/expr/evaluate.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -33,13 +34,16 @@ using op_result = std::expected<T, op_error>;
 /// What a node has to work with while it runs for one request.
 /// Lifetime: outlives the run of the node; the memory lives as long as the request.
 struct node_context {
-  braid::arena& memory;             ///< the node's own: nobody else allocates from it meanwhile
+  braid::arena& memory;             ///< for what lives as long as the request; no other thread allocates from it
   std::span<const row_set> inputs;  ///< of the node's `sources`, in order
   std::span<const scalar> params;   ///< one for each of registries::params
   std::span<store* const> stores;   ///< one for each of registries::endpoints; null where none is open
   std::int64_t user_id = 0;
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
+  /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
+  /// by side on the workers of the pool.
+  std::size_t rows_of_part = evaluate_options::one_part;
 };
 
 /// Where an operator's time goes.
@@ -77,6 +81,7 @@ enum class row_change : std::uint8_t {
   stable_filter,   ///< some of the rows, in the same order
   prefix,          ///< the first of the rows
   permutation,     ///< the same rows in another order
+  selection,       ///< some of the rows, in any order
   concatenation,   ///< all rows of the first source, then all of the second
 };
 

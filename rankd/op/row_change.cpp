@@ -44,6 +44,12 @@ auto is_permutation_of(std::vector<std::uint32_t> a, std::vector<std::uint32_t> 
   return a == b;
 }
 
+auto is_selection(std::vector<std::uint32_t> part, std::vector<std::uint32_t> whole) -> bool {
+  std::ranges::sort(part);
+  std::ranges::sort(whole);
+  return std::ranges::includes(whole, part);
+}
+
 auto is_concatenation(std::span<const row_set> inputs, const row_set& output) -> bool {
   std::vector<std::int64_t> expected = ids_of(inputs[0]);
   const std::vector<std::int64_t> second = ids_of(inputs[1]);
@@ -67,6 +73,7 @@ auto keeps_promise(row_change promise, std::span<const row_set> inputs, const ro
     case row_change::prefix:
       return after.size() <= before.size() && std::equal(after.begin(), after.end(), before.begin());
     case row_change::permutation: return is_permutation_of(before, after);
+    case row_change::selection: return is_selection(after, before);
     default: return false;
   }
 }

@@ -7,10 +7,12 @@
 #include <rankd/rows/defect.hpp>
 #include <rankd/rows/sort.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace rankd::detail {
 namespace {
@@ -34,7 +36,8 @@ struct vm_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
-    const evaluated<column> values = evaluate(program, rows, context.params, context.memory);
+    const evaluated<column> values =
+        evaluate(program, rows, context.params, context.memory, {.rows_of_part = context.rows_of_part});
     if (!values) return cannot_evaluate(values.error());
     if (const auto wrong = find_defect(rows, *values, nulls)) return refused(rows, *wrong);
     return rows.with_column(key_id, *values, context.memory);
@@ -58,7 +61,8 @@ struct filter_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
-    const evaluated<bitmap> kept = evaluate(program, rows, context.params, context.memory);
+    const evaluated<bitmap> kept =
+        evaluate(program, rows, context.params, context.memory, {.rows_of_part = context.rows_of_part});
     if (!kept) return cannot_evaluate(kept.error());
     return rows.select(*kept, context.memory);
   }
@@ -87,6 +91,26 @@ struct sort_params {
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     return sort(context.inputs[0], key_id, direction, context.memory);
   }
+};
+
+/// A sort of which a take behind it wants the first rows only.
+struct first_of_sort_params {
+  sort_params by;
+  std::size_t count = 0;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return std::min(by.cost_ns(rows), 2.0 * static_cast<double>(rows) + 4 * by.cost_ns(std::min(rows, count)));
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    return sort_first(context.inputs[0], by.key_id, by.direction, count, context.memory);
+  }
+};
+
+struct pass_on_params {
+  [[nodiscard]] auto cost_ns(std::size_t /*rows*/) const noexcept -> double { return 10; }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> { return context.inputs[0]; }
 };
 
 struct take_params {
@@ -144,7 +168,7 @@ auto bind_concat(const plan_node& /*node*/, const bind_context& /*with*/) -> bra
   return make_bound(concat_params{});
 }
 
-auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+auto find_sort_params(const plan_node& node, const bind_context& with) -> braid::checked<sort_params> {
   braid::diagnostics problems;
   const plan_param& by = *node.find_param("by");
   const key_entry* key = find_key(by, key_use::read, with, problems);
@@ -153,16 +177,34 @@ auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checke
   if (!problems.empty()) return std::unexpected(std::move(problems));
   const plan_param* order = node.find_param("order");
   const bool descending = order != nullptr && std::get<std::string>(order->value) == "desc";
-  return make_bound(sort_params{.key_id = key->key_id,
-                                .direction = descending ? sort_direction::descending : sort_direction::ascending});
+  return sort_params{.key_id = key->key_id,
+                     .direction = descending ? sort_direction::descending : sort_direction::ascending};
+}
+
+auto bind_sort(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  auto by = find_sort_params(node, with);
+  if (!by) return std::unexpected(std::move(by.error()));
+  return make_bound(*by);
+}
+
+auto count_of(const plan_node& take) -> std::size_t {
+  return static_cast<std::size_t>(std::get<std::int64_t>(take.find_param("count")->value));
 }
 
 auto bind_take(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
-  const auto count = std::get<std::int64_t>(node.find_param("count")->value);
-  return make_bound(take_params{static_cast<std::size_t>(count)});
+  return make_bound(take_params{count_of(node)});
 }
 
 }  // namespace
+
+auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)
+    -> braid::checked<bound_ptr> {
+  auto by = find_sort_params(sort, with);
+  if (!by) return std::unexpected(std::move(by.error()));
+  return make_bound(first_of_sort_params{.by = *by, .count = count_of(take)});
+}
+
+auto make_pass_on() -> bound_ptr { return make_bound(pass_on_params{}); }
 
 auto vm_entry() -> op_entry {
   return {.shape = {.name = "core::vm", .inputs = 1, .params = vm_shape},

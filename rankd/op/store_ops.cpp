@@ -12,6 +12,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace rankd::detail {
 namespace {
@@ -19,14 +21,13 @@ namespace {
 constexpr std::string_view country_field = "country";
 constexpr std::string_view user_prefix = "user:";
 
-auto store_failed(const std::error_code& why) -> std::unexpected<op_error> {
-  return std::unexpected(op_error{"store_error", "the store refused to answer: " + why.message()});
+auto store_failed(const store& from, const std::error_code& why) -> std::unexpected<op_error> {
+  store_failure failure = from.explain(why);
+  return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});
 }
 
 auto no_store() -> std::unexpected<op_error> {
-  return std::unexpected(
-      op_error{"store_not_open",
-               "this build answers endpoints whose resolver is the embedded store, and the one named here is none"});
+  return std::unexpected(op_error{"store_not_open", "the store of the endpoint is not open"});
 }
 
 /// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
@@ -51,7 +52,7 @@ auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena
   const std::span<const std::int64_t> asked = distinct(ids, memory);
   auto reading = from.hget({user_prefix, asked}, country_field, memory);
   const braid::result<field_batch> found = co_await std::move(reading);
-  if (!found) co_return store_failed(found.error());
+  if (!found) co_return store_failed(from, found.error());
 
   for (const std::int64_t id : ids) {
     const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
@@ -117,7 +118,7 @@ struct list_params {
     const std::span<const std::int64_t> asked = distinct(owners, context.memory);
     auto reading = from.lrange_ids({prefix, asked}, fanout, context.memory);
     const braid::result<id_batch> found = co_await std::move(reading);
-    if (!found) co_return store_failed(found.error());
+    if (!found) co_return store_failed(from, found.error());
     context.malformed_ids += found->malformed;
 
     const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());

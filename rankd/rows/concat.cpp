@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory_resource>
 #include <optional>
 #include <vector>
@@ -11,10 +12,13 @@
 namespace rankd {
 namespace {
 
-/// One of the two operands, and where its rows begin in the result.
+/// One of the operands, where its rows begin in the result, and its column of the key that is being joined.
 struct side {
-  const row_set& rows;
-  std::size_t first;
+  const row_set* rows = nullptr;
+  std::size_t first = 0;
+  std::optional<column> source{};
+
+  [[nodiscard]] auto strings() const -> const string_values* { return source ? source->strings() : nullptr; }
 };
 
 /// Writes the values of the active rows of `from` to where they belong; zeros where it has no such column.
@@ -22,29 +26,33 @@ template <typename T>
 void copy_values(const side& from, const std::optional<std::span<const T>>& values, std::span<T> to) {
   T* next = to.data() + from.first;
   if (!values) {
-    std::fill_n(next, from.rows.size(), T{});
-  } else if (from.rows.is_prefix()) {
-    std::copy_n(values->data(), from.rows.size(), next);
+    std::fill_n(next, from.rows->size(), T{});
+  } else if (from.rows->is_prefix()) {
+    std::copy_n(values->data(), from.rows->size(), next);
   } else {
-    for (const std::uint32_t row : from.rows.order()) *next++ = (*values)[row];
+    for (const std::uint32_t row : from.rows->order()) *next++ = (*values)[row];
   }
 }
 
 /// Sets the bits of the active rows of `from` that are not null.
-void mark_valid(const side& from, const std::optional<column>& source, std::uint64_t* words) {
-  if (!source) return;
+void mark_valid(const side& from, std::uint64_t* words) {
+  if (!from.source) return;
   std::size_t at = from.first;
-  from.rows.for_each_row([&](std::uint32_t row) {
-    if (!source->is_null(row)) set_bit(words, at);
+  from.rows->for_each_row([&](std::uint32_t row) {
+    if (!from.source->is_null(row)) set_bit(words, at);
     ++at;
   });
 }
 
-/// The two operands as they are joined.
+/// The operands as they are joined, one key after the other.
 class joiner {
  public:
-  joiner(const row_set& left, const row_set& right, braid::arena& memory)
-      : left_{left, 0}, right_{right, left.size()}, size_(left.size() + right.size()), memory_(memory) {
+  joiner(std::span<const row_set> sets, braid::arena& memory)
+      : sides_(memory.filled(sets.size(), side{})), memory_(memory) {
+    for (std::size_t at = 0; at < sets.size(); ++at) {
+      sides_[at] = {.rows = &sets[at], .first = size_};
+      size_ += sets[at].size();
+    }
     BRAID_EXPECTS(size_ <= batch::max_rows, "a batch has at most 2^32 - 1 rows");
   }
 
@@ -52,98 +60,109 @@ class joiner {
     const std::pmr::vector<std::uint32_t> keys = all_keys();
     const std::span<keyed_column> columns = memory_.filled(keys.size(), keyed_column{});
     std::ranges::transform(keys, columns.begin(), [this](std::uint32_t key) { return keyed_column{key, joined(key)}; });
-    return batch(plain<std::int64_t>(left_.rows.table().ids(), right_.rows.table().ids()), columns);
+    const auto ids = plain<std::int64_t>([](const side& each) { return std::optional(each.rows->table().ids()); });
+    return batch(ids, columns);
   }
 
  private:
-  /// The keys of both, ascending.
+  /// The keys of all, ascending.
   auto all_keys() -> std::pmr::vector<std::uint32_t> {
     std::pmr::vector<std::uint32_t> keys(&memory_);
-    for (const side* each : {&left_, &right_})
-      for (const keyed_column& owned : each->rows.table().columns()) keys.push_back(owned.key_id);
+    for (const side& each : sides_)
+      for (const keyed_column& owned : each.rows->table().columns()) keys.push_back(owned.key_id);
     std::ranges::sort(keys);
     keys.erase(std::ranges::unique(keys).begin(), keys.end());
     return keys;
   }
 
   auto joined(std::uint32_t key) -> column {
-    const std::optional<column> left = left_.rows.table().find(key);
-    const std::optional<column> right = right_.rows.table().find(key);
-    BRAID_EXPECTS(!left || !right || left->values.index() == right->values.index(),
-                  "a key must have the same type on both sides of a concat");
-    const column& known = left ? *left : *right;
-    column result{.values = {}, .validity = validity(left, right)};
-    if (known.strings() != nullptr)
-      result.values = strings(left, right);
-    else if (known.booleans() != nullptr)
-      result.values = plain_of<bool>(left, right);
-    else if (known.integers() != nullptr)
-      result.values = plain_of<std::int64_t>(left, right);
+    const column* known = nullptr;
+    for (side& each : sides_) {
+      each.source = each.rows->table().find(key);
+      if (!each.source) continue;
+      BRAID_EXPECTS(known == nullptr || known->values.index() == each.source->values.index(),
+                    "a key must have the same type on all sides of a concat");
+      if (known == nullptr) known = &*each.source;
+    }
+    column result{.values = {}, .validity = validity()};
+    if (known->strings() != nullptr)
+      result.values = strings();
+    else if (known->booleans() != nullptr)
+      result.values = plain_of<bool>();
+    else if (known->integers() != nullptr)
+      result.values = plain_of<std::int64_t>();
     else
-      result.values = plain_of<double>(left, right);
+      result.values = plain_of<double>();
     return result;
   }
 
-  template <typename T>
-  auto plain(std::optional<std::span<const T>> left, std::optional<std::span<const T>> right) -> std::span<const T> {
+  /// The values that `values_of(side)` gives of each side, if it has any.
+  template <typename T, typename Values>
+  auto plain(Values&& values_of) -> std::span<T> {
     const std::span<T> values = memory_.uninitialized<T>(size_);
-    copy_values(left_, left, values);
-    copy_values(right_, right, values);
+    for (const side& each : sides_) copy_values<T>(each, values_of(each), values);
     return values;
   }
 
   template <typename T>
-  auto plain_of(const std::optional<column>& left, const std::optional<column>& right) -> std::span<const T> {
-    const auto values = [](const std::optional<column>& source) {
-      return source ? std::optional(std::get<std::span<const T>>(source->values)) : std::nullopt;
-    };
-    return plain<T>(values(left), values(right));
+  auto plain_of() -> std::span<const T> {
+    return plain<T>([](const side& each) {
+      return each.source ? std::optional(std::get<std::span<const T>>(each.source->values)) : std::nullopt;
+    });
   }
 
-  auto validity(const std::optional<column>& left, const std::optional<column>& right) -> bitmap {
-    if (left && right && left->validity.all_set() && right->validity.all_set()) return {};
+  auto validity() -> bitmap {
+    const auto is_full = [](const side& each) { return each.source && each.source->validity.all_set(); };
+    if (std::ranges::all_of(sides_, is_full)) return {};
     const std::span<std::uint64_t> words = memory_.filled(words_for(size_), std::uint64_t{0});
-    mark_valid(left_, left, words.data());
-    mark_valid(right_, right, words.data());
+    for (const side& each : sides_) mark_valid(each, words.data());
     return bitmap(words.data());
   }
 
-  auto strings(const std::optional<column>& left, const std::optional<column>& right) -> string_values {
-    const string_values* from_left = left ? left->strings() : nullptr;
-    const string_values* from_right = right ? right->strings() : nullptr;
-    const auto codes = [](const string_values* from) {
-      return from != nullptr ? std::optional(from->codes) : std::nullopt;
-    };
-    const std::span<std::uint32_t> all = memory_.uninitialized<std::uint32_t>(size_);
-    copy_values<std::uint32_t>(left_, codes(from_left), all);
-    copy_values<std::uint32_t>(right_, codes(from_right), all);
-    if (from_left == nullptr) return {all, from_right->words};
-    if (from_right == nullptr || from_right->words == from_left->words) return {all, from_left->words};
-    return {all, unify(*from_left->words, *from_right->words, all.subspan(right_.first))};
+  auto strings() -> string_values {
+    const std::span<std::uint32_t> codes = plain<std::uint32_t>([](const side& each) {
+      const string_values* text = each.strings();
+      return text != nullptr ? std::optional(text->codes) : std::nullopt;
+    });
+    const dictionary* words = nullptr;
+    bool is_shared = true;
+    for (const side& each : sides_) {
+      if (each.strings() == nullptr) continue;
+      is_shared = is_shared && (words == nullptr || words == each.strings()->words);
+      words = each.strings()->words;
+    }
+    return {codes, is_shared ? words : unify(codes)};
   }
 
-  /// One dictionary of both; `codes` are of `right` and become codes of the result.
-  auto unify(const dictionary& left, const dictionary& right, std::span<std::uint32_t> codes) -> const dictionary* {
+  /// One dictionary of all; the codes of each side become codes of the result.
+  auto unify(std::span<std::uint32_t> codes) -> const dictionary* {
     dictionary_builder words(memory_);
-    for (const std::string_view entry : left.entries()) words.intern_shared(entry);
-    const std::span<std::uint32_t> moved = memory_.uninitialized<std::uint32_t>(right.size());
-    std::ranges::transform(right.entries(), moved.begin(),
-                           [&words](std::string_view entry) { return words.intern_shared(entry); });
-    if (!moved.empty())
-      std::ranges::transform(codes, codes.begin(), [moved](std::uint32_t code) { return moved[code]; });
+    for (const side& each : sides_) {
+      if (each.strings() == nullptr) continue;
+      const std::span<const std::string_view> entries = each.strings()->words->entries();
+      const std::span<std::uint32_t> moved = memory_.uninitialized<std::uint32_t>(entries.size());
+      std::ranges::transform(entries, moved.begin(),
+                             [&words](std::string_view entry) { return words.intern_shared(entry); });
+      if (moved.empty()) continue;
+      const std::span<std::uint32_t> own = codes.subspan(each.first, each.rows->size());
+      std::ranges::transform(own, own.begin(), [moved](std::uint32_t code) { return moved[code]; });
+    }
     return words.finish();
   }
 
-  side left_;
-  side right_;
-  std::size_t size_;
+  std::span<side> sides_;
+  std::size_t size_ = 0;
   braid::arena& memory_;
 };
 
 }  // namespace
 
+auto concat(std::span<const row_set> sets, braid::arena& memory) -> row_set {
+  return row_set(joiner(sets, memory).run());
+}
+
 auto concat(const row_set& left, const row_set& right, braid::arena& memory) -> row_set {
-  return row_set(joiner(left, right, memory).run());
+  return concat(std::array{left, right}, memory);
 }
 
 }  // namespace rankd

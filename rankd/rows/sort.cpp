@@ -19,12 +19,13 @@ struct sort_item {
   std::uint32_t row;
 };
 
-/// Sorts few items. Position breaks ties, so that a sort that needs no memory gives the stable order.
-void sort_few(std::span<sort_item> items) {
-  std::ranges::sort(items, [](const sort_item& a, const sort_item& b) {
-    return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
-  });
+/// Position breaks ties, so that an order that is not kept by an algorithm is kept all the same.
+auto comes_before(const sort_item& a, const sort_item& b) -> bool {
+  return a.rank != b.rank ? a.rank < b.rank : a.position < b.position;
 }
+
+/// Sorts few items, without memory.
+void sort_few(std::span<sort_item> items) { std::ranges::sort(items, comes_before); }
 
 /// Sorts many items byte by byte from the lowest, each pass stable; bytes that all ranks share cost nothing.
 void sort_many(std::span<sort_item> items, braid::arena& memory) {
@@ -66,57 +67,120 @@ auto rank_of(double value) -> std::uint64_t {
 auto rank_of(bool value) -> std::uint64_t { return value ? 1 : 0; }
 
 /// For each code that occurs, its place among the strings that occur.
-auto ranks_of(const string_values& text, std::span<const sort_item> items, braid::arena& memory)
+auto ranks_of(const row_set& rows, const string_values& text, bitmap validity, braid::arena& memory)
     -> std::span<const std::uint32_t> {
   const std::span<std::uint32_t> ranks = memory.filled(text.words->size(), std::uint32_t{0});
   std::pmr::vector<std::uint32_t> occurring(&memory);
-  for (const sort_item& item : items) {
-    std::uint32_t& seen = ranks[text.codes[item.row]];
-    if (seen == 0) occurring.push_back(text.codes[item.row]);
+  rows.for_each_row([&](std::uint32_t row) {
+    if (!validity[row]) return;
+    std::uint32_t& seen = ranks[text.codes[row]];
+    if (seen == 0) occurring.push_back(text.codes[row]);
     seen = 1;
-  }
+  });
   std::ranges::sort(occurring, {}, [&text](std::uint32_t code) { return (*text.words)[code]; });
   for (std::uint32_t rank = 0; rank < occurring.size(); ++rank) ranks[occurring[rank]] = rank;
   return ranks;
 }
 
-void give_ranks(const column& by, std::span<sort_item> items, braid::arena& memory) {
-  const auto each = [items](auto&& rank) {
-    for (sort_item& item : items) item.rank = rank(item.row);
-  };
+/// Calls `use(rank)`, where `rank(row)` is an unsigned integer that orders the rows without null as `direction` says.
+template <typename Use>
+void with_ranks(const row_set& rows, const column& by, sort_direction direction, braid::arena& memory, Use&& use) {
+  const std::uint64_t flip = direction == sort_direction::descending ? ~std::uint64_t{0} : 0;
   if (const auto* floats = by.floats()) {
-    each([floats](std::uint32_t row) { return rank_of((*floats)[row]); });
+    use([floats, flip](std::uint32_t row) { return rank_of((*floats)[row]) ^ flip; });
   } else if (const auto* integers = by.integers()) {
-    each([integers](std::uint32_t row) { return rank_of((*integers)[row]); });
+    use([integers, flip](std::uint32_t row) { return rank_of((*integers)[row]) ^ flip; });
   } else if (const auto* booleans = by.booleans()) {
-    each([booleans](std::uint32_t row) { return rank_of((*booleans)[row]); });
+    use([booleans, flip](std::uint32_t row) { return rank_of((*booleans)[row]) ^ flip; });
   } else {
     const string_values& text = *by.strings();
-    each([&text, ranks = ranks_of(text, items, memory)](std::uint32_t row) { return ranks[text.codes[row]]; });
+    const std::span<const std::uint32_t> ranks = ranks_of(rows, text, by.validity, memory);
+    use([&text, ranks, flip](std::uint32_t row) { return ranks[text.codes[row]] ^ flip; });
   }
 }
+
+/// The items of the lowest ranks among those that are added, which come in the order of their positions.
+class lowest_items {
+ public:
+  lowest_items(std::size_t count, braid::arena& memory)
+      : count_(count), items_(memory.uninitialized<sort_item>(2 * count + least_room)) {}
+
+  void add(const sort_item& item) {
+    if (is_full_ && item.rank >= bound_) return;  // one of the same rank comes behind those that are here
+    items_[size_++] = item;
+    if (size_ == items_.size()) shrink();
+  }
+
+  /// At most as many as were wanted, in their order.
+  [[nodiscard]] auto finish() -> std::span<const sort_item> {
+    if (size_ > count_) shrink();
+    sort_few(items_.first(size_));
+    return items_.first(size_);
+  }
+
+ private:
+  static constexpr std::size_t least_room = 64;
+
+  void shrink() {
+    const auto last = items_.begin() + static_cast<std::ptrdiff_t>(count_) - 1;
+    std::nth_element(items_.begin(), last, items_.begin() + static_cast<std::ptrdiff_t>(size_), comes_before);
+    bound_ = last->rank;
+    is_full_ = true;
+    size_ = count_;
+  }
+
+  std::size_t count_;
+  std::span<sort_item> items_;
+  std::size_t size_ = 0;
+  std::uint64_t bound_ = 0;  ///< the highest rank of those that are kept, once there are enough
+  bool is_full_ = false;
+};
 
 }  // namespace
 
 auto sort(const row_set& rows, std::uint32_t key_id, sort_direction direction, braid::arena& memory) -> row_set {
   const std::optional<column> by = rows.table().find(key_id);
   if (!by) return rows;
-  const std::span<sort_item> items = memory.filled(rows.size(), sort_item{});
+  const std::span<sort_item> items = memory.uninitialized<sort_item>(rows.size());
   std::size_t front = 0;
-  std::size_t back = rows.size();  // nulls fill the end backwards: their ranks rise with their positions
-  for (std::uint32_t position = 0; position < rows.size(); ++position) {
-    const std::uint32_t row = rows.row(position);
-    items[by->is_null(row) ? --back : front++] = {.rank = position, .position = position, .row = row};
-  }
-  const std::span<sort_item> known = items.first(front);
-  give_ranks(*by, known, memory);
-  if (direction == sort_direction::descending) {
-    for (sort_item& item : known) item.rank = ~item.rank;
-  }
-  sort_items(known, memory);
+  std::size_t back = rows.size();  // nulls fill the end backwards
+  with_ranks(rows, *by, direction, memory, [&](auto rank) {
+    for (std::uint32_t position = 0; position < rows.size(); ++position) {
+      const std::uint32_t row = rows.row(position);
+      if (by->is_null(row))
+        items[--back].row = row;
+      else
+        items[front++] = {.rank = rank(row), .position = position, .row = row};
+    }
+  });
+  sort_items(items.first(front), memory);
   std::ranges::reverse(items.subspan(front));
   const std::span<std::uint32_t> order = memory.uninitialized<std::uint32_t>(rows.size());
   std::ranges::transform(items, order.begin(), &sort_item::row);
+  return {rows.table(), order};
+}
+
+auto sort_first(const row_set& rows, std::uint32_t key_id, sort_direction direction, std::size_t count,
+                braid::arena& memory) -> row_set {
+  constexpr std::size_t worth_choosing = 4;  // with more of the rows wanted, sorting all of them is as quick
+  const std::optional<column> by = rows.table().find(key_id);
+  if (!by || count == 0) return rows.take(count);
+  if (count > rows.size() / worth_choosing) return sort(rows, key_id, direction, memory).take(count);
+  lowest_items known(count, memory);
+  const std::span<std::uint32_t> order = memory.uninitialized<std::uint32_t>(count);
+  std::size_t nulls = 0;  // that fill `order` until it is known whether there is room for them
+  with_ranks(rows, *by, direction, memory, [&](auto rank) {
+    for (std::uint32_t position = 0; position < rows.size(); ++position) {
+      const std::uint32_t row = rows.row(position);
+      if (!by->is_null(row))
+        known.add({.rank = rank(row), .position = position, .row = row});
+      else if (nulls < count)
+        order[nulls++] = row;
+    }
+  });
+  const std::span<const sort_item> first = known.finish();
+  std::copy_backward(order.begin(), order.end() - static_cast<std::ptrdiff_t>(first.size()), order.end());
+  std::ranges::transform(first, order.begin(), &sort_item::row);
   return {rows.table(), order};
 }
 

@@ -34,10 +34,18 @@ class key_speller {
   std::size_t prefix_;
 };
 
+/// The record of a key, or nothing. One that is empty is none, whatever its kind: other stores cannot hold such.
+auto find_filled(const embedded_store::snapshot& from, std::string_view key)
+    -> braid::result<std::optional<record_view>> {
+  auto record = from.find(key);
+  if (record && *record && (*record)->count() == 0) return std::nullopt;
+  return record;
+}
+
 /// The hash that a key holds, or nothing; a list is an error.
 auto find_hash(const embedded_store::snapshot& from, std::string_view key)
     -> braid::result<std::optional<record_view>> {
-  auto record = from.find(key);
+  auto record = find_filled(from, key);
   if (record && *record && (*record)->kind() != record_kind::hash) return braid::fail(store_errc::wrong_type);
   return record;
 }
@@ -110,7 +118,7 @@ auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_
   std::uint64_t malformed = 0;
   key_speller speller(keys.prefix);
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    const auto record = from.find(speller.spell(keys.ids[i]));
+    const auto record = find_filled(from, speller.spell(keys.ids[i]));
     if (!record) return braid::fail(record.error());
     if (!*record) continue;
     if ((*record)->kind() == record_kind::hash) return braid::fail(store_errc::wrong_type);

@@ -3,6 +3,9 @@
 
 #include <rankd/store/batch_read.hpp>
 #include <rankd/store/embedded.hpp>
+#include <rankd/store/error.hpp>
+#include <rankd/store/redis_options.hpp>
+#include <rankd/store/redis_store.hpp>
 
 #include <string>
 #include <utility>
@@ -14,7 +17,8 @@ namespace {
 /// Takes a snapshot for each batch, so that batches on different threads share nothing.
 class embedded_client final : public store {
  public:
-  explicit embedded_client(embedded_store data) noexcept : data_(std::move(data)) {}
+  embedded_client(embedded_store data, std::string endpoint_id) noexcept
+      : data_(std::move(data)), endpoint_id_(std::move(endpoint_id)) {}
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
       -> braid::task<braid::result<field_batch>> override {
@@ -36,34 +40,54 @@ class embedded_client final : public store {
     co_return read_ids(*snapshot, keys, first, arena);
   }
 
+  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override {
+    return why == store_errc::wrong_type ? wrong_type_failure(endpoint_id_) : store::explain(why);
+  }
+
  private:
   embedded_store data_;
+  std::string endpoint_id_;
 };
 
-auto unsupported(const endpoint_entry& endpoint, std::string_view message, std::string_view hint)
-    -> std::unexpected<braid::diagnostics> {
+auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> std::unexpected<braid::diagnostics> {
   return std::unexpected(
       braid::diagnostics({.code = "store_unsupported",
                           .pointer = {},
                           .message = "endpoint `" + endpoint.endpoint_id + "`: " + std::string(message),
-                          .hint = std::string(hint),
+                          .hint = {},
                           .node = {},
                           .source = {}}));
 }
 
+auto open_redis(const endpoint_entry& endpoint) -> braid::checked<std::unique_ptr<store>> {
+  auto server = redis_options_of(endpoint);
+  if (!server) {
+    server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
+    return std::unexpected(std::move(server.error()));
+  }
+  return std::make_unique<redis_store>(redis_store_options{
+      .endpoint_id = endpoint.endpoint_id, .server = std::move(*server), .connections = endpoint.policy.connections});
+}
+
 }  // namespace
+
+auto store::explain(std::error_code why) const -> store_failure {
+  return {"store_error", "the store refused to answer: " + why.message()};
+}
+
+auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
+  return {"store_wrong_type",
+          "endpoint `" + std::string(endpoint_id) + "`: " + make_error_code(store_errc::wrong_type).message()};
+}
 
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root)
     -> braid::checked<std::unique_ptr<store>> {
-  if (endpoint.kind == endpoint_entry::kind_type::http)
-    return unsupported(endpoint, "an http endpoint is not a store", {});
+  if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
-  if (embedded == nullptr)
-    return unsupported(endpoint, "a store on another host is not available in this build",
-                       "use a resolver of type embedded");
+  if (embedded == nullptr) return open_redis(endpoint);
   auto data = embedded_store::open(root / embedded->path);
   if (!data) return std::unexpected(std::move(data.error()));
-  return std::make_unique<embedded_client>(std::move(*data));
+  return std::make_unique<embedded_client>(std::move(*data), endpoint.endpoint_id);
 }
 
 }  // namespace rankd

@@ -12,9 +12,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <system_error>
 
 namespace rankd {
+
+/// Why a batch failed, as the answer to a request says it.
+struct store_failure {
+  std::string code;     ///< snake_case, stable
+  std::string message;  ///< one sentence
+};
 
 /// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
 /// error; one that holds the other kind of value fails the batch with store_errc::wrong_type.
@@ -37,11 +45,18 @@ class store {
   /// The first `first` elements of each list as ids; malformed ones among these are left out, and counted.
   virtual auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<braid::result<id_batch>> = 0;
+
+  /// What an error of one of the above means. This one says `store_error`.
+  [[nodiscard]] virtual auto explain(std::error_code why) const -> store_failure;
 };
 
-/// Opens what an endpoint's resolver names; paths are relative to the project's `root`. Batches of the embedded store
-/// are answered at once, on the thread that awaits them.
-/// Errors: those of embedded_store::open, store_unsupported.
+/// What store_errc::wrong_type means, whoever keeps the data.
+auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
+
+/// Opens what an endpoint's resolver names: `embedded` the store in that folder, relative to the project's `root`,
+/// `static` a `redis_store`, which connects when it is asked. Batches of the embedded store are answered at once, on
+/// the thread that awaits them.
+/// Errors: those of embedded_store::open and redis_options_of, store_unsupported.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root)
     -> braid::checked<std::unique_ptr<store>>;
 

@@ -103,14 +103,15 @@ struct fiber_frame::stacks {
 
   /// From the caller's stack to the fiber's, and back.
   void go_inside(fiber_frame& self) noexcept {
-    const exception_state outer = std::exchange(exception_state::of_thread(), exceptions);
+    exception_state& of_thread = exception_state::of_thread();  // asked once: the thread stays the same
+    const exception_state outer = std::exchange(of_thread, exceptions);
     stack_note here;
     note_departure(&here, note_of_fiber);
     sanitizer.enter();
     inside = boost::context::detail::jump_fcontext(inside, &self).fctx;
     stack_note left;
     note_arrival(here, left);
-    exceptions = std::exchange(exception_state::of_thread(), outer);
+    exceptions = std::exchange(of_thread, outer);
   }
 
   /// From the fiber's stack to that of whoever resumed it, and back when somebody does again.

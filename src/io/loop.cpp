@@ -14,7 +14,7 @@ constexpr int jobs_a_turn = 128;
 constexpr duration time_a_turn = 100us;
 constexpr int jobs_between_clock_reads = 16;
 
-constinit thread_local loop* current_loop = nullptr;
+constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 

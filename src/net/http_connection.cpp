@@ -77,7 +77,8 @@ void http_connection::fired(timer& self) noexcept {
   if (late.waits_for_ == wait::none) return;
   if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
-  if (late.waits_for_ != wait::linger && late.waits_for_ != wait::idle) ++late.by_->counts.timeouts;
+  const bool told = late.timed_out_ || late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
+  if (!told) ++late.by_->counts.timeouts;
   late.timed_out_ = true;
   // The kernel ends the wait as if the client had; what has come by now is still read.
   static_cast<void>(late.socket_.shutdown(sends ? socket_side::both : socket_side::read));

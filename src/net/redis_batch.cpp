@@ -29,11 +29,23 @@ void redis_batch::clear() noexcept {
 
 namespace detail {
 
-const redis_request::kind redis_batch_call::how_{
-    .encode = &encode, .over = &redis_wait::end, .types = any_redis_type, .is_read = false, .is_simple = false};
+auto redis_batch_call::kind_for(redis_replies expected) noexcept -> const kind& {
+  constexpr auto of = [](std::uint32_t types) {
+    return kind{.encode = &encode, .over = &redis_wait::end, .types = types, .is_read = false, .is_simple = false};
+  };
+  static constexpr kind any = of(any_redis_type);
+  static constexpr kind text = of(redis_text_reply::types);
+  static constexpr kind texts = of(redis_hgetall::types);
+  switch (expected) {
+    case redis_replies::text: return text;
+    case redis_replies::texts: return texts;
+    default: return any;
+  }
+}
 
 redis_batch_call::redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout)
-    : redis_wait(to, how_, &memory, static_cast<std::uint32_t>(batch.size()), timeout), batch_(&batch) {
+    : redis_wait(to, kind_for(batch.expected()), &memory, static_cast<std::uint32_t>(batch.size()), timeout),
+      batch_(&batch) {
   if (batch.size() > std::numeric_limits<std::uint32_t>::max()) error = errc::invalid_argument;
   if (!batch.is_shareable()) error = redis_errc::not_shared;
   const std::span<resp_value> places = memory.filled(error ? 0 : batch.size(), resp_value());

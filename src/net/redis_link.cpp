@@ -148,7 +148,7 @@ void redis_link::release(redis_request& request) noexcept {
 
 void redis_link::fail(redis_request& request, std::error_code why) noexcept {
   release(request);
-  request.error = why;
+  if (!request.error) request.error = why;  // a reply that cannot be has said more
   request.how->over(request, redis_end::later);
 }
 

@@ -2,60 +2,30 @@
 #include <braid/net/detail/redis_transport.hpp>
 
 #include <braid/io/descriptor.hpp>
+#include <braid/io/socket_address.hpp>
 #include <braid/net/redis_error.hpp>
 
 #include <cerrno>
-#include <cstring>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 namespace braid::detail {
 namespace {
 
-struct address {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-
-  template <typename T>
-  auto as() noexcept -> T& {
-    size = sizeof(T);
-    return *reinterpret_cast<T*>(&storage);
-  }
-  [[nodiscard]] auto data() const noexcept -> const sockaddr* { return reinterpret_cast<const sockaddr*>(&storage); }
-};
-
-auto unix_address(const std::string& path) -> result<address> {
-  address out;
-  auto& name = out.as<sockaddr_un>();
-  name.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(name.sun_path)) return fail(redis_errc::no_address);
-  std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
+auto address_of(const redis_options& options) -> result<socket_address> {
+  result<socket_address> out = options.socket_path.empty() ? socket_address::ip(options.host, options.port)
+                                                           : socket_address::unix_file(options.socket_path);
+  if (!out) return fail(redis_errc::no_address);
   return out;
-}
-
-auto ip_address(const redis_options& options) -> result<address> {
-  address out;
-  auto& four = out.as<sockaddr_in>();
-  four.sin_family = AF_INET;
-  four.sin_port = htons(options.port);
-  if (::inet_pton(AF_INET, options.host.c_str(), &four.sin_addr) == 1) return out;
-  out = {};
-  auto& six = out.as<sockaddr_in6>();
-  six.sin6_family = AF_INET6;
-  six.sin6_port = htons(options.port);
-  if (::inet_pton(AF_INET6, options.host.c_str(), &six.sin6_addr) == 1) return out;
-  return fail(redis_errc::no_address);
 }
 
 auto would_block(int error) noexcept -> bool { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 class plain_transport final : public redis_transport {
  public:
-  plain_transport(braid::descriptor socket, const address& to) noexcept : socket_(std::move(socket)), to_(to) {}
+  plain_transport(braid::descriptor socket, const socket_address& to) noexcept : socket_(std::move(socket)), to_(to) {}
   /// The server learns of the end now, even where the kernel keeps the socket for a watch that was given up.
   ~plain_transport() override { ::shutdown(socket_.number(), SHUT_RDWR); }
 
@@ -87,18 +57,18 @@ class plain_transport final : public redis_transport {
  private:
   auto begin() noexcept -> result<wants> {
     begun_ = true;
-    if (to_.storage.ss_family != AF_UNIX) {
+    if (to_.is_ip()) {
       const int on = 1;  // commands are sent as they are collected: waiting for more would only delay them
       if (::setsockopt(socket_.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
         return fail(last_system_error());
     }
-    if (::connect(socket_.number(), to_.data(), to_.size) == 0) return wants::nothing;
+    if (::connect(socket_.number(), to_.data(), to_.size()) == 0) return wants::nothing;
     if (errno == EINPROGRESS || errno == EINTR) return wants::to_write;
     return fail(last_system_error());
   }
 
   braid::descriptor socket_;
-  address to_;
+  socket_address to_;
   bool begun_ = false;
 };
 
@@ -107,9 +77,9 @@ class plain_transport final : public redis_transport {
 redis_transport::~redis_transport() = default;
 
 auto make_redis_transport(const redis_options& options) -> result<std::unique_ptr<redis_transport>> {
-  const auto to = options.socket_path.empty() ? ip_address(options) : unix_address(options.socket_path);
+  const auto to = address_of(options);
   if (!to) return fail(to.error());
-  descriptor socket(::socket(to->storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  descriptor socket(::socket(to->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return fail(last_system_error());
   return std::make_unique<plain_transport>(std::move(socket), *to);
 }

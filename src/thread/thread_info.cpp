@@ -81,19 +81,31 @@ class thread_folder {
   open_file folder_;
 };
 
-/// The start of a thread, from the text of its `stat`: the 22nd field; the second one, its name, may hold anything.
-/// Nothing for one that has ended and is still listed.
+/// The text of a field of `stat`, counted from the state, which has the number 0.
+auto field_of(std::string_view stat, int number) -> std::string_view {
+  for (; number > 0; --number) stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
+  return stat.substr(0, stat.find(' '));
+}
+
+auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
+  std::uint64_t number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
+/// The start of a thread, from the text of its `stat`; the second field, its name, may hold anything.
+/// Nothing for one that has ended or is on its way out: a thread that was joined is listed for a moment more, and has
+/// been marked as exiting before the join returned.
 auto start_in(std::string_view stat) -> std::optional<std::uint64_t> {
-  constexpr int fields_from_state_to_start = 19;
+  constexpr int flags_field = 6;
+  constexpr int start_field = 19;
+  constexpr std::uint64_t exiting = 0x4;  // PF_EXITING of the kernel
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= stat.size()) return std::nullopt;
   stat.remove_prefix(name_end + 2);
   if (stat.front() == 'Z' || stat.front() == 'X') return std::nullopt;
-  for (int field = 0; field < fields_from_state_to_start; ++field)
-    stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
-  std::uint64_t ticks = 0;
-  if (std::from_chars(stat.data(), stat.data() + stat.size(), ticks).ec != std::errc()) return std::nullopt;
-  return ticks;
+  if (number_in(field_of(stat, flags_field)).value_or(exiting) & exiting) return std::nullopt;
+  return number_in(field_of(stat, start_field));
 }
 
 auto start_of(const thread_folder& folder) -> result<std::uint64_t> {

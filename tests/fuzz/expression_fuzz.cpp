@@ -5,6 +5,7 @@
 #include <tests/rankd/expr/naive.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
 
+#include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/expr/parse.hpp>
 
@@ -130,8 +131,11 @@ void try_tree(const json& document, const braid::checked<Tree>& tree, Compile co
     expect_sound(code.error());
     return expect_places(code.error(), document);
   }
-  braid::arena memory;
-  expect_evaluated(document, evaluate(*code, fixture::get().rows, fixture::get().params, memory));
+  for (const std::string_view name : rankd::detail::kernel_instructions()) {
+    const rankd::detail::forced_instructions forced(name);
+    braid::arena memory;
+    expect_evaluated(document, evaluate(*code, fixture::get().rows, fixture::get().params, memory));
+  }
 }
 
 void run(std::string_view text) {

@@ -312,6 +312,28 @@ TEST_CASE("a deadline ends a write that waits") {
   CHECK_FALSE(here.io().backend().has_watches());
 }
 
+TEST_CASE("of two that are read in one batch the first may stop the second, whose bytes are not lost") {
+  turned_loop here;
+  served_peer one = served_peer::on(here.io());
+  served_peer two = served_peer::on(here.io());
+  std::string read;
+  auto reader = [&](const stream_socket& from) -> task<void> {
+    read += co_await read_text(from);
+    here.io().root().request_stop();
+  };
+  here.io().spawn(reader(one.served));
+  here.io().spawn(reader(two.served));
+  here.turn();
+  one.peer.send("x");
+  two.peer.send("x");
+  CHECK(here.turn_until([&] { return here.io().root().tasks() == 0; }));
+  for (const stream_socket* each : {&one.served, &two.served}) {
+    char left = 0;
+    if (::recv(each->number(), &left, 1, MSG_DONTWAIT) == 1) read += left;
+  }
+  CHECK(read == "xx");
+}
+
 TEST_CASE("in a stopped scope nothing is read, though there is something") {
   turned_loop here;
   served_peer both = served_peer::on(here.io());

@@ -137,7 +137,7 @@ TEST_CASE("a stop kills the program and awaits its end") {
   const std::size_t before = testing::open_descriptors();
   pid_t id = -1;
   auto runs = [&]() -> task<void> {
-    child_process child = child_process::start(here.io(), shell("sleep 1000", child_stream::pipe)).value();
+    child_process child = child_process::start(here.io(), shell("exec sleep 1000", child_stream::pipe)).value();
     id = child.id();
     static_cast<void>(co_await child.wait());
   };
@@ -154,7 +154,7 @@ TEST_CASE("a stop kills the program and awaits its end") {
 TEST_CASE("a signal that is sent ends the program") {
   turned_loop here;
   auto body = [&]() -> task<exit_status> {
-    child_process child = child_process::start(here.io(), shell("sleep 1000")).value();
+    child_process child = child_process::start(here.io(), shell("exec sleep 1000")).value();
     CHECK(child.kill(SIGTERM).has_value());
     const auto ended = co_await child.wait();
     co_return ended.value();

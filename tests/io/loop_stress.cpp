@@ -62,7 +62,7 @@ TEST_CASE("in every life of a loop, what was accepted ran before run returned, a
   const testing::watchdog guard(std::chrono::seconds(120));
   const std::uint64_t seed = testing::printed_seed();
   random_source random(seed);
-  const std::size_t cycles = testing::scaled(1'500);
+  const std::size_t cycles = testing::scaled(500);
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
   for (std::size_t cycle = 0; cycle < cycles; ++cycle) {

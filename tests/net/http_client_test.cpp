@@ -159,7 +159,8 @@ TEST_CASE("what would smuggle something into a request is not sent") {
 TEST_CASE("a body is read piece by piece, and given up it closes the connection") {
   client_scene scene;
   auto read = [&](std::size_t most) -> task<std::size_t> {
-    auto opened = co_await scene.client.open({.url = scene.url("/pieces")});
+    http_call call{.url = scene.url("/pieces")};
+    auto opened = co_await scene.client.open(std::move(call));
     REQUIRE(opened.has_value());
     CHECK(opened->head().status == http_status::ok);
     std::size_t size = 0;

@@ -125,6 +125,38 @@ TEST_CASE("a batch is lost as a whole when the connection ends, the part that wa
   CHECK(scene.server().received().empty());
 }
 
+TEST_CASE("a reply that a batch cannot have ends the connection, before what follows is anybody's") {
+  redis_scene scene;
+  scene.connect();
+  redis_batch batch(redis_replies::text);
+  batch.add("GET", "k0");
+  batch.add("GET", "k1");
+  const auto run = scene.run(batch);
+  const auto behind = scene.get("behind");
+  scene.turn();
+  scene.send(":3\r\n" + bulk("12") + bulk("k1's") + bulk("BEHIND"));
+  CHECK((run->error == redis_errc::unexpected_reply));
+  CHECK((behind->error == redis_errc::connection_lost));
+  CHECK(behind->text.empty());
+  CHECK(scene.redis().counts().lost == 1);
+}
+
+TEST_CASE("a batch that says what it expects takes that, null and errors") {
+  redis_scene scene;
+  scene.connect();
+  redis_batch texts(redis_replies::text);
+  for (int i = 0; i < 3; ++i) texts.add("HGET", resp_joined{"k", i}, "f");
+  const auto run = scene.run(texts);
+  scene.send(bulk("a") + "$-1\r\n-WRONGTYPE x\r\n");
+  CHECK(run->text == "a - WRONGTYPE x ");
+  redis_batch lists(redis_replies::texts);
+  for (int i = 0; i < 3; ++i) lists.add("LRANGE", resp_joined{"k", i}, 0, 9);
+  const auto more = scene.run(lists);
+  scene.send("*0\r\n*1\r\n" + bulk("a") + "-WRONGTYPE y\r\n");
+  CHECK(more->text == "- - WRONGTYPE y ");
+  CHECK(scene.redis().counts().lost == 0);
+}
+
 TEST_CASE("a batch without commands is over at once") {
   redis_scene scene;
   scene.connect();

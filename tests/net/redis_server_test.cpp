@@ -55,7 +55,8 @@ auto use_everything(loop& io, redis_options options) -> task<void> {
   CHECK_FALSE((co_await redis.hget("h", "absent", memory))->has_value());
   CHECK(texts(*co_await redis.hgetall("h", memory)) == "country US ");
   CHECK((co_await redis.hgetall("absent", memory))->empty());
-  for (const char* element : {"1", "2", "3"}) static_cast<void>(co_await redis.rpush("l", element));
+  static constexpr std::array elements{"1", "2", "3"};
+  for (const char* element : elements) static_cast<void>(co_await redis.rpush("l", element));
   CHECK(texts(*co_await redis.lrange("l", 0, 1, memory)) == "1 2 ");
   CHECK((co_await redis.get("l", memory)).error() == redis_errc::wrong_type);
   CHECK(*co_await redis.del("l") == 1);
@@ -96,7 +97,8 @@ TEST_CASE("a password is wanted, is told, and may be wrong") {
     redis_connection wrong(io, options);
     CHECK((co_await wrong.get("k", memory)).error() == redis_errc::wrong_password);
     options.password = "secret";
-    for (const redis_protocol protocol : {redis_protocol::resp2, redis_protocol::resp3}) {
+    static constexpr std::array protocols{redis_protocol::resp2, redis_protocol::resp3};
+    for (const redis_protocol protocol : protocols) {
       options.protocol = protocol;
       redis_connection right(io, options);
       CHECK((co_await right.get("k", memory)).has_value());
@@ -126,9 +128,9 @@ TEST_CASE("every type of RESP3 is read as the server writes it") {
     redis_connection redis(io, options);
     arena memory;
     redis_batch batch;
-    for (const char* type : {"string", "integer", "double", "null", "array", "set", "map", "attrib", "verbatim", "true",
-                             "false", "bignum"})
-      batch.add("DEBUG", "PROTOCOL", type);
+    static constexpr std::array types{"string", "integer", "double",   "null", "array", "set",
+                                      "map",    "attrib",  "verbatim", "true", "false", "bignum"};
+    for (const char* type : types) batch.add("DEBUG", "PROTOCOL", type);
     const auto got = co_await redis.run(batch, memory);
     REQUIRE(got.has_value());
     const auto& all = *got;
@@ -194,7 +196,8 @@ TEST_CASE("a server that has no memory left refuses writes and answers reads") {
 TEST_CASE("a server that is killed is lost, and found again when it is back") {
   redis_server server;
   run_on_loop([&](loop& io) -> task<void> {
-    for (redis_options options : {at_socket(server), at_port(server)}) {
+    const std::array places{at_socket(server), at_port(server)};
+    for (const redis_options& options : places) {
       redis_connection redis(io, options);
       arena memory;
       CHECK((co_await redis.set("k", "v")).has_value());

@@ -7,11 +7,14 @@ import argparse
 import json
 import math
 import random
+import re
 import shutil
+import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,7 @@ SEEDS_PER_RANK = 10
 # Rows in all nodes of a plan, times its requests; the interpreter takes a few microseconds for each.
 MOST_ROWS_PER_SEED = 60_000
 PATIENCE_S = 300
+REDIS_STARTS_S = 30
 WORKERS = (1, 2, 8)
 PROJECT = """name = "oracle"
 environment = "dev"
@@ -49,6 +53,55 @@ class Project:
     world: World
     registry: Registry
     store: Store
+
+
+class RedisServer:
+    """A redis-server that keeps nothing on disk, for as long as the block lasts."""
+
+    def __init__(self, rankd: Path) -> None:
+        self._rankd = rankd
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    def __enter__(self) -> RedisServer:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        limit = time.monotonic() + REDIS_STARTS_S
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except ConnectionRefusedError:
+                if time.monotonic() > limit or self._process.poll() is not None:
+                    raise
+                time.sleep(0.01)
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def move_in(self, project: Project) -> None:
+        """Gives the server the project's data instead of what it had, and the project the server instead of stores."""
+        with socket.create_connection(("127.0.0.1", self.port)) as connection:
+            connection.sendall(b"FLUSHALL\r\n")
+            if connection.recv(100) != b"+OK\r\n":
+                raise RuntimeError("the server does not forget")
+        url = f"redis://127.0.0.1:{self.port}"
+        subprocess.run(
+            [str(self._rankd), "load", str(project.folder / "data"), "--store", url],
+            check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL,
+        )
+        place = f'resolver = {{ type = "static", host = "127.0.0.1", port = {self.port} }}'
+        endpoints = project.folder / "registry" / "endpoints.dev.toml"
+        text = endpoints.read_text(encoding="utf-8").replace('kind = "embedded"', 'kind = "redis"')
+        text, moved = re.subn(r'resolver = \{ ?"?type"? = "embedded".*', place, text)
+        if moved == 0:
+            raise RuntimeError("the project has no embedded store to replace")
+        endpoints.write_text(text, encoding="utf-8")
 
 
 def make_project(folder: Path, seed: int) -> Project:
@@ -303,7 +356,7 @@ def disagreement_of_workers(rankd: Path, project: Project, case: Case) -> str | 
     return None
 
 
-def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
+def compare_all(args: argparse.Namespace, scratch: Path, server: RedisServer | None) -> Tally:
     """Compares the cases of all seeds; stops at the first that differs unless told to go on."""
     tally = Tally(args.count)
     project: Project | None = None
@@ -313,6 +366,8 @@ def compare_all(args: argparse.Namespace, scratch: Path) -> Tally:
             if project is not None and not args.keep:
                 shutil.rmtree(project.folder)
             project = make_project(folder, seed // SEEDS_PER_PROJECT)
+            if server is not None:
+                server.move_in(project)
         try:
             case = make_case(project.world, seed, args.requests)
             compare_case(args.rankd, project, case, tally)
@@ -335,6 +390,7 @@ def read_arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--count", type=_natural, default=200, metavar="N", help="seeds, a plan each (default: 200)")
     parser.add_argument("--requests", type=_natural, default=50, metavar="N", help="for each plan (default: 50)")
     parser.add_argument("--all-workers", action="store_true", help="the bytes are the same for 1, 2 and 8 workers, too")
+    parser.add_argument("--redis", action="store_true", help="the data is in a redis-server, not in embedded stores")
     parser.add_argument("--keep", action="store_true", help="keep the projects that were made, and say where")
     parser.add_argument("--go-on", action="store_true", help="report all differences, not just the first")
     args = parser.parse_args(arguments)
@@ -355,7 +411,11 @@ def main(arguments: list[str] | None = None) -> int:
     args = read_arguments(arguments)
     scratch = Path(tempfile.mkdtemp(prefix="rankd_oracle_"))
     try:
-        tally = compare_all(args, scratch)
+        if args.redis:
+            with RedisServer(args.rankd) as server:
+                tally = compare_all(args, scratch, server)
+        else:
+            tally = compare_all(args, scratch, None)
     finally:
         if args.keep:
             print(f"kept: {scratch}")

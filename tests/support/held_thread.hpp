@@ -39,7 +39,7 @@ class held_thread {
     run_as_others();
     released_.count_down();
     thread_.join();
-    return eventually([this] { return !info_.is_alive(); });
+    return !info_.is_alive();
   }
 
  private:

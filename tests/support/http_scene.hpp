@@ -34,6 +34,7 @@ class http_talker {
   ~http_talker() {
     if (ended_ || here_->io().status() == loop::state::stopped) return;
     static_cast<void>(socket_.shutdown(socket_side::both));
+    if (std::exchange(deaf_, false)) here_->advance(1s);
     static_cast<void>(here_->turn_until([&] { return ended_; }));
   }
 

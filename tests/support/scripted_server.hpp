@@ -7,22 +7,35 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 namespace braid::testing {
 
-/// Listens at a Unix socket in a folder of its own; has one connection at a time, the one it has accepted last.
+/// Listens at a Unix socket in a folder of its own, or at a port of 127.0.0.1. Has one connection at a time, the one it
+/// has accepted last.
 class scripted_server {
  public:
-  scripted_server() { listen(); }
+  enum class place : std::uint8_t { socket, port };
 
+  explicit scripted_server(place where = place::socket) {
+    if (where == place::socket)
+      listen();
+    else
+      listen_at_port();
+  }
+
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
   [[nodiscard]] auto path() const -> std::string { return (folder_.path() / "socket").string(); }
 
   void listen() {
@@ -35,6 +48,23 @@ class scripted_server {
     if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0 ||
         ::listen(listener_.number(), 16) != 0)
       throw std::runtime_error("a scripted server cannot listen");
+  }
+
+  /// At the port that it had, or a free one at first.
+  void listen_at_port() {
+    listener_ = descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    ::setsockopt(listener_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port_);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+        ::listen(listener_.number(), 16) != 0 ||
+        ::getsockname(listener_.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      throw std::runtime_error("a scripted server cannot listen");
+    port_ = ntohs(address.sin_port);
   }
 
   /// From here on connecting is refused.
@@ -83,6 +113,7 @@ class scripted_server {
   }
 
   scratch_folder folder_;
+  std::uint16_t port_ = 0;
   descriptor listener_;
   descriptor connection_;
   std::string received_;

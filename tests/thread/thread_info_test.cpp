@@ -17,6 +17,7 @@
 #include <ostream>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <sched.h>
@@ -258,6 +259,13 @@ TEST_CASE("a thread that has ended is no such process, whatever is asked") {
   CHECK_FALSE(thread.is_alive());
   CHECK(all_are(errors_of_all(thread), std::errc::no_such_process));
   CHECK(thread_info::of(thread.id()) != braid::result<thread_info>(thread));  // others may have the id by now
+}
+
+TEST_CASE("a thread that was joined is gone at once") {
+  for (int round = 0; round < 3000; ++round) {
+    std::thread([] { CHECK(braid::this_thread::set_name("joined")); }).join();
+    REQUIRE(braid::find_threads("joined")->empty());
+  }
 }
 
 TEST_CASE("the same id with another start is another thread, and stays untouched") {

@@ -1,6 +1,7 @@
 // braid/coro/run_on.hpp: running a function, or a whole task, on another executor, and going on there after a task.
 #pragma once
 
+#include <braid/coro/detail/task_value.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
@@ -15,19 +16,8 @@ namespace braid {
 
 namespace detail {
 
-template <typename R>
-struct run_on_value {
-  static constexpr bool is_task = false;
-  using type = R;
-};
-template <typename T>
-struct run_on_value<task<T>> {
-  static constexpr bool is_task = true;
-  using type = T;
-};
-
 template <typename Fn, typename... Args>
-using run_on_result = run_on_value<std::invoke_result_t<Fn, Args...>>;
+using run_on_result = task_value<std::invoke_result_t<Fn, Args...>>;
 
 template <typename Fn, typename... Args>
 auto call_there(executor& where, Fn& fn, Args&... args) -> task<typename run_on_result<Fn, Args...>::type> {

@@ -21,11 +21,22 @@
 
 namespace braid {
 
+/// What the replies to a batch may be, besides errors. Another one ends the connection, because what follows it cannot
+/// be told to belong to its command; where anything may come, nothing is noticed.
+enum class redis_replies : std::uint8_t {
+  any,
+  text,   ///< a text or null: GET, HGET
+  texts,  ///< an array or a map: LRANGE, HGETALL
+};
+
 /// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
 /// may be a batch.
 /// Threads: one at a time. Errors: std::bad_alloc. Cost: 10 ns for each command, and its bytes.
 class BRAID_API redis_batch {
  public:
+  redis_batch() = default;
+  explicit redis_batch(redis_replies expected) noexcept : expected_(expected) {}
+
   /// Adds a command, word by word, such as `add("LRANGE", resp_joined{"follow:", id}, 0, 9)`.
   template <resp_argument... Words>
   void add(std::string_view name, const Words&... words) {
@@ -37,6 +48,12 @@ class BRAID_API redis_batch {
   /// Adds a command whose number of words is not known before.
   void add_words(std::span<const std::string_view> words);
 
+  /// Adds a command as `write_command` has written it, of which it is known that a connection may be shared after it.
+  void add_encoded(std::string_view command) {
+    bytes_.append(command);
+    ends_.push_back(bytes_.size());
+  }
+
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
   [[nodiscard]] auto empty() const noexcept -> bool { return ends_.empty(); }
   /// What is sent.
@@ -45,6 +62,7 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
   /// Whether there is a command that would change the connection for others, such as SELECT: then it is not sent.
   [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_; }
+  [[nodiscard]] auto expected() const noexcept -> redis_replies { return expected_; }
 
   void clear() noexcept;
 
@@ -63,12 +81,13 @@ class BRAID_API redis_batch {
   byte_buffer bytes_;
   std::vector<std::size_t> ends_;
   bool is_shareable_ = true;
+  redis_replies expected_ = redis_replies::any;
 };
 
 namespace detail {
 
 /// The wait for all replies of a batch.
-class [[nodiscard]] BRAID_API redis_batch_call final : public redis_wait {
+class BRAID_API redis_batch_call final : public redis_wait {
  public:
   redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
 
@@ -80,7 +99,7 @@ class [[nodiscard]] BRAID_API redis_batch_call final : public redis_wait {
 
  private:
   static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
-  static const kind how_;
+  static auto kind_for(redis_replies expected) noexcept -> const kind&;
 
   const redis_batch* batch_;
   std::span<const resp_value> replies_;

@@ -87,6 +87,17 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
   }
 }
 
+/// Appends what all commands of a kind begin with, such as `*2` and `$3` `GET` with their line ends, and then the
+/// words.
+template <resp_argument... Words>
+void write_behind(byte_buffer& out, std::string_view head, const Words&... words) {
+  char* const begin = out.room((head.size() + ... + most_bytes(words)));
+  std::memcpy(begin, head.data(), head.size());
+  char* at = begin + head.size();
+  ((at = write_argument(at, words)), ...);
+  out.added(static_cast<std::size_t>(at - begin));
+}
+
 }  // namespace detail
 
 /// Appends one command: its words, in order, such as `write_command(out, "LRANGE", key, 0, -1)`. Reals are written with

@@ -38,6 +38,8 @@ struct worker_counters {
 
 /// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
 struct alignas(cache_line) worker {
+  static constexpr std::uint32_t longest_rest = 64;  ///< pauses of the processor: about a microsecond
+
   /// `barrier` is shared by the workers of a pool and outlives them.
   BRAID_API worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
                    const clock_source& clock = steady_time(),
@@ -58,7 +60,7 @@ struct alignas(cache_line) worker {
   std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
   std::uint32_t urgent_in_a_row = 0;    ///< how often it has run jobs of the latency lane, ahead of the others
   std::uint32_t since_look = 0;         ///< how many posted jobs it has run since it last looked for more of them
-  std::uint32_t rest = 64;              ///< pauses of the processor after its last job, before it looks again
+  std::uint32_t rest = longest_rest;    ///< pauses of the processor after its last job, before it looks again
   std::uint64_t begun_before_rest = 0;  ///< how many jobs it had begun when it last rested
   bool calls_others = false;            ///< set by its scheduler when others may find work here; the pool clears it
   time_point watch_due;                 ///< when it looks, as the one who watches, whether others are held up; or unset

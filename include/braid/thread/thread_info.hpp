@@ -34,7 +34,7 @@ class BRAID_API thread_info {
   /// When it started, in ticks of the system since it was booted.
   [[nodiscard]] constexpr auto start_ticks() const noexcept -> std::uint64_t { return start_ticks_; }
 
-  /// False once it has ended. A thread may count as alive for a moment after it was joined.
+  /// False once it has ended, and so after it was joined.
   [[nodiscard]] auto is_alive() const -> bool;
 
   [[nodiscard]] auto name() const -> result<std::string>;

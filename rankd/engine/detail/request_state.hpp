@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/rows/row_set.hpp>
@@ -13,19 +14,25 @@
 #include <braid/graph/run.hpp>
 #include <braid/sync/stop_flag.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rankd {
 
 /// What belongs to one node while its request runs. A node is run by one thread at a time, so nothing here is shared.
 struct node_slot {
+  /// Of a node that runs anywhere but on the loop between two others; takes memory with its first allocation.
   braid::arena memory{1024};
   row_set output;
   std::optional<op_error> error;
   std::uint64_t malformed_ids = 0;
   std::size_t rows_in = 0;
+  braid::node_place place = braid::node_place::here;
+  // Only where the request asks for an explanation: reading a clock takes as long as a small node.
   braid::time_point ready{};
   braid::time_point started{};
   braid::time_point ended{};
@@ -33,35 +40,41 @@ struct node_slot {
 
 /// Everything that a request works on; all of it is freed at once.
 struct request_state {
-  request_state(const bound_plan& p, rank_request r, std::span<store* const> s, braid::time_point now)
-      : plan(&p), request(std::move(r)), stores(s), begin(now), nodes(p.nodes.size()) {}
+  request_state(const bound_plan& p, rank_request r, std::span<store* const> s, braid::time_point now,
+                std::size_t first_chunk)
+      : plan(&p), request(std::move(r)), stores(s), begin(now), nodes(p.nodes.size()), memory(first_chunk) {}
 
   const bound_plan* plan;
   rank_request request;
   std::span<store* const> stores;
   braid::time_point begin;
   std::vector<node_slot> nodes;
-  braid::arena memory{1024};  ///< of the request as a whole
+  braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
 };
 
 /// The nodes of a plan as the graph runner sees them.
 class plan_nodes {
  public:
-  plan_nodes(request_state& state, braid::duration node_timeout, double longest_run_here_ns) noexcept
-      : state_(&state), node_timeout_(node_timeout), longest_run_here_ns_(longest_run_here_ns) {}
+  plan_nodes(request_state& state, const engine_options& options) noexcept
+      : state_(&state), options_(&options), is_timed_(state.request.explain == explain_mode::on) {}
 
   auto place(braid::node_index node) noexcept -> braid::node_place;
-  auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return node_timeout_; }
+  auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return options_->node_timeout; }
   auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
   auto start(braid::node_index node) -> braid::task<braid::node_status>;
 
  private:
+  [[nodiscard]] auto now() const noexcept -> braid::time_point {
+    return is_timed_ ? braid::steady_time().now() : braid::time_point{};
+  }
+  [[nodiscard]] auto place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_place;
+  [[nodiscard]] auto part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t;
   auto context_of(braid::node_index node) -> node_context;
   auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
 
   request_state* state_;
-  braid::duration node_timeout_;
-  double longest_run_here_ns_;
+  const engine_options* options_;
+  bool is_timed_;
 };
 
 }  // namespace rankd

@@ -1,12 +1,14 @@
-// rankd/expr/detail/frame.hpp: the registers of one evaluation, and the instructions that work on them.
+// rankd/expr/detail/frame.hpp: the registers for some blocks of an evaluation, and the instructions that work on them.
 #pragma once
 
 #include <braid/base/arena.hpp>
+#include <rankd/expr/detail/evaluation.hpp>
+#include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/detail/program.hpp>
-#include <rankd/expr/evaluate.hpp>
 #include <rankd/registry/value.hpp>
 #include <rankd/rows/row_set.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,13 +27,14 @@ struct block {
   std::size_t rows = 0;
 };
 
-/// What a slot holds for the current block.
+/// What a slot holds for the current block: one value for each row, or a single one that holds for all of them.
 template <typename T>
 struct lane {
-  operand<T> numbers;
+  const T* values = nullptr;
+  bool uniform = false;
   const std::uint64_t* valid = nullptr;  ///< a bit for each row, or null where all are valid
 
-  [[nodiscard]] auto at(std::size_t row) const noexcept -> T { return numbers.values[numbers.uniform ? 0 : row]; }
+  [[nodiscard]] auto at(std::size_t row) const noexcept -> T { return values[uniform ? 0 : row]; }
   [[nodiscard]] auto is_valid(std::size_t row) const noexcept -> bool {
     return valid == nullptr || test_bit(valid, row);
   }
@@ -65,20 +68,22 @@ class bank {
   std::span<std::uint64_t> cell_valid_;
 };
 
-/// One evaluation of one program.
-/// Lifetime: the program, the row set and the arena outlive it.
+/// Runs the program of an evaluation over some of its blocks, one after the other.
+/// Threads: one at a time; frames of the same evaluation share nothing that changes.
+/// Lifetime: the evaluation and the arena outlive it.
 class frame {
  public:
-  frame(const program& code, const row_set& rows, braid::arena& memory);
+  /// The register that holds the result of an expression lies at `results`, which has room for every position, if it is
+  /// given; the result need not end up there.
+  frame(const evaluation& of, braid::arena& memory, double* results = nullptr);
 
-  /// Looks up params, compiles their patterns, and computes what no row changes. Call it first.
-  auto begin(std::span<const scalar> params) -> std::optional<evaluation_error>;
-
-  /// Computes one block after the other and calls `take(block)` after each.
+  /// Computes the blocks of positions `from` to `to` and calls `take(block)` after each. `from` is a multiple of
+  /// `block_rows`.
   template <typename Take>
-  void for_each_block(Take&& take) {
-    for (std::size_t first = 0; first < rows_.size(); first += block_rows) {
-      at_ = {.first = first, .rows = std::min(block_rows, rows_.size() - first)};
+  void for_each_block(std::size_t from, std::size_t to, Take&& take) {
+    begin();
+    for (std::size_t first = from; first < to; first += block_rows) {
+      at_ = {.first = first, .rows = std::min(block_rows, to - first)};
       execute(code_.each);
       take(at_);
     }
@@ -86,28 +91,22 @@ class frame {
 
   [[nodiscard]] auto value() noexcept -> const lane<double>& { return floats_.at(code_.value); }
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
+  [[nodiscard]] auto simd() const noexcept -> const kernel_table& { return *kernels_; }
 
  private:
-  /// Strings are looked up by code: what a test said of each, once it was asked.
-  enum class answer : std::uint8_t { unknown, no, yes };
-  struct bound_test {
-    const text_matcher* matcher = nullptr;
-    std::span<answer> answers;  ///< empty until the first block
-  };
-
-  auto bind_texts(std::span<const scalar> params) -> std::optional<evaluation_error>;
-  auto bind_pattern(const param_pattern& pattern, const scalar& value) -> std::optional<evaluation_error>;
+  void begin();
   void bind_param(const param_cell& cell, const scalar& value);
   void execute(const std::vector<instruction>& code);
 
   template <typename T>
   void run(const load_key<T>& code);
   void run(const load_presence& code);
-  void run(const apply_kernel& code);
+  void run(const compute& code);
   template <typename T>
   void run(const choose<T>& code);
-  template <typename A, typename B>
-  void run(const compare_values<A, B>& code);
+  template <typename T>
+  void run(const compare_values<T, T>& code);
+  void run(const compare_values<std::int64_t, double>& code);
   template <typename T>
   void run(const find_number<T>& code);
   void run(const test_null& code);
@@ -118,12 +117,19 @@ class frame {
 
   template <typename T>
   [[nodiscard]] auto bank_of() noexcept -> bank<T>&;
+  template <typename T>
+  [[nodiscard]] auto own_values(value_slot slot) noexcept -> T*;
   template <typename T, typename Stored>
   void show(std::span<const Stored> source, bitmap validity, value_slot out);
+  template <typename T, typename Stored>
+  void convert(const Stored* source, T* own) const;
   template <typename T>
   void show_null(value_slot out);
   template <typename T>
   void show_result(value_slot out, const std::uint64_t* valid);
+  template <typename T>
+  void compare(comparison how, const lane<T>& a, const lane<T>& b, std::uint64_t* out) const;
+  [[nodiscard]] auto joint_validity(const compute& code) -> const std::uint64_t*;
   [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
   void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
 
@@ -132,17 +138,17 @@ class frame {
     return &truths_[slot * words_for(width_)];
   }
 
+  const evaluation& shared_;
   const program& code_;
   const row_set& rows_;
-  braid::arena& memory_;
+  const kernel_table* kernels_;
   std::size_t width_;  ///< rows of a register
   block at_;
   bank<double> floats_;
   bank<std::int64_t> exacts_;
   std::span<std::uint64_t> truths_;
-  std::span<std::optional<column>> columns_;  ///< in the order of `program::keys`
-  std::vector<text_matcher> patterns_;        ///< of params
-  std::span<bound_test> tests_;
+  std::span<std::uint32_t> codes_;  ///< of strings, in the order of the rows
+  double* results_;
 };
 
 }  // namespace rankd::detail

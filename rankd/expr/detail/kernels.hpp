@@ -1,104 +1,116 @@
-// rankd/expr/detail/kernels.hpp: loops over the values of one block, in shapes that compilers vectorise.
+// rankd/expr/detail/kernels.hpp: loops over the values of one block, compiled for each set of vector instructions.
 #pragma once
 
 #include <rankd/expr/tree.hpp>
-#include <rankd/rows/bitmap.hpp>
 
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <string_view>
+#include <vector>
 
 namespace rankd::detail {
 
-/// The values of one operand: one for each row of a block, or a single one that holds for all of them.
-template <typename T>
-struct operand {
-  const T* values = nullptr;
-  bool uniform = false;
+/// Arithmetic of doubles. All but the last take two operands.
+enum class arithmetic : std::uint8_t { add, sub, mul, neg };
+
+[[nodiscard]] constexpr auto operands_of(arithmetic what) noexcept -> std::uint32_t {
+  return what == arithmetic::neg ? 1 : 2;
+}
+
+/// Of two operands, which have a value for each row and which a single one for all of them. Where both are single, one
+/// row with `each_each` says it for all.
+enum class shape : std::uint8_t { each_each, each_same, same_each };
+
+/// What one set of instructions offers. All sets give the same bits. No operand overlaps an output, unless said
+/// otherwise; operands need no alignment, and nothing is read or written behind `rows`. Bits behind the last row are
+/// written as zeros, up to the end of their word.
+struct kernel_table {
+  std::string_view instructions;  ///< EMU128, SSSE3, SSE4, AVX2, AVX3, …
+
+  using unary = void (*)(double* out, const double* x, std::size_t rows);
+  using binary = void (*)(double* out, const double* a, const double* b, std::size_t rows);
+  unary negate;
+  std::array<std::array<binary, 3>, 3> arithmetics;  ///< by `arithmetic`, without `neg`, and `shape`
+
+  /// Whether the comparison holds; never for a NaN.
+  template <typename T>
+  using comparer = void (*)(std::uint64_t* out, const T* a, const T* b, std::size_t rows);
+  template <typename T>
+  using comparers = std::array<std::array<comparer<T>, 2>, 6>;  ///< by `comparison` and `shape`, without `same_each`
+  comparers<double> compare_floats;
+  comparers<std::int64_t> compare_exacts;
+
+  /// Whether `x` equals one of a few numbers.
+  template <typename T>
+  using finder = void (*)(std::uint64_t* out, const T* x, const T* list, std::size_t listed, std::size_t rows);
+  finder<double> find_float;
+  finder<std::int64_t> find_exact;
+
+  /// `a` where its bit is set, otherwise `b`.
+  template <typename T>
+  using chooser = void (*)(T* out, const std::uint64_t* valid, const T* a, const T* b, std::size_t rows);
+  std::array<chooser<double>, 3> choose_float;        ///< by `shape`
+  std::array<chooser<std::int64_t>, 3> choose_exact;  ///< by `shape`
+
+  /// The double nearest to each.
+  void (*widen)(double* out, const std::int64_t* in, std::size_t rows);
+  /// Makes zero what is not valid.
+  void (*drop_invalid)(double* values, const std::uint64_t* valid, std::size_t rows);
+  /// Whether all are finite.
+  bool (*all_finite)(const double* values, std::size_t rows);
+  /// Whether the set, a bit for each code in words of 32, has the code. The set has at least one word.
+  void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
+                      std::size_t rows);
+
+  template <typename T>
+  [[nodiscard]] auto compare() const noexcept -> const comparers<T>&;
+  template <typename T>
+  [[nodiscard]] auto find() const noexcept -> finder<T>;
+  template <typename T>
+  [[nodiscard]] auto choose() const noexcept -> const std::array<chooser<T>, 3>&;
 };
 
-/// A uniform operand in the form of an array.
-template <typename T>
-struct same_value {
-  T value;
-  auto operator[](std::size_t /*row*/) const noexcept -> T { return value; }
+/// The kernels of the best instructions that this machine has, or of lesser ones that the environment variable
+/// RANKD_SIMD names.
+auto kernels() noexcept -> const kernel_table&;
+
+/// The names of the instructions that this machine has and that there are kernels for, best first.
+auto kernel_instructions() -> std::vector<std::string_view>;
+
+/// As long as it lives, `kernels()` gives those of these instructions. For tests, on one thread.
+class forced_instructions {
+ public:
+  /// Requires one of `kernel_instructions()`.
+  explicit forced_instructions(std::string_view name);
+  forced_instructions(const forced_instructions&) = delete;
+  auto operator=(const forced_instructions&) -> forced_instructions& = delete;
+  ~forced_instructions();
 };
 
-/// Calls `loop(a, b)` with each operand as something to index; at most one of them is a single value, so that no
-/// loop is compiled for a result that does not vary (it has one row, whatever the operands call themselves).
-template <typename A, typename B, typename Loop>
-void with_shapes(operand<A> a, operand<B> b, Loop&& loop) {
-  if (a.uniform == b.uniform) {
-    loop(a.values, b.values);
-  } else if (b.uniform) {
-    loop(a.values, same_value<B>{*b.values});
-  } else {
-    loop(same_value<A>{*a.values}, b.values);
-  }
+template <>
+inline auto kernel_table::compare<double>() const noexcept -> const comparers<double>& {
+  return compare_floats;
 }
-
-/// Computes `rows` results from as many operands as the op has. `out` overlaps no operand. Where every operand is
-/// uniform, `rows` is 1.
-using value_kernel = void (*)(double* out, const operand<double>* in, std::size_t rows);
-
-template <typename Fn>
-void unary_kernel(double* __restrict out, const operand<double>* in, std::size_t rows) {
-  const double* __restrict x = in[0].values;
-  for (std::size_t i = 0; i < rows; ++i) out[i] = Fn{}(x[i]);
+template <>
+inline auto kernel_table::compare<std::int64_t>() const noexcept -> const comparers<std::int64_t>& {
+  return compare_exacts;
 }
-
-template <typename Fn>
-void binary_kernel(double* __restrict out, const operand<double>* in, std::size_t rows) {
-  with_shapes(in[0], in[1], [out, rows](auto a, auto b) {
-    double* __restrict to = out;
-    for (std::size_t i = 0; i < rows; ++i) to[i] = Fn{}(a[i], b[i]);
-  });
+template <>
+inline auto kernel_table::find<double>() const noexcept -> finder<double> {
+  return find_float;
 }
-
-/// `a` where the lowest bit of `bit` is set, otherwise `b`, without a branch: nulls are rarely predictable.
-template <typename T>
-[[nodiscard]] auto select(std::uint64_t bit, T a, T b) noexcept -> T {
-  static_assert(sizeof(T) == sizeof(std::uint64_t));
-  const std::uint64_t mask = 0 - (bit & 1U);
-  return std::bit_cast<T>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
+template <>
+inline auto kernel_table::find<std::int64_t>() const noexcept -> finder<std::int64_t> {
+  return find_exact;
 }
-
-/// Sets bit i of `out` to `test(i)` for `rows` rows, and the bits behind them in the last word to zero.
-template <typename Test>
-void write_bits(std::uint64_t* out, std::size_t rows, Test&& test) {
-  static_assert(std::endian::native == std::endian::little, "bytes become bits in the order of little-endian words");
-  // Bytes first: compilers vectorise comparisons into bytes, but not into bits.
-  std::uint8_t bytes[word_bits];
-  for (std::size_t first = 0; first < rows; first += word_bits) {
-    const std::size_t here = rows - first < word_bits ? rows - first : word_bits;
-    if (here < word_bits) std::memset(bytes, 0, word_bits);
-    for (std::size_t i = 0; i < here; ++i) bytes[i] = test(first + i) ? 1 : 0;
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < word_bits; i += 8) {
-      std::uint64_t eight = 0;
-      std::memcpy(&eight, bytes + i, 8);
-      word |= ((eight * 0x0102040810204080U) >> 56U) << i;  // the lowest bit of each byte, side by side
-    }
-    out[first / word_bits] = word;
-  }
+template <>
+inline auto kernel_table::choose<double>() const noexcept -> const std::array<chooser<double>, 3>& {
+  return choose_float;
 }
-
-/// Writes for each row whether the comparison of its two operands holds. Where both are uniform, `rows` is 1.
-template <typename A, typename B>
-using compare_kernel = void (*)(std::uint64_t* out, operand<A> a, operand<B> b, std::size_t rows);
-
-/// The kernel of a comparison, for two numbers of type double, two of type int64, or an int64 and a double. All are
-/// exact; none holds for a NaN.
-template <typename A, typename B>
-auto kernel_of(comparison how) noexcept -> compare_kernel<A, B>;
-
-extern template auto kernel_of<double, double>(comparison how) noexcept -> compare_kernel<double, double>;
-extern template auto kernel_of<std::int64_t, std::int64_t>(comparison how) noexcept
-    -> compare_kernel<std::int64_t, std::int64_t>;
-extern template auto kernel_of<std::int64_t, double>(comparison how) noexcept -> compare_kernel<std::int64_t, double>;
-
-/// The comparison that holds for (b, a) when `how` holds for (a, b).
-[[nodiscard]] auto mirrored(comparison how) noexcept -> comparison;
+template <>
+inline auto kernel_table::choose<std::int64_t>() const noexcept -> const std::array<chooser<std::int64_t>, 3>& {
+  return choose_exact;
+}
 
 }  // namespace rankd::detail

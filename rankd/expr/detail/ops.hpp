@@ -1,10 +1,11 @@
-// rankd/expr/detail/ops.hpp: the table of everything a tree can do: one row an op, with its fields and its kernel.
+// rankd/expr/detail/ops.hpp: the table of everything a tree can do: one row an op, with its fields and its arithmetic.
 #pragma once
 
 #include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/tree.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -33,13 +34,13 @@ struct op_field {
   return kind == field_kind::value || kind == field_kind::truth;
 }
 
-/// One op. A further one needs an enumerator, a row and, if it computes, a kernel.
+/// One op. A further one needs an enumerator, a row and, if it computes, a kernel for its arithmetic.
 struct op_row {
   node_op op;
   std::string_view name;
   field_kind result;  ///< `value` or `truth`
   std::span<const op_field> fields;
-  value_kernel kernel = nullptr;  ///< how operands of doubles become a double; null where the evaluator does more
+  std::optional<arithmetic> computes = {};  ///< how doubles become a double; nothing where the evaluator does more
 };
 
 /// Every op, in the order of `node_op`.

@@ -38,11 +38,10 @@ struct load_presence {
   value_slot out;
 };
 
-/// Null where an operand is null, otherwise what the kernel computes.
-struct apply_kernel {
-  value_kernel kernel;
-  std::array<value_slot, 3> in;
-  std::uint32_t operands;
+/// Null where an operand is null, otherwise what the arithmetic gives.
+struct compute {
+  arithmetic what;
+  std::array<value_slot, 2> in;  ///< as many as `operands_of` says
   value_slot out;
 };
 
@@ -57,7 +56,7 @@ struct choose {
 /// False where an operand is null.
 template <typename A, typename B>
 struct compare_values {
-  compare_kernel<A, B> kernel;
+  comparison how;
   value_slot a;
   value_slot b;
   truth_slot out;
@@ -79,9 +78,8 @@ struct test_null {
   truth_slot out;
 };
 
-/// Whether the string of a key matches, looked at once for each entry of the dictionary. False where it is null.
+/// Whether the string of a key matches, which is known of each code before the first block. False where it is null.
 struct match_text {
-  std::uint32_t key;
   std::uint32_t test;  ///< in `program::texts`
   truth_slot out;
 };
@@ -106,8 +104,8 @@ struct invert_truth {
 };
 
 using instruction =
-    std::variant<load_key<double>, load_key<std::int64_t>, load_presence, apply_kernel, choose<double>,
-                 choose<std::int64_t>, compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
+    std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, choose<double>, choose<std::int64_t>,
+                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
                  compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
                  match_text, set_truth, combine_truths, invert_truth>;
 
@@ -134,7 +132,11 @@ struct param_pattern {
   std::string pointer;  ///< of the pattern, for complaints
 };
 
-using text_test = std::variant<text_matcher, param_pattern>;
+/// A test of the strings of a key, named by its place in `program::keys`.
+struct text_test {
+  std::uint32_t key;
+  std::variant<text_matcher, param_pattern> test;
+};
 
 /// How many registers and cells of one type a program uses.
 struct slot_counts {

@@ -3,6 +3,10 @@
 
 #include <rankd/op/operator.hpp>
 
+#include <braid/base/diagnostics.hpp>
+
+#include <memory>
+
 namespace rankd::detail {
 
 // What reads the store.
@@ -17,6 +21,11 @@ auto filter_entry() -> op_entry;
 auto concat_entry() -> op_entry;
 auto sort_entry() -> op_entry;
 auto take_entry() -> op_entry;
+
+// What a sort and a take behind it become together: see fuse.hpp.
+auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)
+    -> braid::checked<std::unique_ptr<const bound_op>>;
+auto make_pass_on() -> std::unique_ptr<const bound_op>;
 
 // What tests are made of.
 auto fixed_source_entry() -> op_entry;

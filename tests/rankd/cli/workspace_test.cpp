@@ -89,7 +89,7 @@ TEST_CASE("an environment without an embedded store has no folder to fill") {
   CHECK(code_of(in.embedded_folder()) == "no_embedded_store");
   const auto stores = open_all_stores(in);
   REQUIRE(stores);
-  CHECK(stores->pointers()[0] == nullptr);
+  CHECK(stores->pointers()[0] != nullptr);  // Redis, which is not asked before somebody ranks
 }
 
 TEST_CASE("a store is named by a folder, or is the project's") {

@@ -5,6 +5,8 @@
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -58,6 +60,26 @@ TEST_CASE("a node may take the same rows twice") {
       bind_artifact(artifact_of(source("a", 1) + "," + node("all", "core::concat", "a", R"({"rhs":"a"})"), R"("all")"));
   REQUIRE(bound);
   CHECK((bound->nodes[1].sources == std::vector<node_index>{0, 0}));
+}
+
+TEST_CASE("a sort is fused with the take behind it only where nobody else sees the sorted rows") {
+  const std::string nodes = source("s", 1) + "," + node("sorted", "core::sort", "s", R"({"by":1})") + "," +
+                            node("first", "core::take", "sorted", R"({"count":1})");
+  const auto change_of_take = [](const std::string& artifact) {
+    return bind_artifact(artifact).value().nodes[2].change;
+  };
+  CHECK((change_of_take(artifact_of(nodes, R"("first")")) == row_change::selection));
+  CHECK((change_of_take(artifact_of(nodes, R"("first","sorted")")) == row_change::prefix));
+  const std::string also = nodes + "," + node("more", "core::take", "sorted", R"({"count":2})");
+  CHECK((change_of_take(artifact_of(also, R"("first","more")")) == row_change::prefix));
+}
+
+TEST_CASE("the line of a plan has its nodes one behind the other") {
+  const auto bound =
+      bind_artifact(artifact_of(source("a", 1) + "," + source("b", 2) + "," + source("c", 3), R"("c","a","b")"));
+  REQUIRE(bound);
+  CHECK(std::ranges::equal(bound->line.order(), bound->shape.order()));
+  CHECK(std::ranges::equal(bound->line.predecessor_counts(), std::vector<std::uint32_t>{0, 1, 1}));
 }
 
 TEST_CASE("complaints of both tables and of every node come together, each where it belongs") {

@@ -205,6 +205,26 @@ TEST_CASE("a deadline answers at once although a node would go on for an hour, a
   CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));  // a sleep ends by the stop, so it is not late
 }
 
+TEST_CASE("a deadline of 50 ms is answered before three seconds of computing end, with one worker too") {
+  const watchdog dog(std::chrono::seconds(60));
+  for (const unsigned workers : {1U, 2U}) {
+    engine_world world(workers);
+    const bound_plan& plan = world.bind(artifact_of(source("s", 1) + "," + busy("b", "s", 3000), R"("b")"));
+    CHECK(error_of(world.rank(plan, R"({"user_id":1,"deadline_ms":50})")) == "deadline_exceeded ");
+    CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));  // it ended behind its answer
+  }
+}
+
+TEST_CASE("a branch that fails is answered before one beside it has computed for three seconds") {
+  const watchdog dog(std::chrono::seconds(60));
+  engine_world world(1);
+  const bound_plan& plan = world.bind(
+      artifact_of(source("s", 1) + "," + sleep("failing", "s", 1, sleep_end::failing) + "," + busy("slow", "s", 3000),
+                  R"("failing","slow")"));
+  CHECK(error_of(world.rank(plan, user_1)) == "test_failure failing");
+  CHECK(eventually([&] { return world.ranker().late_nodes() == 1; }));
+}
+
 TEST_CASE("a deadline that is far away changes nothing") {
   engine_world world;
   CHECK((ids_of(world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"deadline_ms":86400000})")) ==

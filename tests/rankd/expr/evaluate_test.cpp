@@ -1,4 +1,5 @@
 // tests/rankd/expr/evaluate_test.cpp: programs against a naive interpreter, and the edges of their semantics.
+#include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/expr/parse.hpp>
 #include <rankd/rows/column_builder.hpp>
@@ -107,6 +108,16 @@ auto value_for(const json& tree, std::int64_t of, const param_values& params = {
   return found.is_null(0) ? std::nullopt : std::optional((*found.floats())[0]);
 }
 
+/// Calls `check()` once with each set of vector instructions that the machine has.
+template <typename Check>
+void with_all_instructions(Check&& check) {
+  for (const std::string_view name : rankd::detail::kernel_instructions()) {
+    CAPTURE(std::string(name));
+    const rankd::detail::forced_instructions forced(name);
+    check();
+  }
+}
+
 using truths = std::vector<bool>;
 constexpr std::int64_t i64_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t i64_min = std::numeric_limits<std::int64_t>::min();
@@ -122,9 +133,11 @@ TEST_CASE("expressions agree with a naive interpreter") {
     CAPTURE(tree.dump());
     const row_set rows = random.set(seed % 20 == 0 ? edge_sizes[seed / 20 % edge_sizes.size()] : random.below(70));
     const param_values params = random_params(seed);
-    const auto found = evaluate(expression(tree), rows, params.values, memory);
-    REQUIRE(found.has_value());
-    CHECK(agrees(tree, rows, params, *found));
+    with_all_instructions([&] {
+      const auto found = evaluate(expression(tree), rows, params.values, memory);
+      REQUIRE(found.has_value());
+      CHECK(agrees(tree, rows, params, *found));
+    });
   }
 }
 
@@ -137,9 +150,38 @@ TEST_CASE("predicates agree with a naive interpreter") {
     CAPTURE(tree.dump());
     const row_set rows = random.set(seed % 40 == 0 ? edge_sizes[seed / 40 % edge_sizes.size()] : random.below(70));
     const param_values params = random_params(seed);
-    const auto found = evaluate(predicate(tree), rows, params.values, memory);
-    REQUIRE(found.has_value());
-    CHECK(agrees(tree, rows, params, *found));
+    with_all_instructions([&] {
+      const auto found = evaluate(predicate(tree), rows, params.values, memory);
+      REQUIRE(found.has_value());
+      CHECK(agrees(tree, rows, params, *found));
+    });
+  }
+}
+
+TEST_CASE("parts that run side by side give the same bits as one") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    braid::arena memory;
+    random_rows random(seed, memory);
+    const row_set rows = random.set(1 + random.below(6000));
+    const param_values params = random_params(seed);
+    const expr_program value = expression(random_trees(seed).value(3));
+    const pred_program truth = predicate(random_trees(seed).truth(3));
+    const column values = evaluate(value, rows, params.values, memory).value();
+    const bitmap truths = evaluate(truth, rows, params.values, memory).value();
+    for (const std::size_t part : {0, 1, 600, 1024, 5000}) {
+      CAPTURE(part);
+      const column in_parts = evaluate(value, rows, params.values, memory, {.rows_of_part = part}).value();
+      const bitmap bits = evaluate(truth, rows, params.values, memory, {.rows_of_part = part}).value();
+      bool same_values = values.validity.all_set() == in_parts.validity.all_set();
+      for (std::size_t row = 0; row < rows.table().size(); ++row)
+        same_values = same_values && values.is_null(row) == in_parts.is_null(row) &&
+                      same((*values.floats())[row], (*in_parts.floats())[row]);
+      CHECK(same_values);
+      bool same_truths = true;
+      for (std::size_t at = 0; at < rows.size(); ++at) same_truths = same_truths && truths[at] == bits[at];
+      CHECK(same_truths);
+    }
   }
 }
 
@@ -307,7 +349,7 @@ TEST_CASE("a pattern that is null or that RE2 refuses is an error, even without 
   CHECK(evaluate(code, row_set(), param_values().set(2, std::string("x")).values, memory).has_value());
 }
 
-TEST_CASE("a predicate looks only at strings that occur on active rows, each once") {
+TEST_CASE("a predicate finds strings whether few rows of a large batch are active or all") {
   braid::arena memory;
   constexpr std::size_t size = 5000;
   std::vector<std::int64_t> ids(size);
@@ -315,8 +357,12 @@ TEST_CASE("a predicate looks only at strings that occur on active rows, each onc
   for (std::size_t i = 0; i < size; ++i) text.push("word " + std::to_string(i));
   const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
   const pred_program code = predicate(param_regex());
-  const bitmap found = evaluate(code, rows, param_values().set(2, std::string("9$")).values, memory).value();
-  CHECK(found.count(size) == size / 10);
+  const param_values ends_in_nine = param_values().set(2, std::string("9$"));
+  CHECK(evaluate(code, rows, ends_in_nine.values, memory)->count(size) == size / 10);
+  for (const std::size_t few : {1, 10, 100})
+    CHECK(evaluate(code, rows.take(few), ends_in_nine.values, memory)->count(few) == few / 10);
+  const std::vector<std::uint32_t> order{4999, 0, 9, 4998};
+  CHECK(evaluate(code, row_set(rows.table(), order), ends_in_nine.values, memory)->words()[0] == 0b0101);
 }
 
 TEST_CASE("no rows give no results") {

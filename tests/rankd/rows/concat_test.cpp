@@ -98,3 +98,19 @@ TEST_CASE("concat agrees with putting rows one behind the other") {
     CHECK(rows_of(concat(left, right, memory)) == expected);
   }
 }
+
+TEST_CASE("several sets at once give what two at a time give") {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    braid::arena memory;
+    random_rows random(seed, memory);
+    std::vector<row_set> sets;
+    for (std::size_t left = random.below(6); left > 0; --left) sets.push_back(random.set(edge_sizes[random.below(8)]));
+    row_set expected;
+    for (const row_set& each : sets) expected = concat(expected, each, memory);
+    const row_set found = concat(sets, memory);
+    CHECK(rows_of(found) == rows_of(expected));
+    if (const auto text = found.table().find(text_key))
+      CHECK(std::ranges::equal(text->strings()->words->entries(),
+                               expected.table().find(text_key)->strings()->words->entries()));
+  }
+}

@@ -35,6 +35,19 @@ auto sorted_model(const std::vector<model_row>& rows, std::uint32_t key, sort_di
   return sorted;
 }
 
+auto first_rows_are_those_of_sort(const row_set& rows, std::uint32_t key, sort_direction direction) -> bool {
+  braid::arena memory;
+  const row_set all = sort(rows, key, direction, memory);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{70}, rows.size() / 4, rows.size() / 3,
+                                  rows.size(), rows.size() + 1}) {
+    const row_set first = sort_first(rows, key, direction, count, memory);
+    if (first.size() != std::min(count, rows.size())) return false;
+    for (std::size_t at = 0; at < first.size(); ++at)
+      if (first.row(at) != all.row(at)) return false;
+  }
+  return true;
+}
+
 auto texts_of(const row_set& rows) -> std::vector<std::string> {
   std::vector<std::string> out;
   rows.for_each_row(
@@ -56,6 +69,20 @@ TEST_CASE("sort agrees with a stable sort of rows, nulls last in both directions
         CAPTURE(key);
         CHECK(rows_of(sort(rows, key, direction, memory)) == sorted_model(before, key, direction));
       }
+    }
+  }
+}
+
+TEST_CASE("the first rows of a sort are those of the whole sort, however many are wanted") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    braid::arena memory;
+    random_rows random(seed, memory);
+    const row_set rows = random.set(seed % 4 == 0 ? 3000 : edge_sizes[random.below(edge_sizes.size())]);
+    for (const std::uint32_t key : {std::uint32_t{1}, std::uint32_t{float_key}, std::uint32_t{int_key},
+                                    std::uint32_t{bool_key}, std::uint32_t{text_key}, std::uint32_t{absent_key}}) {
+      CAPTURE(seed);
+      CAPTURE(key);
+      for (const sort_direction direction : both_directions) CHECK(first_rows_are_those_of_sort(rows, key, direction));
     }
   }
 }

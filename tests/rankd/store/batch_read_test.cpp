@@ -160,7 +160,8 @@ TEST_CASE("answers outlive snapshot and store") {
 
 TEST_CASE("a list is no hash and a hash is no list") {
   const scratch_folder folder;
-  const embedded_store store = load(folder, "{\"hash\":\"a:1\",\"fields\":{}}\n{\"list\":\"b:1\",\"values\":[]}\n");
+  const embedded_store store =
+      load(folder, "{\"hash\":\"a:1\",\"fields\":{\"f\":\"1\"}}\n{\"list\":\"b:1\",\"values\":[1]}\n");
   const auto snapshot = store.take_snapshot();
   braid::arena arena;
   const std::vector<std::int64_t> ids = {0, 1};
@@ -169,6 +170,17 @@ TEST_CASE("a list is no hash and a hash is no list") {
   CHECK(read_hashes(*snapshot, {"b:", ids}, arena).error() == store_errc::wrong_type);
   CHECK(read_ids(*snapshot, {"b:", ids}, 1, arena).has_value());
   CHECK(read_ids(*snapshot, {"a:", ids}, 1, arena).error() == store_errc::wrong_type);
+}
+
+TEST_CASE("an empty list or hash is absent, whatever is asked for") {
+  const scratch_folder folder;
+  const embedded_store store = load(folder, "{\"hash\":\"a:1\",\"fields\":{}}\n{\"list\":\"b:1\",\"values\":[]}\n");
+  const auto snapshot = store.take_snapshot();
+  braid::arena arena;
+  const std::vector<std::int64_t> ids = {1};
+  CHECK(read_fields(*snapshot, {"b:", ids}, "f", arena).has_value());
+  CHECK(read_hashes(*snapshot, {"b:", ids}, arena).has_value());
+  CHECK(read_ids(*snapshot, {"a:", ids}, 1, arena).has_value());
 }
 
 TEST_CASE("the longest prefix and the longest ids make keys of their own") {

@@ -64,19 +64,47 @@ TEST_CASE("the embedded store answers all three commands") {
   const auto wrong = braid::sync_wait(from.hget({"follow:", ids}, "country", arena));
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error() == store_errc::wrong_type);
+  CHECK(from.explain(wrong.error()).code == "store_wrong_type");
+  CHECK(from.explain(store_errc::corrupt).code == "store_error");
 }
 
-TEST_CASE("an endpoint that this build cannot serve is refused") {
+TEST_CASE("a static resolver gives a store that asks nobody before it is asked") {
   endpoint_entry remote = embedded_endpoint("db");
-  remote.resolver = endpoint_entry::static_resolver{"127.0.0.1", 6379};
+  remote.resolver = endpoint_entry::static_resolver{"127.0.0.1", 1};
+  const auto opened = open_store(remote, ".");
+  REQUIRE(opened.has_value());
+  CHECK((*opened)
+            ->explain(braid::errc::deadline_exceeded)
+            .message.starts_with("endpoint `ep_0001` at redis://127.0.0.1:1/0: "));
+  remote.resolver = endpoint_entry::static_resolver{"no.such.host.invalid", 1};
+  const auto unknown = open_store(remote, ".");
+  REQUIRE_FALSE(unknown.has_value());
+  CHECK(unknown.error().front().code == "unknown_host");
+  CHECK(unknown.error().front().source == "endpoint `ep_0001`");
+}
+
+TEST_CASE("an endpoint that is no store is refused") {
   endpoint_entry web = embedded_endpoint("db");
   web.kind = endpoint_entry::kind_type::http;
-  for (const endpoint_entry& endpoint : {remote, web}) {
-    const auto opened = open_store(endpoint, ".");
-    REQUIRE_FALSE(opened.has_value());
-    CHECK(opened.error().front().code == "store_unsupported");
-    CHECK(opened.error().front().message.starts_with("endpoint `ep_0001`: "));
-  }
+  const auto opened = open_store(web, ".");
+  REQUIRE_FALSE(opened.has_value());
+  CHECK(opened.error().front().code == "store_unsupported");
+  CHECK(opened.error().front().message.starts_with("endpoint `ep_0001`: "));
+}
+
+TEST_CASE("an empty list or hash is as absent as with Redis, which cannot hold one") {
+  const scratch_folder folder;
+  constexpr std::string_view empties = R"({"list":"user:1","values":[]}
+{"hash":"follow:1","fields":{}}
+)";
+  REQUIRE(load_store(folder.path() / "db", std::vector{folder.write("data.ndjson", empties)}, {}).has_value());
+  const auto from = open_store(embedded_endpoint("db"), folder.path());
+  REQUIRE(from.has_value());
+  braid::arena arena;
+  const std::vector<std::int64_t> ids = {1};
+  CHECK(braid::sync_wait((*from)->hget({"user:", ids}, "country", arena)).value()[0] == std::nullopt);
+  CHECK(braid::sync_wait((*from)->hgetall({"user:", ids}, arena)).value()[0].empty());
+  CHECK(braid::sync_wait((*from)->lrange_ids({"follow:", ids}, 9, arena)).value().lists[0].empty());
 }
 
 TEST_CASE("the refusals of the embedded store are passed on") {

@@ -1,6 +1,7 @@
 // braid/graph/detail/flow_call.hpp: calls a node of a flow with the values that it takes, and keeps what it gives.
 #pragma once
 
+#include <braid/coro/detail/task_value.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/graph/detail/flow_state.hpp>
 #include <braid/sync/stop_flag.hpp>
@@ -46,22 +47,11 @@ struct flow_invocation<Fn, std::tuple<Args...>> {
   }
 };
 
-template <typename R>
-struct flow_given {
-  static constexpr bool is_task = false;
-  using type = R;
-};
-template <typename T>
-struct flow_given<task<T>> {
-  static constexpr bool is_task = true;
-  using type = T;
-};
-
 /// How `Fn` is called with these values, and what it gives.
 template <typename Fn, typename... Values>
 struct flow_call_of {
   using invocation = flow_invocation<Fn, flow_arguments<Values...>>;
-  using given = flow_given<std::remove_cv_t<typename decltype(invocation::result())::type>>;
+  using given = task_value<std::remove_cv_t<typename decltype(invocation::result())::type>>;
   using value = typename given::type;
 };
 

@@ -59,19 +59,19 @@ struct redis_texts_reply : redis_read_command {
 
 struct redis_get : redis_text_reply {
   std::string_view key;
-  void encode(byte_buffer& out) const { write_command(out, "GET", key); }
+  void encode(byte_buffer& out) const { write_behind(out, "*2\r\n$3\r\nGET\r\n", key); }
 };
 
 struct redis_hget : redis_text_reply {
   std::string_view key;
   std::string_view field;
-  void encode(byte_buffer& out) const { write_command(out, "HGET", key, field); }
+  void encode(byte_buffer& out) const { write_behind(out, "*3\r\n$4\r\nHGET\r\n", key, field); }
 };
 
 struct redis_hgetall : redis_texts_reply {
   static constexpr std::uint32_t types = error_bit | redis_type_bit(resp_type::array) | redis_type_bit(resp_type::map);
   std::string_view key;
-  void encode(byte_buffer& out) const { write_command(out, "HGETALL", key); }
+  void encode(byte_buffer& out) const { write_behind(out, "*2\r\n$7\r\nHGETALL\r\n", key); }
 };
 
 struct redis_lrange : redis_texts_reply {
@@ -79,7 +79,7 @@ struct redis_lrange : redis_texts_reply {
   std::string_view key;
   std::int64_t first = 0;
   std::int64_t last = -1;
-  void encode(byte_buffer& out) const { write_command(out, "LRANGE", key, first, last); }
+  void encode(byte_buffer& out) const { write_behind(out, "*4\r\n$6\r\nLRANGE\r\n", key, first, last); }
 };
 
 struct redis_set : redis_write_command {
@@ -87,7 +87,7 @@ struct redis_set : redis_write_command {
   static constexpr std::uint32_t types = error_bit | redis_type_bit(resp_type::simple_string);
   std::string_view key;
   std::string_view value;
-  void encode(byte_buffer& out) const { write_command(out, "SET", key, value); }
+  void encode(byte_buffer& out) const { write_behind(out, "*3\r\n$3\r\nSET\r\n", key, value); }
   static auto read(const resp_value& /*reply*/) noexcept -> result<void> { return {}; }
 };
 

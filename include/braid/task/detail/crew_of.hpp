@@ -24,8 +24,7 @@
 
 namespace braid::detail {
 
-/// Waits for so many pauses of the processor; the longest rest is about a microsecond.
-inline constexpr std::uint32_t longest_rest = 64;
+/// Waits for so many pauses of the processor.
 BRAID_API void rest_for(std::uint32_t pauses) noexcept;
 
 /// A policy, with the lanes beside it.
@@ -209,7 +208,7 @@ auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_fresh(worker& self) noexcept -> bool {
   if (owner_.looks_before_sleep_ != 0 && self.since_look * self.pace.average() < worth_a_rest)
-    self.pace.rest_in([] { rest_for(longest_rest); });
+    self.pace.rest_in([] { rest_for(worker::longest_rest); });
   self.since_look = 0;
   return run_if_any(self, self.box.claim());
 }
@@ -295,7 +294,7 @@ template <scheduling_policy Policy>
 void crew_of<Policy>::rest_after_jobs(worker& self) noexcept {
   const std::uint64_t begun = self.counters.jobs.load(relaxed);
   const bool was_alone = begun - std::exchange(self.begun_before_rest, begun) <= 1;
-  self.rest = was_alone ? std::max(self.rest / 2, shortest_rest) : longest_rest;
+  self.rest = was_alone ? std::max(self.rest / 2, shortest_rest) : worker::longest_rest;
   rest_for(self.rest);
 }
 
@@ -304,10 +303,10 @@ void crew_of<Policy>::rest_after_jobs(worker& self) noexcept {
 template <scheduling_policy Policy>
 auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   std::uint32_t rest = self.rest;
-  for (std::uint32_t left = owner_.looks_before_sleep_ * longest_rest; left > 0; left -= std::min(left, rest)) {
+  for (std::uint32_t left = owner_.looks_before_sleep_ * worker::longest_rest; left > 0; left -= std::min(left, rest)) {
     rest_for(rest);
     if (!may_park(self) || has_own_work(self)) return true;
-    rest = std::min(2 * rest, longest_rest);
+    rest = std::min(2 * rest, worker::longest_rest);
   }
   return false;
 }

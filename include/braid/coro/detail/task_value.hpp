@@ -1,0 +1,20 @@
+// braid/coro/detail/task_value.hpp: whether a function gives a task, and what one gets from it in the end.
+#pragma once
+
+#include <braid/coro/task.hpp>
+
+namespace braid::detail {
+
+/// For what a function returns: the value itself, or that of the task.
+template <typename R>
+struct task_value {
+  static constexpr bool is_task = false;
+  using type = R;
+};
+template <typename T>
+struct task_value<task<T>> {
+  static constexpr bool is_task = true;
+  using type = T;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,98 @@
+// braid/net/redis_cluster.hpp: a Redis cluster: each command to the node that has its key, wherever that has moved to.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/redis_slot.hpp>
+#include <braid/net/resp.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid {
+
+namespace detail {
+class redis_cluster_state;
+}  // namespace detail
+
+/// Which nodes of a cluster answer reads.
+enum class redis_reads : std::uint8_t {
+  masters,   ///< what was written before is seen
+  replicas,  ///< a replica of the key's master, in turn, where there is one; it may be behind
+};
+
+struct redis_cluster_options {
+  /// Nodes to begin with, of which one must answer.
+  struct node {
+    std::string host;  ///< an address, or the path of a Unix socket, which begins with `/`
+    std::uint16_t port = 0;
+  };
+  std::vector<node> nodes;
+  redis_options connection = {};  ///< of each connection, but for its place and database
+  redis_reads reads = redis_reads::masters;
+  std::uint32_t most_hops = 6;                              ///< redirections of a command
+  duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
+};
+
+/// One connection to each node that is needed, made when it is. The key of a command is the word behind its name.
+/// A command that a node redirects is sent again to where it says; the map of slots is asked for anew then, and when a
+/// node cannot be reached. What was not sent is tried again until its deadline, and so is a read that was; a write
+/// that was sent and has no reply fails.
+/// Errors: as those of a connection; redis_errc::too_many_hops, cross_slot.
+/// Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
+class BRAID_API redis_cluster {
+ public:
+  static constexpr duration default_timeout = duration::zero();
+
+  redis_cluster(loop& on, redis_cluster_options options);
+  redis_cluster(const redis_cluster&) = delete;
+  auto operator=(const redis_cluster&) -> redis_cluster& = delete;
+  ~redis_cluster();
+
+  // As in `redis_calls`. Keys and values stay until the task has ended.
+  auto get(std::string_view key, arena& memory, duration timeout = default_timeout)
+      -> task<result<std::optional<std::string_view>>>;
+  auto set(std::string_view key, std::string_view value, duration timeout = default_timeout) -> task<result<void>>;
+  auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout)
+      -> task<result<std::optional<std::string_view>>>;
+  auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout)
+      -> task<result<std::span<const resp_value>>>;
+  auto lrange(std::string_view key, std::int64_t first, std::int64_t last, arena& memory,
+              duration timeout = default_timeout) -> task<result<std::span<const resp_value>>>;
+
+  /// Any command with a key, which counts as a write. A reply that is an error is a value.
+  auto command(std::span<const std::string_view> words, arena& memory, duration timeout = default_timeout)
+      -> task<result<resp_value>>;
+
+  /// Commands with keys of any slots: those of a node are sent together, and all nodes are asked at once. Replies are
+  /// in the order of the batch; those of different nodes were made in any order. Where a node is lost, all are.
+  auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
+      -> task<result<std::span<const resp_value>>>;
+
+  /// Asks for the map of slots now. Errors: of the last node that was asked.
+  auto refresh() -> task<result<void>>;
+
+  /// Ends all connections; calls fail with errc::closed.
+  void close() noexcept;
+
+  /// The address of the master of a slot, `host:port`; empty where it is not known.
+  [[nodiscard]] auto owner(std::uint16_t slot) const -> std::string;
+  /// Commands that nodes have sent elsewhere.
+  [[nodiscard]] auto redirections() const noexcept -> std::uint64_t;
+
+ private:
+  std::unique_ptr<detail::redis_cluster_state> state_;
+};
+
+}  // namespace braid

@@ -1,0 +1,52 @@
+// rankd/engine/closed_load.hpp: clients in the same process that ask again as soon as they are answered.
+#pragma once
+
+#include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/options.hpp>
+#include <rankd/registry/registries.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/diagnostics.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+struct closed_load_options {
+  unsigned clients = 1;
+  unsigned loops = 1;    ///< each with its thread; clients are spread over them
+  unsigned workers = 1;  ///< that compute, for each loop
+  std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
+  std::chrono::nanoseconds duration = std::chrono::seconds(1);
+  std::uint64_t most_requests = UINT64_MAX;  ///< ends earlier once so many were asked, not counting the warm-up
+  engine_options engine = {};
+};
+
+/// What came of a load.
+struct closed_load_result {
+  std::uint64_t failed = 0;
+  std::chrono::nanoseconds total{};
+  std::vector<std::chrono::nanoseconds> latencies;  ///< of each answer, ascending
+  std::uint64_t answer_bytes = 0;                   ///< of all answers
+
+  [[nodiscard]] auto per_second() const -> double;
+  /// The smallest latency that no less than this part of all does not exceed: 0.5 for the median, 1 for the largest;
+  /// zero where there was no answer.
+  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds;
+};
+
+/// Asks one plan with the requests, one after the other and then from the first again. A latency counts from the moment
+/// when a client could have asked: it holds the wait for its turn, the reading of the request from JSON, the run, and
+/// the writing of the answer as JSON.
+/// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
+auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
+                     std::span<const std::string> requests, const closed_load_options& how)
+    -> braid::checked<closed_load_result>;
+
+}  // namespace rankd

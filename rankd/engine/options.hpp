@@ -1,0 +1,26 @@
+// rankd/engine/options.hpp: how an engine runs its plans.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <cstdint>
+
+namespace rankd {
+
+/// Which nodes of a request may run at the same time.
+enum class run_order : std::uint8_t {
+  side_by_side,  ///< all that are ready
+  one_by_one,    ///< one, on the loop, in the order of the plan: to see what the other way gains
+};
+
+/// Answers are the same bytes whatever the options, as long as no time runs out.
+struct engine_options {
+  braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
+  /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
+  double longest_run_here_ns = 20'000;
+  /// About as long as this is computed in one part; a node that takes several is shared by workers who have time.
+  double part_ns = 50'000;
+  run_order order = run_order::side_by_side;
+};
+
+}  // namespace rankd

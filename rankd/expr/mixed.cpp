@@ -1,0 +1,138 @@
+// rankd/expr/mixed.cpp: no rounding decides: int64 and double compared by value.
+#include <rankd/expr/detail/bits.hpp>
+#include <rankd/expr/detail/mixed.hpp>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Tests that hold always and never; for doubles, NaNs excepted.
+constexpr bound_test<std::int64_t> every_exact{comparison::less_equal, greatest};
+constexpr bound_test<std::int64_t> no_exact{comparison::less, least};
+constexpr bound_test<double> every_float{comparison::less_equal, infinity};
+constexpr bound_test<double> no_float{comparison::less, -infinity};
+
+constexpr auto is_upper(comparison how) noexcept -> bool {
+  return how == comparison::less || how == comparison::less_equal;
+}
+constexpr auto is_lower(comparison how) noexcept -> bool {
+  return how == comparison::greater || how == comparison::greater_equal;
+}
+
+/// An int64 and a double side by side. The double nearest to the int64 lies on the same side of any other double, so
+/// that only a tie needs the exact look. No branches: ids are rarely predictable.
+struct mixed {
+  mixed(std::int64_t a, double b) noexcept
+      : nearest(static_cast<double>(a)),
+        fits(b >= -0x1p63 && b < 0x1p63),
+        exact(static_cast<std::int64_t>(fits ? b : 0.0)) {}
+
+  double nearest;
+  bool fits;  ///< `b` is no larger than an int64 can be; on a tie it is never smaller
+  std::int64_t exact;
+};
+
+struct equal {
+  auto operator()(std::int64_t a, double b) const noexcept -> bool {
+    const mixed both(a, b);
+    return (both.nearest == b) & both.fits & (a == both.exact);
+  }
+};
+
+struct less {
+  auto operator()(std::int64_t a, double b) const noexcept -> bool {
+    const mixed both(a, b);
+    return (both.nearest < b) | ((both.nearest == b) & (!both.fits | (a < both.exact)));
+  }
+};
+
+struct greater {
+  auto operator()(std::int64_t a, double b) const noexcept -> bool {
+    const mixed both(a, b);
+    return (both.nearest > b) | ((both.nearest == b) & both.fits & (a > both.exact));
+  }
+};
+
+/// Either of two: `<=` is not the opposite of `>`, since neither holds for a NaN.
+template <typename First, typename Second>
+struct either {
+  auto operator()(std::int64_t a, double b) const noexcept -> bool {
+    const bool first = First{}(a, b);
+    const bool second = Second{}(a, b);
+    return first | second;  // both, so that there is no branch
+  }
+};
+
+template <typename Fn>
+void compare(std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows) {
+  write_bits(out, rows, [a, b](std::size_t row) { return Fn{}(a[row], b[row]); });
+}
+
+}  // namespace
+
+auto bound_for_exacts(comparison how, double bound) noexcept -> bound_test<std::int64_t> {
+  if (std::isnan(bound)) return no_exact;
+  if (bound >= 0x1p63) return is_upper(how) || how == comparison::not_equal ? every_exact : no_exact;
+  if (bound < -0x1p63) return is_lower(how) || how == comparison::not_equal ? every_exact : no_exact;
+  const auto below = static_cast<std::int64_t>(std::floor(bound));
+  if (std::floor(bound) == bound) return {how, below};
+  switch (how) {
+    case comparison::equal: return no_exact;
+    case comparison::not_equal: return every_exact;
+    case comparison::less:
+    case comparison::less_equal: return {comparison::less_equal, below};
+    case comparison::greater:
+    case comparison::greater_equal: return {comparison::greater, below};
+  }
+  std::unreachable();
+}
+
+auto bound_for_floats(comparison how, std::int64_t bound) noexcept -> bound_test<double> {
+  const auto nearest = static_cast<double>(bound);
+  const bool fits = nearest < 0x1p63;
+  if (fits && static_cast<std::int64_t>(nearest) == bound) return {how, nearest};
+  // No double lies between the bound and the one nearest to it.
+  const bool above = !fits || static_cast<std::int64_t>(nearest) > bound;
+  switch (how) {
+    case comparison::equal: return no_float;
+    case comparison::not_equal: return every_float;
+    case comparison::less:
+    case comparison::less_equal: return {above ? comparison::less : comparison::less_equal, nearest};
+    case comparison::greater:
+    case comparison::greater_equal: return {above ? comparison::greater_equal : comparison::greater, nearest};
+  }
+  std::unreachable();
+}
+
+void compare_mixed(comparison how, std::uint64_t* out, const std::int64_t* a, const double* b, std::size_t rows) {
+  switch (how) {
+    case comparison::equal: return compare<equal>(out, a, b, rows);
+    case comparison::not_equal: return compare<either<less, greater>>(out, a, b, rows);
+    case comparison::less: return compare<less>(out, a, b, rows);
+    case comparison::less_equal: return compare<either<less, equal>>(out, a, b, rows);
+    case comparison::greater: return compare<greater>(out, a, b, rows);
+    case comparison::greater_equal: return compare<either<greater, equal>>(out, a, b, rows);
+  }
+  std::unreachable();
+}
+
+auto mirrored(comparison how) noexcept -> comparison {
+  switch (how) {
+    case comparison::less: return comparison::greater;
+    case comparison::less_equal: return comparison::greater_equal;
+    case comparison::greater: return comparison::less;
+    case comparison::greater_equal: return comparison::less_equal;
+    case comparison::equal:
+    case comparison::not_equal: return how;
+  }
+  std::unreachable();
+}
+
+}  // namespace rankd::detail

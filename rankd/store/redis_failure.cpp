@@ -1,0 +1,47 @@
+// rankd/store/redis_failure.cpp: errors of a connection and of a server, sorted by what one can do about them.
+#include <rankd/store/detail/redis_failure.hpp>
+
+#include <braid/base/error.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/resp_error.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace rankd::detail {
+namespace {
+
+struct named_failure {
+  braid::redis_errc why;
+  std::string_view code;
+};
+
+constexpr std::array named_failures{
+    named_failure{braid::redis_errc::loading, "store_not_ready"},
+    named_failure{braid::redis_errc::busy, "store_not_ready"},
+    named_failure{braid::redis_errc::master_down, "store_not_ready"},
+    named_failure{braid::redis_errc::cluster_down, "store_not_ready"},
+    named_failure{braid::redis_errc::try_again, "store_not_ready"},
+    named_failure{braid::redis_errc::no_authentication, "store_unauthorized"},
+    named_failure{braid::redis_errc::wrong_password, "store_unauthorized"},
+    named_failure{braid::redis_errc::no_permission, "store_unauthorized"},
+    named_failure{braid::redis_errc::out_of_memory, "store_overloaded"},
+    named_failure{braid::redis_errc::too_many_clients, "store_overloaded"},
+    named_failure{braid::redis_errc::connection_lost, "store_unreachable"},
+    named_failure{braid::redis_errc::no_address, "store_unreachable"},
+    named_failure{braid::redis_errc::unexpected_reply, "store_bad_reply"},
+};
+
+}  // namespace
+
+auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
+  if (why == braid::errc::deadline_exceeded) return "store_timeout";
+  if (why == braid::errc::full) return "store_overloaded";
+  if (why == braid::errc::closed) return "store_unreachable";
+  if (why.category() == std::system_category() || why.category() == std::generic_category()) return "store_unreachable";
+  if (why.category() == braid::resp_category()) return "store_bad_reply";
+  const auto* const named = std::ranges::find_if(named_failures, [&](const auto& each) { return why == each.why; });
+  return named == named_failures.end() ? "store_error" : named->code;
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,356 @@
+// rankd/store/redis_load.cpp: one pass over the files that checks, and one that sends.
+#include <rankd/store/redis_load.hpp>
+
+#include <rankd/store/detail/load_mark.hpp>
+#include <rankd/store/detail/redis_failure.hpp>
+#include <rankd/store/line_reader.hpp>
+#include <rankd/store/record.hpp>
+#include <rankd/store/record_parser.hpp>
+#include <rankd/store/redis_options.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_connection.hpp>
+#include <braid/net/redis_error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
+constexpr auto patience = std::chrono::seconds(60);  ///< with a server that is writing to its disk, say
+constexpr std::size_t most_words = 1'000;            ///< of a command, so that none is long
+
+auto complaint(std::string_view code, std::string message, std::string hint, std::string source) -> braid::diagnostic {
+  return {.code = std::string(code),
+          .pointer = {},
+          .message = std::move(message),
+          .hint = std::move(hint),
+          .node = {},
+          .source = std::move(source)};
+}
+
+auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostic {
+  return complaint("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
+}
+
+/// The lines of several files as records, from a place on.
+class record_source {
+ public:
+  record_source(std::span<const fs::path> files, std::uint32_t file, line_position start)
+      : files_(files), file_(file), line_(start) {}
+
+  /// The next record; nothing behind the last file. After complaints about a line it may be called again.
+  auto next() -> braid::checked<std::optional<parsed_record>>;
+
+  /// Behind the last record.
+  [[nodiscard]] auto file() const noexcept -> std::uint32_t { return file_; }
+  [[nodiscard]] auto line() const noexcept -> line_position { return line_; }
+
+ private:
+  auto open() -> braid::checked<void>;
+  void end_file() {
+    reader_.reset();
+    ++file_;
+    line_ = {};
+  }
+
+  std::span<const fs::path> files_;
+  std::uint32_t file_;
+  line_position line_;
+  std::optional<line_reader> reader_;
+  record_parser parser_;
+};
+
+auto record_source::open() -> braid::checked<void> {
+  auto opened = line_reader::open(files_[file_], line_);
+  if (opened) {
+    reader_.emplace(std::move(*opened));
+    return {};
+  }
+  const braid::diagnostic why = unreadable(files_[file_], opened.error());
+  end_file();
+  return std::unexpected(braid::diagnostics(why));
+}
+
+auto record_source::next() -> braid::checked<std::optional<parsed_record>> {
+  while (file_ < files_.size()) {
+    if (!reader_)
+      if (auto opened = open(); !opened) return std::unexpected(std::move(opened.error()));
+    const auto line = reader_->next();
+    if (!line || !*line) {
+      const std::uint32_t ended = file_;
+      end_file();
+      if (!line) return std::unexpected(braid::diagnostics(unreadable(files_[ended], line.error())));
+      continue;
+    }
+    auto parsed = parser_.parse(**line, file_);
+    line_ = reader_->position();
+    if (!parsed) {
+      parsed.error().set_source(files_[file_].string());
+      return std::unexpected(std::move(parsed.error()));
+    }
+    if (*parsed) return *parsed;
+  }
+  return std::nullopt;
+}
+
+/// What all files together say, before any of it is sent.
+class data_check {
+ public:
+  explicit data_check(std::span<const fs::path> files) : files_(files) {}
+
+  auto run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void>;
+  [[nodiscard]] auto total_bytes() const noexcept -> std::uint64_t { return total_; }
+  /// Of the files up to a place.
+  [[nodiscard]] auto bytes_before(std::uint32_t file, line_position line) const -> std::uint64_t {
+    return (file == 0 ? 0 : ends_[file - 1]) + line.bytes;
+  }
+
+ private:
+  void measure();
+  void look_at(const parsed_record& record);
+
+  std::span<const fs::path> files_;
+  std::vector<std::uint64_t> ends_;
+  std::uint64_t total_ = 0;
+  std::unordered_map<std::string, record_origin> keys_;
+  braid::diagnostics complaints_;
+};
+
+void data_check::measure() {
+  for (const fs::path& file : files_) {
+    std::error_code error;
+    const std::uint64_t size = fs::file_size(file, error);
+    if (error) complaints_.add(unreadable(file, error));
+    total_ += error ? 0 : size;
+    ends_.push_back(total_);
+  }
+}
+
+void data_check::look_at(const parsed_record& record) {
+  const record_origin here = record_view::parse(record.bytes)->origin();
+  const auto complain = [&](std::string_view code, std::string_view message, std::string_view hint) {
+    braid::diagnostics problem(line_complaint(here.line, code, "", message, hint));
+    problem.set_source(files_[here.file].string());
+    complaints_.append(std::move(problem));
+  };
+  if (record.key == redis_load_key)
+    return complain("reserved_key", "the key `" + std::string(record.key) + "` is where loads keep their progress", "");
+  const auto [known, is_new] = keys_.emplace(record.key, here);
+  if (is_new) return;
+  std::string message =
+      "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(known->second.line);
+  if (known->second.file != here.file) message += " of " + files_[known->second.file].string();
+  complain("duplicate_key", message, "a load takes each key once; join the two lines");
+}
+
+auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void> {
+  measure();
+  if (!complaints_.empty()) return std::unexpected(complaints_);
+  record_source source(files_, 0, {});
+  std::uint64_t reported = 0;
+  while (complaints_.size() < most_load_complaints) {
+    auto record = source.next();
+    if (record && !*record) break;
+    if (record)
+      look_at(**record);
+    else
+      complaints_.append(std::move(record.error()));
+    const std::uint64_t done = bytes_before(source.file(), source.line());
+    if (done - reported < progress_step) continue;
+    reported = done;
+    done_bytes(done);
+  }
+  if (complaints_.size() >= most_load_complaints)
+    complaints_.add(complaint("too_many_complaints", "the rest of the data was not read", {},
+                              files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
+  if (!complaints_.empty()) return std::unexpected(complaints_);
+  keys_ = {};
+  return {};
+}
+
+/// Adds what gives a key the value of a record, and nothing else.
+void add_record(braid::redis_batch& batch, const parsed_record& record) {
+  const record_view view = *record_view::parse(record.bytes);
+  batch.add("DEL", record.key);
+  const bool is_hash = view.kind() == record_kind::hash;
+  std::vector<std::string> digits;  // stay where they are: there is room for all of a command
+  digits.reserve(most_words);
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < view.count();) {
+    digits.clear();
+    words.assign({std::string_view(is_hash ? "HSET" : "RPUSH"), record.key});
+    for (; at < view.count() && words.size() < most_words; ++at) {
+      if (is_hash) {
+        words.push_back(view.field_at(at).name);
+        words.push_back(view.field_at(at).value);
+      } else if (view.kind() == record_kind::text_list) {
+        words.push_back(view.text_at(at));
+      } else {
+        words.push_back(digits.emplace_back(std::to_string(view.id_at(at))));
+      }
+    }
+    batch.add_words(words);
+  }
+}
+
+/// Sends what was checked.
+class sender {
+ public:
+  sender(const braid::redis_options& server, std::span<const fs::path> files, const redis_load_options& options,
+         const data_check& checked)
+      : server_(&server), files_(files), options_(&options), checked_(&checked) {
+    at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
+  }
+
+  static auto run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>>;
+
+ private:
+  static auto resume(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
+  static auto commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
+  auto fill(record_source& source) -> braid::checked<bool>;
+  void end_piece(bool is_last);
+  [[nodiscard]] auto refused(std::string_view code, const std::string& why) const
+      -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto failed(std::error_code why) const -> std::unexpected<braid::diagnostics>;
+  [[nodiscard]] auto bytes_done() const -> std::uint64_t { return checked_->bytes_before(at_.file, at_.line); }
+
+  const braid::redis_options* server_;
+  std::span<const fs::path> files_;
+  const redis_load_options* options_;
+  const data_check* checked_;
+  detail::load_mark at_;  ///< behind the last record that was put into a batch
+  braid::redis_batch batch_;
+  load_report report_;
+};
+
+auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(braid::diagnostics(complaint(code, "the load failed: " + why,
+                                                      "the next load of the same files goes on where this one ended",
+                                                      place_of(*server_))));
+}
+
+auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnostics> {
+  return refused(detail::redis_failure_code(why), why.message());
+}
+
+/// Goes to where an interrupted load of the same files has ended.
+auto sender::resume(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>> {
+  braid::arena memory;
+  const auto text = co_await redis.get(redis_load_key, memory);
+  if (!text) co_return self.failed(text.error());
+  auto mark = *text ? detail::parse_load_mark(**text) : std::nullopt;
+  if (!mark || mark->made_from != self.at_.made_from || mark->file > self.files_.size()) co_return {};
+  self.at_ = std::move(*mark);
+  self.report_.resumed_at = self.bytes_done();
+  co_return {};
+}
+
+/// Puts records into a batch until it is large enough. False: there are no more.
+auto sender::fill(record_source& source) -> braid::checked<bool> {
+  batch_.clear();
+  batch_.add("MULTI");
+  while (batch_.bytes().size() < options_->piece_bytes) {
+    const auto record = source.next();
+    if (!record) return refused("data_changed", "the files have changed while they were loaded");
+    if (!*record) return false;
+    add_record(batch_, **record);
+    ++at_.records;
+    at_.file = source.file();
+    at_.line = source.line();
+  }
+  return true;
+}
+
+void sender::end_piece(bool is_last) {
+  if (is_last)
+    batch_.add("DEL", redis_load_key);
+  else
+    batch_.add("SET", redis_load_key, std::string_view(detail::to_text(at_)));
+  batch_.add("EXEC");
+}
+
+auto sender::commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>> {
+  braid::arena memory;
+  const auto replies = co_await redis.run(self.batch_, memory);
+  if (!replies) co_return self.failed(replies.error());
+  const auto say = [&self](const braid::resp_value& error) {
+    const std::error_code why = braid::redis_error_of(error.text());
+    return self.refused(detail::redis_failure_code(why), "the server says: " + std::string(error.text()));
+  };
+  for (const braid::resp_value& each : *replies)
+    if (each.is_error()) co_return say(each);
+  const braid::resp_value& done = replies->back();
+  if (done.type() != braid::resp_type::array) co_return self.failed(braid::redis_errc::unexpected_reply);
+  const auto items = done.items();
+  for (const braid::resp_value& each : items)
+    if (each.is_error()) co_return say(each);
+  co_return {};
+}
+
+auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
+  braid::redis_connection redis(on, *self.server_);
+  auto beginning = resume(self, redis);
+  if (auto begun = co_await std::move(beginning); !begun) co_return std::unexpected(std::move(begun.error()));
+  record_source source(self.files_, self.at_.file, self.at_.line);
+  for (bool more = true; more;) {
+    const auto filled = self.fill(source);
+    if (!filled) co_return std::unexpected(filled.error());
+    more = *filled;
+    const bool same = more || detail::load_sources(self.files_, load_mode::merge, std::nullopt) == self.at_.made_from;
+    if (!same) co_return self.refused("data_changed", "the files have changed while they were loaded");
+    self.end_piece(!more);
+    auto committing = commit(self, redis);
+    if (auto done = co_await std::move(committing); !done) co_return std::unexpected(std::move(done.error()));
+    if (self.options_->progress)
+      self.options_->progress(
+          {load_stage::switching, self.checked_->total_bytes() + self.bytes_done(), 2 * self.checked_->total_bytes()});
+  }
+  self.report_.records = self.at_.records;
+  co_return self.report_;
+}
+
+auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<load_report>>& ended)
+    -> braid::task<void> {
+  auto running = sender::run(work, on);
+  ended = co_await braid::as_outcome(std::move(running));
+  on.stop();
+}
+
+}  // namespace
+
+auto load_redis(const braid::redis_options& server, std::span<const fs::path> files, const redis_load_options& options)
+    -> braid::checked<load_report> {
+  data_check checked(files);
+  const auto reading = [&](std::uint64_t done) {
+    if (options.progress) options.progress({load_stage::reading, done, 2 * checked.total_bytes()});
+  };
+  if (auto fine = checked.run(reading); !fine) return std::unexpected(std::move(fine.error()));
+
+  const auto on = braid::loop::create();
+  if (!on)
+    return std::unexpected(
+        braid::diagnostics(complaint("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
+  braid::redis_options patient = server;
+  patient.request_timeout = patience;
+  patient.silence = patience;
+  sender work(patient, files, options, checked);
+  braid::outcome<braid::checked<load_report>> ended;
+  (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });
+  return ended.take();
+}
+
+}  // namespace rankd

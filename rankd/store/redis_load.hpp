@@ -1,0 +1,36 @@
+// rankd/store/redis_load.hpp: filling a Redis database from NDJSON files.
+#pragma once
+
+#include <rankd/store/load.hpp>
+
+#include <braid/base/diagnostics.hpp>
+#include <braid/net/redis_options.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace rankd {
+
+/// Where a load writes down how far it has come, in the database that it fills.
+inline constexpr std::string_view redis_load_key = "rankd:load";
+
+struct redis_load_options {
+  std::size_t piece_bytes = std::size_t{256} << 10U;             ///< about what one transaction takes
+  std::function<void(const load_progress&)> progress = nullptr;  ///< for each MiB read, and for each transaction
+};
+
+/// Gives each key of `files` the value that stands there, in transactions of many keys; keys that the files do not name
+/// stay. All files are read and checked before anything is sent, so data that is wrong changes nothing. The end of each
+/// transaction is written down by that transaction itself, under `redis_load_key`: a load that was interrupted,
+/// whatever the reason, is gone on with by the next one of the same files, and otherwise the next one begins anew. Both
+/// end in the same database. Two loads at once are not kept apart: a key has the value of the later.
+/// Blocks: on the disk and the server. Cost: about 100 bytes of memory for each key.
+/// Errors: complaints about lines (of record_parser, duplicate_key, reserved_key), too_many_complaints,
+/// data_unreadable, data_changed; what a server refuses, and why it cannot be reached, by the codes of `redis_store`.
+auto load_redis(const braid::redis_options& server, std::span<const std::filesystem::path> files,
+                const redis_load_options& options) -> braid::checked<load_report>;
+
+}  // namespace rankd

@@ -1,0 +1,228 @@
+// src/io/tls_engine.cpp: OpenSSL's calls, and the buffers that it reads and writes instead of a socket.
+#include "tls_engine.hpp"
+
+#include "tls_failure.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t first_room = 4096;
+constexpr std::size_t header_size = 5;
+constexpr std::size_t longest_record = 16384 + 2048;         // TLS 1.2 may encrypt into so much
+constexpr std::size_t kept_output = std::size_t{32} * 1024;  // capacity of a buffer that has nothing to hold
+
+auto is_address(const std::string& host) noexcept -> bool {
+  in6_addr any{};
+  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
+}
+
+/// SSL_set_tlsext_host_name, which is a macro with a cast of C.
+auto ask_for(SSL* connection, std::string& host) noexcept -> bool {
+  return ::SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
+}
+
+auto is_record(std::span<const std::byte> header) noexcept -> bool {
+  constexpr std::byte first_kind{20};
+  constexpr std::byte last_kind{24};
+  return header[0] >= first_kind && header[0] <= last_kind && header[1] == std::byte{3};
+}
+
+}  // namespace
+
+auto tls_engine::create(std::shared_ptr<const tls_setup> setup, std::string host)
+    -> result<std::unique_ptr<tls_engine>> {
+  std::unique_ptr<tls_engine> made(new tls_engine(std::move(setup), std::move(host)));
+  if (auto opened = made->open(); !opened) return fail(opened.error());
+  return made;
+}
+
+auto tls_engine::open() -> result<void> {
+  ::ERR_clear_error();
+  BIO_METHOD* const how = method();
+  ssl_.reset(::SSL_new(setup_->context()));
+  BIO* const buffers = how == nullptr || ssl_ == nullptr ? nullptr : ::BIO_new(how);
+  if (buffers == nullptr) return fail(std::make_error_code(std::errc::not_enough_memory));
+  ::BIO_set_data(buffers, this);
+  ::BIO_set_init(buffers, 1);
+  ::SSL_set_bio(ssl_.get(), buffers, buffers);
+  if (setup_->side() == tls_side::server) {
+    ::SSL_set_accept_state(ssl_.get());
+    return {};
+  }
+  ::SSL_set_connect_state(ssl_.get());
+  return expect_host();
+}
+
+/// Tells OpenSSL whose certificate is expected, and asks the server for it.
+auto tls_engine::expect_host() -> result<void> {
+  if (host_.ends_with('.')) host_.pop_back();
+  if (host_.contains('\0') || (host_.empty() && setup_->verifies())) return fail(errc::invalid_argument);
+  SSL* const ssl = ssl_.get();
+  SSL_set_app_data(ssl, &host_);
+  if (host_.empty()) return {};
+  bool taken = false;
+  if (is_address(host_)) {
+    taken = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl), host_.c_str()) == 1;
+  } else {
+    ::SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    taken = ::SSL_set1_host(ssl, host_.c_str()) == 1 && ask_for(ssl, host_);
+  }
+  if (!taken) {
+    ::ERR_clear_error();
+    return fail(errc::invalid_argument);
+  }
+  if (!setup_->sessions().offer(host_, ssl)) return fail(tls_failure());
+  return {};
+}
+
+auto tls_engine::shake_hands() noexcept -> result<tls_step> {
+  if (failure_) return fail(failure_);
+  ::ERR_clear_error();
+  const int returned = ::SSL_do_handshake(ssl_.get());
+  if (returned == 1) return tls_step::done;
+  if (::SSL_get_error(ssl_.get(), returned) == SSL_ERROR_WANT_READ) return tls_step::hungry;
+  return fail(failed(returned));
+}
+
+auto tls_engine::read(std::span<std::byte> into) noexcept -> result<amount> {
+  amount got{.step = tls_step::hungry, .bytes = 0};
+  while (got.bytes < into.size()) {
+    if (failure_ && got.bytes == 0) return fail(failure_);
+    if (failure_) break;
+    ::ERR_clear_error();
+    std::size_t count = 0;
+    const std::size_t before = produced_.size();
+    const int returned = ::SSL_read_ex(ssl_.get(), into.data() + got.bytes, into.size() - got.bytes, &count);
+    replies_ += produced_.size() - before;
+    if (returned == 1) {
+      got.step = tls_step::done;
+      got.bytes += count;
+      continue;
+    }
+    const int why = ::SSL_get_error(ssl_.get(), returned);
+    if (why == SSL_ERROR_ZERO_RETURN) got.step = tls_step::done;
+    if (why == SSL_ERROR_ZERO_RETURN || why == SSL_ERROR_WANT_READ) break;
+    static_cast<void>(failed(returned));
+  }
+  return got;
+}
+
+auto tls_engine::write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> {
+  if (failure_) return fail(failure_);
+  if (ended_) return fail(std::make_error_code(std::errc::broken_pipe));
+  ::ERR_clear_error();
+  std::size_t count = 0;
+  const int returned = ::SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &count);
+  if (returned == 1) return count;
+  return fail(failed(returned));
+}
+
+auto tls_engine::end() noexcept -> result<void> {
+  if (failure_) return fail(failure_);
+  if (std::exchange(ended_, true)) return {};
+  ::ERR_clear_error();
+  const int returned = ::SSL_shutdown(ssl_.get());
+  if (returned < 0) return fail(failed(returned));
+  return {};
+}
+
+/// Notes why OpenSSL does not go on.
+auto tls_engine::failed(int returned) noexcept -> std::error_code {
+  const long verdict = ::SSL_get_verify_result(ssl_.get());
+  const unsigned long cause = ::ERR_peek_error();
+  const bool is_refused = ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  const int why = ::SSL_get_error(ssl_.get(), returned);
+  failure_ = is_refused && verdict != X509_V_OK ? certificate_failure(verdict) : tls_failure();
+  if (why != SSL_ERROR_SSL && why != SSL_ERROR_SYSCALL) failure_ = std::make_error_code(std::errc::protocol_error);
+  if (out_of_memory_) failure_ = std::make_error_code(std::errc::not_enough_memory);
+  ::ERR_clear_error();
+  return failure_;
+}
+
+auto tls_engine::room() -> std::span<std::byte> {
+  if (begin_ != 0) {
+    std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    whole_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == input_.size()) input_.resize(std::max(first_room, 2 * input_.size()));
+  return std::span(input_).subspan(end_);
+}
+
+void tls_engine::received(std::size_t bytes) noexcept {
+  end_ += bytes;
+  while (!out_of_step_ && end_ - whole_ >= header_size) {
+    const auto rest = std::span(input_).subspan(whole_, end_ - whole_);
+    const auto length = std::to_integer<std::size_t>(rest[3]) << 8U | std::to_integer<std::size_t>(rest[4]);
+    out_of_step_ = !is_record(rest) || length > longest_record;
+    if (rest.size() - header_size < length) break;
+    whole_ += header_size + length;
+  }
+  if (out_of_step_) whole_ = end_;
+}
+
+auto tls_engine::output() noexcept -> std::span<const std::byte> {
+  if (sent_ == sending_.size()) {
+    sending_.clear();
+    sent_ = 0;
+    replies_ = 0;
+    std::swap(sending_, produced_);
+    if (sending_.empty() && sending_.capacity() > kept_output) sending_ = {};
+    if (produced_.capacity() > kept_output && sending_.empty()) produced_ = {};
+  }
+  return std::span(sending_).subspan(sent_);
+}
+
+/// One for the process, which is never freed: OpenSSL may be cleaned up before our statics are.
+auto tls_engine::method() -> BIO_METHOD* {
+  static BIO_METHOD* const made = [] {
+    BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
+    if (how == nullptr) return how;
+    ::BIO_meth_set_read(how, &tls_engine::take);
+    ::BIO_meth_set_write(how, &tls_engine::put);
+    ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
+      return what == BIO_CTRL_FLUSH ? 1 : 0;
+    });
+    return how;
+  }();
+  return made;
+}
+
+auto tls_engine::take(BIO* self, char* into, int size) noexcept -> int {
+  auto& mine = *static_cast<tls_engine*>(::BIO_get_data(self));
+  BIO_clear_retry_flags(self);
+  if (mine.begin_ == mine.whole_) {
+    BIO_set_retry_read(self);
+    return -1;
+  }
+  const std::size_t count = std::min(static_cast<std::size_t>(size), mine.whole_ - mine.begin_);
+  std::memcpy(into, mine.input_.data() + mine.begin_, count);
+  mine.begin_ += count;
+  return static_cast<int>(count);
+}
+
+auto tls_engine::put(BIO* self, const char* bytes, int size) noexcept -> int {
+  auto& mine = *static_cast<tls_engine*>(::BIO_get_data(self));
+  BIO_clear_retry_flags(self);
+  const auto added = std::as_bytes(std::span(bytes, static_cast<std::size_t>(size)));
+  try {
+    mine.produced_.insert(mine.produced_.end(), added.begin(), added.end());
+  } catch (...) {  // OpenSSL is C
+    mine.out_of_memory_ = true;
+    return -1;
+  }
+  return size;
+}
+
+}  // namespace braid::detail

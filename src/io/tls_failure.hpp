@@ -1,0 +1,14 @@
+// src/io/tls_failure.hpp: OpenSSL's errors as error codes.
+#pragma once
+
+#include <system_error>
+
+namespace braid::detail {
+
+/// What OpenSSL's last call on this thread failed with. Takes it away.
+[[nodiscard]] auto tls_failure() noexcept -> std::error_code;
+
+/// The verdict on a certificate (X509_V_ERR_…), which is not X509_V_OK.
+[[nodiscard]] auto certificate_failure(long verdict) noexcept -> std::error_code;
+
+}  // namespace braid::detail

@@ -1,0 +1,38 @@
+// src/io/tls_sessions.hpp: the last session with each host, to be resumed.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include <openssl/ssl.h>
+
+namespace braid::detail {
+
+/// Sessions are kept as bytes: no object of OpenSSL is shared by connections, which may be of several threads. The
+/// bytes are secrets, and are wiped. A session may be resumed any number of times.
+/// Threads: any.
+class tls_sessions {
+ public:
+  explicit tls_sessions(std::size_t most) noexcept : most_(most) {}
+  tls_sessions(const tls_sessions&) = delete;
+  auto operator=(const tls_sessions&) -> tls_sessions& = delete;
+  ~tls_sessions();
+
+  /// Takes the place of the host's earlier one, or of the host that was first known where there are too many.
+  void keep(const std::string& host, SSL_SESSION* session);
+  /// Has `connection` offer the host's session, where there is one. False: OpenSSL has failed.
+  [[nodiscard]] auto offer(const std::string& host, SSL* connection) const -> bool;
+
+ private:
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  // Under mutex_:
+  std::unordered_map<std::string, std::string> known_;
+  std::deque<std::string> hosts_;  // of `known_`, the first first
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,111 @@
+// src/io/tls_stream.cpp: making TLS connections, and what is known of them.
+#include <braid/io/tls_stream.hpp>
+
+#include "tls_link.hpp"
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/with_scope.hpp>
+
+#include <utility>
+
+namespace braid {
+namespace {
+
+auto open_link(std::shared_ptr<const detail::tls_setup> setup, stream_socket socket, std::string host)
+    -> task<result<std::unique_ptr<detail::tls_link>>> {
+  const duration limit = setup->handshake_timeout();
+  auto engine = detail::tls_engine::create(std::move(setup), std::move(host));
+  if (!engine) co_return fail(engine.error());
+  auto link = std::make_unique<detail::tls_link>(std::move(socket), std::move(*engine));
+  auto limited = with_timeout(limit, link->shake_hands());
+  const result<result<void>> shaken = co_await std::move(limited);
+  if (!shaken) co_return fail(shaken.error());
+  if (!*shaken) co_return fail(shaken->error());
+  co_return link;
+}
+
+}  // namespace
+
+tls_stream::tls_stream() = default;
+tls_stream::tls_stream(tls_stream&& other) noexcept = default;
+auto tls_stream::operator=(tls_stream&& other) noexcept -> tls_stream& = default;
+tls_stream::~tls_stream() = default;
+tls_stream::tls_stream(std::unique_ptr<detail::tls_link> link) noexcept : link_(std::move(link)) {}
+
+auto tls_stream::connect(tls_context as, stream_socket through, std::string host) -> task<result<tls_stream>> {
+  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::client, "a client needs the context of a client");
+  auto opened = open_link(std::move(as.setup_), std::move(through), std::move(host));
+  auto link = co_await std::move(opened);
+  if (!link) co_return fail(link.error());
+  co_return tls_stream(std::move(*link));
+}
+
+auto tls_stream::accept(tls_context as, stream_socket through) -> task<result<tls_stream>> {
+  BRAID_EXPECTS(as.setup_->side() == detail::tls_side::server, "a server needs the context of a server");
+  auto opened = open_link(std::move(as.setup_), std::move(through), {});
+  auto link = co_await std::move(opened);
+  if (!link) co_return fail(link.error());
+  co_return tls_stream(std::move(*link));
+}
+
+auto tls_stream::socket() const noexcept -> const stream_socket& {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->socket();
+}
+
+auto tls_stream::read_some(std::span<std::byte> into) const -> task<result<std::size_t>> {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->read_some(into);
+}
+
+auto tls_stream::read_exactly(std::span<std::byte> into) const -> task<result<void>> {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->read_exactly(into);
+}
+
+auto tls_stream::write_all(std::span<const std::byte> bytes) const -> task<result<void>> {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->write_one(bytes);
+}
+
+auto tls_stream::write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>> {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->write_parts(parts);
+}
+
+auto tls_stream::shutdown() const -> task<result<void>> {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->shutdown();
+}
+
+void tls_stream::close() noexcept { link_.reset(); }
+
+auto tls_stream::protocol() const noexcept -> std::string_view {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  ::SSL_get0_alpn_selected(link_->ssl(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
+auto tls_stream::version() const noexcept -> tls_version {
+  return ::SSL_version(link_->ssl()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
+}
+
+auto tls_stream::resumed() const noexcept -> bool { return ::SSL_session_reused(link_->ssl()) == 1; }
+
+auto tls_stream::server_name() const noexcept -> std::string_view {
+  const char* const name = ::SSL_get_servername(link_->ssl(), TLSEXT_NAMETYPE_host_name);
+  return name != nullptr ? name : std::string_view();
+}
+
+auto tls_stream::peer_certificate() const -> std::vector<std::byte> {
+  const X509* const certificate = ::SSL_get0_peer_certificate(link_->ssl());
+  const int size = certificate != nullptr ? ::i2d_X509(certificate, nullptr) : 0;
+  if (size <= 0) return {};
+  std::vector<std::byte> all(static_cast<std::size_t>(size));
+  auto* at = reinterpret_cast<unsigned char*>(all.data());
+  ::i2d_X509(certificate, &at);
+  return all;
+}
+
+}  // namespace braid

@@ -1,0 +1,88 @@
+// src/net/redis_cluster_state.hpp: the nodes of a cluster, the map of its slots, and the way of a command through it.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/redis_cluster.hpp>
+#include <braid/net/redis_error.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::detail {
+
+/// A node, once it was heard of, stays as long as the cluster: calls point to it.
+struct redis_node {
+  std::string host;
+  std::uint16_t port = 0;
+  std::unique_ptr<redis_link> link;          // for all commands; null until it is needed
+  std::unique_ptr<redis_link> replica_link;  // greeted with READONLY
+  std::vector<redis_node*> replicas;
+  std::size_t next_replica = 0;
+};
+
+enum class redis_access : std::uint8_t { read, write };
+
+class redis_cluster_state {
+ public:
+  redis_cluster_state(loop& on, redis_cluster_options options);
+
+  /// Sends one command, which is encoded, and follows redirections until there is a reply or `deadline`.
+  auto send(std::string_view command, redis_access access, arena& memory, time_point deadline)
+      -> task<result<resp_value>>;
+  auto run(const redis_batch& batch, arena& memory, time_point deadline) -> task<result<std::span<const resp_value>>>;
+  auto refresh(time_point deadline) -> task<result<void>>;
+  void close() noexcept;
+
+  [[nodiscard]] auto deadline_of(duration timeout) const noexcept -> time_point;
+  [[nodiscard]] auto owner(std::uint16_t slot) const noexcept -> const redis_node* { return owners_[slot]; }
+  [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
+
+ private:
+  /// Where a command goes next, and how often it was sent on.
+  struct way {
+    std::uint16_t slot = 0;
+    redis_access access = redis_access::write;
+    redis_node* target = nullptr;  // where a redirection leads; null: by the map
+    bool asking = false;
+    bool masters_only = false;  // a replica has failed
+    std::uint32_t hops = 0;
+    std::uint32_t waits = 0;
+  };
+  enum class verdict : std::uint8_t { over, again, wait };
+  struct part;
+
+  [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
+  auto choose(const way& of) -> redis_link*;
+  auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
+  auto link_of(redis_node& node) -> redis_link&;
+  auto replica_link_of(redis_node& node) -> redis_link&;
+  auto make_link(const redis_node& node, bool replica) -> std::unique_ptr<redis_link>;
+  auto judge(way& of, const resp_value& reply, const redis_node* from) -> result<verdict>;
+  auto judge(way& of, std::error_code error) noexcept -> verdict;
+  void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }
+  auto learn(const resp_value& slots, const redis_node& from) -> bool;
+  auto refresh_if_stale(time_point deadline) -> task<void>;
+  auto pause(way& of, time_point deadline) -> task<void>;
+  auto run_part(part& of, const redis_batch& batch, std::span<resp_value> replies, arena& memory, time_point deadline)
+      -> task<void>;
+
+  loop* on_;
+  redis_cluster_options options_;
+  std::vector<std::unique_ptr<redis_node>> nodes_;
+  std::array<redis_node*, redis_slots> owners_{};
+  time_point refreshed_{};
+  std::size_t next_asked_ = 0;
+  std::uint64_t redirections_ = 0;
+  bool is_stale_ = true;
+  bool is_refreshing_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,106 @@
+// tests/io/tls_context_test.cpp: what a context takes, and what it refuses when it is made.
+#include <braid/io/tls_context.hpp>
+
+#include <tests/support/certificates.hpp>
+#include <tests/support/scratch_folder.hpp>
+#include <tests/support/tls_scene.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <system_error>
+
+using namespace braid;
+using testing::certified;
+using testing::make_certificate;
+using testing::tls_people;
+
+namespace {
+
+auto with_identity(tls_pem chain, tls_pem key) -> result<tls_context> {
+  return tls_context::server({.identity = {.chain = std::move(chain), .key = std::move(key)}});
+}
+
+auto as_text(const certified& who) -> result<tls_context> {
+  return with_identity(tls_pem::text(who.certificate), tls_pem::text(who.key));
+}
+
+}  // namespace
+
+TEST_CASE("certificates, keys and authorities come from text or from files") {
+  const testing::scratch_folder folder;
+  const auto& people = tls_people::known();
+  const auto chain = folder.write("chain.pem", people.server.certificate + people.authority.certificate);
+  const auto key = folder.write("key.pem", people.server.key);
+  const auto authority = folder.write("authority.pem", people.authority.certificate);
+  CHECK(with_identity(tls_pem::file(chain), tls_pem::file(key)).has_value());
+  CHECK(with_identity(tls_pem::file(chain), tls_pem::text(people.server.key)).has_value());
+  CHECK(tls_context::client({.authorities = tls_pem::file(authority)}).has_value());
+  CHECK(tls_context::client().has_value());
+}
+
+TEST_CASE("a file that is not there, and one that cannot be read, are errors of the system") {
+  const testing::scratch_folder folder;
+  const auto& server = tls_people::known().server;
+  const auto missing = with_identity(tls_pem::file(folder.path() / "none.pem"), tls_pem::text(server.key));
+  CHECK(missing.error() == std::errc::no_such_file_or_directory);
+  const auto is_folder = with_identity(tls_pem::text(server.certificate), tls_pem::file(folder.path()));
+  CHECK(is_folder.error() == std::errc::is_a_directory);
+}
+
+TEST_CASE("what is no certificate, no key, or only half of one is refused with what OpenSSL says") {
+  const auto& server = tls_people::known().server;
+  const auto empty = with_identity(tls_pem::text(""), tls_pem::text(server.key));
+  CHECK(empty.error().category() == tls_category());
+  CHECK(empty.error().message() == "no start line");
+  CHECK(with_identity({}, {}).error() == errc::invalid_argument);
+  const std::string half = server.certificate.substr(0, server.certificate.size() / 2);
+  const auto cut = with_identity(tls_pem::text(half), tls_pem::text(server.key));
+  CHECK(cut.error().category() == tls_category());
+  const auto second_cut = with_identity(tls_pem::text(server.certificate + half), tls_pem::text(server.key));
+  CHECK(second_cut.error().category() == tls_category());
+  const auto swapped = with_identity(tls_pem::text(server.key), tls_pem::text(server.certificate));
+  CHECK(swapped.error().category() == tls_category());
+  CHECK(tls_context::client({.authorities = tls_pem::text("nothing")}).error().category() == tls_category());
+}
+
+TEST_CASE("a key that belongs to another certificate is refused") {
+  const auto& people = tls_people::known();
+  const auto mixed = as_text({.certificate = people.server.certificate, .key = people.authority.key});
+  REQUIRE_FALSE(mixed.has_value());
+  CHECK(mixed.error().message() == "key values mismatch");
+}
+
+TEST_CASE("a key that is too weak is refused") {
+  const auto weak = as_text(make_certificate({.rsa_bits = 1024}));
+  REQUIRE_FALSE(weak.has_value());
+  CHECK(weak.error().message() == "ee key too small");
+  CHECK(as_text(make_certificate({.rsa_bits = 2048})).has_value());
+}
+
+TEST_CASE("a key that is locked by a password is refused, and nobody is asked for it") {
+  const auto& server = tls_people::known().server;
+  const auto locked = as_text({.certificate = server.certificate, .key = testing::locked_key(server.key)});
+  REQUIRE_FALSE(locked.has_value());
+  CHECK(locked.error().category() == tls_category());
+}
+
+TEST_CASE("names of protocols have one to 255 bytes") {
+  for (const std::string& wrong : {std::string(), std::string(256, 'x')}) {
+    CHECK(tls_context::client({.protocols = {"h2", wrong}}).error() == errc::invalid_argument);
+    auto server = testing::known_server();
+    server.protocols = {wrong};
+    CHECK(tls_context::server(server).error() == errc::invalid_argument);
+  }
+  CHECK(tls_context::client({.protocols = {std::string(255, 'x')}}).has_value());
+}
+
+TEST_CASE("a server that asks clients for certificates says whom it trusts, and another one does not") {
+  auto asks = testing::known_server();
+  asks.client_certificate = tls_client_certificate::required;
+  CHECK(tls_context::server(asks).error() == errc::invalid_argument);
+  asks.client_authorities = tls_pem::text(tls_people::known().authority.certificate);
+  CHECK(tls_context::server(asks).has_value());
+  asks.client_certificate = tls_client_certificate::none;
+  CHECK(tls_context::server(asks).error() == errc::invalid_argument);
+}
