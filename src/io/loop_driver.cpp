@@ -43,12 +43,7 @@ void loop_driver::park() noexcept { static_cast<void>(park_until(time_point::max
 
 auto loop_driver::park_until(time_point deadline) noexcept -> bool {
   if (take_or_announce(alone)) return true;
-  while (permit_.load(relaxed) == alone) {
-    if (deadline == time_point::max())
-      futex_wait(permit_, alone);
-    else if (futex_wait(permit_, alone, deadline) == futex_wait_status::timed_out)
-      break;
-  }
+  while (permit_.load(relaxed) == alone && futex_wait(permit_, alone, deadline) != futex_wait_status::timed_out) {}
   return permit_.exchange(none, acquire) == given;  // edge loop_driver.permit: observe
 }
 

@@ -19,6 +19,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -64,6 +65,7 @@ struct life {
 
   random_source random;
   ledger counts;
+  atomic<std::uint64_t> posts{0};
   channel<int> numbers{2};
   ends pipe = ends::of_pipe();
   std::unique_ptr<runtime> all;
@@ -141,15 +143,24 @@ void post_job(life& in, std::uint64_t pick) {
   if (accepted) in.counts.accepted.fetch_add(1, relaxed);
 }
 
-void produce(life& in, std::uint64_t seed, int posts) {
+/// Lets a thread through once so many posts have been made. Turns of the scheduler would be no measure: beside busy
+/// strangers each of them takes milliseconds.
+struct threshold {
+  std::uint64_t posts;
+  parker reached;
+};
+
+void produce(life& in, std::uint64_t seed, int posts, std::array<threshold, 2>& limits) {
   random_source random(seed);
   for (int i = 0; i < posts; ++i) {
+    const std::uint64_t before = in.posts.fetch_add(1, relaxed);
+    for (threshold& each : limits)
+      if (each.posts == before) each.reached.unpark();
     const std::uint64_t pick = random();
     if (pick % 3 == 0)
       post_job(in, pick / 3);
     else
       static_cast<void>(in.all->post(act(in, pick / 3, token(in.counts))));
-    if (pick % 64 == 0) std::this_thread::yield();
     if (pick % 128 == 1) static_cast<void>(::write(in.pipe.second.number(), "x", 1));
   }
 }
@@ -169,10 +180,13 @@ TEST_CASE(
     life in(random(), schedulers[cycle % 3], 1 + static_cast<unsigned>(random.below(3)));
     const shutdown_mode mode = modes[random.below(3)];
     std::vector<std::thread> threads;
-    for (int i = 0; i < 2; ++i) threads.emplace_back([&, begin = random()] { produce(in, begin, 300); });
-    for (int i = 0; i < 2; ++i) {
-      threads.emplace_back([&, mode, turns = random.below(600)] {
-        for (std::uint64_t turn = 0; turn < turns; ++turn) std::this_thread::yield();
+    constexpr int posts = 300;
+    std::array<threshold, 2> limits;
+    for (threshold& each : limits) each.posts = random.below(2 * posts);
+    for (int i = 0; i < 2; ++i) threads.emplace_back([&, begin = random()] { produce(in, begin, posts, limits); });
+    for (threshold& each : limits) {
+      threads.emplace_back([&in, &each, mode] {
+        each.reached.park();
         if (!in.all->shutdown(mode)) std::abort();
       });
     }

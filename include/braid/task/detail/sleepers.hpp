@@ -66,9 +66,7 @@ class BRAID_API sleepers {
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
   auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
-  void wait_idle(crew& jobs) noexcept {
-    while (!wait_idle_until(jobs, time_point::max())) {}
-  }
+  void wait_idle(crew& jobs) noexcept { static_cast<void>(wait_idle_until(jobs, time_point::max())); }
 
   /// The last job that runs without a worker has ended.
   void became_idle() noexcept {
