@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/detail/leaf.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
@@ -36,6 +37,7 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
 loop::~loop() {
   const state at = state_.load(acquire);  // edge loop.stopped: observe
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();  // edge loop.woken: observe
 }
 
 void loop::enter() {
@@ -145,6 +147,7 @@ auto loop::finished() noexcept -> bool {
   root_.request_stop();
   if (root_.tasks() != 0 || !ready_.empty()) return false;
   ready_.push_chain(inbox_.close());
+  wakes_owed_ = inbox_.wakes() + 1;  // and that of the stop
   // What was accepted in the last moment still runs; it can start no task any more, because the root is stopped.
   while (job* item = ready_.pop()) run_job(*item);
   state_.store(state::stopped, release);  // edge loop.stopped: publish
@@ -156,9 +159,15 @@ void loop::stop() noexcept {
     const state next = seen == state::idle ? state::stopped : state::stopping;
     // edge loop.stopping: publish
     if (!state_.compare_exchange_weak(seen, next, release, relaxed)) continue;
-    if (next == state::stopping) backend_->wake();
+    if (next == state::stopping) wake();
     return;
   }
+}
+
+/// After what the caller has brought: the loop may have found it already, and have stopped.
+void loop::wake() noexcept {
+  backend_->wake();
+  woken_.fetch_add(1, release);  // edge loop.woken: publish
 }
 
 void loop::spawn(task<void> work) { root_.spawn(reported(std::move(work))); }
@@ -192,7 +201,7 @@ auto loop::try_post(job& work) noexcept -> bool {
     return true;
   }
   const push_result pushed = inbox_.try_push(work);
-  if (pushed == push_result::wake) backend_->wake();
+  if (pushed == push_result::wake) wake();
   return pushed != push_result::closed;
 }
 
@@ -200,7 +209,7 @@ void loop::post_resumption(job& step) noexcept {
   if (is_current()) return ready_.push(step);
   const push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");
-  if (pushed == push_result::wake) backend_->wake();
+  if (pushed == push_result::wake) wake();
 }
 
 void loop::arm(timer& item, time_point when) noexcept {

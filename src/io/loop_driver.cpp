@@ -3,6 +3,8 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/futex.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/worker.hpp>
 
 #include <climits>
 
@@ -16,7 +18,13 @@ void loop_driver::begin() {
 void loop_driver::end() noexcept {
   if (has_ended_) return;
   loop_->stop();
-  while (loop_->step(loop::blocking::allowed)) {}
+  worker* const self = detail::worker_of_thread;  // null without a pool
+  const std::uint32_t position = self != nullptr ? self->forks.position() : 0;
+  for (bool more = true; more;) {
+    more = loop_->step(loop::blocking::forbidden);
+    if (self != nullptr && self->leaves_forks) detail::run_left_forks(*self, position);
+    if (more && !is_ready() && loop_->try_arm()) loop_->rest(time_point::max());
+  }
   note_end();
 }
 

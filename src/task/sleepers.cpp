@@ -71,6 +71,15 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
   return wake_cause::watched;
 }
 
+/// It does not count as the one who watches, and nobody relies on it: each that is awake for long looks by itself.
+auto sleepers::is_watch_due(worker& self) noexcept -> bool {
+  const time_point now = steady_time().now();
+  if (self.watch_due == time_point()) self.watch_due = now + watch_interval;
+  if (now < self.watch_due) return false;
+  self.watch_due = {};
+  return true;
+}
+
 /// What those knew who relied on this watch is seen by the look that comes next: that of a worker which looks for jobs
 /// now, or, where it has something else to do first, the look here for others.
 void sleepers::end_watch(worker& self, crew& jobs, wake_reason why) noexcept {

@@ -292,6 +292,28 @@ TEST_CASE("a task that never waits keeps no job from running, and jobs that neve
   CHECK(ran >= 1'000);
 }
 
+TEST_CASE("a job behind a long step is found by a worker whose tasks never wait") {
+  atomic<bool> stops{false};
+  atomic<bool> turns{false};
+  atomic<bool> ran{false};
+  const scene all(2);
+  auto yields = [&]() -> task<void> {
+    while (!stops.load(relaxed)) {
+      turns.store(true, relaxed);
+      co_await yield();
+    }
+  };
+  auto holds_its_worker = [&]() -> task<bool> {
+    REQUIRE(post(all->workers(), [&] { ran.store(true, relaxed); }));
+    const bool was_found = eventually([&] { return ran.load(relaxed); });
+    stops.store(true, relaxed);
+    co_return was_found;
+  };
+  REQUIRE(post(*all->loops()[1], [&] { all->loops()[1]->spawn(yields()); }));
+  REQUIRE(eventually([&] { return turns.load(relaxed); }));
+  CHECK(sync_wait(*all->loops()[0], holds_its_worker()));
+}
+
 TEST_CASE("tasks of different workers talk to each other") {
   channel<int> there(1);
   channel<int> back(1);
@@ -343,6 +365,31 @@ TEST_CASE("each way to end it stops the tasks at home, runs or drops the jobs, a
       for (loop* each : all->loops()) CHECK(post(*each, [] {}).error() == errc::closed);
     }
   }
+}
+
+TEST_CASE("what a task forks while its worker leaves is run") {
+  const scene all(1);
+  int ran = 0;
+  task_group group(all->workers());
+  struct forks_at_its_end {
+    forks_at_its_end(task_group& in, int& count) noexcept : group(in), ran(count) {}
+    forks_at_its_end(const forks_at_its_end&) = delete;
+    auto operator=(const forks_at_its_end&) -> forks_at_its_end& = delete;
+    ~forks_at_its_end() {
+      group.run([&count = ran] { ++count; });
+    }
+    task_group& group;
+    int& ran;
+  };
+  auto holds = [&]() -> task<void> {
+    const forks_at_its_end local(group, ran);
+    co_await sleep_for(1h);
+  };
+  REQUIRE(all->post(holds()));
+  REQUIRE(eventually([&] { return all->loops()[0]->spawned() == 1; }));
+  CHECK(all->shutdown(shutdown_mode::stop_now));
+  CHECK(group.wait());
+  CHECK(ran == 1);
 }
 
 TEST_CASE("its parts may be ended one by one, in any order, and tasks that never wait do not keep them") {

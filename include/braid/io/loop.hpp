@@ -40,7 +40,8 @@ class BRAID_API loop final : public home {
 
   /// Errors: as `make_io_backend`.
   [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
-  /// Requires that it never ran, or that `run` has returned.
+  /// Requires that it never ran, or that `run` has returned. A post, a resumption or a stop that the loop has acted on
+  /// may still be on its way out on another thread. Blocks: until they have left.
   ~loop() override;
 
   /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once posts are taken.
@@ -92,7 +93,7 @@ class BRAID_API loop final : public home {
   auto is_ready() const noexcept -> bool;
   auto try_arm() noexcept -> bool;
   void rest(time_point deadline) noexcept;
-  void enqueue(job& work) noexcept;
+  void wake() noexcept;
   void report(std::exception_ptr error) noexcept override;
   auto reported(task<void> work) -> task<void>;
 
@@ -105,6 +106,8 @@ class BRAID_API loop final : public home {
   remote_stack<job> inbox_;           // jobs from elsewhere; closed outside of starting … stopping
   atomic<state> state_{state::idle};  // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};    // written by the loop's thread
+  atomic<std::uint32_t> woken_{0};    // +1 by each who has woken the loop, as the last thing that it does here
+  std::uint32_t wakes_owed_ = 0;      // what that becomes; known when the loop has stopped
   scope root_;
 };
 

@@ -102,10 +102,11 @@ class crew_of final : public crew {
     return woken == wake_cause::picked || woken == wake_cause::watched;
   }
 
-  static constexpr auto why_after(wake_cause woken) noexcept -> search {
+  static auto why_after(worker& self, wake_cause woken) noexcept -> search {
     switch (woken) {
       case wake_cause::picked: return search::woken;
       case wake_cause::watched: return search::watch;
+      case wake_cause::called: return Policy::watches && sleepers::is_watch_due(self) ? search::watch : search::routine;
       default: return search::routine;
     }
   }
@@ -150,7 +151,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
       if (std::exchange(relied_on, false)) others.pass_on(self, *this);
       work_beside_jobs(self);
     }
-    found_job item = next(self, why_after(woken));
+    found_job item = next(self, why_after(self, woken));
     fork_record* const stolen = item ? nullptr : forks_.steal(self);
     if (woken == wake_cause::picked) others.end_search();
     if (std::exchange(self.calls_others, false) || is_relied_on(woken)) relied_on = true;

@@ -49,6 +49,9 @@ class BRAID_API sleepers {
   /// Blocks the worker until it is needed. What woke it decides how it looks for work.
   auto sleep(worker& self, crew& jobs) noexcept -> wake_cause;
 
+  /// Whether a worker that has no jobs, but does not sleep either, is to look for jobs that are held up.
+  [[nodiscard]] static auto is_watch_due(worker& self) noexcept -> bool;
+
   /// A worker that was picked has looked for work.
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
 
