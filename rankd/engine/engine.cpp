@@ -15,13 +15,12 @@ namespace rankd {
 
 /// A run of a plan. Its scope hangs below the home's root, not below whoever asked: it may end after the answer.
 struct engine::execution {
-  execution(const bound_plan& plan, const engine& owner, braid::scope& root, braid::time_point deadline,
-            std::shared_ptr<request_state> s)
+  execution(const engine& owner, braid::scope& root, braid::time_point deadline, std::shared_ptr<request_state> s)
       : state(std::move(s)),
         inside(root, deadline),
         nodes(*state, owner.options_),
-        graph(owner.options_.order == run_order::one_by_one ? plan.line : plan.shape, nodes, owner.runtime_->workers(),
-              inside, &state->memory) {}
+        graph(owner.options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape, nodes,
+              owner.runtime_->workers(), inside, &state->memory) {}
 
   std::shared_ptr<request_state> state;
   braid::scope inside;
@@ -133,12 +132,16 @@ auto answer_of(const std::shared_ptr<request_state>& state, const std::optional<
 }  // namespace
 
 auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<ranking> {
+  return rank(std::shared_ptr<const bound_plan>(std::shared_ptr<const void>(), &plan), std::move(request));
+}
+
+auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  auto state = std::make_shared<request_state>(plan, std::move(request), stores_, braid::steady_time().now(),
+  auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
                                                first_chunk_.load(braid::relaxed));
-  auto run = std::make_shared<execution>(plan, *this, around.where().root(), std::min(own, around.deadline()), state);
+  auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
 

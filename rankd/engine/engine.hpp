@@ -23,8 +23,8 @@ namespace rankd {
 
 /// One engine for each set of registries and stores.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
-/// Lifetime: the engine, the registries, the stores and the plans given to `rank` outlive the runtime's tasks, of which
-/// some end after the answer: so destroy the runtime first.
+/// Lifetime: the engine, the registries, the stores and the plans given to `rank` by reference outlive the runtime's
+/// tasks, of which some end after the answer: so destroy the runtime first.
 class engine {
  public:
   /// `stores` has one entry for each of registries::endpoints, null where none is open.
@@ -35,6 +35,10 @@ class engine {
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
+
+  /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whoever else lets go
+  /// of it. Requires a plan.
+  auto rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
 
   /// How many nodes ended after their request had been answered.
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return late_.load(braid::relaxed); }

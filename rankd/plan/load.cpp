@@ -267,6 +267,10 @@ auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> br
   return read_text(*text, file.string(), file.stem().string(), rules);
 }
 
+auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::checked<plan> {
+  return read_text(image.text, image.file.string(), image.name, rules);
+}
+
 auto parse_plan(std::string_view text, std::string_view source_name, const plan_rules& rules) -> braid::checked<plan> {
   return read_text(text, source_name, std::nullopt, rules);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/diagnostics.hpp>
+#include <rankd/plan/folder_image.hpp>
 #include <rankd/plan/op_shape.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
@@ -26,6 +27,9 @@ struct plan_rules {
 /// Blocks: on the disk.
 /// Errors: those of `parse_plan`, of `read_text_file`, and name_mismatch.
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan>;
+
+/// The same of a file that has been read. Errors: those of `parse_plan`, and name_mismatch.
+auto load_plan(const artifact_image& image, const plan_rules& rules) -> braid::checked<plan>;
 
 /// Reads an artifact from memory.
 /// Errors: those of `parse_json`, `parse_expr` and `object_reader`; unsupported_schema, bad_name, bad_endpoint_id,

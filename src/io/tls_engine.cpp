@@ -172,6 +172,11 @@ void tls_engine::received(std::size_t bytes) noexcept {
   if (out_of_step_) whole_ = end_;
 }
 
+auto tls_engine::is_drained() const noexcept -> bool {
+  const bool peer_ended = (::SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+  return begin_ == end_ && ::SSL_has_pending(ssl_.get()) == 0 && !peer_ended && !failure_;
+}
+
 auto tls_engine::output() noexcept -> std::span<const std::byte> {
   if (sent_ == sending_.size()) {
     sending_.clear();

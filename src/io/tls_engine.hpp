@@ -52,6 +52,9 @@ class tls_engine {
   /// Whether a whole record was received and not taken, or something that is none: a step would get somewhere.
   [[nodiscard]] auto is_worth_a_step() const noexcept -> bool { return begin_ != whole_; }
 
+  /// Whether all that was received has been read, and neither the peer has ended nor anything failed.
+  [[nodiscard]] auto is_drained() const noexcept -> bool;
+
   /// What is to be sent next. Stays in its place until all of it is sent.
   [[nodiscard]] auto output() noexcept -> std::span<const std::byte>;
   void sent(std::size_t bytes) noexcept { sent_ += bytes; }

@@ -30,6 +30,7 @@ class tls_link {
   auto shutdown() -> task<result<void>>;
 
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return socket_; }
+  [[nodiscard]] auto is_drained() const noexcept -> bool { return engine_->is_drained(); }
   [[nodiscard]] auto ssl() const noexcept -> SSL* { return engine_->ssl(); }
 
  private:

@@ -80,6 +80,11 @@ auto tls_stream::shutdown() const -> task<result<void>> {
 
 void tls_stream::close() noexcept { link_.reset(); }
 
+auto tls_stream::is_drained() const noexcept -> bool {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->is_drained();
+}
+
 auto tls_stream::protocol() const noexcept -> std::string_view {
   const unsigned char* name = nullptr;
   unsigned size = 0;

@@ -42,9 +42,10 @@ auto is_redirect(http_status status) -> bool {
 
 /// Where a redirect leads to: another URL, or a path of the same host; nothing where it cannot be followed.
 auto redirected(const http_url& from, std::string_view location) -> std::optional<std::string> {
-  if (location.starts_with('/') && !location.starts_with("//")) return "http://" + from.host + std::string(location);
-  if (http_url::parse(location)) return std::string(location);
-  return std::nullopt;
+  if (location.starts_with('/') && !location.starts_with("//")) return from.origin() + std::string(location);
+  const auto to = http_url::parse(location);
+  if (!to || (from.scheme == http_scheme::https && to->scheme == http_scheme::http)) return std::nullopt;
+  return std::string(location);
 }
 
 /// The next call of a chain of redirects. False where there is none.
@@ -62,7 +63,7 @@ auto follow(http_call& call, const http_answer& answer) -> bool {
       (was_post && (answer.status == http_status::found || answer.status == http_status::moved_permanently));
   if (to_get && call.method != http_method::head) call.method = http_method::get;
   if (to_get) call.body.clear();
-  if (to->host != from->host)
+  if (to->origin() != from->origin())
     std::erase_if(call.fields, [](const auto& field) {
       return same_name(field.first, "Authorization") || same_name(field.first, "Cookie");
     });

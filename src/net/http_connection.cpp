@@ -1,31 +1,16 @@
-// src/net/http_connection.cpp: requests of one connection: received, handled, answered, one after the other.
+// src/net/http_connection.cpp: what a connection knows and says, whatever its bytes go through.
 #include "http_connection.hpp"
 
 #include <braid/base/assert.hpp>
-#include <braid/coro/yield.hpp>
 #include <braid/net/http_date.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-
-#include <sys/socket.h>
 
 namespace braid::detail {
 namespace {
 
 constexpr std::size_t room_for_body = 16 * 1024;
-constexpr std::size_t most_output = 64 * 1024;  // of answers that are sent together
-constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from where it lies
-constexpr std::size_t most_lingering = 256 * 1024;
-constexpr unsigned most_in_a_row = 64;
-
-/// The connection breaks instead of ending, so that nobody takes what was sent for all.
-void break_off(const stream_socket& socket) noexcept {
-  const ::linger none{.l_onoff = 1, .l_linger = 0};
-  static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
-}
 
 }  // namespace
 
@@ -46,8 +31,8 @@ void http_service::report(std::exception_ptr error) noexcept {
 
 // Deadlines
 
-http_connection::http_connection(http_service& by, stream_socket socket)
-    : by_(&by), socket_(std::move(socket)), parser_(by.options.limits), body_(by.options.limits), now_(by.on.now()) {
+http_connection::http_connection(http_service& by)
+    : by_(&by), parser_(by.options.limits), body_(by.options.limits), now_(by.on.now()) {
   head_deadline_ = now_ + by.options.head_timeout;
   ++by.counts.open;
 }
@@ -81,60 +66,15 @@ void http_connection::fired(timer& self) noexcept {
   if (!told) ++late.by_->counts.timeouts;
   late.timed_out_ = true;
   // The kernel ends the wait as if the client had; what has come by now is still read.
-  static_cast<void>(late.socket_.shutdown(sends ? socket_side::both : socket_side::read));
+  static_cast<void>(late.socket_->shutdown(sends ? socket_side::both : socket_side::read));
 }
 
 void http_connection::close_idle() noexcept {
   unlink();
-  static_cast<void>(socket_.shutdown(socket_side::read));
+  static_cast<void>(socket_->shutdown(socket_side::read));
 }
 
 // The course of a connection
-
-auto http_connection::run() -> task<void> {
-  for (;;) {
-    const next what = look_at_input();
-    if (what == next::refuse) break;
-    if (what == next::serve) {
-      begin_request();
-      http_exchange exchange(*this);
-      outcome<void> ended;
-      const http_handler* const handler = match_.handler();
-      if (handler == nullptr) {
-        answer_without_handler();
-        ended.set_value();
-      } else if (handler->index() == 0) {
-        ended = call_plain(*handler, exchange);
-      } else {
-        ended = co_await as_outcome(std::get<1>(*handler)(exchange));
-        now_ = by_->on.now();
-      }
-      finish_answer(ended);
-      if (!after_request()) break;
-      if (++in_a_row_ < most_in_a_row && output_.size() < most_output) continue;
-    }
-    if (!output_.empty()) {
-      wait_until(wait::write, now_ + by_->options.write_timeout);
-      const result<void> sent = co_await socket_.write_all(bytes_of(output_));
-      stop_waiting();
-      clear_output();
-      if (!sent) co_return;
-    }
-    if (what == next::serve) {
-      co_await yield();
-    } else {
-      wait_for_request();
-      const result<std::size_t> got = co_await socket_.read_some(input_.room());
-      stop_waiting();
-      now_ = by_->on.now();
-      if (!got || (*got == 0 && !input_ended())) co_return;
-      if (*got == 0) break;
-      input_.received(*got);
-    }
-    in_a_row_ = 0;
-  }
-  co_await linger();
-}
 
 auto http_connection::look_at_input() -> next {
   if (input_.empty()) return next::read;
@@ -274,62 +214,12 @@ auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std
   return fail(why);
 }
 
-auto http_connection::read_body() -> task<result<std::string_view>> {
-  for (;;) {
-    if (body_error_) co_return fail(*body_error_);
-    if (!input_.empty() && !body_.finished()) {
-      continue_due_ = false;  // it did not wait
-      const auto piece = body_.next(input_.view());
-      if (!piece) co_return body_failed(piece.error());
-      input_.consume(piece->consumed);
-      if (!piece->data.empty()) co_return piece->data;
-    }
-    if (body_.finished()) co_return std::string_view();
-    if (std::exchange(continue_due_, false)) output_ += "HTTP/1.1 100 Continue\r\n\r\n";
-    if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
-    if (!body_deadline_) body_deadline_ = by_->on.now() + by_->options.body_timeout;
-    wait_until(wait::body, *body_deadline_);
-    const result<std::size_t> got = co_await socket_.read_some(input_.room());
-    stop_waiting();
-    if (!got || *got == 0) co_return body_failed(timed_out_ ? http_errc::too_slow : http_errc::truncated);
-    input_.received(*got);
-  }
-}
-
 /// The memory of a large answer is not kept for small ones.
 void http_connection::clear_output() noexcept {
   if (output_.capacity() > 2 * most_output)
     output_ = std::string();
   else
     output_.clear();
-}
-
-auto http_connection::flush() -> task<result<void>> {
-  if (output_.empty()) co_return result<void>();
-  wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
-  const result<void> sent = co_await socket_.write_all(bytes_of(output_));
-  stop_waiting();
-  clear_output();
-  co_return sent;
-}
-
-/// Sends what is left, and lets the client read it: a connection that is closed while something comes in is reset, and
-/// takes the answer with it.
-auto http_connection::linger() -> task<void> {
-  if (answer_ == answer::broken) {
-    break_off(socket_);
-    co_return;
-  }
-  if (const result<void> sent = co_await flush(); !sent) co_return;
-  static_cast<void>(socket_.shutdown(socket_side::write));
-  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
-  std::array<std::byte, 1024> nobody_reads{};
-  for (std::size_t left = most_lingering; left > 0;) {
-    const result<std::size_t> got = co_await socket_.read_some(nobody_reads);
-    if (!got || *got == 0) break;
-    left -= std::min(left, *got);
-  }
-  stop_waiting();
 }
 
 // Answers
@@ -381,35 +271,6 @@ void http_connection::begin(http_status status, std::string_view type, std::opti
                                       : http_framing{kind::chunked, 0};
   if (framing.how == kind::until_close) keep_ = false;
   answer_ = append_answer(status, framing, type) ? answer::pieces : answer::whole;
-}
-
-auto http_connection::write(std::string_view piece) -> task<result<void>> {
-  if (answer_ != answer::pieces) co_return fail(errc::finished);
-  if (!sends_body() || piece.empty()) co_return co_await flush();
-  using kind = http_framing::kind;
-  written_ += piece.size();
-  if (framing_.how == kind::length && written_ > framing_.length) {
-    answer_ = answer::broken;
-    co_return fail(errc::full);
-  }
-  const bool chunked = framing_.how == kind::chunked;
-  result<void> sent;
-  if (piece.size() <= copied_piece) {
-    if (chunked)
-      append_chunk(output_, piece);
-    else
-      output_ += piece;
-    sent = co_await flush();
-  } else {
-    if (chunked) append_chunk_size(output_, piece.size());
-    const std::array parts{bytes_of(output_), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
-    wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
-    sent = co_await socket_.write_all(parts);
-    stop_waiting();
-    output_.clear();
-  }
-  if (!sent) answer_ = answer::broken;
-  co_return sent;
 }
 
 }  // namespace braid::detail

@@ -47,16 +47,11 @@ struct http_service {
   time_point date_until_ = time_point::min();
 };
 
-/// States: docs/design/http.md
+/// All of a connection but the bytes' way, which `http_connection_over` knows. States: docs/design/http.md
 class http_connection : public list_hook {
  public:
-  http_connection(http_service& by, stream_socket socket);
   http_connection(const http_connection&) = delete;
   auto operator=(const http_connection&) -> http_connection& = delete;
-  ~http_connection();
-
-  /// Serves until either side is done.
-  auto run() -> task<void>;
 
   /// Ends the wait for another request. Requires that it is in the list of those that are idle.
   void close_idle() noexcept;
@@ -65,13 +60,15 @@ class http_connection : public list_hook {
   [[nodiscard]] auto head() const noexcept -> const http_request_head& { return parser_.head(); }
   [[nodiscard]] auto match() const noexcept -> const http_router::match& { return match_; }
   [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return body_; }
-  auto read_body() -> task<result<std::string_view>>;
+  virtual auto read_body() -> task<result<std::string_view>> = 0;
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
   void reply(http_status status, std::string_view type, std::string_view body);
   void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
-  auto write(std::string_view piece) -> task<result<void>>;
+  virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
- private:
+ protected:
+  static constexpr std::size_t most_output = 64 * 1024;  // of answers that are sent together
+
   enum class wait : std::uint8_t { none, idle, head, body, write, linger };
   enum class answer : std::uint8_t { none, whole, pieces, broken };
   enum class next : std::uint8_t { read, serve, refuse };
@@ -80,6 +77,13 @@ class http_connection : public list_hook {
     explicit deadline_timer(http_connection& c) noexcept : timer(&fired), owner(&c) {}
     http_connection* owner;
   };
+
+  explicit http_connection(http_service& by);
+  ~http_connection();
+
+  /// Names the socket that the bytes go through. It lives as long as the connection.
+  void go_through(const stream_socket& socket) noexcept { socket_ = &socket; }
+  [[nodiscard]] auto open_exchange() noexcept -> http_exchange { return http_exchange(*this); }
 
   static void fired(timer& self) noexcept;
   void wait_until(wait what, time_point deadline) noexcept;
@@ -99,14 +103,12 @@ class http_connection : public list_hook {
   void discard_body() noexcept;
   auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
   void clear_output() noexcept;
-  auto flush() -> task<result<void>>;
-  auto linger() -> task<void>;
 
   auto append_answer(http_status status, http_framing framing, std::string_view type) -> bool;
   [[nodiscard]] auto sends_body() const noexcept -> bool;
 
   http_service* by_;
-  stream_socket socket_;
+  const stream_socket* socket_ = nullptr;
   http_request_parser parser_;
   http_body_decoder body_;
   http_input input_;

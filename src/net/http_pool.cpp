@@ -2,6 +2,7 @@
 #include "http_pool.hpp"
 
 #include <braid/coro/with_scope.hpp>
+#include <braid/io/tls_error.hpp>
 #include <braid/net/http_encoder.hpp>
 #include <braid/net/http_error.hpp>
 
@@ -14,19 +15,49 @@ namespace {
 
 constexpr int most_informational = 8;
 
-/// Whether nothing has come, not even an end: so it is with a connection that is free and well.
-auto is_silent(const stream_socket& socket) noexcept -> bool {
-  char byte = 0;
-  return ::recv(socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+/// The protocols that a client of ours offers where the program has no context of its own.
+auto usual_context() -> result<tls_context> {
+  tls_client_options options;
+  options.protocols = {"http/1.1"};
+  return tls_context::client(options);
 }
 
 }  // namespace
+
+// A connection
+
+auto http_line::write(std::string_view text) -> task<result<void>> {
+  if (const auto* const plain = std::get_if<stream_socket>(&stream_))
+    co_return co_await plain->write_all(bytes_of(text));
+  auto sending = std::get<tls_stream>(stream_).write_all(bytes_of(text));
+  co_return co_await std::move(sending);
+}
+
+auto http_line::receive() -> task<result<std::size_t>> {
+  result<std::size_t> got;
+  if (const auto* const plain = std::get_if<stream_socket>(&stream_))
+    got = co_await plain->read_some(input.room());
+  else
+    got = co_await std::get<tls_stream>(stream_).read_some(input.room());
+  if (!got && got.error() == tls_errc::truncated) co_return fail(http_errc::truncated);
+  if (got && *got > 0) nothing_came = false;
+  if (got) input.received(*got);
+  co_return got;
+}
+
+auto http_line::is_silent() const noexcept -> bool {
+  const auto* const secure = std::get_if<tls_stream>(&stream_);
+  if (secure != nullptr && !secure->is_drained()) return false;
+  const stream_socket& socket = secure != nullptr ? secure->socket() : std::get<stream_socket>(stream_);
+  char byte = 0;
+  return ::recv(socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
 
 // The pool
 
 auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   forget_unused();
-  auto& place = hosts_[url.host];
+  auto& place = hosts_[url.origin()];
   if (!place) place = std::make_shared<http_host>(options_.connections_per_host);
   return place;
 }
@@ -48,13 +79,13 @@ auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
   while (!from.free.empty()) {
     std::unique_ptr<http_line> line = std::move(from.free.back());
     from.free.pop_back();
-    if (line->free_since >= oldest && is_silent(line->socket)) return line;
+    if (line->free_since >= oldest && line->is_silent()) return line;
   }
   return nullptr;
 }
 
 void http_pool::give_back(http_host& to, std::unique_ptr<http_line> line) {
-  line->used_before = true;
+  line->used_before = line->nothing_came = true;
   line->free_since = on_.now();
   to.free.push_back(std::move(line));
 }
@@ -65,43 +96,60 @@ auto http_pool::free_lines() const noexcept -> std::size_t {
   return all;
 }
 
-auto http_pool::address_of(const http_url& url) -> task<result<socket_address>> {
+auto http_pool::addresses_of(const http_url& url) -> task<result<addresses>> {
   const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
-  auto number = socket_address::ip(name, url.port);
-  if (number || !options_.resolve) co_return number;
-  co_return co_await options_.resolve(url.name, url.port);
+  const auto number = socket_address::ip(name, url.port);
+  if (number) co_return addresses{*number};
+  if (options_.names == nullptr) co_return fail(number.error());
+  auto asking = options_.names->resolve(url.name, url.port);
+  co_return co_await std::move(asking);
 }
 
 auto http_pool::connect(http_url to) -> task<result<std::unique_ptr<http_line>>> {
-  auto address = co_await address_of(to);
-  if (!address) co_return fail(address.error());
-  auto connecting = with_timeout(options_.connect_timeout, stream_socket::connect(on_, *address));
-  result<result<stream_socket>> made = co_await std::move(connecting);
+  auto limited = with_timeout(options_.connect_timeout, make_line(std::move(to)));
+  result<result<std::unique_ptr<http_line>>> made = co_await std::move(limited);
   if (!made) co_return fail(made.error());
-  if (!*made) co_return fail(made->error());
-  co_return std::make_unique<http_line>(std::move(**made));
+  co_return std::move(*made);
+}
+
+auto http_pool::make_line(http_url to) -> task<result<std::unique_ptr<http_line>>> {
+  result<addresses> known = co_await addresses_of(to);
+  if (!known) co_return fail(known.error());
+  auto connecting = connect_to_first(on_, std::move(*known));
+  result<stream_socket> socket = co_await std::move(connecting);
+  if (!socket) co_return fail(socket.error());
+  if (to.scheme == http_scheme::http) co_return std::make_unique<http_line>(std::move(*socket));
+  auto shaking = shake_hands(std::move(*socket), std::move(to.name));
+  co_return co_await std::move(shaking);
+}
+
+auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>> {
+  if (!options_.tls) {
+    auto made = usual_context();
+    if (!made) co_return fail(made.error());
+    options_.tls = std::move(*made);
+  }
+  auto shaking = tls_stream::connect(*options_.tls, std::move(socket), std::move(name));
+  result<tls_stream> stream = co_await std::move(shaking);
+  if (!stream) co_return fail(stream.error());
+  const bool speaks_http = stream->protocol().empty() || stream->protocol() == "http/1.1";
+  if (!speaks_http) co_return fail(tls_errc::no_application_protocol);
+  co_return std::make_unique<http_line>(std::move(*stream));
 }
 
 // A call
 
-auto http_lease::send(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
-  if (auto sent = co_await line_->socket.write_all(bytes_of(head_and_body)); !sent || !call.pieces) co_return sent;
+auto http_lease::send_pieces(std::string_view head, const http_call& call) -> task<result<void>> {
+  if (const auto sent = co_await line_->write(head); !sent) co_return sent;
   for (;;) {
     const result<std::string> piece = co_await call.pieces();
     if (!piece) co_return fail(piece.error());
     std::string text;
     append_chunk(text, *piece);
     if (piece->empty()) static_cast<void>(append_last_chunk(text));
-    const auto sent = co_await line_->socket.write_all(bytes_of(text));
+    const auto sent = co_await line_->write(text);
     if (!sent || piece->empty()) co_return sent;
   }
-}
-
-auto http_lease::receive() -> task<result<std::size_t>> {
-  const result<std::size_t> got = co_await line_->socket.read_some(line_->input.room());
-  if (got && *got > 0) nothing_came_ = false;
-  if (got) line_->input.received(*got);
-  co_return got;
 }
 
 auto http_lease::receive_head(http_method asked) -> task<result<void>> {
@@ -110,7 +158,7 @@ auto http_lease::receive_head(http_method asked) -> task<result<void>> {
     const http_progress read = input.empty() ? http_progress::needs_more : parser_.parse(input.view(), asked);
     if (read == http_progress::refused) co_return fail(parser_.error());
     if (read == http_progress::needs_more) {
-      const result<std::size_t> got = co_await receive();
+      const result<std::size_t> got = co_await line_->receive();
       if (!got) co_return fail(got.error());
       if (*got == 0) co_return fail(http_errc::truncated);
       continue;
@@ -150,7 +198,7 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
       if (!piece->data.empty()) co_return piece->data;
       continue;
     }
-    const result<std::size_t> got = co_await receive();
+    const result<std::size_t> got = co_await line_->receive();
     if (!got || (*got == 0 && !body_.end_of_input())) {
       in_order_ = false;
       co_return fail(got ? make_error_code(http_errc::truncated) : got.error());

@@ -4,7 +4,9 @@
 #include "http_input.hpp"
 
 #include <braid/coro/async_semaphore.hpp>
+#include <braid/io/resolver.hpp>
 #include <braid/io/stream_socket.hpp>
+#include <braid/io/tls_stream.hpp>
 #include <braid/net/http_body_decoder.hpp>
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_response_parser.hpp>
@@ -16,18 +18,31 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace braid::detail {
 
-/// A connection to a server.
-struct http_line {
-  explicit http_line(stream_socket s) noexcept : socket(std::move(s)) {}
+/// A connection to a server, plain or by TLS.
+class http_line {
+ public:
+  explicit http_line(stream_socket plain) noexcept : stream_(std::move(plain)) {}
+  explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
 
-  stream_socket socket;
+  auto write(std::string_view text) -> task<result<void>>;
+  /// Puts what comes next behind `input`. 0 is an end that the server has meant.
+  /// Errors: truncated where TLS was cut; the stream's.
+  auto receive() -> task<result<std::size_t>>;
+  /// Whether nothing has come, not even an end: so it is with a connection that is free and well.
+  [[nodiscard]] auto is_silent() const noexcept -> bool;
+
   http_input input;
+  bool nothing_came = true;  // since the last call
   bool used_before = false;
   time_point free_since;
+
+ private:
+  std::variant<stream_socket, tls_stream> stream_;
 };
 
 /// One host's connections.
@@ -52,12 +67,14 @@ class http_pool {
   [[nodiscard]] auto free_lines() const noexcept -> std::size_t;
 
  private:
-  auto address_of(const http_url& url) -> task<result<socket_address>>;
+  auto addresses_of(const http_url& url) -> task<result<addresses>>;
+  auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
+  auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
   void forget_unused();
 
   loop& on_;
   http_client_options options_;
-  std::map<std::string, std::shared_ptr<http_host>> hosts_;
+  std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
 };
 
 /// A call that has been sent, on the connection that it has for itself.
@@ -75,18 +92,20 @@ class http_lease {
   auto operator=(const http_lease&) -> http_lease& = delete;
   ~http_lease() { settle(); }
 
-  auto send(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
+  auto send(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+    return call.pieces ? send_pieces(head_and_body, call) : line_->write(head_and_body);
+  }
   auto receive_head(http_method asked) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
   /// Whether the connection was free before, and has died without an answer to this call.
-  [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && nothing_came_; }
+  [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && line_->nothing_came; }
   /// Gives the right to have a connection on to another one.
   [[nodiscard]] auto take_seat() noexcept -> async_semaphore::permit { return std::move(seat_); }
 
  private:
-  auto receive() -> task<result<std::size_t>>;
+  auto send_pieces(std::string_view head, const http_call& call) -> task<result<void>>;
   auto keep_head(http_method asked) -> result<void>;
   void settle() noexcept;
 
@@ -97,7 +116,6 @@ class http_lease {
   http_response_parser parser_;
   http_body_decoder body_;
   std::string head_text_;  // what the views of the head lie in
-  bool nothing_came_ = true;
   bool in_order_ = false;  // the answer came as it should, so far
 };
 

@@ -1,7 +1,7 @@
 // src/net/http_server.cpp: taking connections, and stopping without losing requests.
 #include <braid/net/http_server.hpp>
 
-#include "http_connection.hpp"
+#include "http_connection_over.hpp"
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/async_semaphore.hpp>
@@ -37,13 +37,32 @@ class http_server::state : public detail::http_service {
  private:
   enum class phase : std::uint8_t { idle, serving, over };
 
-  struct cut_timer : timer {
-    explicit cut_timer(state& s) noexcept : timer(&fired), owner(&s) {}
-    static void fired(timer& self) noexcept {
-      state& late = *static_cast<cut_timer&>(self).owner;
-      if (late.all_ != nullptr) late.all_->request_stop();
-    }
+  /// Calls a function of the state when it fires.
+  template <void (state::*Late)() noexcept>
+  struct state_timer : timer {
+    explicit state_timer(state& s) noexcept : timer(&fired), owner(&s) {}
+    static void fired(timer& self) noexcept { (static_cast<state_timer&>(self).owner->*Late)(); }
     state* owner;
+  };
+
+  /// A connection that shakes hands. The scope is that of the task that does.
+  struct handshake : list_hook {
+    handshake(state& s, scope& in) noexcept : of(&s), where(&in) {
+      ++of->counts.handshakes;
+      of->handshakes_.push_back(*this);
+    }
+    handshake(const handshake&) = delete;
+    auto operator=(const handshake&) -> handshake& = delete;
+    ~handshake() {
+      --of->counts.handshakes;
+      if (is_linked()) unlink();
+    }
+    void give_up() noexcept {
+      unlink();
+      where->request_stop();
+    }
+    state* of;
+    scope* where;
   };
 
   /// Says that it is over, also where `serve` itself is stopped.
@@ -55,6 +74,7 @@ class http_server::state : public detail::http_service {
       of->accepting_ = of->all_ = nullptr;
       of->next_.reset();
       of->on.disarm(of->cut_);
+      of->on.disarm(of->hurry_);
       of->phase_ = phase::over;
       of->over_.set();
     }
@@ -66,14 +86,26 @@ class http_server::state : public detail::http_service {
   auto accept_all(stream_listener& listener, scope& all) -> task<result<void>>;
   auto start_next(scope& all) -> task<void>;
   auto accept_last(stream_listener& listener, scope& all) -> task<void>;
-  auto serve_one(stream_socket socket, async_semaphore::permit place) -> task<void>;
+  void make_room() noexcept;
+  void cut_all() noexcept {
+    if (all_ != nullptr) all_->request_stop();
+  }
+  void give_up_handshakes() noexcept {
+    while (!handshakes_.empty()) handshakes_.front().give_up();
+  }
+  auto shake_hands(stream_socket socket) -> task<result<tls_stream>>;
+  auto serve_tls(stream_socket socket, async_semaphore::permit place) -> task<void>;
+  template <transport Stream>
+  auto serve_one(Stream stream, async_semaphore::permit place) -> task<void>;
 
   async_semaphore room_;
   std::optional<stream_socket> next_;  // accepted, and not served yet
   phase phase_ = phase::idle;
-  scope* accepting_ = nullptr;  // of the task that accepts
-  scope* all_ = nullptr;        // of the connections
-  cut_timer cut_{*this};
+  scope* accepting_ = nullptr;            // of the task that accepts
+  scope* all_ = nullptr;                  // of the connections
+  intrusive_list<handshake> handshakes_;  // the longest first
+  state_timer<&state::cut_all> cut_{*this};
+  state_timer<&state::give_up_handshakes> hurry_{*this};
   event over_;
 };
 
@@ -120,18 +152,30 @@ auto http_server::state::accept_all(stream_listener& listener, scope& all) -> ta
   }
 }
 
-/// Serves the connection that was accepted, once there is room. Who has been idle longest makes some.
+/// Whoever has been idle longest has to go, or else whoever has not even shaken hands.
+void http_server::state::make_room() noexcept {
+  if (!idle.empty())
+    idle.front().close_idle();
+  else if (!handshakes_.empty())
+    handshakes_.front().give_up();
+}
+
+/// Serves the connection that was accepted, once there is room.
 auto http_server::state::start_next(scope& all) -> task<void> {
   auto place = room_.try_acquire();
   if (!place) {
     wants_room = true;
-    if (!idle.empty()) idle.front().close_idle();
+    make_room();
     place = co_await room_.acquire();
     wants_room = false;
   }
   stream_socket socket = std::move(*next_);
   next_.reset();
-  all.spawn(serve_one(std::move(socket), std::move(*place)));
+  ++counts.accepted;
+  if (options.tls)
+    all.spawn(serve_tls(std::move(socket), std::move(*place)));
+  else
+    all.spawn(serve_one(std::move(socket), std::move(*place)));
 }
 
 /// Who was connected before the stop may have sent a request.
@@ -147,10 +191,40 @@ auto http_server::state::accept_last(stream_listener& listener, scope& all) -> t
   }
 }
 
-auto http_server::state::serve_one(stream_socket socket, async_semaphore::permit place) -> task<void> {
+/// Those that are slow, or speak something else, hold up nobody: each is a task of its own, until a deadline.
+auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_stream>> {
+  if (counts.handshakes >= options.handshakes && !handshakes_.empty()) handshakes_.front().give_up();
+  auto body = [&](scope& here) -> task<result<tls_stream>> {
+    const handshake mine(*this, here);
+    auto shaken = tls_stream::accept(*options.tls, std::move(socket));
+    co_return co_await std::move(shaken);
+  };
+  auto limited = with_timeout(stopping ? options.linger_timeout : options.head_timeout, with_scope(std::ref(body)));
+  auto ended = co_await as_outcome(std::move(limited));
+  if (ended.has_exception()) report(ended.exception());
+  if (!ended.has_value()) co_return fail(errc::stopped);
+  auto made = ended.take();
+  if (!made) co_return fail(made.error());
+  co_return std::move(*made);
+}
+
+auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit place) -> task<void> {
+  auto shaken = shake_hands(std::move(socket));
+  result<tls_stream> stream = co_await std::move(shaken);
+  const bool speaks_http = stream && (stream->protocol().empty() || stream->protocol() == "http/1.1");
+  if (!speaks_http) {
+    ++counts.failed_handshakes;
+    co_return;
+  }
+  if (stream->resumed()) ++counts.resumed;
+  auto served = serve_one(std::move(*stream), std::move(place));
+  co_await std::move(served);
+}
+
+template <transport Stream>
+auto http_server::state::serve_one(Stream stream, async_semaphore::permit place) -> task<void> {
   const async_semaphore::permit held(std::move(place));
-  ++counts.accepted;
-  detail::http_connection connection(*this, std::move(socket));
+  detail::http_connection_over<Stream> connection(*this, std::move(stream));
   const outcome<void> ended = co_await as_outcome(connection.run());
   if (ended.has_exception()) report(ended.exception());  // the others go on
 }
@@ -158,6 +232,7 @@ auto http_server::state::serve_one(stream_socket socket, async_semaphore::permit
 void http_server::state::begin_stop(time_point cut_at) noexcept {
   stopping = true;
   if (phase_ == phase::serving && cut_at != time_point::max()) on.arm(cut_, cut_at);
+  if (phase_ == phase::serving && !handshakes_.empty()) on.arm(hurry_, detail::after(on.now(), options.linger_timeout));
   if (accepting_ != nullptr) accepting_->request_stop();
   while (!idle.empty()) idle.front().close_idle();
 }

@@ -15,12 +15,14 @@ using namespace detail;
 
 auto digit_of(char c) -> int { return is_http(c, is_digit) ? c - '0' : lower(c) - 'a' + 10; }
 
-/// The port behind the host; where there is none, 80.
-auto port_of(std::string_view digits) -> std::uint16_t {
-  std::uint16_t out = 80;
+/// The port behind the host; where there is none, the scheme's.
+auto port_of(std::string_view digits, std::uint16_t otherwise) -> std::uint16_t {
+  std::uint16_t out = otherwise;
   std::from_chars(digits.data(), digits.data() + digits.size(), out);
   return out;
 }
+
+auto prefix_of(http_scheme scheme) -> std::string_view { return scheme == http_scheme::https ? "https://" : "http://"; }
 
 auto with_spaces(std::string_view text) -> std::string {
   std::string out(text);
@@ -31,20 +33,23 @@ auto with_spaces(std::string_view text) -> std::string {
 }  // namespace
 
 auto http_url::parse(std::string_view text) -> result<http_url> {
-  constexpr std::string_view scheme = "http://";
-  if (!equals_lower(text.substr(0, scheme.size()), scheme)) return fail(http_errc::bad_target);
-  text.remove_prefix(scheme.size());
+  http_url out;
+  const bool is_secure = equals_lower(text.substr(0, 8), prefix_of(http_scheme::https));
+  if (is_secure) out.scheme = http_scheme::https;
+  const std::string_view prefix = prefix_of(out.scheme);
+  if (!equals_lower(text.substr(0, prefix.size()), prefix)) return fail(http_errc::bad_target);
+  text.remove_prefix(prefix.size());
   const std::size_t end = std::min(text.find_first_of("/?#"), text.size());
   const std::string_view authority = text.substr(0, end);
   if (!is_host(authority)) return fail(http_errc::bad_target);
   const std::size_t name_end = authority.starts_with('[') ? authority.find(']') + 1 : authority.find(':');
   std::string_view name = authority.substr(0, name_end);
   const std::string_view port = authority.substr(std::min(name.size() + 1, authority.size()));
-  http_url out;
-  out.port = port_of(port);
+  const std::uint16_t usual = is_secure ? 443 : 80;
+  out.port = port_of(port, usual);
   if (out.port == 0) return fail(http_errc::bad_target);
   out.host = name;
-  if (out.port != 80) (out.host += ':') += std::to_string(out.port);
+  if (out.port != usual) (out.host += ':') += std::to_string(out.port);
   if (name.starts_with('[')) name = name.substr(1, name.size() - 2);
   out.name = name;
   const std::string_view local = text.substr(end, text.find('#') - end);  // a fragment is not sent
@@ -53,6 +58,8 @@ auto http_url::parse(std::string_view text) -> result<http_url> {
     if (!is_http(c, in_target) && c != '%') return fail(http_errc::bad_target);
   return out;
 }
+
+auto http_url::origin() const -> std::string { return std::string(prefix_of(scheme)) + host; }
 
 auto percent_decoded(std::string_view text) -> result<std::string> {
   std::string out;

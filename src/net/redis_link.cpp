@@ -14,8 +14,6 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t read_size = 64U << 10U;
-constexpr int reads_a_turn = 4;
 constexpr std::uint32_t resumptions_a_turn = 4096;
 constexpr std::size_t most_unsent = 1U << 20U;
 constexpr std::size_t most_shared = 64U << 10U;
@@ -176,55 +174,30 @@ void redis_link::flush() noexcept {
   same_reads_.clear();
   if (state_ != state::ready && state_ != state::greeting) return;
   if (!window_.empty() && !silence_timer_.is_armed()) on_->arm(silence_timer_, after(last_heard_, options_.silence));
-  while (!out_.empty()) {
-    const auto sent = transport_->send(out_.bytes());
-    if (!sent) return state_ == state::ready ? lose(sent.error()) : attempt_failed(sent.error());
-    if (*sent == 0) return watch(writable_);
-    out_.removed(*sent);
-  }
+  if (!out_.empty()) wire_->send();
 }
 
-void redis_link::can_write(io_watch& self) noexcept {
-  auto& told = static_cast<link_watch&>(self);
-  told.is_on = false;
-  redis_link& link = *told.owner;
-  if (link.state_ == state::connecting) return link.go_on_connecting();
-  link.flush();
-  link.encode_waiting();  // the buffer may have kept some back
-  link.flush();
-}
-
-void redis_link::watch(link_watch& item) noexcept {
-  if (item.is_on) return;
-  item.descriptor = transport_->descriptor();
-  if (const auto watched = on_->backend().watch(item); !watched)
-    return state_ == state::ready ? lose(watched.error()) : attempt_failed(watched.error());
-  item.is_on = true;
-}
-
-void redis_link::unwatch(link_watch& item) noexcept {
-  if (std::exchange(item.is_on, false)) on_->backend().unwatch(item);
+/// For the wire, which has sent what it had. Also commands that the buffer had no room for.
+auto redis_link::take_encoded(byte_buffer& into) noexcept -> bool {
+  encode_waiting();
+  same_reads_.clear();  // they are places in the buffer
+  if (out_.empty()) return false;
+  std::swap(out_, into);
+  return true;
 }
 
 // Reading
 
-void redis_link::can_read(io_watch& self) noexcept {
-  auto& told = static_cast<link_watch&>(self);
-  told.is_on = false;
-  redis_link& link = *told.owner;
-  if (link.state_ == state::connecting) return link.go_on_connecting();
-  link.read_ready();
-}
-
+/// Takes the replies that the wire has received.
 void redis_link::read_ready() noexcept {
   bool gone = false;
   gone_ = &gone;
   in_turn_ = true;
   now_known_ = false;
   at_once_ = resumptions_a_turn;
-  const std::uint32_t connection = generation_;
+  last_heard_ = turn_time();
   try {
-    for (int reads = 0; reads < reads_a_turn && read_once(gone) == next::go_on; ++reads) {}
+    read_replies(wire_->received());
   } catch (const std::bad_alloc&) {
     // Nothing of the user's is between here and where it was thrown, so the link is still there.
     const auto why = std::make_error_code(std::errc::not_enough_memory);
@@ -235,41 +208,22 @@ void redis_link::read_ready() noexcept {
   in_turn_ = false;
   encode_waiting();
   flush();
-  if (connection == generation_ && transport_ != nullptr) watch(readable_);
 }
 
-/// One call of the system and the replies that it brought. `stop`: nothing more is there, or the connection is over.
-auto redis_link::read_once(bool& gone) -> next {
-  char* const room = in_.room(read_size);
-  const auto got = transport_->receive({room, read_size});
-  if (!got || (*got && **got == 0)) {
-    const std::error_code why = got ? make_error_code(redis_errc::connection_lost) : got.error();
-    state_ == state::ready ? lose(why) : attempt_failed(why);
-    return next::stop;
-  }
-  if (!*got) return next::stop;
-  last_heard_ = turn_time();
-  in_.added(**got);
-  const bool filled = **got == read_size;
-  if (read_replies() == next::stop) return next::stop;
-  return filled && !gone ? next::go_on : next::stop;
-}
-
-auto redis_link::read_replies() -> next {
-  while (!in_.empty()) {
-    const std::string_view bytes = in_.bytes();
+/// The bytes stay where they are while their wire reads, even after the connection is over.
+void redis_link::read_replies(byte_buffer& in) {
+  while (!in.empty()) {
+    const std::string_view bytes = in.bytes();
     if (reply_ == reply_place::none) begin_reply(bytes.front());
     const auto [status, consumed] = parser_.parse(bytes);
-    in_.removed(consumed);
-    if (status == resp_parser::status::incomplete) return next::go_on;
+    in.removed(consumed);
+    if (status == resp_parser::status::incomplete) return;
     if (status == resp_parser::status::wrong) {
       const std::error_code why = parser_.fault().code;
-      state_ == state::ready ? lose(why, why) : attempt_failed(why);
-      return next::stop;
+      return state_ == state::ready ? lose(why, why) : attempt_failed(why);
     }
-    if (end_reply() == next::stop) return next::stop;
+    if (end_reply() == next::stop) return;
   }
-  return next::go_on;
 }
 
 void redis_link::begin_reply(char sign) noexcept {

@@ -13,25 +13,16 @@ namespace braid::detail {
 
 void redis_link::connect() noexcept {
   state_ = state::connecting;
-  try {
-    auto made = make_redis_transport(options_);
-    if (!made) return attempt_failed(made.error());
-    transport_ = std::move(*made);
-  } catch (const std::bad_alloc&) {
-    return attempt_failed(std::make_error_code(std::errc::not_enough_memory));
-  }
   on_->arm(connect_timer_, after(on_->now(), options_.connect_timeout));
-  go_on_connecting();
+  try {
+    wire_ = std::make_shared<redis_wire>(*this, *on_, options_);
+    on_->spawn(redis_wire::run(wire_));
+  } catch (const std::bad_alloc&) {
+    attempt_failed(std::make_error_code(std::errc::not_enough_memory));
+  }
 }
 
-void redis_link::go_on_connecting() noexcept {
-  const auto wants = transport_->connect();
-  if (!wants) return attempt_failed(wants.error());
-  switch (*wants) {
-    case redis_transport::wants::to_read: return watch(readable_);
-    case redis_transport::wants::to_write: return watch(writable_);
-    case redis_transport::wants::nothing: break;
-  }
+void redis_link::connected() noexcept {
   state_ = state::greeting;
   try {
     greet();
@@ -65,10 +56,7 @@ void redis_link::greet() {
     write_command(out_, "READONLY");
     ++greetings_;
   }
-  if (greetings_ == 0) return become_ready();
-  const std::uint32_t connection = generation_;
-  flush();
-  if (connection == generation_) watch(readable_);
+  greetings_ == 0 ? become_ready() : flush();
 }
 
 auto redis_link::take_greeting(const resp_value& reply) noexcept -> next {
@@ -86,20 +74,16 @@ void redis_link::become_ready() noexcept {
   on_->disarm(connect_timer_);
   state_ = state::ready;
   ++counts_.connected;
-  if (in_turn_) return;  // its end sends and watches
-  const std::uint32_t connection = generation_;
+  if (in_turn_) return;  // its end sends
   encode_waiting();
   flush();
-  if (connection == generation_) watch(readable_);
 }
 
 /// Forgets the connection and all of its bytes. Whoever is in the middle of it sees another generation.
 void redis_link::hang_up() noexcept {
   ++generation_;
-  unwatch(readable_);
-  unwatch(writable_);
-  transport_.reset();
-  in_.clear();
+  if (wire_ != nullptr) wire_->give_up();
+  wire_.reset();
   out_.clear();
   same_reads_.clear();
   shared_.reset();
@@ -118,6 +102,9 @@ void redis_link::attempt_failed(std::error_code why) noexcept {
 }
 
 void redis_link::connect_timed_out() noexcept { attempt_failed(std::make_error_code(std::errc::timed_out)); }
+
+/// The connection has ended, in whatever state it was.
+void redis_link::broke(std::error_code why) noexcept { state_ == state::ready ? lose(why) : attempt_failed(why); }
 
 /// What was sent has no reply; what was not waits for the next connection. Whose reply is the next one learns `first`.
 void redis_link::lose(std::error_code why, std::error_code first) noexcept {

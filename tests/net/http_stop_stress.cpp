@@ -11,6 +11,7 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/seed.hpp>
+#include <tests/support/tested_transport.hpp>
 
 #include <doctest/doctest.h>
 
@@ -55,9 +56,9 @@ struct life {
   }
 
   auto start(loop& on) -> task<void> {
-    server = std::make_unique<http_server>(on, routes);
+    server = std::make_unique<http_server>(on, routes, testing::tested(http_server_options()));
     auto listener = stream_listener::listen(on, socket_address::loopback(0)).value();
-    url = "http://" + listener.local_address().value().to_string();
+    url = testing::tested_url(listener.local_address().value());
     on.spawn(serve(std::move(listener)));
     co_return;
   }
@@ -81,7 +82,7 @@ struct life {
     ++failed;
   }
   auto ask(loop& on, std::uint64_t seed) -> task<void> {
-    http_client client(on);
+    http_client client(on, testing::tested(http_client_options()));
     auto all = [&](scope& children) -> task<void> {
       for (int i = 0; i < callers; ++i) children.spawn(call(client, seed + static_cast<std::uint64_t>(i)));
       co_return;

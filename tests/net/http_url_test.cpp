@@ -28,6 +28,19 @@ TEST_CASE("a URL has a host, a port and a target") {
   CHECK(http_url::parse("http://a:/")->port == 80);
 }
 
+TEST_CASE("a URL of https has a port of its own, and is of another origin") {
+  const auto secure = http_url::parse("HTTPS://a/b");
+  REQUIRE(secure.has_value());
+  CHECK(secure->scheme == http_scheme::https);
+  CHECK(secure->port == 443);
+  CHECK(secure->host == "a");
+  CHECK(secure->origin() == "https://a");
+  CHECK(http_url::parse("https://a:443/")->host == "a");
+  CHECK(http_url::parse("https://a:80/")->origin() == "https://a:80");
+  CHECK(http_url::parse("http://a:443/")->origin() == "http://a:443");
+  CHECK(http_url::parse("http://a/")->scheme == http_scheme::http);
+}
+
 TEST_CASE("an address of version 6 stands in brackets") {
   const auto address = http_url::parse("http://[::1]:81/");
   REQUIRE(address.has_value());
@@ -37,9 +50,9 @@ TEST_CASE("an address of version 6 stands in brackets") {
 }
 
 TEST_CASE("what is no URL of HTTP is refused") {
-  for (const std::string_view text : {"", "a", "http:", "http://", "https://a/", "ftp://a/", "http:///a", "http://u@a/",
-                                      "http://a b/", "http://a/b c", "http://a:99999/", "http://a:x/", "http://a:0/",
-                                      "http://a/\r\nX: y", "http://a\r\n/", "http://a/\xff"}) {
+  for (const std::string_view text : {"", "a", "http:", "http://", "https://", "httpss://a/", "ftp://a/", "http:///a",
+                                      "http://u@a/", "http://a b/", "http://a/b c", "http://a:99999/", "http://a:x/",
+                                      "http://a:0/", "http://a/\r\nX: y", "http://a\r\n/", "http://a/\xff"}) {
     INFO(text);
     const auto parsed = http_url::parse(text);
     CHECK_FALSE(parsed.has_value());

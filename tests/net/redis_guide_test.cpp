@@ -3,6 +3,7 @@
 
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
+#include <tests/support/tls_scene.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,7 +36,25 @@ auto countries(braid::redis_connection& redis, const std::vector<std::int64_t>& 
 }
 // [/batch]
 
+// [tls]
+auto by_tls(const std::string& authority) -> braid::result<braid::redis_options> {
+  const auto context = braid::tls_context::client({.authorities = braid::tls_pem::text(authority)});
+  if (!context) return braid::fail(context.error());
+  braid::redis_options options;
+  options.tls = *context;
+  options.server_name = "localhost";
+  return options;
+}
+// [/tls]
+
 }  // namespace
+
+TEST_CASE("the options of the guide have a context") {
+  const auto options = by_tls(braid::testing::tls_people::known().authority.certificate);
+  REQUIRE(options.has_value());
+  CHECK(options->tls.has_value());
+  CHECK_FALSE(by_tls("no certificate").has_value());
+}
 
 TEST_CASE("the code of the guide does what the guide says") {
   const braid::testing::redis_server server;

@@ -1,12 +1,14 @@
 // tests/support/http_scene.hpp: a server and those who talk to it, on one loop that the test turns.
 #pragma once
 
+#include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/stream_socket.hpp>
 #include <braid/net/http_server.hpp>
 
 #include <tests/support/http_dialogue.hpp>
+#include <tests/support/tested_transport.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <array>
@@ -17,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <sys/socket.h>
+
 namespace braid::testing {
 
 /// A client that writes what it is told, byte by byte if need be, and keeps what it hears.
@@ -25,15 +29,16 @@ class http_talker {
   http_talker(turned_loop& here, socket_address to) : here_(&here) {
     auto connecting = stream_socket::connect(here.io(), to);
     outcome<result<stream_socket>> made = here.run(std::move(connecting));
-    socket_ = std::move(made.take().value());
-    here.io().spawn(listen(*this));
-    here.turn();
+    stream_socket socket = std::move(made.take().value());
+    number_ = socket.number();
+    here.io().spawn(listen(*this, std::move(socket)));
+    here.turn(tests_tls() ? turns_of_handshake : 8);
   }
   http_talker(const http_talker&) = delete;
   auto operator=(const http_talker&) -> http_talker& = delete;
   ~http_talker() {
     if (ended_ || here_->io().status() == loop::state::stopped) return;
-    static_cast<void>(socket_.shutdown(socket_side::both));
+    ::shutdown(number_, SHUT_RDWR);
     if (std::exchange(deaf_, false)) here_->advance(1s);
     static_cast<void>(here_->turn_until([&] { return ended_; }));
   }
@@ -41,16 +46,19 @@ class http_talker {
   /// What is written and not taken at once is written by a task.
   void say(std::string_view text) {
     auto write = [](http_talker& by, std::string all) -> task<void> {
-      static_cast<void>(co_await by.socket_.write_all(bytes_of(all)));
-      by.writes_ = false;
+      co_await by.open_;
+      if (!by.ended_) static_cast<void>(co_await by.stream_.write_all(bytes_of(all)));
+      --by.writes_;
     };
-    writes_ = true;
+    ++writes_;
     here_->io().spawn(write(*this, std::string(text)));
     here_->turn();
   }
   void finish() {
-    static_cast<void>(here_->turn_until([&] { return !writes_ || ended_; }));
-    static_cast<void>(socket_.shutdown(socket_side::write));
+    static_cast<void>(here_->turn_until([&] { return writes_ == 0 || ended_; }));
+    auto end = [](http_talker& by) -> task<void> { static_cast<void>(co_await by.stream_.finish()); };
+    if (!ended_) here_->io().spawn(end(*this));
+    here_->turn();
   }
   /// Stops to listen, so that the other side's writes stay.
   void be_deaf() { deaf_ = true; }
@@ -68,32 +76,49 @@ class http_talker {
   void forget() { heard_.clear(); }
 
  private:
-  static auto listen(http_talker& by) -> task<void> {
+  static constexpr int turns_of_handshake = 40;
+
+  static auto listen(http_talker& by, stream_socket socket) -> task<void> {
+    auto opening = tested_stream::as_client(std::move(socket));
+    result<tested_stream> opened = co_await std::move(opening);
+    if (opened)
+      by.stream_ = std::move(*opened);
+    else
+      by.error_ = opened.error();
+    if (opened) {
+      by.open_.set();
+      co_await hear(by);
+    }
+    by.ended_ = true;
+    by.open_.set();
+  }
+  static auto hear(http_talker& by) -> task<void> {
     std::array<std::byte, 4096> room{};
     for (;;) {
       while (by.deaf_) co_await sleep_for(1ms);
-      const result<std::size_t> got = co_await by.socket_.read_some(room);
+      const result<std::size_t> got = co_await by.stream_.read_some(room);
       if (!got) by.error_ = got.error();
       if (!got || *got == 0) break;
       by.heard_ += text_of(std::span(room).first(*got));
     }
-    static_cast<void>(by.socket_.shutdown(socket_side::write));
-    by.ended_ = true;
+    static_cast<void>(co_await by.stream_.finish());
   }
 
   turned_loop* here_;
-  stream_socket socket_;
+  tested_stream stream_;
+  event open_;
+  int number_ = -1;
   std::string heard_;
   std::error_code error_;
   bool ended_ = false;
-  bool writes_ = false;
+  int writes_ = 0;
   bool deaf_ = false;
 };
 
 class http_scene {
  public:
   explicit http_scene(const http_router& routes, http_server_options options = {})
-      : server_(std::make_unique<http_server>(here.io(), routes, std::move(options))) {
+      : server_(std::make_unique<http_server>(here.io(), routes, tested(std::move(options)))) {
     auto listener = stream_listener::listen(here.io(), socket_address::loopback(0));
     address_ = listener.value().local_address().value();
     auto serve = [](http_scene& by, stream_listener taken) -> task<void> {

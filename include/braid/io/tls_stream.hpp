@@ -68,6 +68,10 @@ class BRAID_API tls_stream {
   /// Closes it at once. Requires that nobody reads or writes.
   void close() noexcept;
 
+  /// Whether everything that was received has been read, and the peer has not ended its side. What still lies in the
+  /// socket is not looked at.
+  [[nodiscard]] auto is_drained() const noexcept -> bool;
+
   /// What was agreed on by ALPN; empty where nothing was. Lifetime: of the stream.
   [[nodiscard]] auto protocol() const noexcept -> std::string_view;
   [[nodiscard]] auto version() const noexcept -> tls_version;

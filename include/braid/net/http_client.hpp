@@ -6,7 +6,7 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
-#include <braid/io/socket_address.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/net/http_head.hpp>
 
 #include <cstddef>
@@ -20,6 +20,8 @@
 #include <vector>
 
 namespace braid {
+
+class resolver;
 
 namespace detail {
 class http_pool;
@@ -75,16 +77,19 @@ struct http_client_options {
   http_limits limits = {.body_bytes = 64 * 1024 * 1024};
   std::size_t connections_per_host = 16;  ///< further calls wait for one
   duration idle_timeout = 30s;            ///< an older connection is not used again
-  duration connect_timeout = 10s;
-  unsigned redirects = 0;  ///< `fetch` follows so many
-  /// The address of a name and a port; without it, numbers and `localhost` only.
-  std::function<task<result<socket_address>>(std::string name, std::uint16_t port)> resolve = {};
+  duration connect_timeout = 10s;         ///< for name, connection and handshake together
+  unsigned redirects = 0;                 ///< `fetch` follows so many
+  /// Gives the addresses of names; without it, numbers and `localhost` only. Outlives the client.
+  resolver* names = nullptr;
+  /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
+  /// the first such call. Its protocols, if any, must have `http/1.1`.
+  std::optional<tls_context> tls = {};
 };
 
-/// Keeps connections by host and port. A call goes over one that is free; where that has died meanwhile and not a byte
-/// came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice.
-/// A deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection.
-/// Threads: the loop's own. Lifetime: outlives its calls.
+/// Keeps connections by scheme, host and port. A call goes over one that is free; where that has died meanwhile and not
+/// a byte came back, it goes over a new one, once, if its method may be repeated. Nothing else is ever sent twice. A
+/// deadline is put around a call: `with_timeout(1s, client.fetch(…))`; what is given up closes its connection. Threads:
+/// the loop's own. Lifetime: outlives its calls.
 class BRAID_API http_client {
  public:
   explicit http_client(loop& on, http_client_options options = {});
@@ -94,12 +99,12 @@ class BRAID_API http_client {
 
   /// Sends a call, and gives the answer once its head has come. Informational answers are passed over, redirects are
   /// not followed. Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head;
-  /// truncated; too_many_responses; the system's, such as connection_refused; errc::deadline_exceeded for the
-  /// connection.
+  /// truncated; too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake,
+  /// such as tls_errc::wrong_host; errc::deadline_exceeded for the connection.
   [[nodiscard]] auto open(http_call call) -> task<result<http_incoming>>;
 
-  /// The same, with the whole body. Follows redirects where the options say so; Authorization and Cookie do not go to
-  /// another host.
+  /// The same, with the whole body. Follows redirects where the options say so, but not from https to http;
+  /// Authorization and Cookie do not go to another host, port or scheme.
   [[nodiscard]] auto fetch(http_call call) -> task<result<http_answer>>;
 
   /// A GET.

@@ -7,6 +7,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/stream_listener.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/net/http_exchange.hpp>
 #include <braid/net/http_head.hpp>
 #include <braid/net/http_router.hpp>
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace braid {
 
@@ -27,6 +29,10 @@ struct http_server_options {
   duration write_timeout = 30s;  ///< for each piece of an answer
   duration linger_timeout = 2s;  ///< to let a client read the last answer
   error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
+  /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
+  /// A handshake has the context's time or `head_timeout`, whichever is less.
+  std::optional<tls_context> tls = {};
+  std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
 };
 
 /// What a server has done so far.
@@ -35,8 +41,11 @@ struct http_server_counts {
   std::uint64_t requests = 0;  ///< those that came to a handler, or to 404 or 405
   std::uint64_t refused = 0;   ///< requests with a fault
   std::uint64_t timeouts = 0;
-  std::uint64_t failed = 0;  ///< handlers that threw, or said nothing
-  std::size_t open = 0;      ///< connections at the moment
+  std::uint64_t failed = 0;             ///< handlers that threw, or said nothing
+  std::size_t open = 0;                 ///< connections at the moment
+  std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
+  std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
+  std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS
 };
 
 /// One server for one loop. For several loops make several, each with a listener of its own that has `reuse_port`.

@@ -11,12 +11,21 @@
 
 namespace braid {
 
-/// `http://name:port/target`.
+enum class http_scheme : std::uint8_t {
+  http,
+  https,  ///< over TLS
+};
+
+/// `http://name:port/target`, or `https://`.
 struct http_url {
-  std::string host;  ///< name, and the port unless it is 80: what the field Host says
-  std::string name;  ///< without the brackets of an address of version 6
-  std::uint16_t port = 80;
+  http_scheme scheme = http_scheme::http;
+  std::string host;          ///< name, and the port unless it is the scheme's: what the field Host says
+  std::string name;          ///< without the brackets of an address of version 6
+  std::uint16_t port = 80;   ///< without a word 80, or 443 for https
   std::string target = "/";  ///< path and query
+
+  /// Scheme and host, as in `https://name:port`: URLs with the same one may share connections and secrets.
+  [[nodiscard]] BRAID_API auto origin() const -> std::string;
 
   /// Errors: bad_target for what is no URL, or one of another scheme; with a user it is none.
   [[nodiscard]] BRAID_API static auto parse(std::string_view text) -> result<http_url>;

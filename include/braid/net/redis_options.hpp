@@ -2,9 +2,12 @@
 #pragma once
 
 #include <braid/base/clock.hpp>
+#include <braid/io/resolver.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/net/resp_parser.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace braid {
@@ -29,9 +32,15 @@ struct redis_backoff {
 };
 
 struct redis_options {
-  std::string host = "127.0.0.1";  ///< an address, IPv4 or IPv6
+  std::string host = "127.0.0.1";  ///< an address, IPv4 or IPv6; or a name where there is a resolver
   std::uint16_t port = 6379;
   std::string socket_path = {};  ///< of a Unix socket, which is taken instead where it is not empty
+  /// Asked for the addresses of a name. Lifetime: that of the loop, or until each attempt to connect has ended.
+  resolver* names = nullptr;
+
+  /// The context of a client, for a connection by TLS; nothing for a plain one. What it says of verification holds.
+  std::optional<tls_context> tls = {};
+  std::string server_name = {};  ///< whom the server's certificate is for; empty: the host
 
   std::string user = {};      ///< with a password; empty for the server's default user
   std::string password = {};  ///< empty for none

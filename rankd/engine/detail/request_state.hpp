@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -40,11 +41,16 @@ struct node_slot {
 
 /// Everything that a request works on; all of it is freed at once.
 struct request_state {
-  request_state(const bound_plan& p, rank_request r, std::span<store* const> s, braid::time_point now,
+  request_state(std::shared_ptr<const bound_plan> p, rank_request r, std::span<store* const> s, braid::time_point now,
                 std::size_t first_chunk)
-      : plan(&p), request(std::move(r)), stores(s), begin(now), nodes(p.nodes.size()), memory(first_chunk) {}
+      : plan(std::move(p)),
+        request(std::move(r)),
+        stores(s),
+        begin(now),
+        nodes(plan->nodes.size()),
+        memory(first_chunk) {}
 
-  const bound_plan* plan;
+  std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
   rank_request request;
   std::span<store* const> stores;
   braid::time_point begin;

@@ -7,13 +7,12 @@
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/random.hpp>
 #include <braid/base/timer_wheel.hpp>
-#include <braid/io/backend.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/net/byte_buffer.hpp>
 #include <braid/net/detail/redis_request.hpp>
 #include <braid/net/detail/redis_same_reads.hpp>
-#include <braid/net/detail/redis_transport.hpp>
 #include <braid/net/detail/redis_window.hpp>
+#include <braid/net/detail/redis_wire.hpp>
 #include <braid/net/redis_error.hpp>
 #include <braid/net/redis_options.hpp>
 #include <braid/net/resp_parser.hpp>
@@ -68,20 +67,13 @@ class BRAID_API redis_link {
 
  private:
   friend struct redis_request;
+  friend class redis_wire;
 
   template <void (redis_link::*Fired)() noexcept>
   struct link_timer : timer {
     explicit link_timer(redis_link& of) noexcept : timer(&fired), owner(&of) {}
     static void fired(timer& self) noexcept { (static_cast<link_timer&>(self).owner->*Fired)(); }
     redis_link* owner;
-  };
-  struct link_watch : io_watch {
-    explicit link_watch(redis_link& of, io_interest what, ready_fn fn) noexcept : owner(&of) {
-      interest = what;
-      ready = fn;
-    }
-    redis_link* owner;
-    bool is_on = false;
   };
   /// Lies in the queue of the loop, and so may outlive the link.
   struct flush_job : job {
@@ -94,11 +86,12 @@ class BRAID_API redis_link {
 
   // Connecting: src/net/redis_link_state.cpp
   void connect() noexcept;
-  void go_on_connecting() noexcept;
+  void connected() noexcept;
   void greet();
   void become_ready() noexcept;
   auto take_greeting(const resp_value& reply) noexcept -> next;
   void attempt_failed(std::error_code why) noexcept;
+  void broke(std::error_code why) noexcept;
   void lose(std::error_code why, std::error_code first = redis_errc::connection_lost) noexcept;
   void hang_up() noexcept;
   void rest() noexcept;
@@ -108,11 +101,8 @@ class BRAID_API redis_link {
   void fail(redis_request& request, std::error_code why) noexcept;
 
   // Bytes: src/net/redis_link.cpp
-  static void can_read(io_watch& self) noexcept;
-  static void can_write(io_watch& self) noexcept;
   void read_ready() noexcept;
-  auto read_once(bool& gone) -> next;
-  auto read_replies() -> next;
+  void read_replies(byte_buffer& in);
   void begin_reply(char sign) noexcept;
   auto end_reply() -> next;
   auto deliver(const resp_value& reply) -> next;
@@ -124,8 +114,7 @@ class BRAID_API redis_link {
   auto joins_same(redis_request& request, std::size_t begin) noexcept -> bool;
   void flush() noexcept;
   void flush_later() noexcept;
-  void watch(link_watch& item) noexcept;
-  void unwatch(link_watch& item) noexcept;
+  [[nodiscard]] auto take_encoded(byte_buffer& into) noexcept -> bool;
 
   // Time
   void set_deadline(redis_request& request) noexcept;
@@ -137,10 +126,9 @@ class BRAID_API redis_link {
 
   loop* on_;
   redis_options options_;
-  std::unique_ptr<redis_transport> transport_;
+  std::shared_ptr<redis_wire> wire_;  // null while there is none
   resp_parser parser_;
-  byte_buffer in_;   // received and not consumed
-  byte_buffer out_;  // encoded and not sent
+  byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
   intrusive_list<redis_request, redis_due_hook> by_due_;     // those with the link's own timeout, in order
@@ -151,8 +139,6 @@ class BRAID_API redis_link {
   redis_counts counts_;
   std::error_code last_error_;
 
-  link_watch readable_{*this, io_interest::read, &can_read};
-  link_watch writable_{*this, io_interest::write, &can_write};
   link_timer<&redis_link::connect_timed_out> connect_timer_{*this};
   link_timer<&redis_link::connect> rest_timer_{*this};
   link_timer<&redis_link::expire> due_timer_{*this};

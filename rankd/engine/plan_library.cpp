@@ -1,0 +1,224 @@
+// rankd/engine/plan_library.cpp: reading aside, and exchanging one pointer.
+#include <rankd/engine/plan_library.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <rankd/registry/digest.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+auto complaint(std::string code, std::string message, std::string hint = {}, std::string source = {})
+    -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(braid::diagnostics({.code = std::move(code),
+                                             .pointer = {},
+                                             .message = std::move(message),
+                                             .hint = std::move(hint),
+                                             .node = {},
+                                             .source = std::move(source)}));
+}
+
+auto unknown_plan(std::string_view name, const std::vector<std::string_view>& known)
+    -> std::unexpected<braid::diagnostics> {
+  return complaint("unknown_plan", "no plan is called `" + std::string(name) + "`", braid::did_you_mean(name, known));
+}
+
+auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
+
+template <typename Shelves>
+auto no_such_shelf(std::string_view name, const Shelves& all) -> std::unexpected<braid::diagnostics> {
+  std::vector<std::string_view> known;
+  for (const auto& [each, kept] : all) known.emplace_back(each);
+  return unknown_plan(name, known);
+}
+
+}  // namespace
+
+plan_library::plan_library(const registries& declared, plan_library_options options)
+    : declared_(&declared), options_(std::move(options)) {
+  options_.most_kept = std::max<std::size_t>(options_.most_kept, 1);
+}
+
+auto plan_library::shelf::find(std::uint64_t number) const -> version_ptr {
+  const auto found = std::ranges::find(kept, number, number_of);
+  return found == kept.end() ? nullptr : *found;
+}
+
+auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked<reload_report> {
+  const std::scoped_lock alone(reloads_);
+  const auto image = read_folder_image(folder, options_.read);
+  if (!image) return std::unexpected(image.error());
+  if (image->empty())
+    return complaint("no_artifacts", "the folder of the plans has none", "build the plans", folder.string());
+
+  braid::diagnostics problems;
+  std::vector<version_ptr> found;
+  for (const artifact_image& each : *image) {
+    auto version = bind(each);
+    if (version)
+      found.push_back(std::move(*version));
+    else
+      problems.append(std::move(version.error()));
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return install(found);
+}
+
+/// The newest version of the same name, where it has the same bytes: then it is the same plan.
+auto plan_library::newest_with(std::string_view name, std::string_view digest) const -> version_ptr {
+  const std::scoped_lock lock(changes_);
+  const auto at = shelves_.find(name);
+  if (at == shelves_.end() || at->second.kept.back()->plan.digest != digest) return nullptr;
+  return at->second.kept.back();
+}
+
+auto plan_library::bind(const artifact_image& image) -> braid::checked<version_ptr> {
+  if (auto same = newest_with(image.name, sha256_hex(image.text))) return same;
+  const auto loaded = load_plan(image, {all_op_shapes(), *declared_});
+  if (!loaded) return std::unexpected(loaded.error());
+  auto bound = bind_plan(*loaded, *declared_);
+  if (!bound) {
+    bound.error().set_source(image.file.string());
+    return std::unexpected(std::move(bound.error()));
+  }
+  return std::make_shared<const plan_version>(plan_version{.plan = std::move(*bound),
+                                                           .number = ++last_number_,
+                                                           .loaded_at = std::chrono::system_clock::now(),
+                                                           .counted = tally_});
+}
+
+auto plan_library::install(const std::vector<version_ptr>& found) -> reload_report {
+  reload_report report;
+  const std::scoped_lock lock(changes_);
+  shelves next = shelves_;
+  put_on_shelves(found, next, report);
+  publish(std::move(next));
+  return report;
+}
+
+void plan_library::put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const {
+  for (auto& [name, each] : into) each.in_folder = false;
+  for (const version_ptr& version : found) {
+    const std::string& name = version->plan.name;
+    const auto [at, is_new] = into.try_emplace(name);
+    shelf& here = at->second;
+    here.in_folder = true;
+    if (!is_new && here.kept.back() == version) {
+      report.unchanged.push_back(name);
+      continue;
+    }
+    (is_new ? report.added : report.changed).push_back(name);
+    here.kept.push_back(version);
+    // The oldest go first; what is pinned stays, in addition to as many as are kept.
+    const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
+    while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) >
+           options_.most_kept)
+      here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
+  }
+  std::erase_if(into, [&report](const auto& each) {
+    const auto& [name, here] = each;
+    if (here.in_folder || here.pinned) return false;
+    report.removed.push_back(name);
+    return true;
+  });
+}
+
+/// Under changes_. Everything that can fail comes before anything is changed. What nobody uses any more is freed
+/// without the lock of the readers.
+void plan_library::publish(shelves next) {
+  std::vector<version_ptr> serving;
+  for (const auto& [name, each] : next) serving.push_back(each.serving());
+  auto set = std::make_shared<const plan_set>(std::move(serving));
+  replace_current(std::move(set));
+  shelves_.swap(next);
+}
+
+void plan_library::replace_current(std::shared_ptr<const plan_set> next) {
+  const std::scoped_lock lock(current_lock_);
+  current_.swap(next);
+}
+
+auto plan_library::current() const -> std::shared_ptr<const plan_set> {
+  const std::scoped_lock lock(current_lock_);
+  return current_;
+}
+
+auto plan_library::find(std::string_view name) const -> braid::checked<plan_handle> {
+  const std::shared_ptr<const plan_set> now = current();
+  if (plan_handle found = now->find(name)) return found;
+  std::vector<std::string_view> known;
+  for (const version_ptr& each : now->versions()) known.emplace_back(each->plan.name);
+  return unknown_plan(name, known);
+}
+
+/// Under changes_. Requires a version that is kept.
+auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
+  shelves next = shelves_;
+  next.find(name)->second.pinned = number;
+  publish(std::move(next));
+  const shelf& here = shelves_.find(name)->second;
+  return info_of(here, *std::ranges::find(here.kept, number, number_of));
+}
+
+auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
+  const std::scoped_lock lock(changes_);
+  const auto at = shelves_.find(name);
+  if (at == shelves_.end()) return no_such_shelf(name, shelves_);
+  if (at->second.find(number) == nullptr)
+    return complaint("unknown_version",
+                     "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
+  return pin_kept(name, number);
+}
+
+auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
+  const std::scoped_lock lock(changes_);
+  shelves next = shelves_;
+  const auto at = next.find(name);
+  if (at == next.end()) return no_such_shelf(name, next);
+  at->second.pinned.reset();
+  if (!at->second.in_folder) next.erase(at);
+  publish(std::move(next));
+  return {};
+}
+
+auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
+  const std::scoped_lock lock(changes_);
+  const auto at = shelves_.find(name);
+  if (at == shelves_.end()) return no_such_shelf(name, shelves_);
+  const auto& kept = at->second.kept;
+  const auto serving = std::ranges::find(kept, at->second.serving());
+  if (serving == kept.begin())
+    return complaint("no_earlier_version", "no version of plan `" + std::string(name) + "` before this one is kept");
+  return pin_kept(name, number_of(*std::prev(serving)));
+}
+
+auto plan_library::info_of(const shelf& of, const version_ptr& version) const -> plan_version_info {
+  const bool serves = of.serving() == version;
+  const auto own = 1 + (serves ? 1 : 0);  // the shelf's, and that of the set that serves
+  const auto all = version.use_count();
+  return {.name = version->plan.name,
+          .number = version->number,
+          .digest = version->plan.digest,
+          .loaded_at = version->loaded_at,
+          .serves = serves,
+          .pinned = of.pinned == version->number,
+          .users = all > own ? static_cast<std::size_t>(all - own) : 0};
+}
+
+auto plan_library::versions() const -> std::vector<plan_version_info> {
+  const std::scoped_lock lock(changes_);
+  std::vector<plan_version_info> all;
+  for (const auto& [name, each] : shelves_)
+    for (const version_ptr& version : each.kept) all.push_back(info_of(each, version));
+  return all;
+}
+
+auto plan_library::versions_in_memory() const noexcept -> std::size_t {
+  return static_cast<std::size_t>(tally_.use_count() - 1);
+}
+
+}  // namespace rankd

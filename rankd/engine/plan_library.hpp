@@ -1,0 +1,122 @@
+// rankd/engine/plan_library.hpp: the plans of a process that goes on while they change.
+#pragma once
+
+#include <rankd/engine/plan_set.hpp>
+#include <rankd/plan/folder_image.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+struct plan_library_options {
+  std::size_t most_kept = 4;  ///< versions of each plan, pinned ones not counted; at least one
+  file_reader read = {};      ///< of artifacts and their index; empty: from the disk
+};
+
+/// What a reload has changed, by the names of plans.
+struct reload_report {
+  std::vector<std::string> added;
+  std::vector<std::string> changed;  ///< they have a new version; a pinned one goes on serving
+  std::vector<std::string> unchanged;
+  std::vector<std::string> removed;
+};
+
+/// One version of a plan, as it is at one moment.
+struct plan_version_info {
+  std::string name;
+  std::uint64_t number = 0;
+  std::string digest;  ///< of the artifact
+  std::chrono::system_clock::time_point loaded_at;
+  bool serves = false;
+  bool pinned = false;
+  std::size_t users = 0;  ///< handles, and sets, that are held outside of the library
+};
+
+/// Holds bound plans by name and puts new ones in place while requests run. A request keeps the handle that it began
+/// with, so that it ends on the version on which it began. Protocol: docs/design/plan_library.md
+/// Threads: any. Lifetime: `declared` outlives it; what it hands out may outlive it.
+class plan_library {
+ public:
+  explicit plan_library(const registries& declared, plan_library_options options = {});
+  plan_library(const plan_library&) = delete;
+  auto operator=(const plan_library&) -> plan_library& = delete;
+
+  /// Reads and binds all artifacts of a folder aside, then serves them all from one moment on: artifacts whose bytes
+  /// have changed get a new version, plans that the folder has no more are gone, unless they are pinned. Where anything
+  /// is wrong nothing changes. Reloads wait for each other, and readers for none of them.
+  /// Blocks: on the disk.
+  /// Errors: every complaint at once: those of `read_folder_image`, `load_plan` and `bind_plan`; no_artifacts where the
+  /// folder has none.
+  auto reload(const std::filesystem::path& folder) -> braid::checked<reload_report>;
+
+  /// The version of a plan that serves. Errors: unknown_plan.
+  [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
+
+  /// All that serve.
+  [[nodiscard]] auto current() const -> std::shared_ptr<const plan_set>;
+
+  /// Serves one version, whatever is loaded later, until it is unpinned or another one is pinned.
+  /// Errors: unknown_plan, unknown_version.
+  auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
+
+  /// Serves the newest version again; a plan that the folder did not have any more is gone. Errors: unknown_plan.
+  auto unpin(std::string_view name) -> braid::checked<void>;
+
+  /// Pins the version before the one that serves. Errors: unknown_plan, no_earlier_version.
+  auto roll_back(std::string_view name) -> braid::checked<plan_version_info>;
+
+  /// All that are kept, by name, the oldest first.
+  [[nodiscard]] auto versions() const -> std::vector<plan_version_info>;
+
+  /// How many versions are in memory: those that are kept, and those that somebody still uses.
+  [[nodiscard]] auto versions_in_memory() const noexcept -> std::size_t;
+
+ private:
+  using version_ptr = std::shared_ptr<const plan_version>;
+
+  /// What is kept of one plan.
+  struct shelf {
+    std::vector<version_ptr> kept;  // ascending by number; the last one is the newest
+    std::optional<std::uint64_t> pinned;
+    bool in_folder = true;  // of the last reload
+
+    [[nodiscard]] auto find(std::uint64_t number) const -> version_ptr;
+    [[nodiscard]] auto serving() const -> version_ptr { return pinned ? find(*pinned) : kept.back(); }
+  };
+  using shelves = std::map<std::string, shelf, std::less<>>;
+
+  auto bind(const artifact_image& image) -> braid::checked<version_ptr>;
+  auto newest_with(std::string_view name, std::string_view digest) const -> version_ptr;
+  auto install(const std::vector<version_ptr>& found) -> reload_report;
+  void put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const;
+  void publish(shelves next);
+  void replace_current(std::shared_ptr<const plan_set> next);
+  [[nodiscard]] auto info_of(const shelf& of, const version_ptr& version) const -> plan_version_info;
+  auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
+
+  const registries* declared_;
+  plan_library_options options_;
+  std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
+
+  std::mutex reloads_;               // held by one reload from its first read to its end
+  std::uint64_t last_number_ = 0;    // under reloads_
+  mutable std::mutex changes_;       // held while shelves change and are looked at; taken after reloads_
+  shelves shelves_;                  // under changes_
+  mutable std::mutex current_lock_;  // held for a copy or an exchange of one pointer; taken last
+  std::shared_ptr<const plan_set> current_ = std::make_shared<const plan_set>();  // under current_lock_
+};
+
+}  // namespace rankd

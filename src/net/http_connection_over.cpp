@@ -1,0 +1,187 @@
+// src/net/http_connection_over.cpp: requests of one connection: received, handled, answered, one after the other.
+#include "http_connection_over.hpp"
+
+#include <braid/coro/yield.hpp>
+#include <braid/io/tls_error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from where it lies
+constexpr std::size_t most_lingering = 256 * 1024;
+constexpr unsigned most_in_a_row = 64;
+
+/// The connection breaks instead of ending, so that nobody takes what was sent for all.
+void break_off(const stream_socket& socket) noexcept {
+  const ::linger none{.l_onoff = 1, .l_linger = 0};
+  static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
+}
+
+}  // namespace
+
+template <transport Stream>
+http_connection_over<Stream>::http_connection_over(http_service& by, Stream stream)
+    : http_connection(by), stream_(std::move(stream)) {
+  go_through(socket_of(stream_));
+}
+
+/// A request that is cut is not whole, with or without a notice of the end before: no server needs to tell them apart.
+template <transport Stream>
+auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t> {
+  if constexpr (tells_its_end)
+    if (!got && got.error() == tls_errc::truncated) return 0;
+  return got;
+}
+
+template <transport Stream>
+auto http_connection_over<Stream>::run() -> task<void> {
+  for (;;) {
+    const next what = look_at_input();
+    if (what == next::refuse) break;
+    if (what == next::serve) {
+      begin_request();
+      http_exchange exchange = open_exchange();
+      outcome<void> ended;
+      const http_handler* const handler = match_.handler();
+      if (handler == nullptr) {
+        answer_without_handler();
+        ended.set_value();
+      } else if (handler->index() == 0) {
+        ended = call_plain(*handler, exchange);
+      } else {
+        ended = co_await as_outcome(std::get<1>(*handler)(exchange));
+        now_ = by_->on.now();
+      }
+      finish_answer(ended);
+      if (!after_request()) break;
+      if (++in_a_row_ < most_in_a_row && output_.size() < most_output) continue;
+    }
+    if (!output_.empty()) {
+      wait_until(wait::write, now_ + by_->options.write_timeout);
+      const result<void> sent = co_await stream_.write_all(bytes_of(output_));
+      stop_waiting();
+      clear_output();
+      if (!sent) co_return;
+    }
+    if (what == next::serve) {
+      co_await yield();
+    } else {
+      wait_for_request();
+      const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
+      stop_waiting();
+      now_ = by_->on.now();
+      if (!got) co_return;
+      if (*got == 0 && !input_ended()) {
+        if constexpr (tells_its_end) co_await tell_end();
+        co_return;
+      }
+      if (*got == 0) break;
+      input_.received(*got);
+    }
+    in_a_row_ = 0;
+  }
+  co_await linger();
+}
+
+template <transport Stream>
+auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>> {
+  for (;;) {
+    if (body_error_) co_return fail(*body_error_);
+    if (!input_.empty() && !body_.finished()) {
+      continue_due_ = false;  // it did not wait
+      const auto piece = body_.next(input_.view());
+      if (!piece) co_return body_failed(piece.error());
+      input_.consume(piece->consumed);
+      if (!piece->data.empty()) co_return piece->data;
+    }
+    if (body_.finished()) co_return std::string_view();
+    if (std::exchange(continue_due_, false)) output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
+    if (!body_deadline_) body_deadline_ = by_->on.now() + by_->options.body_timeout;
+    wait_until(wait::body, *body_deadline_);
+    const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
+    stop_waiting();
+    if (!got || *got == 0) co_return body_failed(timed_out_ ? http_errc::too_slow : http_errc::truncated);
+    input_.received(*got);
+  }
+}
+
+template <transport Stream>
+auto http_connection_over<Stream>::flush() -> task<result<void>> {
+  if (output_.empty()) co_return result<void>();
+  wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+  const result<void> sent = co_await stream_.write_all(bytes_of(output_));
+  stop_waiting();
+  clear_output();
+  co_return sent;
+}
+
+/// An idle connection that is closed says so, where its transport has a word for it: it was not cut.
+template <transport Stream>
+auto http_connection_over<Stream>::tell_end() -> task<void> {
+  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
+  static_cast<void>(co_await end_writing(stream_));
+  stop_waiting();
+}
+
+/// Sends what is left, and lets the client read it: a connection that is closed while something comes in is reset, and
+/// takes the answer with it.
+template <transport Stream>
+auto http_connection_over<Stream>::linger() -> task<void> {
+  if (answer_ == answer::broken) {
+    break_off(socket_of(stream_));
+    co_return;
+  }
+  if (const result<void> sent = co_await flush(); !sent) co_return;
+  wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
+  static_cast<void>(co_await end_writing(stream_));
+  std::array<std::byte, 1024> nobody_reads{};
+  for (std::size_t left = most_lingering; left > 0;) {
+    const result<std::size_t> got = co_await stream_.read_some(nobody_reads);
+    if (!got || *got == 0) break;
+    left -= std::min(left, *got);
+  }
+  stop_waiting();
+}
+
+template <transport Stream>
+auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<void>> {
+  if (answer_ != answer::pieces) co_return fail(errc::finished);
+  if (!sends_body() || piece.empty()) co_return co_await flush();
+  using kind = http_framing::kind;
+  written_ += piece.size();
+  if (framing_.how == kind::length && written_ > framing_.length) {
+    answer_ = answer::broken;
+    co_return fail(errc::full);
+  }
+  const bool chunked = framing_.how == kind::chunked;
+  result<void> sent;
+  if (piece.size() <= copied_piece) {
+    if (chunked)
+      append_chunk(output_, piece);
+    else
+      output_ += piece;
+    sent = co_await flush();
+  } else {
+    if (chunked) append_chunk_size(output_, piece.size());
+    const std::array parts{bytes_of(output_), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
+    wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
+    sent = co_await stream_.write_all(parts);
+    stop_waiting();
+    output_.clear();
+  }
+  if (!sent) answer_ = answer::broken;
+  co_return sent;
+}
+
+template class http_connection_over<stream_socket>;
+template class http_connection_over<tls_stream>;
+
+}  // namespace braid::detail

@@ -1,0 +1,40 @@
+// src/net/http_connection_over.hpp: a connection of a server over a plain socket or over TLS.
+#pragma once
+
+#include "http_connection.hpp"
+
+#include <braid/io/transport.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace braid::detail {
+
+template <transport Stream>
+class http_connection_over final : public http_connection {
+ public:
+  http_connection_over(http_service& by, Stream stream);
+
+  /// Serves until either side is done.
+  auto run() -> task<void>;
+
+  auto read_body() -> task<result<std::string_view>> override;
+  auto write(std::string_view piece) -> task<result<void>> override;
+
+ private:
+  /// Whether the end of a connection can be told from one that is cut.
+  static constexpr bool tells_its_end = std::same_as<Stream, tls_stream>;
+
+  [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;
+  auto flush() -> task<result<void>>;
+  auto tell_end() -> task<void>;
+  auto linger() -> task<void>;
+
+  Stream stream_;
+};
+
+extern template class http_connection_over<stream_socket>;
+extern template class http_connection_over<tls_stream>;
+
+}  // namespace braid::detail

@@ -1,0 +1,472 @@
+// tests/net/http_tls_test.cpp: HTTP over TLS: who is believed, who is slow, and what is cut.
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_server.hpp>
+
+#include <braid/coro/when_all.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/resolver.hpp>
+#include <braid/task/blocking_lane.hpp>
+
+#include <tests/support/connections.hpp>
+#include <tests/support/http_scene.hpp>
+#include <tests/support/manual_executor.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace braid;
+using testing::http_scene;
+using testing::make_certificate;
+using testing::tls_people;
+using testing::turned_loop;
+
+namespace {
+
+auto hello_routes() -> http_router {
+  http_router routes;
+  routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+  routes.get("/last", [](http_exchange& x) {
+    static_cast<void>(x.set_field("X", "y"));
+    x.reply(http_status::ok, "text/plain", "last");
+  });
+  return routes;
+}
+
+auto server_as(const testing::certified& who) -> tls_context {
+  tls_server_options how;
+  how.identity = testing::identity_of(who);
+  return testing::server_context(how);
+}
+
+auto with_tls(http_server_options how = {}) -> http_server_options {
+  if (!how.tls) how.tls = testing::tested_server_context();
+  return how;
+}
+
+auto trusting() -> http_client_options {
+  http_client_options how;
+  how.tls = testing::tested_client_context();
+  return how;
+}
+
+/// A server over TLS, and a client that knows it.
+struct tls_scene : http_scene {
+  explicit tls_scene(http_server_options how = {}, http_client_options asking = trusting())
+      : http_scene(routes, with_tls(std::move(how))), client(here.io(), std::move(asking)) {}
+
+  [[nodiscard]] auto url(std::string_view scheme = "https", std::string_view host = "127.0.0.1") const -> std::string {
+    return std::string(scheme) + "://" + std::string(host) + ":" + std::to_string(address().port()) + "/";
+  }
+  auto get(const std::string& from) -> result<http_answer> {
+    outcome<result<http_answer>> ended = here.run(client.get(from));
+    return ended.take();
+  }
+  auto get() -> result<http_answer> { return get(url()); }
+  [[nodiscard]] auto counts() -> http_server_counts { return server().counts(); }
+  /// A connection that the server waits for to shake hands.
+  auto silent() -> testing::plain_peer {
+    const std::size_t before = counts().handshakes;
+    auto peer = testing::plain_peer::connected_to(address());
+    CHECK(here.turn_until([&] { return counts().handshakes > before; }));
+    return peer;
+  }
+
+  static inline const http_router routes = hello_routes();
+  http_client client;
+};
+
+/// A server that says one text for each connection, and then ends it with or without a notice.
+class teller {
+ public:
+  enum class ending { cut, told };
+
+  teller(turned_loop& here, std::string text, ending how) : here_(&here), text_(std::move(text)), how_(how) {
+    listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
+    here.io().spawn(serve(*this));
+    here.turn();
+  }
+  teller(const teller&) = delete;
+  auto operator=(const teller&) -> teller& = delete;
+  ~teller() { here_->stop(); }
+
+  [[nodiscard]] auto url() const -> std::string {
+    return "https://" + listener_.local_address().value().to_string() + "/";
+  }
+  [[nodiscard]] auto connections() const noexcept -> int { return connections_; }
+
+ private:
+  static auto serve(teller& by) -> task<void> {
+    for (;;) {
+      auto socket = co_await by.listener_.accept();
+      if (!socket) co_return;
+      ++by.connections_;
+      auto shaking = tls_stream::accept(testing::tested_server_context(), std::move(*socket));
+      const auto stream = co_await std::move(shaking);
+      if (!stream) continue;
+      std::array<std::byte, 4096> room{};
+      if (const auto heard = co_await stream->read_some(room); !heard || *heard == 0) continue;
+      static_cast<void>(co_await stream->write_all(bytes_of(by.text_)));
+      if (by.how_ == ending::told) static_cast<void>(co_await stream->shutdown());
+      if (by.how_ == ending::cut) static_cast<void>(stream->socket().shutdown(socket_side::write));
+      static_cast<void>(co_await stream->read_some(room));
+    }
+  }
+
+  turned_loop* here_;
+  std::string text_;
+  ending how_;
+  stream_listener listener_;
+  int connections_ = 0;
+};
+
+auto told(std::string text, teller::ending how) -> result<http_answer> {
+  turned_loop here;
+  teller server(here, std::move(text), how);
+  http_client client(here.io(), trusting());
+  return here.run(client.get(server.url())).take();
+}
+
+}  // namespace
+
+TEST_CASE("calls over TLS share a connection, and the next connection resumes the session") {
+  tls_scene scene;
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = scene.get();
+    REQUIRE(answer.has_value());
+    CHECK(answer->body == "hello");
+  }
+  CHECK(scene.counts().accepted == 1);
+  CHECK(scene.counts().resumed == 0);
+  scene.here.advance(31s);  // the connection is too old for the client
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.counts().accepted == 2);
+  CHECK(scene.counts().resumed == 1);
+  CHECK(scene.counts().failed_handshakes == 0);
+}
+
+TEST_CASE("a server that cannot be believed gets no request") {
+  const auto& authority = tls_people::known().authority;
+  const std::vector<std::pair<testing::certified, std::error_code>> liars{
+      {make_certificate({.name = "nobody"}), tls_errc::self_signed},
+      {make_certificate({.name = "other", .hosts = "DNS:elsewhere"}, &authority), tls_errc::wrong_address},
+      {make_certificate({.name = "old", .from = -7200, .until = -3600}, &authority), tls_errc::certificate_expired}};
+  for (const auto& [who, error] : liars) {
+    INFO(error.message());
+    tls_scene scene({.tls = server_as(who)});
+    const auto answer = scene.get();
+    REQUIRE_FALSE(answer.has_value());
+    CHECK(answer.error() == error);
+    CHECK(scene.client.idle_connections() == 0);
+    CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes + scene.counts().accepted == 2; }));
+    CHECK(scene.counts().requests == 0);
+  }
+}
+
+TEST_CASE("without a word about trust it is the system's authorities who are believed") {
+  tls_scene scene({}, {});
+  CHECK(scene.get().error() == tls_errc::unknown_issuer);
+  CHECK(scene.counts().requests == 0);
+}
+
+TEST_CASE("a name is resolved, told to the server, and checked") {
+  testing::manual_executor blocking;
+  tls_scene scene;
+  resolver names(scene.here.io(), blocking, {.lookup = [](const std::string& host) -> result<addresses> {
+                   if (host == "nowhere.example") return fail(errc::unknown_host);
+                   return addresses{socket_address::loopback(0)};
+                 }});
+  auto asking = trusting();
+  asking.names = &names;
+  http_client client(scene.here.io(), asking);
+  const auto get = [&](std::string_view host) {
+    outcome<result<http_answer>> ended;
+    bool over = false;
+    auto ask = [&]() -> task<void> {
+      ended = co_await as_outcome(client.get(scene.url("https", host)));
+      over = true;
+    };
+    scene.here.io().spawn(ask());
+    CHECK(scene.here.turn_until([&] {
+      blocking.run_all();
+      return over;
+    }));
+    return ended.take();
+  };
+  CHECK(get("wrong.example").error() == tls_errc::wrong_host);
+  CHECK(get("nowhere.example").error() == errc::unknown_host);
+  CHECK(get("localhost")->body == "hello");
+}
+
+TEST_CASE("plain HTTP to the port of TLS gets nothing, and holds up nobody") {
+  tls_scene scene;
+  const auto plain = scene.get(scene.url("http"));
+  CHECK_FALSE(plain.has_value());
+  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 1; }));
+  CHECK(scene.counts().requests == 0);
+  CHECK(scene.get()->body == "hello");
+}
+
+TEST_CASE("TLS to the port of plain HTTP is an error, and holds up nobody") {
+  http_scene scene(tls_scene::routes);
+  http_client client(scene.here.io(), trusting());
+  const std::string at = scene.address().to_string() + "/";
+  const auto secure = scene.here.run(client.get("https://" + at)).take();
+  REQUIRE_FALSE(secure.has_value());
+  CHECK(secure.error().category() == tls_category());
+  CHECK(scene.server().counts().refused == 1);
+  CHECK(scene.here.run(client.get("http://" + at)).take()->body == "hello");
+}
+
+TEST_CASE("a connection of one scheme is not used for the other") {
+  tls_scene scene;
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.client.idle_connections() == 1);
+  CHECK_FALSE(scene.get(scene.url("http")).has_value());
+  CHECK(scene.counts().requests == 1);
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.counts().accepted == 2);
+}
+
+TEST_CASE("an answer without a length that is cut is an error, and with the notice of its end it is whole") {
+  const std::string head = "HTTP/1.1 200 OK\r\n\r\n";
+  CHECK(told(head + "part", teller::ending::cut).error() == http_errc::truncated);
+  CHECK(told(head, teller::ending::cut).error() == http_errc::truncated);
+  const auto whole = told(head + "all of it", teller::ending::told);
+  REQUIRE(whole.has_value());
+  CHECK(whole->body == "all of it");
+}
+
+TEST_CASE("after an answer whose length is known nobody minds a cut") {
+  const auto counted = told("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall", teller::ending::cut);
+  REQUIRE(counted.has_value());
+  CHECK(counted->body == "all");
+  const auto chunked =
+      told("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nall\r\n0\r\n\r\n", teller::ending::cut);
+  REQUIRE(chunked.has_value());
+  CHECK(chunked->body == "all");
+  for (const auto how : {teller::ending::cut, teller::ending::told})
+    CHECK(told("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nall", how).error() == http_errc::truncated);
+}
+
+TEST_CASE("what was decrypted behind an answer is not taken for the next one") {
+  turned_loop here;
+  // The answer fills the room that it is read into, so that what follows it stays within TLS.
+  std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nX: ";
+  answer.resize(2048 - 2000 - 4, 'x');
+  answer += "\r\n\r\n" + std::string(2000, 'a');
+  teller server(here, answer + "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad", teller::ending::told);
+  http_client client(here.io(), trusting());
+  for (int i = 1; i <= 2; ++i) {
+    const auto got = here.run(client.get(server.url())).take();
+    REQUIRE(got.has_value());
+    CHECK(got->body == std::string(2000, 'a'));
+    CHECK(server.connections() == i);
+  }
+}
+
+TEST_CASE("a redirect leads to another path of the same scheme, and not from https to http") {
+  http_scene below(tls_scene::routes);
+  turned_loop& here = below.here;
+  const auto leading_to = [](const std::string& where) {
+    return "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\nLocation: " + where + "\r\n\r\n";
+  };
+  auto how = trusting();
+  how.redirects = 2;
+  http_client client(here.io(), how);
+  teller down(here, leading_to("http://" + below.address().to_string() + "/"), teller::ending::told);
+  CHECK(here.run(client.get(down.url())).take()->status == http_status::found);
+  CHECK(below.server().counts().requests == 0);
+  teller around(here, leading_to("/again"), teller::ending::told);
+  CHECK(here.run(client.get(around.url())).take().error() == http_errc::too_many_redirects);
+  CHECK(around.connections() == 3);
+}
+
+TEST_CASE("slow, silent and senseless handshakes hold up nobody, and end in time") {
+  tls_scene scene({.head_timeout = 5s});
+  std::vector<testing::plain_peer> peers;
+  for (int i = 0; i < 30; ++i) peers.push_back(scene.silent());
+  for (int i = 0; i < 10; ++i) peers[i].send(std::string("\x16\x03\x01\x02\x00\x01", 6));  // a record's beginning
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.counts().handshakes == 30);
+  for (int i = 10; i < 15; ++i) peers[i].send("senseless bytes that are no record of TLS");
+  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 5; }));
+  for (int i = 15; i < 20; ++i) peers[i].close();
+  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 10; }));
+  scene.here.advance(4s);
+  CHECK(scene.counts().handshakes == 20);
+  peers[0].send("\x01");  // a byte more gains nothing
+  scene.here.advance(2s);
+  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 30; }));
+  CHECK(scene.counts().handshakes == 0);
+  CHECK(scene.counts().requests == 1);
+  CHECK(scene.get()->body == "hello");
+}
+
+TEST_CASE("of more handshakes than may be under way the oldest is given up") {
+  tls_scene scene({.handshakes = 3});
+  std::vector<testing::plain_peer> peers;
+  for (int i = 0; i < 3; ++i) peers.push_back(scene.silent());
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.counts().failed_handshakes == 1);
+  CHECK(peers[0].receive().empty());
+  CHECK(scene.counts().handshakes == 2);
+}
+
+TEST_CASE("who has not shaken hands makes room where there is none left") {
+  tls_scene scene({.connections = 2});
+  const auto first = scene.silent();
+  const auto second = scene.silent();
+  CHECK(scene.get()->body == "hello");
+  CHECK(scene.counts().failed_handshakes == 1);
+  CHECK(first.receive().empty());
+}
+
+TEST_CASE("a stop waits for handshakes as long as for a last word, and then gives them up") {
+  tls_scene scene({.linger_timeout = 2s});
+  const auto silent = scene.silent();
+  scene.stop(10s);
+  scene.here.advance(1500ms);
+  CHECK_FALSE(scene.is_over());
+  CHECK(scene.counts().handshakes == 1);
+  scene.here.advance(1s);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.counts().handshakes == 0);
+  CHECK(silent.receive().empty());
+}
+
+TEST_CASE("a handshake that a stop finds under way comes to its end, and what was sent with it is answered") {
+  tls_scene scene;
+  auto connecting = stream_socket::connect(scene.here.io(), scene.address());
+  stream_socket socket = std::move(scene.here.run(std::move(connecting)).take().value());
+  CHECK(scene.here.turn_until([&] { return scene.counts().handshakes == 1; }));
+  scene.stop(10s);
+  std::string heard;
+  auto talk = [&]() -> task<void> {
+    auto shaking = tls_stream::connect(testing::tested_client_context(), std::move(socket), "localhost");
+    auto stream = co_await std::move(shaking);
+    REQUIRE(stream.has_value());
+    static_cast<void>(co_await stream->write_all(bytes_of("GET / HTTP/1.1\r\nHost: a\r\n\r\n")));
+    std::array<std::byte, 1000> room{};
+    for (;;) {
+      const auto got = co_await stream->read_some(room);
+      if (!got) heard += got.error().message();
+      if (!got || *got == 0) break;
+      heard += text_of(std::span(room).first(*got));
+    }
+    static_cast<void>(co_await stream->shutdown());
+  };
+  scene.here.run(talk()).take();
+  CHECK(heard.ends_with("hello"));
+  CHECK(heard.find("Connection: close\r\n") != std::string::npos);
+  scene.here.advance(2ms);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a server that does not shake hands is given up with the time for a connection") {
+  turned_loop here;
+  const auto listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
+  auto how = trusting();
+  how.connect_timeout = 3s;
+  http_client client(here.io(), how);
+  const time_point begin = here.now();
+  auto asking = client.get("https://" + listener.local_address().value().to_string() + "/");
+  const auto answer = here.run_through(std::move(asking), 100ms).take();
+  CHECK(answer.error() == errc::deadline_exceeded);
+  CHECK(here.now() - begin < 4s);
+}
+
+TEST_CASE("who agrees on another protocol is not served") {
+  tls_server_options server = testing::known_server();
+  server.protocols = {"h2", "http/1.1"};
+  tls_client_options client = testing::trusting_client();
+  client.protocols = {"h2"};
+  http_client_options asking;
+  asking.tls = testing::client_context(client);
+  tls_scene scene({.tls = testing::server_context(server)}, asking);
+  CHECK(scene.get().error() == tls_errc::no_application_protocol);
+  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 1; }));
+  CHECK(scene.counts().requests == 0);
+}
+
+TEST_CASE("an idle connection that the server closes is told so") {
+  tls_scene scene({.idle_timeout = 60s});
+  auto connecting = stream_socket::connect(scene.here.io(), scene.address());
+  stream_socket socket = std::move(scene.here.run(std::move(connecting)).take().value());
+  result<std::size_t> end = fail(errc::stopped);
+  bool answered = false;
+  bool over = false;
+  auto talk = [&]() -> task<void> {
+    auto shaking = tls_stream::connect(testing::tested_client_context(), std::move(socket), "localhost");
+    auto stream = co_await std::move(shaking);
+    REQUIRE(stream.has_value());
+    static_cast<void>(co_await stream->write_all(bytes_of("GET / HTTP/1.1\r\nHost: a\r\n\r\n")));
+    std::array<std::byte, 1000> room{};
+    const auto got = co_await stream->read_some(room);
+    answered = got && *got > 0;
+    end = co_await stream->read_some(room);
+    over = true;
+  };
+  scene.here.io().spawn(talk());
+  REQUIRE(scene.here.turn_until([&] { return answered; }));
+  scene.here.advance(61s);
+  REQUIRE(scene.here.turn_until([&] { return over; }));
+  CHECK(end == 0);
+}
+
+namespace {
+
+// [guide]
+auto ask_over_tls(loop& io, blocking_lane& lane, const http_router& routes, const std::string& at)
+    -> task<std::string> {
+  const result<tls_context> ours = tls_context::server({
+      .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
+      .protocols = {"http/1.1"},
+      .handshakes = &lane,
+  });
+  http_server server(io, routes, {.tls = ours.value()});
+  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+  const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
+
+  resolver names(io, lane);  // asks the system on the lane
+  const result<tls_context> theirs = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
+  http_client client(io, {.names = &names, .tls = theirs.value()});
+  // [/guide]
+  std::string body;
+  auto all = [&](scope& children) -> task<void> {
+    auto serve = [](http_server& by, stream_listener from) -> task<void> {
+      static_cast<void>(co_await by.serve(std::move(from)));
+    };
+    children.spawn(serve(server, std::move(listener)));
+    const auto answer = co_await client.get(url + "/");
+    if (answer) body = answer->body;
+    co_await server.stop(10s);
+  };
+  co_await with_scope(all);
+  co_return body;
+}
+
+}  // namespace
+
+TEST_CASE("a server and a client over TLS need few lines more, and a lane for the long work") {
+  const testing::scratch_folder folder;
+  const auto& people = tls_people::known();
+  folder.write("chain.pem", people.server.certificate);
+  folder.write("key.pem", people.server.key);
+  folder.write("authority.pem", people.authority.certificate);
+  const auto io = loop::create().value();
+  blocking_lane lane;  // ends before the loop that its jobs come home to
+  std::string body;
+  auto ask = [&]() -> task<void> {
+    body = co_await ask_over_tls(*io, lane, tls_scene::routes, folder.path().string() + "/");
+    io->stop();
+  };
+  io->run([&] { io->spawn(ask()); });
+  CHECK(body == "hello");
+}

@@ -1,0 +1,318 @@
+// tests/rankd/engine/plan_library_test.cpp: plans that change while they are served: all at once or not at all.
+#include <rankd/engine/plan_library.hpp>
+
+#include <tests/rankd/engine/library_world.hpp>
+#include <tests/support/eventually.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using namespace rankd::testing;
+using braid::testing::scratch_folder;
+
+namespace {
+
+using names = std::vector<std::string>;
+constexpr std::string_view user_1 = R"({"user_id":1})";
+
+auto declared() -> const registries& { return reference_project::get().declared; }
+
+void write_plan(const scratch_folder& folder, const std::string& name, int value) {
+  folder.write(name + ".json", marked_plan(name, value));
+}
+
+/// What the plan of a name answers by now.
+auto mark_now(engine_world& world, const plan_library& library, std::string_view name) -> std::string {
+  const auto plan = library.find(name);
+  if (!plan) return plan.error().front().code;
+  return mark_of(world.on().run(world.ranker().rank(*plan, value_of(parse_request(user_1, declared())))));
+}
+
+auto numbers_of(const plan_library& library) -> std::vector<std::uint64_t> {
+  std::vector<std::uint64_t> out;
+  for (const plan_version_info& each : library.versions()) out.push_back(each.number);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a library serves what a reload has found, and says what has changed") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 2);
+  plan_library library(declared());
+  CHECK(mark_now(world, library, "a") == "unknown_plan");
+
+  const reload_report first = value_of(library.reload(folder.path()));
+  CHECK((first.added == names{"a", "b"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK(mark_now(world, library, "b") == "2");
+
+  write_plan(folder, "a", 3);
+  write_plan(folder, "c", 4);
+  std::filesystem::remove(folder.path() / "b.json");
+  const reload_report second = value_of(library.reload(folder.path()));
+  CHECK((second.added == names{"c"}));
+  CHECK((second.changed == names{"a"}));
+  CHECK((second.removed == names{"b"}));
+  CHECK(second.unchanged.empty());
+  CHECK(mark_now(world, library, "a") == "3");
+  CHECK(mark_now(world, library, "b") == "unknown_plan");
+  CHECK(mark_now(world, library, "c") == "4");
+
+  const reload_report third = value_of(library.reload(folder.path()));
+  CHECK((third.unchanged == names{"a", "c"}));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 3, 4}));
+}
+
+TEST_CASE("where one plan is wrong all of the old ones go on serving, and every complaint is told") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 2);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+
+  write_plan(folder, "a", 3);
+  folder.write("b.json", "{");
+  folder.write("c.json", artifact_of(source("s", 1) + "," + node("f", "core::nothing", "s"), R"("f")"));
+  const auto refused = library.reload(folder.path());
+  CHECK((codes_of(refused) == names{"json_syntax", "name_mismatch", "unknown_op"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK(mark_now(world, library, "b") == "2");
+  CHECK(library.versions().size() == 2);
+  CHECK(library.versions_in_memory() == 2);
+
+  write_plan(folder, "b", 5);
+  std::filesystem::remove(folder.path() / "c.json");
+  value_of(library.reload(folder.path()));
+  CHECK(mark_now(world, library, "a") == "3");
+  CHECK(mark_now(world, library, "b") == "5");
+}
+
+TEST_CASE("complaints of binding name the file, as those of loading do") {
+  const scratch_folder folder;
+  const auto file = folder.write(
+      "t.json", artifact_of(source("s", 1) + "," + node("m", "core::vm", "s", R"({"out_key":3001,"expr_id":"e"})"),
+                            R"("m")", R"("expr_table":{"e":{"op":"const_number","value":1}},)"));
+  plan_library library(declared());
+  const auto refused = library.reload(folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().code == "wrong_key_type");
+  CHECK(refused.error().front().source == file.string());
+}
+
+TEST_CASE("a request ends on the version that it began with") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  const plan_handle before = value_of(library.find("a"));
+
+  write_plan(folder, "a", 2);
+  value_of(library.reload(folder.path()));
+  CHECK(mark_of(world.rank(*before, user_1)) == "1");
+  CHECK(mark_now(world, library, "a") == "2");
+}
+
+TEST_CASE("a plan lives as long as an answer and the nodes that end after it") {
+  scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared(), {.most_kept = 1});
+  value_of(library.reload(folder.path()));
+  {
+    engine_world world;
+    const ranking answer =
+        world.on().run(world.ranker().rank(value_of(library.find("a")), value_of(parse_request(user_1, declared()))));
+    write_plan(folder, "a", 2);
+    value_of(library.reload(folder.path()));
+    world.close();
+    CHECK(library.versions_in_memory() == 2);
+    CHECK(mark_of(answer) == "1");
+  }
+  CHECK(library.versions_in_memory() == 1);
+}
+
+TEST_CASE("a node that ends behind its answer still has its plan, which nobody else keeps") {
+  const scratch_folder folder;
+  const auto write = [&](int ms) {
+    folder.write("t.json", artifact_of(source("s", 1) + "," + busy("b", "s", ms), R"("b")"));
+  };
+  write(an_hour_ms);
+  plan_library library(declared(), {.most_kept = 1});
+  value_of(library.reload(folder.path()));
+  engine_world world(1);
+  {
+    const ranking late = world.on().run(world.ranker().rank(
+        value_of(library.find("t")), value_of(parse_request(R"({"user_id":1,"deadline_ms":1})", declared()))));
+    CHECK(error_of(late) == "deadline_exceeded ");
+  }
+  write(1);
+  value_of(library.reload(folder.path()));
+  CHECK(braid::testing::eventually([&] { return library.versions_in_memory() == 1; }));
+  CHECK(world.ranker().late_nodes() == 1);
+}
+
+TEST_CASE("a version that is used is counted as long as somebody holds it") {
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  CHECK(library.versions().front().users == 0);
+  plan_handle one = value_of(library.find("a"));
+  const plan_handle two = one;
+  CHECK(library.versions().front().users == 2);
+  const auto all = library.current();
+  CHECK(library.versions().front().users == 2);  // that set is the library's, too
+
+  write_plan(folder, "a", 2);
+  value_of(library.reload(folder.path()));
+  const auto versions = library.versions();
+  REQUIRE(versions.size() == 2);
+  CHECK(versions[0].users == 3);
+  CHECK_FALSE(versions[0].serves);
+  CHECK(versions[1].users == 0);
+  CHECK(versions[1].serves);
+  one.reset();
+  CHECK(library.versions().front().users == 2);
+  CHECK(all->find("a") == two);
+}
+
+TEST_CASE("only so many versions are kept") {
+  const scratch_folder folder;
+  plan_library library(declared(), {.most_kept = 3});
+  for (int value = 1; value <= 8; ++value) {
+    write_plan(folder, "a", value);
+    value_of(library.reload(folder.path()));
+  }
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{6, 7, 8}));
+  CHECK(library.versions_in_memory() == 3);
+}
+
+TEST_CASE("a pinned version serves and is kept whatever is loaded, until it is unpinned") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared(), {.most_kept = 2});
+  value_of(library.reload(folder.path()));
+  const plan_version_info pinned = value_of(library.pin("a", 1));
+  CHECK(pinned.pinned);
+  CHECK(pinned.serves);
+  CHECK(pinned.users == 0);
+  for (int value = 2; value <= 6; ++value) {
+    write_plan(folder, "a", value);
+    CHECK((value_of(library.reload(folder.path())).changed == names{"a"}));
+    CHECK(mark_now(world, library, "a") == "1");
+  }
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 5, 6}));
+
+  REQUIRE(library.unpin("a"));
+  CHECK(mark_now(world, library, "a") == "6");
+  write_plan(folder, "a", 7);
+  value_of(library.reload(folder.path()));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{6, 7}));
+}
+
+TEST_CASE("a plan is rolled back step by step, and a reload does not undo it") {
+  engine_world world;
+  const scratch_folder folder;
+  plan_library library(declared());
+  for (int value = 1; value <= 3; ++value) {
+    write_plan(folder, "a", value);
+    value_of(library.reload(folder.path()));
+  }
+  CHECK(value_of(library.roll_back("a")).number == 2);
+  CHECK(mark_now(world, library, "a") == "2");
+  value_of(library.reload(folder.path()));
+  CHECK(mark_now(world, library, "a") == "2");
+  CHECK(value_of(library.roll_back("a")).number == 1);
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK((codes_of(library.roll_back("a")) == names{"no_earlier_version"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  REQUIRE(library.unpin("a"));
+  CHECK(mark_now(world, library, "a") == "3");
+}
+
+TEST_CASE("a pinned plan outlives its artifact, and an unpinned one goes with it") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 2);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  value_of(library.pin("a", 1));
+  std::filesystem::remove(folder.path() / "a.json");
+  CHECK(value_of(library.reload(folder.path())).removed.empty());
+  CHECK(mark_now(world, library, "a") == "1");
+  REQUIRE(library.unpin("a"));
+  CHECK(mark_now(world, library, "a") == "unknown_plan");
+  CHECK(library.versions_in_memory() == 1);
+
+  write_plan(folder, "a", 1);
+  CHECK((value_of(library.reload(folder.path())).added == names{"a"}));
+  CHECK(mark_now(world, library, "a") == "1");
+}
+
+TEST_CASE("what is not there cannot be found, pinned, unpinned or rolled back") {
+  const scratch_folder folder;
+  write_plan(folder, "feed", 1);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  CHECK((codes_of(library.find("fed")) == names{"unknown_plan"}));
+  CHECK(library.find("fed").error().front().hint.find("feed") != std::string::npos);
+  CHECK((codes_of(library.pin("fed", 1)) == names{"unknown_plan"}));
+  CHECK((codes_of(library.pin("feed", 2)) == names{"unknown_version"}));
+  CHECK((codes_of(library.unpin("fed")) == names{"unknown_plan"}));
+  CHECK((codes_of(library.roll_back("fed")) == names{"unknown_plan"}));
+  CHECK((codes_of(library.roll_back("feed")) == names{"no_earlier_version"}));
+}
+
+TEST_CASE("a folder that is gone or empty leaves the old plans") {
+  engine_world world;
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+  CHECK((codes_of(library.reload(folder.path() / "absent")) == names{"unreadable_folder"}));
+  std::filesystem::remove(folder.path() / "a.json");
+  CHECK((codes_of(library.reload(folder.path())) == names{"no_artifacts"}));
+  CHECK(mark_now(world, library, "a") == "1");
+}
+
+TEST_CASE("an index that does not agree with the artifacts refuses all of them") {
+  engine_world world;
+  const scratch_folder folder;
+  const std::string a = marked_plan("a", 1);
+  const std::string b = marked_plan("b", 1);
+  folder.write("a.json", a);
+  folder.write("b.json", b);
+  folder.write("index.json", index_of({{"a", a}, {"b", b}}));
+  plan_library library(declared());
+  value_of(library.reload(folder.path()));
+
+  // Half of a deployment: the artifact is new and the index is not, or the other way round.
+  write_plan(folder, "a", 2);
+  CHECK((codes_of(library.reload(folder.path())) == names{"digest_mismatch"}));
+  folder.write("index.json", index_of({{"a", marked_plan("a", 2)}, {"b", marked_plan("b", 2)}}));
+  CHECK((codes_of(library.reload(folder.path())) == names{"digest_mismatch"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK(mark_now(world, library, "b") == "1");
+
+  write_plan(folder, "b", 2);
+  value_of(library.reload(folder.path()));
+  CHECK(mark_now(world, library, "a") == "2");
+  CHECK(mark_now(world, library, "b") == "2");
+  std::filesystem::remove(folder.path() / "b.json");
+  CHECK((codes_of(library.reload(folder.path())) == names{"unknown_artifact"}));
+  folder.write("b.json", marked_plan("b", 2));
+  write_plan(folder, "c", 2);
+  CHECK((codes_of(library.reload(folder.path())) == names{"not_indexed"}));
+  folder.write("index.json", "[");
+  CHECK((codes_of(library.reload(folder.path())) == names{"json_syntax"}));
+}
