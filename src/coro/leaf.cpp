@@ -5,8 +5,12 @@ namespace braid::detail {
 namespace {
 
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_a_row;
+constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace
+
+later_completions::later_completions() noexcept { completes_later = true; }
+later_completions::~later_completions() { completes_later = false; }
 
 auto may_go_on() noexcept -> bool {
   if (ready_awaits_left > 0) {
@@ -43,6 +47,7 @@ auto leaf::not_started() noexcept -> std::coroutine_handle<> {
 }
 
 void leaf::complete() noexcept {
+  if (completes_later) return complete_later();
   if (is_linked()) unlink();
   state_ = state::done;
   resume(handle_);

@@ -2,6 +2,8 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/coro/detail/leaf.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
 #include <algorithm>
@@ -13,7 +15,7 @@ constexpr int jobs_a_turn = 128;
 constexpr duration time_a_turn = 100us;
 constexpr int jobs_between_clock_reads = 16;
 
-constinit thread_local const loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local loop* current_loop __attribute__((tls_model("initial-exec"))) = nullptr;
 
 }  // namespace
 
@@ -35,6 +37,7 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
 loop::~loop() {
   const state at = state_.load(acquire);  // edge loop.stopped: observe
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();  // edge loop.woken: observe
 }
 
 void loop::enter() {
@@ -112,11 +115,39 @@ void loop::wait_for_work(blocking wait) noexcept {
   backend_->wait(timeout);
 }
 
+/// Whether a step would find something to do, as far as the loop knows without asking the system. The last task of a
+/// stopping loop may have ended after the look at whether it has finished.
+auto loop::is_ready() const noexcept -> bool {
+  if (!ready_.empty() || inbox_.has_any()) return true;
+  if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
+  return status() == state::stopping && (root_.tasks() == 0 || !root_.stop().requested());
+}
+
+/// Requires that `is_ready` said no. False when a post has come since; later ones wake the backend.
+auto loop::try_arm() noexcept -> bool {
+  ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nobody has posted since
+  return ready_.empty() && inbox_.try_arm();
+}
+
+/// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. What that resumes runs in
+/// a later step.
+void loop::rest(time_point deadline) noexcept {
+  std::optional<duration> timeout;
+  if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
+  if (deadline != time_point::max()) {
+    const duration left = std::max(deadline - steady_time().now(), duration::zero());
+    timeout = std::min(left, timeout.value_or(left));
+  }
+  const detail::later_completions here;
+  backend_->wait(timeout);
+}
+
 /// Brings a stopping loop towards its end. True when it has stopped.
 auto loop::finished() noexcept -> bool {
   root_.request_stop();
   if (root_.tasks() != 0 || !ready_.empty()) return false;
   ready_.push_chain(inbox_.close());
+  wakes_owed_ = inbox_.wakes() + 1;  // and that of the stop
   // What was accepted in the last moment still runs; it can start no task any more, because the root is stopped.
   while (job* item = ready_.pop()) run_job(*item);
   state_.store(state::stopped, release);  // edge loop.stopped: publish
@@ -128,14 +159,31 @@ void loop::stop() noexcept {
     const state next = seen == state::idle ? state::stopped : state::stopping;
     // edge loop.stopping: publish
     if (!state_.compare_exchange_weak(seen, next, release, relaxed)) continue;
-    if (next == state::stopping) backend_->wake();
+    if (next == state::stopping) wake();
     return;
   }
 }
 
+/// After what the caller has brought: the loop may have found it already, and have stopped.
+void loop::wake() noexcept {
+  backend_->wake();
+  woken_.fetch_add(1, release);  // edge loop.woken: publish
+}
+
 void loop::spawn(task<void> work) { root_.spawn(reported(std::move(work))); }
 
+auto loop::current() noexcept -> loop* { return current_loop; }
+
+void detail::forget_loop_of_thread() noexcept { current_loop = nullptr; }
+
 auto loop::reported(task<void> work) -> task<void> {
+  struct one_of_them {
+    explicit one_of_them(atomic<std::size_t>& of) noexcept : all(of) { all.store(all.load(relaxed) + 1, relaxed); }
+    one_of_them(const one_of_them&) = delete;
+    auto operator=(const one_of_them&) -> one_of_them& = delete;
+    ~one_of_them() { all.store(all.load(relaxed) - 1, relaxed); }
+    atomic<std::size_t>& all;
+  } const counted(spawned_);
   const outcome<void> ended = co_await as_outcome(std::move(work));
   if (ended.has_exception()) report(ended.exception());
 }
@@ -153,7 +201,7 @@ auto loop::try_post(job& work) noexcept -> bool {
     return true;
   }
   const push_result pushed = inbox_.try_push(work);
-  if (pushed == push_result::wake) backend_->wake();
+  if (pushed == push_result::wake) wake();
   return pushed != push_result::closed;
 }
 
@@ -161,7 +209,7 @@ void loop::post_resumption(job& step) noexcept {
   if (is_current()) return ready_.push(step);
   const push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");
-  if (pushed == push_result::wake) backend_->wake();
+  if (pushed == push_result::wake) wake();
 }
 
 void loop::arm(timer& item, time_point when) noexcept {

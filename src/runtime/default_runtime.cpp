@@ -42,6 +42,7 @@ void forget_parent() noexcept {
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
   state.is_watched = true;
   detail::worker_of_thread = nullptr;
+  detail::forget_loop_of_thread();
 }
 
 /// With the static objects: before those that were there when the runtime was made. A job that ends the process by

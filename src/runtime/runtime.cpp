@@ -3,19 +3,56 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/parker.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/worker.hpp>
 #include <braid/thread/name.hpp>
+#include <braid/thread/worker_count.hpp>
 
+#include <algorithm>
 #include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace braid {
+namespace {
+
+/// What the pool of a runtime with these options is to be, but for what its workers sleep in.
+auto pool_of(const runtime_options& options) -> pool_options {
+  pool_options wanted;
+  wanted.workers = options.workers;
+  wanted.name = options.name;
+  wanted.scheduler = options.scheduler;
+  wanted.on_error = options.on_error;
+  return wanted;
+}
+
+/// A task between two workers.
+class traveller {
+ public:
+  explicit traveller(atomic<std::size_t>& all) noexcept : all_(&all) { all.fetch_add(1, relaxed); }
+  traveller(traveller&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
+  auto operator=(traveller&&) -> traveller& = delete;
+  ~traveller() {
+    if (all_ != nullptr) all_->fetch_sub(1, relaxed);
+  }
+
+ private:
+  atomic<std::size_t>* all_;
+};
+
+/// Errors: std::system_error.
+auto made_loop(const runtime_options& options) -> std::unique_ptr<loop> {
+  auto made = loop::create({.on_error = options.on_error});
+  if (!made) throw std::system_error(made.error(), "the loop of a runtime");
+  return std::move(*made);
+}
+
+}  // namespace
 
 auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>> {
   try {
-    auto io = loop::create({.on_error = options.on_error});
-    if (!io) return fail(io.error());
-    return std::unique_ptr<runtime>(new runtime(std::move(options), std::move(*io)));
+    return std::unique_ptr<runtime>(new runtime(std::move(options)));
   } catch (const std::system_error& refused) {
     return fail(refused.code());
   } catch (const std::bad_alloc&) {
@@ -23,14 +60,19 @@ auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>
   }
 }
 
-runtime::runtime(runtime_options options, std::unique_ptr<loop> io)
-    : loop_(std::move(io)),
-      pool_(std::make_unique<pool>(pool_options{.workers = options.workers,
-                                                .name = options.name,
-                                                .scheduler = options.scheduler,
-                                                .on_error = options.on_error})),
-      blocking_(std::make_unique<blocking_lane>(blocking_lane_options{
-          .most_threads = options.most_blocking_threads, .name = options.name + "-b", .on_error = options.on_error})) {
+runtime::runtime(runtime_options options) : shape_(options.shape) {
+  blocking_ = std::make_unique<blocking_lane>(blocking_lane_options{
+      .most_threads = options.most_blocking_threads, .name = options.name + "-b", .on_error = options.on_error});
+  if (shape_ == runtime_shape::merged)
+    start_merged(options);
+  else
+    start_separate(options);
+}
+
+void runtime::start_separate(const runtime_options& options) {
+  loop_ = made_loop(options);
+  loops_.push_back(loop_.get());
+  pool_ = std::make_unique<pool>(pool_of(options));
   parker started;
   constexpr std::string_view suffix = "-loop";
   const std::string loop_name = options.name.substr(0, longest_thread_name - suffix.size()).append(suffix);
@@ -39,6 +81,24 @@ runtime::runtime(runtime_options options, std::unique_ptr<loop> io)
     loop_->run([&started] { started.unpark(); });
   });
   started.park();
+}
+
+/// When the pool is made its workers run their loops: the hooks have been called by then.
+void runtime::start_merged(const runtime_options& options) {
+  pool_options wanted = pool_of(options);
+  if (wanted.workers == 0) wanted.workers = default_worker_count().workers;
+  drivers_.reserve(wanted.workers);
+  loops_.reserve(wanted.workers);
+  on_the_way_ = std::make_unique<atomic<std::size_t>[]>(wanted.workers);
+  wanted.make_driver = [this, &options](std::size_t) {
+    auto made = std::make_unique<loop_driver>(made_loop(options));
+    drivers_.push_back(made.get());
+    loops_.push_back(&made->io());
+    return made;
+  };
+  wanted.on_worker_start = [this](std::size_t index) { drivers_[index]->begin(); };
+  wanted.on_worker_stop = [this](std::size_t index) { drivers_[index]->end(); };
+  pool_ = std::make_unique<pool>(std::move(wanted));
 }
 
 runtime::~runtime() {
@@ -50,21 +110,63 @@ auto runtime::is_current() const noexcept -> bool {
   return (loop_ != nullptr && loop_->is_current()) || pool_->is_current() || blocking_->is_current();
 }
 
-void runtime::stop_loop() {
-  if (loop_ == nullptr) return;
-  loop_->stop();
+auto runtime::io() noexcept -> loop& {
+  if (loops_.size() == 1) return *loops_.front();
+  loop* const mine = loop::current();
+  if (mine != nullptr && std::ranges::find(loops_, mine) != loops_.end()) return *mine;
+  return *loops_[turn_.fetch_add(1, relaxed) % loops_.size()];
+}
+
+auto runtime::post(task<void> work) -> result<void> {
+  if (shape_ == runtime_shape::separate)
+    return braid::post(*loop_, [this, work = std::move(work)]() mutable { loop_->spawn(std::move(work)); });
+  return braid::post(*pool_, [this, work = std::move(work)]() mutable { start_here(std::move(work)); });
+}
+
+/// On a worker that has come to it, and so has time.
+void runtime::start_here(task<void> work) {
+  const std::size_t here = current_worker()->index;
+  if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
+  const std::size_t there = home_for_one_more(here);
+  if (here == there) return loops_[here]->spawn(std::move(work));
+  auto arrives = [at = loops_[there], work = std::move(work), counted = traveller(on_the_way_[there])]() mutable {
+    at->spawn(std::move(work));
+  };
+  // Refused where it stops meanwhile: then this one is about to stop as well.
+  static_cast<void>(braid::post(*loops_[there], std::move(arrives)));
+}
+
+auto runtime::load_of(std::size_t index) const noexcept -> std::size_t {
+  return loops_[index]->spawned() + on_the_way_[index].load(relaxed);
+}
+
+/// A task cannot move once it has begun, so a worker that is kept alone with a burst of short beginnings does not keep
+/// them all.
+auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
+  constexpr std::size_t few = 16;
+  std::size_t least = here;
+  for (std::size_t index = 0; index < loops_.size(); ++index)
+    if (load_of(index) < load_of(least)) least = index;
+  const std::size_t most = load_of(least) + std::max(few, load_of(least) / 4);
+  return load_of(here) > most && loops_[least]->status() == loop::state::running ? least : here;
+}
+
+void runtime::stop_loops() {
+  for (loop* const each : loops_) each->stop();
+  for (loop_driver* const each : drivers_) each->await_end();
   const std::lock_guard lock(join_mutex_);
   if (loop_thread_.joinable()) loop_thread_.join();
 }
 
-/// Where jobs are to run, tasks of the loop may wait for them, so the loop ends first. Where they are not, tasks learn
-/// of that sooner when the jobs are dropped first. Who blocks may be waited for by workers, and ends last.
+/// Where jobs are to run, tasks of the loops may wait for them, so the loops end first. Where they are not, tasks learn
+/// of that sooner when the jobs are dropped first; a worker that has no jobs any more stops its own loop. Who blocks
+/// may be waited for by workers, and ends last.
 auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
-  if (mode == shutdown_mode::drain) stop_loop();
+  if (mode == shutdown_mode::drain) stop_loops();
   static_cast<void>(pool_->shutdown(mode));
   static_cast<void>(blocking_->shutdown(mode));
-  stop_loop();
+  stop_loops();
   return {};
 }
 

@@ -12,6 +12,12 @@ driver::~driver() = default;
 executor::~executor() = default;
 timer_service::~timer_service() = default;
 
+auto driver::sleep_until(time_point deadline) noexcept -> wake_reason {
+  if (deadline != time_point::max()) return park_until(deadline) ? wake_reason::permit : wake_reason::deadline;
+  park();
+  return wake_reason::permit;
+}
+
 void executor::report(std::exception_ptr error) noexcept { detail::report_job_exception({}, std::move(error), {}); }
 
 }  // namespace braid

@@ -189,6 +189,9 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   // A worker helps its pool, but a strand whose job it runs would wait for that job.
   if (where_ != nullptr && (self == nullptr || self->pool != where_) && where_->is_current())
     throw std::system_error(make_error_code(errc::would_deadlock), "this thread is to do what it waits for");
+  if (self != nullptr && self->has_own_work)
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "this worker waits for I/O as well: co_await the future, or wait on the blocking lane");
   if (self != nullptr) return wait_on(*self, here, this, deadline);
   if (!deadline && settles_soon(*this)) return true;
   here.sleep(deadline);

@@ -290,6 +290,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
     total.wakes += each->counters.wakes_of_own.load(relaxed);
     total.forks += each->counters.forks_stolen.load(relaxed);
   }
+  total.late = late_.load(relaxed);
   if (stand_ins_ != nullptr) total.stand_ins = stand_ins_->started();
   return total;
 }

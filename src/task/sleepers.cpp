@@ -52,22 +52,40 @@ auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
 }
 
 /// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it. A
-/// pick does not put off when that is due.
+/// pick does not put off when that is due, nor does the work of a driver.
 auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
-  if (!try_watch(jobs)) {
-    self.sleep->park();
-    return wake_cause::picked;
+  const bool watches = try_watch(jobs);
+  if (watches && self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
+  auto why = self.sleep->sleep_until(watches ? self.watch_due : time_point::max());
+  if (why == wake_reason::deadline) self.watch_due = {};
+  if (why != wake_reason::permit && !idle_.try_retract(self.index)) {
+    self.sleep->park();  // the permit is on its way
+    why = wake_reason::permit;
   }
-  if (self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
-  bool picked = self.sleep->park_until(self.watch_due);
-  if (!picked) {
-    self.watch_due = {};
-    picked = !idle_.try_retract(self.index);
-    if (picked) self.sleep->park();  // the permit is on its way
+  if (watches) end_watch(self, jobs, why);
+  switch (why) {
+    case wake_reason::permit: return wake_cause::picked;
+    case wake_reason::work: return wake_cause::called;
+    case wake_reason::deadline: break;
   }
+  return wake_cause::watched;
+}
+
+/// It does not count as the one who watches, and nobody relies on it: each that is awake for long looks by itself.
+auto sleepers::is_watch_due(worker& self) noexcept -> bool {
+  const time_point now = steady_time().now();
+  if (self.watch_due == time_point()) self.watch_due = now + watch_interval;
+  if (now < self.watch_due) return false;
+  self.watch_due = {};
+  return true;
+}
+
+/// What those knew who relied on this watch is seen by the look that comes next: that of a worker which looks for jobs
+/// now, or, where it has something else to do first, the look here for others.
+void sleepers::end_watch(worker& self, crew& jobs, wake_reason why) noexcept {
   watching_.store(0, relaxed);
-  barrier_.heavy();  // what those knew who relied on this watch is seen by the look that comes next
-  return picked ? wake_cause::picked : wake_cause::watched;
+  barrier_.heavy();
+  if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
 /// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a

@@ -12,11 +12,16 @@ constinit thread_local worker* worker_of_thread __attribute__((tls_model("initia
 
 [[gnu::noinline]] auto current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 
+[[gnu::noinline]] auto waits_for_io() noexcept -> bool {
+  return detail::worker_of_thread != nullptr && detail::worker_of_thread->has_own_work;
+}
+
 worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier, const clock_source& clock,
                std::unique_ptr<driver> sleeps_in)
     : pool(&owner),
       index(number),
       sleep(std::move(sleeps_in)),
+      has_own_work(sleep->has_own_work()),
       pace(clock),
       box(barrier),
       spoils(box.open_port()) {}  // before any other thread can ask for one

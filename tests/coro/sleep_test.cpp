@@ -2,6 +2,7 @@
 #include <braid/coro/sleep.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/coro/with_scope.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/turned_loop.hpp>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <utility>
 #include <vector>
 
 using namespace braid;
@@ -190,4 +193,80 @@ TEST_CASE("in a stopped scope a sleep does not begin") {
   CHECK(before);
   CHECK(here.io().root().tasks() == 0);
   CHECK_FALSE(after);
+}
+
+namespace {
+
+/// A loop whose tasks take time: they move its clock while they run.
+struct slow_loop {
+  slow_loop() { io->turn(); }
+  slow_loop(const slow_loop&) = delete;
+  auto operator=(const slow_loop&) -> slow_loop& = delete;
+  ~slow_loop() {
+    io->stop();
+    while (io->turn()) {}
+  }
+  /// Turns with so much time between the turns until `holds()`.
+  template <typename Fn>
+  void turn_until(duration pause, Fn&& holds) {
+    while (!holds()) {
+      io->turn();
+      clock.advance(pause);
+    }
+  }
+
+  manual_clock clock;
+  std::unique_ptr<loop> io = loop::create({.clock = &clock}).value();
+};
+
+}  // namespace
+
+TEST_CASE("a sleep after long computing lasts its full length, and so does one of another task") {
+  slow_loop here;
+  int woken = 0;
+  auto sleeper = [&](duration computing) -> task<void> {
+    here.clock.advance(computing);
+    const time_point begin = here.clock.now();
+    co_await sleep_for(10ms);
+    CHECK(here.clock.now() - begin >= 10ms);
+    ++woken;
+  };
+  for (const duration computing : {duration(300ms), duration(0ms), duration(1ms)}) here.io->spawn(sleeper(computing));
+  here.turn_until(100us, [&] { return woken == 3; });
+  CHECK(here.clock.now() - time_point() < 2s);
+}
+
+TEST_CASE("a timeout that begins after a long idleness does not pass early") {
+  slow_loop here;
+  here.clock.advance(1500ms);  // nobody has turned the loop meanwhile
+  const time_point begin = here.clock.now();
+  bool over = false;
+  auto waits = [&]() -> task<void> {
+    auto limited = with_timeout(10ms, sleep_for(1h));
+    const auto late = co_await std::move(limited);
+    CHECK(late.error() == errc::deadline_exceeded);
+    CHECK(here.clock.now() - begin >= 10ms);
+    over = true;
+  };
+  here.io->spawn(waits());
+  here.turn_until(100us, [&] { return over; });
+  CHECK(here.clock.now() - begin < 11ms);
+}
+
+TEST_CASE("intervals that are counted from the one before do not drift, whatever the work in between takes") {
+  slow_loop here;
+  const time_point begin = here.clock.now();
+  int rounds = 0;
+  auto ticks = [&]() -> task<void> {
+    for (time_point next = begin + 10ms; rounds < 1'000; next += 10ms) {
+      co_await sleep_until(next);
+      CHECK(here.clock.now() >= next);
+      CHECK(here.clock.now() < next + 200us);
+      here.clock.advance(7ms);
+      ++rounds;
+    }
+  };
+  here.io->spawn(ticks());
+  here.turn_until(100us, [&] { return rounds == 1'000; });
+  CHECK(here.clock.now() - begin < 10ms * 1'000 + 8ms);
 }

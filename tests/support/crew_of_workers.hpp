@@ -3,20 +3,26 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/task/driver.hpp>
 #include <braid/task/worker.hpp>
 
 #include <tests/support/manual_executor.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 namespace braid::testing {
 
 /// Workers of no pool, which know each other as victims. Threads: one.
 struct crew_of_workers {
-  explicit crew_of_workers(std::size_t count, const clock_source& clock = steady_time()) {
+  using driver_factory = std::function<std::unique_ptr<driver>(std::size_t)>;
+
+  explicit crew_of_workers(std::size_t count, const clock_source& clock = steady_time())
+      : crew_of_workers(count, [](std::size_t) { return std::make_unique<parking_driver>(); }, clock) {}
+  crew_of_workers(std::size_t count, const driver_factory& driver_of, const clock_source& clock = steady_time()) {
     for (std::size_t index = 0; index < count; ++index) {
-      list.push_back(std::make_unique<worker>(nowhere, index, barrier, clock));
+      list.push_back(std::make_unique<worker>(nowhere, index, barrier, clock, driver_of(index)));
       for (std::size_t step = 1; step < count; ++step) list.back()->victims.push_back((index + step) % count);
     }
   }

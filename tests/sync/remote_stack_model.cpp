@@ -2,6 +2,7 @@
 // wake.
 #include <braid/sync/remote_stack.hpp>
 
+#include <braid/sync/detail/let_others_run.hpp>
 #include <braid/sync/parker.hpp>
 
 #include <doctest/doctest.h>
@@ -113,6 +114,30 @@ void armed_once(model::run& r) {
   r.check(!stack.try_arm(), "a stack that holds something cannot be armed");
 }
 
+/// The owner may find an element before it is woken for it. Then it goes away, as soon as nobody owes it a wake.
+template <bool Waits>
+void leaving_owner(model::run& r) {
+  braid::remote_stack<item> stack;
+  parker sleep;
+  item pushed;
+  atomic<std::uint32_t> woken{0};
+  model::shared<int> there{1};
+  r.thread([&] {
+    while (stack.take() == nullptr)
+      if (stack.try_arm()) static_cast<void>(sleep.park_until(braid::time_point()));  // for the explorer at any time
+    static_cast<void>(stack.close());
+    while (Waits && woken.load(acquire) != stack.wakes()) braid::detail::let_others_run();
+    there = 0;
+  });
+  r.thread([&] {
+    if (stack.try_push(pushed) != push_result::wake) return;
+    r.check(there == 1, "who wakes the owner finds it there");
+    sleep.unpark();
+    woken.fetch_add(1, release);
+  });
+  r.join();
+}
+
 enum class fault : std::uint8_t { none, arms_blindly, tells_nobody, takes_in_two_steps, keeps_the_mark };
 
 /// A remote stack with a fault.
@@ -194,6 +219,13 @@ TEST_CASE("of two pushes at an armed stack one is told to wake") {
   const model::report all = model::explore_all({.preemptions = 3}, armed_once);
   CHECK(all.failure == "");
   CHECK(all.complete);
+}
+
+TEST_CASE("an owner that counts the wakes it is owed does not go away before they came") {
+  const model::report all = model::explore_all({.preemptions = 3, .surprises = 2}, leaving_owner<true>);
+  CHECK(all.failure == "");
+  CHECK(all.complete);
+  CHECK(failure_of(leaving_owner<false>) != "");
 }
 
 TEST_CASE("every order of the remote stack is needed") {

@@ -110,6 +110,32 @@ void moved_past_a_thief(model::run& r) {
   r.check(pool.has_run(0) && pool.has_run(1) && pool.has_run(2), "all have run");
 }
 
+/// The driver of worker 1 has something to do at some moment, which waits for a job at this seat. Worker 0 runs
+/// something for as long as the run takes.
+template <typename Sleepers>
+void job_beside_own_work(model::run& r, std::size_t seat) {
+  small_pool<Sleepers> pool(r, layout::seated, 3, 1);
+  gate job;
+  pool.on_call = [&] { job.pass(); };
+  pool.on_run = [&](braid::worker&, unsigned) {
+    job.open();
+    pool.stop();
+  };
+  for (std::size_t index : {1U, 2U}) r.thread([&, index] { pool.work_as(index); });
+  r.thread([&] { pool.post(0, seat); });
+  r.join();
+  r.check(pool.has_run(0), "it has run");
+}
+
+template <typename Sleepers>
+void at_the_seat_of_own_work(model::run& r) {
+  job_beside_own_work<Sleepers>(r, 1);
+}
+template <typename Sleepers>
+void at_a_seat_that_own_work_watched(model::run& r) {
+  job_beside_own_work<Sleepers>(r, 0);
+}
+
 /// Somebody posts a job, which posts another at the seat of the other worker, and waits until the pool is idle.
 template <typename Sleepers, layout Where>
 void idle_after(model::run& r) {
@@ -251,6 +277,11 @@ TEST_CASE("jobs that a thief has moved are seen by who looked for them too early
   holds_in_order(moved_past_a_thief<product>);
 }
 
+TEST_CASE("no job stays at a seat, or behind a long one, whose worker does what its driver has to do") {
+  holds(at_the_seat_of_own_work<product>);
+  holds(at_a_seat_that_own_work_watched<product>);
+}
+
 TEST_CASE("a pool is not idle before everything has run that was posted, also by what ran") {
   holds(idle_beside_a_post<product>);
   holds_in_order(idle_beside_a_chain<product>);
@@ -269,7 +300,8 @@ TEST_CASE("the twin without a fault is as good as the product") {
   for (const scene each :
        {burst<twin<none>>, burst_at_one_seat<twin<none>>, two_beside_a_long_job<twin<none>>,
         two_behind_a_long_job<twin<none>>, relied_on_in_vain<twin<none>>, moved_past_a_thief<twin<none>>,
-        idle_beside_a_post<twin<none>>, stop_while_posting<twin<none>>, stop_while_posting_to_seats<twin<none>>})
+        idle_beside_a_post<twin<none>>, stop_while_posting<twin<none>>, stop_while_posting_to_seats<twin<none>>,
+        at_the_seat_of_own_work<twin<none>>, at_a_seat_that_own_work_watched<twin<none>>})
     CHECK(model::explore({.seeds = 2'000, .preemptions = 6, .surprises = 4}, each).failure == "");
 }
 
@@ -278,6 +310,8 @@ TEST_CASE("faults in how workers fall asleep are found") {
   CHECK(failure_of(burst<twin<fault::announces_without_barrier>>).starts_with("deadlock"));
   CHECK(failure_of(burst_at_one_seat<twin<fault::watches_beside_awake_only>>).starts_with("deadlock"));
   CHECK(failure_of(two_beside_a_long_job<twin<fault::ends_watch_without_barrier>>).starts_with("deadlock"));
+  CHECK(failure_of(at_the_seat_of_own_work<twin<fault::works_while_announced>>).starts_with("deadlock"));
+  CHECK(failure_of(at_a_seat_that_own_work_watched<twin<fault::leaves_watch_silently>>).starts_with("deadlock"));
 }
 
 TEST_CASE("faults in how workers are woken are found") {

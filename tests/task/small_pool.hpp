@@ -6,6 +6,7 @@
 #include <braid/sync/futex.hpp>
 #include <braid/task/detail/crew.hpp>
 #include <braid/task/detail/sleepers.hpp>
+#include <braid/task/driver.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -89,6 +91,25 @@ class gate {
   atomic<std::uint32_t> open_{0};
 };
 
+/// A driver that once, at any moment, has something to do.
+class restless_driver final : public driver {
+ public:
+  void park() noexcept override { inner_.park(); }
+  [[nodiscard]] auto park_until(time_point deadline) noexcept -> bool override { return inner_.park_until(deadline); }
+  void unpark() noexcept override { inner_.unpark(); }
+  [[nodiscard]] auto has_own_work() const noexcept -> bool override { return true; }
+  [[nodiscard]] auto sleep_until(time_point deadline) noexcept -> wake_reason override {
+    if (has_called_) return driver::sleep_until(deadline);
+    if (inner_.park_until(time_point())) return wake_reason::permit;  // for the explorer a deadline is any time
+    has_called_ = true;
+    return wake_reason::work;
+  }
+
+ private:
+  parking_driver inner_;
+  bool has_called_ = false;
+};
+
 /// Where jobs lie.
 enum class layout : std::uint8_t { shared, seated };
 
@@ -102,12 +123,22 @@ class small_pool final : public detail::crew {
   using verdict = placement::verdict;
   static constexpr std::size_t most_jobs = 4;
 
-  small_pool(model::run& r, layout where, std::size_t workers) : run_(r), where_(where), workers_(workers) {}
+  static constexpr std::size_t nobody = most_jobs;
+
+  /// `restless`: the worker whose driver has something to do once.
+  small_pool(model::run& r, layout where, std::size_t workers, std::size_t restless = nobody)
+      : run_(r), where_(where), workers_(workers, [restless](std::size_t index) -> std::unique_ptr<driver> {
+          if (index == restless) return std::make_unique<restless_driver>();
+          return std::make_unique<parking_driver>();
+        }) {}
 
   // --- for the body of a run ---
 
   /// What a job does, by its number; for jobs that do something.
   std::function<void(worker&, unsigned)> on_run = [](worker&, unsigned) {};
+
+  /// What the restless driver has to do.
+  std::function<void()> on_call = [] {};
 
   /// So many jobs at a seat bring others without a wake; 0: none do.
   std::size_t long_backlog = 0;
@@ -185,6 +216,10 @@ void small_pool<Sleepers>::work(worker& self) noexcept {
   using enum detail::wake_cause;
   bool relied_on = false;
   for (auto woken = own; woken != stop;) {
+    if (woken == called) {
+      on_call();
+      woken = own;
+    }
     const std::uint32_t found = next(self, woken);
     const bool searched = woken == picked;
     const bool looks_early = broken == fault::looks_for_more_too_early && searched && empty();

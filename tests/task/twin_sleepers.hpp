@@ -7,6 +7,7 @@
 #include <braid/task/detail/crew.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/detail/sleepers.hpp>
+#include <braid/task/driver.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
@@ -25,6 +26,8 @@ enum class fault : std::uint8_t {
   trusts_an_old_look,         ///< believes a plain look at how many search
   watches_beside_awake_only,  ///< takes all announced workers for sleeping ones
   ends_watch_without_barrier,
+  works_while_announced,  ///< does what its driver has to do as if it slept
+  leaves_watch_silently,  ///< the same, after others have relied on its watch
   stops_without_barrier,
   leaves_after_one_look,
   leaves_the_count,
@@ -97,6 +100,7 @@ class twin_sleepers {
   }
 
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
+  void end_watch(crew& jobs, wake_reason why) noexcept;
 
   auto try_watch(crew& jobs) noexcept -> bool {
     const bool done = Broken == fault::watches_beside_awake_only ? idle_.all() : is_done(jobs);
@@ -139,18 +143,25 @@ auto twin_sleepers<Broken>::sleep(worker& self, crew& jobs) noexcept -> wake_cau
 
 template <fault Broken>
 auto twin_sleepers<Broken>::rest(worker& self, crew& jobs) noexcept -> wake_cause {
-  if (!try_watch(jobs)) {
+  const bool watches = try_watch(jobs);
+  // For the explorer a deadline is any time.
+  auto why = self.sleep->sleep_until(watches ? time_point() : time_point::max());
+  const bool stays = Broken == fault::works_while_announced && why == wake_reason::work;
+  if (why != wake_reason::permit && !stays && !idle_.try_retract(self.index)) {
     self.sleep->park();
-    return wake_cause::picked;
+    why = wake_reason::permit;
   }
-  bool picked = self.sleep->park_until(time_point());  // for the explorer a deadline is any time
-  if (!picked) {
-    picked = !idle_.try_retract(self.index);
-    if (picked) self.sleep->park();
-  }
+  if (watches) end_watch(jobs, why);
+  if (why == wake_reason::permit) return wake_cause::picked;
+  return why == wake_reason::work ? wake_cause::called : wake_cause::watched;
+}
+
+template <fault Broken>
+void twin_sleepers<Broken>::end_watch(crew& jobs, wake_reason why) noexcept {
   watching_.store(0, relaxed);
   if constexpr (Broken != fault::ends_watch_without_barrier) barrier_.heavy();
-  return picked ? wake_cause::picked : wake_cause::watched;
+  if (why != wake_reason::work || Broken == fault::leaves_watch_silently) return;
+  if (!idle_.none() && !jobs.empty() && !someone_searches()) wake_one();
 }
 
 template <fault Broken>

@@ -1,6 +1,7 @@
 // braid/coro/event.hpp: something that tasks of one home wait for, and that happens once.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/leaf.hpp>
 
@@ -18,6 +19,8 @@ class event {
   event() = default;
   event(const event&) = delete;
   auto operator=(const event&) -> event& = delete;
+  /// Requires that nobody waits.
+  ~event() { BRAID_EXPECTS(waiters_.empty(), "what tasks wait for outlives them: join or stop them first"); }
 
   [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }
 
@@ -33,6 +36,8 @@ class event {
   class waiter final : private waiter_hook, private detail::leaf {
    public:
     explicit waiter(event& of) noexcept : leaf(how), event_(&of) {}
+    /// Requires that it is not awaited yet.
+    waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
     /// Not known before the task is at home.
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }

@@ -37,6 +37,9 @@ class offload_awaiter {
 
  public:
   offload_awaiter(executor& where, Fn fn) : where_(&where), fn_(std::move(fn)) {}
+  /// Requires that it is not awaited yet.
+  offload_awaiter(offload_awaiter&& other) noexcept(std::is_nothrow_move_constructible_v<Fn>)
+      : where_(other.where_), fn_(std::move(other.fn_)) {}
   offload_awaiter(const offload_awaiter&) = delete;
   auto operator=(const offload_awaiter&) -> offload_awaiter& = delete;
 

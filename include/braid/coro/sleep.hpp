@@ -32,6 +32,8 @@ template <typename When>
 class sleep_awaiter final : leaf {
  public:
   explicit sleep_awaiter(When when) noexcept : leaf(how), when_(when) {}
+  /// Requires that it is not awaited yet.
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.when_) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 

@@ -7,6 +7,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/sync/parker.hpp>
+#include <braid/task/worker.hpp>
 
 #include <coroutine>
 #include <system_error>
@@ -44,13 +45,22 @@ struct sync_waiter : job {
   parker done;
 };
 
+/// Errors: std::system_error with errc::would_deadlock on a worker that waits for I/O.
+inline void expect_to_block() {
+  if (waits_for_io())
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "this worker waits for I/O as well: co_await the task, or sync_wait on the blocking lane");
+}
+
 }  // namespace detail
 
 /// Runs `work` on `where` and blocks until it has ended.
 /// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
-/// the home's own thread (await the task there), errc::stopped where the task ended as stopped.
+/// the home's own thread (await the task there) and on workers that wait for I/O, errc::stopped where the task ended as
+/// stopped.
 template <typename T>
 auto sync_wait(home& where, task<T> work) -> T {
+  detail::expect_to_block();
   if (where.is_current()) throw std::system_error(make_error_code(errc::would_deadlock), "sync_wait on its own home");
   detail::sync_waiter<T> waiter(where, std::move(work));
   if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
@@ -58,9 +68,11 @@ auto sync_wait(home& where, task<T> work) -> T {
   return waiter.ended.take();
 }
 
-/// Runs `work`, which waits for nothing that needs a home, on the calling thread.
+/// Runs `work`, which waits for nothing that needs a home, on the calling thread. Errors: what it throws;
+/// std::system_error with errc::would_deadlock on workers that wait for I/O.
 template <typename T>
 auto sync_wait(task<T> work) -> T {
+  detail::expect_to_block();
   const auto frame = work.release();
   BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be waited for");
   struct owner {

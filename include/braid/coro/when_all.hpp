@@ -1,6 +1,7 @@
 // braid/coro/when_all.hpp: running several tasks at once, and going on when all of them have ended.
 #pragma once
 
+#include <braid/coro/awaitable.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
@@ -95,6 +96,13 @@ inline auto when_all(std::vector<task<void>> work) -> task<void> {
   co_await with_scope(std::ref(start));
   for (const auto& one : ended)
     if (one.is_stopped()) co_await stop_here();
+}
+
+/// The same for anything that can be awaited: see `as_task`.
+template <typename... A>
+  requires detail::not_only_tasks<A...>
+auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {
+  return when_all(as_task(std::forward<A>(work))...);
 }
 
 }  // namespace braid

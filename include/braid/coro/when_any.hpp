@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/coro/awaitable.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
@@ -109,6 +110,13 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner};
   else
     co_return any_result<T>{*race.winner, ended.take()};
+}
+
+/// The same for anything that can be awaited: see `as_task`.
+template <typename... A>
+  requires detail::not_only_tasks<A...>
+auto when_any(A&&... work) -> task<any_result<std::variant<detail::held<detail::task_value_t<A>>...>>> {
+  return when_any(as_task(std::forward<A>(work))...);
 }
 
 }  // namespace braid

@@ -3,6 +3,7 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/awaitable.hpp>
 #include <braid/coro/detail/after.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
@@ -92,6 +93,19 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   scope& around = co_await this_scope();
   task<result<T>> limited = with_deadline(detail::after(around.where().now(), span), std::move(work));
   co_return co_await std::move(limited);
+}
+
+/// The same for anything that can be awaited: see `as_task`.
+template <typename A>
+  requires detail::not_only_tasks<A>
+auto with_deadline(time_point when, A&& work) -> task<result<detail::task_value_t<A>>> {
+  return with_deadline(when, as_task(std::forward<A>(work)));
+}
+
+template <typename Rep, typename Period, typename A>
+  requires detail::not_only_tasks<A>
+auto with_timeout(std::chrono::duration<Rep, Period> span, A&& work) -> task<result<detail::task_value_t<A>>> {
+  return with_timeout(span, as_task(std::forward<A>(work)));
 }
 
 }  // namespace braid

@@ -13,6 +13,7 @@
 #include <braid/sync/remote_stack.hpp>
 #include <braid/task/error_callback.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -20,6 +21,8 @@
 #include <optional>
 
 namespace braid {
+
+class loop_driver;
 
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
@@ -37,7 +40,8 @@ class BRAID_API loop final : public home {
 
   /// Errors: as `make_io_backend`.
   [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
-  /// Requires that it never ran, or that `run` has returned.
+  /// Requires that it never ran, or that `run` has returned. A post, a resumption or a stop that the loop has acted on
+  /// may still be on its way out on another thread. Blocks: until they have left.
   ~loop() override;
 
   /// Makes the calling thread the loop's own until the loop has stopped, and calls `running` once posts are taken.
@@ -53,6 +57,10 @@ class BRAID_API loop final : public home {
   void stop() noexcept;
 
   [[nodiscard]] auto status() const noexcept -> state { return state_.load(relaxed); }
+  /// The loop whose thread calls, or null.
+  [[nodiscard]] static auto current() noexcept -> loop*;
+  /// How many tasks that were started by `spawn` have not ended. About, on other threads. Threads: any.
+  [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
 
   /// Starts a task that belongs to the loop. What it throws goes to `on_error`.
@@ -69,6 +77,7 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto now() const noexcept -> time_point override { return clock_->now(); }
 
  private:
+  friend class loop_driver;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
   loop(loop_options options, std::unique_ptr<io_backend> backend);
@@ -81,7 +90,10 @@ class BRAID_API loop final : public home {
   void run_job(job& item) noexcept;
   auto finished() noexcept -> bool;
   void wait_for_work(blocking wait) noexcept;
-  void enqueue(job& work) noexcept;
+  auto is_ready() const noexcept -> bool;
+  auto try_arm() noexcept -> bool;
+  void rest(time_point deadline) noexcept;
+  void wake() noexcept;
   void report(std::exception_ptr error) noexcept override;
   auto reported(task<void> work) -> task<void>;
 
@@ -93,7 +105,16 @@ class BRAID_API loop final : public home {
   intrusive_queue<job> ready_;        // jobs of the loop's own thread
   remote_stack<job> inbox_;           // jobs from elsewhere; closed outside of starting … stopping
   atomic<state> state_{state::idle};  // written by the loop's thread, and by stop
+  atomic<std::size_t> spawned_{0};    // written by the loop's thread
+  atomic<std::uint32_t> woken_{0};    // +1 by each who has woken the loop, as the last thing that it does here
+  std::uint32_t wakes_owed_ = 0;      // what that becomes; known when the loop has stopped
   scope root_;
 };
 
+namespace detail {
+
+/// In the child of a fork: the thread runs no loop, whatever it did in the parent.
+BRAID_API void forget_loop_of_thread() noexcept;
+
+}  // namespace detail
 }  // namespace braid

@@ -20,6 +20,11 @@ class readiness_awaiter final : leaf {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
+  /// Requires that it is not awaited yet.
+  readiness_awaiter(readiness_awaiter&& other) noexcept : leaf(how), backend_(other.backend_), watch_(*this) {
+    watch_.descriptor = other.watch_.descriptor;
+    watch_.interest = other.watch_.interest;
+  }
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 

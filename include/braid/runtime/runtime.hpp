@@ -1,22 +1,28 @@
-// braid/runtime/runtime.hpp: the composition that programs start with: an event loop on its thread, a pool, and threads
-// that may block.
+// braid/runtime/runtime.hpp: the composition that programs start with: event loops, a pool, and threads that may block.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/sync_wait.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/coro/task_handle.hpp>
 #include <braid/io/loop.hpp>
+#include <braid/io/loop_driver.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_lane.hpp>
 #include <braid/task/error_callback.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/pool_options.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace braid {
 
@@ -24,18 +30,25 @@ namespace detail {
 struct runtime_end;
 }
 
+/// Where a runtime waits.
+enum class runtime_shape : std::uint8_t {
+  separate,  ///< in one loop on a thread of its own: computing does not delay it
+  merged,    ///< in a loop of each worker, between its jobs: what is ready goes on where it is, without a hop
+};
+
 struct runtime_options {
   unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
   std::string name =
       "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
   braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< of the workers; one that has threads
+  runtime_shape shape = runtime_shape::separate;
   std::size_t most_blocking_threads = 64;
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
   error_callback on_error = {};
 };
 
-/// A loop that waits and workers that compute, on threads of their own, so that neither delays the other.
-/// Threads: made and destroyed on a thread that is neither; the members from any.
+/// Loops that wait and workers that compute, each on threads of its own, or both on the same.
+/// Threads: made and destroyed on a thread that is none of its own; the members from any.
 class BRAID_API runtime {
  public:
   /// Starts all threads. Errors: the system's; not_enough_memory.
@@ -45,42 +58,82 @@ class BRAID_API runtime {
   runtime(const runtime&) = delete;
   auto operator=(const runtime&) -> runtime& = delete;
 
-  [[nodiscard]] auto io() noexcept -> loop& { return *loop_; }
+  [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
+
+  /// A loop: the one of the calling thread, if that is one of them; else each in turn.
+  [[nodiscard]] auto io() noexcept -> loop&;
+  /// All of them: one in a separate runtime, in a merged one that of each worker, by its index.
+  [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
   /// For jobs that block. It has threads while it has jobs, and for a while after.
   [[nodiscard]] auto blocking() noexcept -> blocking_lane& { return *blocking_; }
 
-  /// Stops the tasks of the loop, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
+  /// Starts a task that nobody waits for. In a merged runtime any worker may start it, and then it lives on the loop of
+  /// that one, or of another that has far fewer. What it throws goes to `on_error`. Errors: closed, and then it has
+  /// been destroyed without having started.
+  auto post(task<void> work) -> result<void>;
+
+  /// How many functions, on workers and on threads that may block, have ended after whoever waited for them had given
+  /// up (see `offload_with_timeout`).
+  [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
+
+  /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
   /// is refused with errc::closed. May be called again, and from several threads: all return after the threads ended.
   /// Errors: would_deadlock on a thread of this runtime.
   auto shutdown(shutdown_mode mode) -> result<void>;
 
-  /// Runs a task on the loop and blocks until it has ended. Errors: as `sync_wait`.
+  /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
-    return sync_wait(*loop_, std::move(work));
+    return sync_wait(io(), std::move(work));
   }
 
  private:
-  runtime(runtime_options options, std::unique_ptr<loop> io);
+  explicit runtime(runtime_options options);
 
   friend struct detail::runtime_end;
+  void start_separate(const runtime_options& options);
+  void start_merged(const runtime_options& options);
   [[nodiscard]] auto is_current() const noexcept -> bool;
-  void stop_loop();
+  void start_here(task<void> work);
+  auto load_of(std::size_t index) const noexcept -> std::size_t;
+  auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
+  void stop_loops();
 
-  std::unique_ptr<loop> loop_;
+  const runtime_shape shape_;
+  std::unique_ptr<loop> loop_;  // of a separate runtime
   std::unique_ptr<pool> pool_;
+  std::vector<loop_driver*> drivers_;  // of a merged one; the pool's workers own them
+  std::vector<loop*> loops_;
+  std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_lane> blocking_;
-  std::mutex join_mutex_;  // one thread joins the loop's
+  atomic<std::size_t> turn_{0};  // whose turn it is to get work from outside; any thread
+  std::mutex join_mutex_;        // one thread joins the loop's
   std::thread loop_thread_;
 };
+
+/// Starts a task as `runtime::post` does, and gives a handle of it. Threads: any. Errors: at the await: errc::closed
+/// where the runtime takes nothing more; errc::stopped where it ended before the task began.
+template <typename T>
+auto spawn(runtime& where, task_options how, task<T> work) -> task_handle<T> {
+  return detail::spawn_by(std::move(how), std::move(work),
+                          [&where](task<void> all) { return where.post(std::move(all)).has_value(); });
+}
+template <typename T>
+auto spawn(runtime& where, task<T> work) -> task_handle<T> {
+  return spawn(where, task_options(), std::move(work));
+}
 
 namespace detail {
 
 /// What is left of a runtime after the end of the process' static objects: workers that refuse.
 struct runtime_end {
-  /// Frees its loop, which has descriptors of the system. Requires that it was shut down.
-  static void close(runtime& ended) noexcept { ended.loop_.reset(); }
+  /// Frees its loops, which have descriptors of the system. Requires that it was shut down.
+  static void close(runtime& ended) noexcept {
+    ended.loop_.reset();
+    for (loop_driver* const each : ended.drivers_) each->free_loop();
+    ended.loops_.clear();
+  }
 };
 
 }  // namespace detail

@@ -37,19 +37,30 @@ class remote_stack {
   [[nodiscard]] auto take() noexcept -> T* {
     const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
     if (seen == nullptr || seen == closed()) return nullptr;
-    return in_order(head_.exchange(nullptr, acquire));  // edge remote_stack.element: observe
+    return in_order(counted(head_.exchange(nullptr, acquire)));  // edge remote_stack.element: observe
+  }
+
+  /// Whether something was pushed and not taken. About, on other threads than the owner's.
+  [[nodiscard]] auto has_any() const noexcept -> bool {
+    const T* seen = head_.load(relaxed);
+    return seen != nullptr && seen != armed() && seen != closed();
   }
 
   /// Announces that the owner is about to sleep. False when it must not: an element is there, the stack is closed, or
   /// the owner has not taken since it armed it last.
   [[nodiscard]] auto try_arm() noexcept -> bool {
     T* seen = nullptr;
-    return head_.compare_exchange_strong(seen, armed(), relaxed, relaxed);
+    is_armed_ = head_.compare_exchange_strong(seen, armed(), relaxed, relaxed) || is_armed_;
+    return seen == nullptr;
   }
+
+  /// How many of the pushes that were taken were told to wake the owner. An owner that goes away knows by this for whom
+  /// it has to wait: for a push that has returned `wake`, and whose caller does so now.
+  [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
   /// Refuses pushes from now on, and gives what was pushed before, as `take` does.
   [[nodiscard]] auto close() noexcept -> T* {
-    return in_order(head_.exchange(closed(), acquire));  // edge remote_stack.element: observe
+    return in_order(counted(head_.exchange(closed(), acquire)));  // edge remote_stack.element: observe
   }
 
   /// Opens a closed stack. Requires that it is closed, or new.
@@ -58,6 +69,12 @@ class remote_stack {
  private:
   static auto armed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{1}); }
   static auto closed() noexcept -> T* { return reinterpret_cast<T*>(std::uintptr_t{2}); }
+
+  /// The mark gives way to a push and to the owner only.
+  auto counted(T* head) noexcept -> T* {
+    if (std::exchange(is_armed_, false) && head != armed()) ++wakes_;
+    return head;
+  }
 
   static auto in_order(T* newest) noexcept -> T* {
     if (newest == armed() || newest == closed()) return nullptr;
@@ -74,6 +91,8 @@ class remote_stack {
   // null: empty, owner awake · armed(): empty, owner about to sleep or asleep · closed(): refuses
   // anything else: the newest element
   atomic<T*> head_{nullptr};
+  bool is_armed_ = false;    // the owner's: whether it has armed since it took last
+  std::uint32_t wakes_ = 0;  // the owner's
 };
 
 }  // namespace braid

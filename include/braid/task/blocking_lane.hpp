@@ -5,6 +5,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/base/intrusive_queue.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/error_callback.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
@@ -12,6 +13,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <list>
 #include <mutex>
@@ -45,10 +47,14 @@ class BRAID_API blocking_lane final : public executor {
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
+  void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
   /// How many threads there are at the moment.
   [[nodiscard]] auto threads() const -> std::size_t;
+
+  /// How many functions have ended after whoever waited for them had given up.
+  [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
 
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
   /// several threads: all return after the threads have ended.
@@ -65,7 +71,8 @@ class BRAID_API blocking_lane final : public executor {
 
   const blocking_lane_options options_;
   std::stop_source stop_;
-  std::mutex join_mutex_;  // one thread joins them all
+  atomic<std::uint64_t> late_{0};  // written by its threads
+  std::mutex join_mutex_;          // one thread joins them all
   mutable std::mutex mutex_;
   // Under mutex_:
   std::condition_variable arrived_;

@@ -11,6 +11,13 @@
 
 namespace braid {
 
+/// Why a worker that has slept is awake.
+enum class wake_reason : std::uint8_t {
+  permit,    ///< somebody has handed out a permit, and it was taken
+  work,      ///< its driver has something to do
+  deadline,  ///< neither, until then
+};
+
 /// Blocks one worker until somebody hands out a permit. A pool that only computes has parkers; a worker that also waits
 /// for I/O sleeps in its event loop.
 /// Threads: `unpark` from any, the rest from the worker. Permits do not add up.
@@ -33,6 +40,25 @@ class BRAID_API driver {
   /// Called by a worker that is busy, between two jobs, at least every 64 jobs, and after each job of more than ten
   /// microseconds: to look at what is ready without blocking.
   virtual void poll() noexcept {}
+
+  // --- drivers with work of their own, such as the tasks of an event loop ---
+
+  /// Whether this is one of them. Then jobs of the worker must not block for what others do.
+  [[nodiscard]] virtual auto has_own_work() const noexcept -> bool { return false; }
+
+  /// As `park_until`, but returns as well when there is something for `work` to do. Does not do it: others still take
+  /// the worker for one that sleeps.
+  [[nodiscard]] virtual auto sleep_until(time_point deadline) noexcept -> wake_reason;
+
+  /// Whether `work` would find something to do.
+  [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
+
+  /// Called by a worker that is busy, between two jobs, at least every eight jobs: whether it is time to call `work`.
+  [[nodiscard]] virtual auto is_due() noexcept -> bool { return false; }
+
+  /// Does what there is to do, without blocking and for a bounded time. Called between two jobs, by a worker that
+  /// counts as busy.
+  virtual void work() noexcept {}
 };
 
 /// The driver of workers without I/O.

@@ -48,6 +48,7 @@ struct pool_statistics {
   std::uint64_t sleeps = 0;     ///< how often a worker has gone to sleep
   std::uint64_t wakes = 0;      ///< how often a worker has woken another one
   std::uint64_t forks = 0;      ///< how often a worker has run what another one had forked
+  std::uint64_t late = 0;       ///< functions that ended after whoever waited for them had given up
   std::uint64_t stand_ins = 0;  ///< threads that were started to work at the seat of a worker whose job waits
 };
 
@@ -74,6 +75,7 @@ class BRAID_API pool : public executor {
 
   /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor alone requests nothing.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }
+  void ran_late() noexcept override { late_.fetch_add(1, relaxed); }
   void report(std::exception_ptr error) noexcept override;
 
   /// What `post` does. Errors: closed, and then `fn` has been destroyed without being called; std::bad_alloc.
@@ -159,6 +161,7 @@ class BRAID_API pool : public executor {
   std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
+  atomic<std::uint64_t> late_{0};  // jobs that nobody waited for when they ended; written by who ran them
   atomic<std::uint32_t> dropping_{0};  // threads inside `drop_pending`, each with a job in its hands perhaps
 };
 

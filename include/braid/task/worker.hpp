@@ -49,6 +49,7 @@ struct alignas(cache_line) worker {
   executor* const pool;                 ///< whose jobs it runs
   const std::size_t index;              ///< from 0, within its pool
   const std::unique_ptr<driver> sleep;  ///< what it blocks in when there is nothing to do
+  const bool has_own_work;              ///< that one has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
   detail::stand_ins* substitutes = nullptr;   ///< of its pool; the same; null where nobody can take the seat
@@ -100,6 +101,10 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 /// The worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
 /// suspension that may change the thread.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
+
+/// Whether the calling thread is a worker that waits for I/O as well. What blocks it would hold that up, and perhaps
+/// wait for it: waits for futures and tasks are refused there with errc::would_deadlock.
+[[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
 namespace detail {
 

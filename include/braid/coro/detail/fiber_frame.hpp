@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/coro/detail/awaiter_of.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/outcome.hpp>
@@ -156,16 +157,6 @@ auto suspend_for_fiber(void* awaiter, fiber_handle self) -> transfer {
   } else {
     return transfer_to(what.await_suspend(self));
   }
-}
-
-template <typename T>
-decltype(auto) awaiter_of(T&& what) {
-  if constexpr (requires { std::forward<T>(what).operator co_await(); })
-    return std::forward<T>(what).operator co_await();
-  else if constexpr (requires { operator co_await(std::forward<T>(what)); })
-    return operator co_await(std::forward<T>(what));
-  else
-    return std::forward<T>(what);
 }
 
 }  // namespace braid::detail

@@ -29,6 +29,7 @@ class BRAID_API leaf : public job, private stop_callback {
     withdrawal (*withdraw)(leaf& self) noexcept;
   };
 
+  /// Where it is moved before it is awaited, the derived awaiter makes a new one.
   leaf(const leaf&) = delete;
   auto operator=(const leaf&) -> leaf& = delete;
 
@@ -47,7 +48,7 @@ class BRAID_API leaf : public job, private stop_callback {
 
   [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
 
-  /// Resumes the coroutine now.
+  /// Resumes the coroutine now, unless the thread puts that off.
   void complete() noexcept;
 
   /// Resumes the coroutine when its home comes to it. From here on a stop is too late.
@@ -68,6 +69,16 @@ class BRAID_API leaf : public job, private stop_callback {
   promise_base* promise_ = nullptr;
   std::coroutine_handle<> handle_;
   enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
+};
+
+/// While it lives, what completes on this thread is resumed by its home later, and not at once: for a thread that
+/// sleeps, and must be told that there is something to do before it does it.
+class BRAID_API later_completions {
+ public:
+  later_completions() noexcept;
+  later_completions(const later_completions&) = delete;
+  auto operator=(const later_completions&) -> later_completions& = delete;
+  ~later_completions();
 };
 
 /// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the

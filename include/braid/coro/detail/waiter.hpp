@@ -1,6 +1,7 @@
 // braid/coro/detail/waiter.hpp: coroutines of several homes that wait in one queue, under a small lock.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
 #include <braid/coro/detail/leaf.hpp>
@@ -51,6 +52,11 @@ class BRAID_API wake_list {
 /// Who waits, the oldest first. Threads: all calls under the lock of the waiters.
 class wait_queue {
  public:
+  wait_queue() = default;
+  wait_queue(const wait_queue&) = delete;
+  auto operator=(const wait_queue&) -> wait_queue& = delete;
+  ~wait_queue() { BRAID_EXPECTS(list_.empty(), "what tasks wait for outlives them: join or stop them first"); }
+
   [[nodiscard]] auto empty() const noexcept -> bool { return list_.empty(); }
   void push(waiter& item) noexcept {
     item.queued_ = true;
@@ -88,6 +94,8 @@ class queue_awaiter : public waiter {
 
  protected:
   explicit queue_awaiter(std::mutex& lock) noexcept : waiter(how, lock) {}
+  /// Requires that it is not awaited yet.
+  queue_awaiter(queue_awaiter&& other) noexcept : queue_awaiter(other.lock()) {}
 
  private:
   [[nodiscard]] auto self() noexcept -> Derived& { return static_cast<Derived&>(*this); }

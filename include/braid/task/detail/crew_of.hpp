@@ -94,13 +94,19 @@ class crew_of final : public crew {
 
  private:
   static constexpr std::uint32_t turns_between_ticks = 64;
+  static constexpr std::uint32_t jobs_between_looks_at_own_work = 8;
   static constexpr duration worth_a_rest = 2us;
   static constexpr std::uint32_t shortest_rest = 4;
 
-  static constexpr auto why_after(wake_cause woken) noexcept -> search {
+  static constexpr auto is_relied_on(wake_cause woken) noexcept -> bool {
+    return woken == wake_cause::picked || woken == wake_cause::watched;
+  }
+
+  static auto why_after(worker& self, wake_cause woken) noexcept -> search {
     switch (woken) {
       case wake_cause::picked: return search::woken;
       case wake_cause::watched: return search::watch;
+      case wake_cause::called: return Policy::watches && sleepers::is_watch_due(self) ? search::watch : search::routine;
       default: return search::routine;
     }
   }
@@ -111,6 +117,15 @@ class crew_of final : public crew {
   auto run_fresh(worker& self) noexcept -> bool;
   static void rest_after_jobs(worker& self) noexcept;
   auto lingers(worker& self) noexcept -> bool;
+  /// Whether the driver's work is next. Who was woken for jobs looks for them first: posts rely on that.
+  static auto has_turn(worker& self, wake_cause woken) noexcept -> bool {
+    return woken == wake_cause::called || (woken == wake_cause::own && self.sleep->is_due());
+  }
+  /// Whether there is work of the driver's that a worker without jobs does. In a pool that stops it leaves instead.
+  auto has_own_work(worker& self) noexcept -> bool {
+    return self.has_own_work && !owner_.sleepers_->is_stopping() && self.sleep->is_ready();
+  }
+  void work_beside_jobs(worker& self) noexcept;
   void look_up(worker& self) noexcept;
   auto help_with_forks(worker& self) noexcept -> bool;
   template <typename Item>
@@ -132,10 +147,14 @@ void crew_of<Policy>::work(worker& self) noexcept {
   for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
     if (self.away != 0) [[unlikely]]
       owner_.stand_ins_->give_way(self);
-    found_job item = next(self, why_after(woken));
+    if (self.has_own_work && has_turn(self, woken)) [[unlikely]] {
+      if (std::exchange(relied_on, false)) others.pass_on(self, *this);
+      work_beside_jobs(self);
+    }
+    found_job item = next(self, why_after(self, woken));
     fork_record* const stolen = item ? nullptr : forks_.steal(self);
     if (woken == wake_cause::picked) others.end_search();
-    if (woken != wake_cause::own || std::exchange(self.calls_others, false)) relied_on = true;
+    if (std::exchange(self.calls_others, false) || is_relied_on(woken)) relied_on = true;
     woken = wake_cause::own;
     if (!item && stolen == nullptr) {
       self.pace.paused();
@@ -144,7 +163,10 @@ void crew_of<Policy>::work(worker& self) noexcept {
         woken = wake_cause::watched;  // such a seat never announces its sleep, so nobody relies on it to watch: it does
         continue;
       }
-      if (!lingers(self)) woken = others.sleep(self, *this);
+      if (has_own_work(self))
+        woken = wake_cause::called;
+      else if (!lingers(self))
+        woken = others.sleep(self, *this);
       continue;
     }
     if (std::exchange(relied_on, false)) {
@@ -167,7 +189,8 @@ void crew_of<Policy>::work(worker& self) noexcept {
 /// there. False when nothing is left there.
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
-  const std::uint32_t most = std::min(self.pace.left_in_batch(), self.until_fair - 1);
+  std::uint32_t most = std::min(self.pace.left_in_batch(), self.until_fair - 1);
+  if (self.has_own_work) most = std::min(most, jobs_between_looks_at_own_work - 1);
   std::uint32_t begun = 0;
   bool more = true;
   while (more && begun < most && self.away == 0 && urgent_.empty()) {
@@ -283,10 +306,19 @@ auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   std::uint32_t rest = self.rest;
   for (std::uint32_t left = owner_.looks_before_sleep_ * worker::longest_rest; left > 0; left -= std::min(left, rest)) {
     rest_for(rest);
-    if (!may_park(self)) return true;
+    if (!may_park(self) || has_own_work(self)) return true;
     rest = std::min(2 * rest, worker::longest_rest);
   }
   return false;
+}
+
+/// What the driver has to do. Forks that it leaves are run here, as after a job.
+template <scheduling_policy Policy>
+void crew_of<Policy>::work_beside_jobs(worker& self) noexcept {
+  const std::uint32_t position = self.forks.position();
+  self.pace.beside_jobs([&self] { self.sleep->work(); });
+  if (self.leaves_forks) [[unlikely]]
+    run_left_forks(self, position);
 }
 
 template <scheduling_policy Policy>

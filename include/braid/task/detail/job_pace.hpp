@@ -42,6 +42,17 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
+  /// Calls `other`, which is no job. The worker counts as busy meanwhile, and the time is not that of the jobs.
+  template <typename Fn>
+  void beside_jobs(Fn&& other) noexcept {
+    const std::int64_t begin = clock_->now().time_since_epoch().count();
+    const std::int64_t began = began_ns_.load(relaxed);
+    began_ns_.store(begin, relaxed);
+    other();
+    const std::int64_t took = clock_->now().time_since_epoch().count() - begin;
+    began_ns_.store(began != 0 ? began + took : 0, relaxed);
+  }
+
   /// The worker has nothing to run: the time until its next job is nobody's.
   void paused() noexcept {
     began_ns_.store(0, relaxed);

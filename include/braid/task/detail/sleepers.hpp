@@ -20,6 +20,7 @@ enum class wake_cause : std::uint8_t {
   own,      ///< it did not sleep, because there is work
   picked,   ///< a post or a shutdown picked it, and counted it as searching
   watched,  ///< it slept for as long as a watch takes
+  called,   ///< its driver has work for it
   stop,     ///< the pool stops and nothing is left to do
 };
 
@@ -48,6 +49,9 @@ class BRAID_API sleepers {
   /// Blocks the worker until it is needed. What woke it decides how it looks for work.
   auto sleep(worker& self, crew& jobs) noexcept -> wake_cause;
 
+  /// Whether a worker that has no jobs, but does not sleep either, is to look for jobs that are held up.
+  [[nodiscard]] static auto is_watch_due(worker& self) noexcept -> bool;
+
   /// A worker that was picked has looked for work.
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
 
@@ -59,6 +63,9 @@ class BRAID_API sleepers {
   }
 
   // --- anybody ---
+
+  /// Whether a worker that finds nothing is to leave.
+  [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) == phase::stopping; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
   auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
@@ -83,6 +90,7 @@ class BRAID_API sleepers {
   auto wake_one() noexcept -> bool;
   void wake(worker& picked) noexcept;
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
+  void end_watch(worker& self, crew& jobs, wake_reason why) noexcept;
   auto try_watch(crew& jobs) noexcept -> bool;
   auto is_done(crew& jobs) noexcept -> bool;
 

@@ -1,0 +1,184 @@
+// braid/coro/offload_with_timeout.hpp: running a function on another executor, and waiting for it so long and no
+// longer.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/detail/after.hpp>
+#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+namespace detail {
+
+/// The function on its way, in a block of its own: the task that waits may be gone before it. Either of both ends
+/// frees it: the one that comes last.
+template <typename Fn>
+class timed_call final : public job {
+ public:
+  using value = std::invoke_result_t<Fn&>;
+
+  timed_call(executor& where, Fn fn) : job(&act), where_(&where), fn_(std::move(fn)) {}
+
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
+
+  /// False where the executor refuses: then it is freed.
+  auto try_begin(leaf& waiting, void (*wake)(leaf&) noexcept) noexcept -> bool {
+    waiting_ = &waiting;
+    wake_ = wake;
+    return where_->try_post(*this);
+  }
+
+  /// The task waits no longer. False when it is told already.
+  [[nodiscard]] auto try_abandon() noexcept -> bool {
+    auto seen = state::awaited;
+    // edge timed_call.left: both
+    return state_.compare_exchange_strong(seen, state::abandoned, acq_rel, acquire);
+  }
+
+  outcome<value> ended;
+  bool was_dropped = false;
+
+ private:
+  enum class state : std::uint8_t { awaited, over, abandoned };
+
+  static void act(job& self, action what) noexcept {
+    auto& call = static_cast<timed_call&>(self);
+    // edge timed_call.left: observe
+    if (call.state_.load(acquire) == state::abandoned) {
+      delete &call;  // nobody wants it any more, and it has not begun
+      return;
+    }
+    call.run(what);
+    auto seen = state::awaited;
+    leaf* const waiting = call.waiting_;
+    const auto wake = call.wake_;
+    // edge timed_call.left: both
+    if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
+    call.where_->ran_late();
+    delete &call;
+  }
+
+  void run(action what) noexcept {
+    try {
+      if (what == action::drop)
+        was_dropped = true;
+      else if constexpr (std::is_void_v<value>)
+        (std::invoke(fn_), ended.set_value());
+      else
+        ended.set_value(std::invoke(fn_));
+    } catch (...) {
+      ended.set_exception(std::current_exception());
+    }
+  }
+
+  executor* where_;
+  Fn fn_;
+  leaf* waiting_ = nullptr;
+  void (*wake_)(leaf&) noexcept = nullptr;
+  atomic<state> state_{state::awaited};  // over: written by the job; abandoned: by the home of the task
+};
+
+template <typename Fn, typename Span>
+class timed_offload_awaiter final : leaf {
+  using call_type = timed_call<Fn>;
+  using value = typename call_type::value;
+
+ public:
+  timed_offload_awaiter(executor& where, Span span, Fn fn)
+      : leaf(how), span_(span), call_(new call_type(where, std::move(fn))) {}
+  /// Requires that it is not awaited yet.
+  timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
+      : leaf(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
+  ~timed_offload_awaiter() { delete call_; }
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    return transfer_to(suspend(self.promise(), self));
+  }
+
+  auto await_resume() -> result<value> {
+    if (timer_.is_armed()) where().disarm(timer_);
+    if (why_not_ != errc{}) return fail(why_not_);
+    if (call_->was_dropped) return fail(errc::dropped);
+    if constexpr (std::is_void_v<value>) {
+      call_->ended.take();
+      return {};
+    } else {
+      return call_->ended.take();
+    }
+  }
+
+ private:
+  struct end_timer : timer {
+    explicit end_timer(timed_offload_awaiter& a) noexcept : timer(&passed), owner(&a) {}
+    timed_offload_awaiter* owner;
+  };
+
+  static void completed(leaf& self) noexcept { static_cast<timed_offload_awaiter&>(self).complete_from_elsewhere(); }
+
+  static void passed(timer& self) noexcept {
+    auto& waiting = *static_cast<end_timer&>(self).owner;
+    if (!waiting.try_leave()) return;
+    waiting.why_not_ = errc::deadline_exceeded;
+    waiting.complete();
+  }
+
+  auto try_leave() noexcept -> bool {
+    if (!call_->try_abandon()) return false;
+    call_ = nullptr;
+    return true;
+  }
+
+  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+    auto& waiting = static_cast<timed_offload_awaiter&>(self);
+    home& at = waiting.where();
+    at.arm(waiting.timer_, after(at.now(), waiting.span_));
+    if (waiting.call_->try_begin(waiting, &completed)) return {};
+    waiting.why_not_ = errc::closed;
+    return waiting.not_started();
+  }
+  static auto withdraw(leaf& self) noexcept -> withdrawal {
+    auto& waiting = static_cast<timed_offload_awaiter&>(self);
+    if (waiting.timer_.is_armed()) waiting.where().disarm(waiting.timer_);
+    return waiting.try_leave() ? withdrawal::done : withdrawal::too_late;
+  }
+  static constexpr operation how{&start, &withdraw};
+
+  Span span_;
+  call_type* call_;  // its own while it waits or has been told
+  errc why_not_{};
+  end_timer timer_{*this};
+};
+
+}  // namespace detail
+
+/// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once `span` has
+/// passed. A function that has not begun by then does not begin; one that has goes on, and its result is dropped when
+/// it ends: where it ran counts it as late, and ends only after it. A stop of the task leaves it in the same way.
+/// Errors: errc::deadline_exceeded; errc::closed where `where` refused it, errc::dropped where a shutdown dropped it;
+/// rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task: it owns what it uses. Cost: a block of
+/// memory for jobs, a timer.
+template <typename Rep, typename Period, std::move_constructible Fn>
+  requires std::invocable<Fn&>
+[[nodiscard]] auto offload_with_timeout(executor& where, std::chrono::duration<Rep, Period> span, Fn fn) {
+  return detail::timed_offload_awaiter<Fn, std::chrono::duration<Rep, Period>>(where, span, std::move(fn));
+}
+
+}  // namespace braid

@@ -1,0 +1,68 @@
+// braid/io/loop_driver.hpp: an event loop as what a worker sleeps in, so that it computes and waits on one thread.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/driver.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace braid {
+
+/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs turns it between
+/// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most. A turn takes up to
+/// 100 µs, and longer where one task does.
+/// Threads: `unpark` and `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
+class BRAID_API loop_driver final : public driver {
+ public:
+  explicit loop_driver(std::unique_ptr<loop> owned) noexcept : loop_(std::move(owned)) {}
+
+  [[nodiscard]] auto io() noexcept -> loop& { return *loop_; }
+
+  /// Makes the calling worker the loop's own thread; from now on the loop takes posts. Once, before the first job.
+  void begin();
+
+  /// Stops the loop, and turns it until it has stopped. The last thing that the worker does.
+  void end() noexcept;
+
+  /// Blocks until the loop has stopped, and what its tasks held is gone. Requires that somebody has asked it to stop.
+  void await_end() noexcept;
+
+  /// Frees the loop and its descriptors. Requires that it has stopped, and that nobody calls it any more.
+  void free_loop() noexcept { loop_.reset(); }
+
+  void park() noexcept override;
+  [[nodiscard]] auto park_until(time_point deadline) noexcept -> bool override;
+  void unpark() noexcept override;
+
+  [[nodiscard]] auto has_own_work() const noexcept -> bool override { return true; }
+  [[nodiscard]] auto sleep_until(time_point deadline) noexcept -> wake_reason override;
+  [[nodiscard]] auto is_ready() noexcept -> bool override { return !has_ended_ && loop_->is_ready(); }
+  [[nodiscard]] auto is_due() noexcept -> bool override;
+  void work() noexcept override;
+
+ private:
+  static constexpr std::uint32_t most_looks = 32;  // at eight jobs each: a turn after 256 jobs
+  static constexpr duration between_turns = 20us;
+
+  // Of the permit:
+  static constexpr std::uint32_t none = 0;
+  static constexpr std::uint32_t given = 1;
+  static constexpr std::uint32_t in_loop = 2;  // none, and the worker sleeps in the loop, or is about to
+  static constexpr std::uint32_t alone = 3;    // none, and the worker sleeps on this word, or is about to
+
+  auto take_or_announce(std::uint32_t how) noexcept -> bool;
+  void note_end() noexcept;
+
+  std::unique_ptr<loop> loop_;
+  bool has_ended_ = false;
+  std::uint32_t looks_ = 0;               // since the last turn
+  time_point due_;                        // of the next turn
+  atomic<std::uint32_t> permit_{none};    // written by the worker, and by whoever unparks
+  atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has; written by the worker
+};
+
+}  // namespace braid

@@ -1,0 +1,87 @@
+// src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the turns of the loop between jobs.
+#include <braid/io/loop_driver.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/sync/futex.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
+#include <braid/task/worker.hpp>
+
+#include <climits>
+
+namespace braid {
+
+void loop_driver::begin() {
+  loop_->enter();
+  if (loop_->status() == loop::state::stopped) note_end();
+}
+
+void loop_driver::end() noexcept {
+  if (has_ended_) return;
+  loop_->stop();
+  worker* const self = detail::worker_of_thread;  // null without a pool
+  const std::uint32_t position = self != nullptr ? self->forks.position() : 0;
+  for (bool more = true; more;) {
+    more = loop_->step(loop::blocking::forbidden);
+    if (self != nullptr && self->leaves_forks) detail::run_left_forks(*self, position);
+    if (more && !is_ready() && loop_->try_arm()) loop_->rest(time_point::max());
+  }
+  note_end();
+}
+
+void loop_driver::note_end() noexcept {
+  loop_->leave();
+  has_ended_ = true;
+  has_stopped_.store(1, release);  // edge loop_driver.stopped: publish
+  futex_wake(has_stopped_, INT_MAX);
+}
+
+void loop_driver::await_end() noexcept {
+  while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);  // edge loop_driver.stopped: observe
+}
+
+/// True when there was a permit; otherwise the worker counts as asleep in this way from here on.
+auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
+  std::uint32_t seen = none;
+  if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;
+  permit_.exchange(none, acquire);  // edge loop_driver.permit: observe
+  return true;
+}
+
+void loop_driver::park() noexcept { static_cast<void>(park_until(time_point::max())); }
+
+auto loop_driver::park_until(time_point deadline) noexcept -> bool {
+  if (take_or_announce(alone)) return true;
+  while (permit_.load(relaxed) == alone && futex_wait(permit_, alone, deadline) != futex_wait_status::timed_out) {}
+  return permit_.exchange(none, acquire) == given;  // edge loop_driver.permit: observe
+}
+
+void loop_driver::unpark() noexcept {
+  const std::uint32_t before = permit_.exchange(given, release);  // edge loop_driver.permit: publish
+  if (before == in_loop) loop_->backend().wake();
+  if (before == alone) futex_wake(permit_, 1);
+}
+
+/// A wake that no permit and no work explains is one that came late: the worker sleeps on.
+auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
+  if (has_ended_) return driver::sleep_until(deadline);
+  while (true) {
+    if (take_or_announce(in_loop)) return wake_reason::permit;
+    const bool blocks = !is_ready() && loop_->try_arm();
+    if (blocks) loop_->rest(deadline);
+    const bool has_permit = permit_.exchange(none, acquire) == given;  // edge loop_driver.permit: observe
+    if (has_permit) return wake_reason::permit;
+    if (deadline != time_point::max() && steady_time().now() >= deadline) return wake_reason::deadline;
+    if (!blocks || is_ready()) return wake_reason::work;
+  }
+}
+
+auto loop_driver::is_due() noexcept -> bool { return !has_ended_ && (++looks_ >= most_looks || loop_->now() >= due_); }
+
+void loop_driver::work() noexcept {
+  if (has_ended_) return;
+  if (!loop_->step(loop::blocking::forbidden)) return note_end();
+  looks_ = 0;
+  due_ = loop_->now() + between_turns;
+}
+
+}  // namespace braid

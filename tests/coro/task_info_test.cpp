@@ -1,0 +1,71 @@
+// tests/coro/task_info_test.cpp: a task knows its number and name, and what it awaits and spawns knows them too.
+#include <braid/coro/task_info.hpp>
+
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task_handle.hpp>
+#include <braid/coro/with_scope.hpp>
+
+#include <tests/support/turned_loop.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace braid;
+using testing::turned_loop;
+
+namespace {
+
+auto name_here() -> task<std::string> {
+  co_await sleep_for(1us);
+  const task_info* const found = co_await this_task();
+  co_return found == nullptr ? std::string("none") : found->name;
+}
+
+auto name_in_a_scope() -> task<std::string> {
+  auto inside = [](scope&) { return name_here(); };
+  auto all = with_scope(inside);
+  co_return co_await std::move(all);
+}
+
+}  // namespace
+
+TEST_CASE("a task without a handle has no name, and one with a handle has its own") {
+  turned_loop here;
+  auto body = [&]() -> task<std::string> {
+    scope& around = co_await this_scope();
+    auto outer = spawn(around, {.name = "outer"}, name_in_a_scope());
+    auto inner = [&]() -> task<std::string> {
+      scope& mine = co_await this_scope();
+      auto nested = spawn(mine, {.name = "nested"}, name_here());
+      std::string first = co_await std::move(nested);
+      auto own = name_here();
+      co_return first + " in " + co_await std::move(own);
+    };
+    auto second = spawn(around, {.name = "second"}, inner());
+    auto nameless = name_here();
+    std::string all = co_await std::move(nameless);
+    all += ", " + co_await std::move(outer);
+    all += ", " + co_await std::move(second);
+    co_return all;
+  };
+  CHECK(here.run_through(body(), 20us).take() == "none, outer, nested in second");
+}
+
+TEST_CASE("numbers are different, and the task sees the number of its handle") {
+  turned_loop here;
+  auto own_id = []() -> task<task_id> {
+    const task_info* const found = co_await this_task();
+    co_return found->id;
+  };
+  auto body = [&]() -> task<bool> {
+    scope& around = co_await this_scope();
+    auto one = spawn(around, own_id());
+    auto other = spawn(around, own_id());
+    const task_id first = one.id();
+    const task_id second = other.id();
+    const bool told = co_await std::move(one) == first && co_await std::move(other) == second;
+    co_return told&& first != second&& first != task_id() && second != task_id();
+  };
+  CHECK(here.run(body()).take());
+}
