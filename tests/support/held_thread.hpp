@@ -5,7 +5,6 @@
 #include <braid/thread/scheduling.hpp>
 #include <braid/thread/thread_info.hpp>
 
-
 #include <latch>
 #include <string>
 #include <thread>
