@@ -1,3 +1,10 @@
+# The release build has no precompiled headers, so that each source says for itself what it needs.
+function(braid_precompile target)
+  if(BRAID_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp)
+  endif()
+endfunction()
+
 # braid_layer(name [SOURCES …] [USES layer …] [LINKS library …])
 #
 # One layer of the library: the headers of include/braid/<name>, the sources of src/<name>. Every header is also
@@ -14,6 +21,7 @@ function(braid_layer name)
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE braid_warnings)
     target_compile_definitions(${target} PRIVATE BRAID_BUILDING)
+    braid_precompile(${target})
     set_property(GLOBAL APPEND PROPERTY BRAID_OBJECT_LAYERS ${target})
   else()
     add_library(${target} INTERFACE)
@@ -34,6 +42,7 @@ function(rankd_layer name)
   set(target rankd_${name})
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp)
   add_library(${target} STATIC ${LAYER_SOURCES})
+  braid_precompile(${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   list(TRANSFORM LAYER_USES PREPEND rankd_)

@@ -5,6 +5,7 @@ option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
 option(BRAID_BENCH "Build the measuring programs of bench/" OFF)
 option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
+option(BRAID_PRECOMPILE "Precompile the headers that most sources include" OFF)
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
 set(CMAKE_CXX_STANDARD 23)

@@ -5,8 +5,6 @@
 #include <braid/thread/scheduling.hpp>
 #include <braid/thread/thread_info.hpp>
 
-#include <tests/support/eventually.hpp>
-
 #include <latch>
 #include <string>
 #include <thread>
@@ -33,7 +31,7 @@ class held_thread {
   [[nodiscard]] auto info() const -> thread_info { return info_; }
   [[nodiscard]] auto native() -> std::thread& { return thread_; }
 
-  /// Joins it and waits until the system no longer lists it. False when it stays listed.
+  /// Joins it. False when it still counts as alive.
   auto end() -> bool {
     if (!thread_.joinable()) return true;
     run_as_others();
