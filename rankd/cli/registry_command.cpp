@@ -74,8 +74,11 @@ auto to_json(const capability_entry& capability) -> ordered {
 }
 
 auto resolver_json(const endpoint_entry& endpoint) -> ordered {
-  if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver))
-    return {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}, {"tls", fixed->by_tls}};
+  if (const auto* fixed = std::get_if<static_resolver>(&endpoint.resolver)) {
+    ordered out = {{"type", "static"}, {"host", fixed->host}, {"port", fixed->port}};
+    if (fixed->by_tls) out["tls"] = true;
+    return out;
+  }
   if (const auto* cluster = std::get_if<cluster_resolver>(&endpoint.resolver)) {
     ordered nodes = ordered::array();
     for (const auto& each : cluster->nodes) nodes.push_back({{"host", each.host}, {"port", each.port}});
