@@ -213,9 +213,11 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command.add_option("--max-in-flight", server.most_in_flight, "Requests that are ranked at a time")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--queue", server.queue, "Requests that wait for that; more are refused")
+  command.add_option("--queue", server.queue, "Requests that wait for that, for a while; more are refused")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  add_milliseconds(command, "--max-wait-ms", server.longest_wait,
+                   "Once one has waited for its turn so long, those who come are refused");
   command.add_option("--connections", server.connections, "Connections; more wait to be accepted")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

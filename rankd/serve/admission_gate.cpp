@@ -12,8 +12,10 @@ auto wait_for(braid::event& turn) -> braid::task<void> { co_await turn; }
 
 }  // namespace
 
-auto admission_gate::refuses() noexcept -> bool {
-  const bool full = waiting_ >= options_.queue && (waiting_ > 0 || under_way_ >= limit_.limit());
+auto admission_gate::refuses(braid::time_point now) noexcept -> bool {
+  const bool busy = waiting_ > 0 || under_way_ >= limit_.limit();
+  const bool slow = waiting_ > 0 && now - queue_.front().since > options_.longest_wait;
+  const bool full = busy && (waiting_ >= options_.queue || slow);
   if (full) ++refused_;
   return full;
 }
@@ -25,10 +27,10 @@ auto admission_gate::try_enter() noexcept -> std::optional<pass> {
   return pass(*this);
 }
 
-auto admission_gate::enter(braid::time_point deadline) -> braid::task<braid::result<pass>> {
+auto admission_gate::enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>> {
   if (auto free = try_enter()) co_return std::move(*free);
-  if (refuses()) co_return braid::fail(braid::errc::full);
-  waiter place(*this);
+  if (refuses(now)) co_return braid::fail(braid::errc::full);
+  waiter place(*this, now);
   braid::task<void> waits = wait_for(place.turn);
   braid::task<braid::result<void>> limited = braid::with_deadline(deadline, std::move(waits));
   static_cast<void>(co_await std::move(limited));

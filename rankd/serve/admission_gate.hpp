@@ -9,6 +9,7 @@
 #include <braid/coro/event.hpp>
 #include <braid/coro/task.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,9 @@ namespace rankd {
 
 struct admission_options {
   std::size_t most_under_way = 256;  ///< of which the adaptive limit allows a part
-  std::size_t queue = 256;           ///< requests that wait for their turn; more are refused
+  std::size_t queue = 4096;          ///< requests that wait for their turn; more are refused
+  /// Nobody is let in behind one that has waited so long: it would wait longer.
+  braid::duration longest_wait = std::chrono::milliseconds(50);
 };
 
 /// What a gate has done so far, and who is there at the moment.
@@ -43,11 +46,11 @@ class admission_gate {
   admission_gate(const admission_gate&) = delete;
   auto operator=(const admission_gate&) -> admission_gate& = delete;
 
-  /// Whether one more would be refused. Counts it as refused if so.
-  [[nodiscard]] auto refuses() noexcept -> bool;
+  /// Whether one that comes now would be refused. Counts it as refused if so.
+  [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
 
   /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
-  [[nodiscard]] auto enter(braid::time_point deadline) -> braid::task<braid::result<pass>>;
+  [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
 
   /// Enters if nobody has to be waited for.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
@@ -89,7 +92,7 @@ class [[nodiscard]] admission_gate::pass {
 };
 
 struct admission_gate::waiter : braid::list_hook {
-  explicit waiter(admission_gate& g) noexcept : gate(&g) {
+  waiter(admission_gate& g, braid::time_point now) noexcept : gate(&g), since(now) {
     gate->queue_.push_back(*this);
     ++gate->waiting_;
   }
@@ -106,6 +109,7 @@ struct admission_gate::waiter : braid::list_hook {
   }
 
   admission_gate* gate;
+  braid::time_point since;
   braid::event turn;
   bool holds_place = false;
 };

@@ -59,7 +59,9 @@ auto given_request_id(const braid::http_request_head& head) noexcept -> std::str
 }
 
 lane::lane(serve_shared& all, lane_shares shares)
-    : all_(&all), shares_(shares), gate_({.most_under_way = shares.in_flight, .queue = shares.queue}) {
+    : all_(&all),
+      shares_(shares),
+      gate_({.most_under_way = shares.in_flight, .queue = shares.queue, .longest_wait = all.options.longest_wait}) {
   add_routes();
 }
 

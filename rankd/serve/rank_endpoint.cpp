@@ -82,7 +82,7 @@ auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::t
   auto reading = read_body(x, body);
   const braid::result<void> read = co_await std::move(reading);
   if (!read) co_return fail_body(x, record, read.error());
-  if (gate_.refuses()) co_return overloaded(x, record);
+  if (gate_.refuses(io_->now())) co_return overloaded(x, record);
 
   const request_origin from{.line = 0, .request_id = given_request_id(x.request())};
   auto request = parse_request(body.text, *all_->context.declared, from);
@@ -114,7 +114,7 @@ auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::t
 auto lane::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
                braid::time_point begun) -> braid::task<void> {
   const braid::time_point deadline = begun + request.deadline.value_or(all_->options.default_deadline);
-  auto entering = gate_.enter(deadline);
+  auto entering = gate_.enter(io_->now(), deadline);
   braid::result<admission_gate::pass> pass = co_await std::move(entering);
   if (!pass && pass.error() == braid::errc::full) co_return overloaded(x, record);
   if (pass) co_await braid::yield();

@@ -29,7 +29,9 @@ struct serve_options {
   braid::duration idle_timeout = std::chrono::seconds(60);
 
   std::size_t most_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
-  std::size_t queue = 256;           ///< requests that wait for that, of all loops together
+  std::size_t queue = 4096;          ///< requests that wait for that, of all loops together
+  /// Nobody comes in behind a request that has waited for its turn so long.
+  braid::duration longest_wait = std::chrono::milliseconds(50);
   /// Of a request that names none, counted from its arrival.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 

@@ -85,7 +85,7 @@ TEST_CASE("SIGTERM under load loses no request that was taken, cuts no answer, a
     std::filesystem::remove(audit);
     running_server server(project.path(),
                           {"--audit", "audit", "--log-level", "off", "--loops", std::to_string(1 + random.below(2)),
-                           "--default-deadline-ms", "60000", "--grace-ms", "60000"});
+                           "--max-wait-ms", "60000", "--default-deadline-ms", "60000", "--grace-ms", "60000"});
     load all{.at = server.address()};
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < clients; ++i) threads.emplace_back([&all, seed = random()] { all.ask(seed); });
