@@ -117,6 +117,7 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
   auto entering = gate_.enter(io_->now(), deadline);
   braid::result<admission_gate::pass> pass = co_await std::move(entering);
   if (!pass && pass.error() == braid::errc::full) co_return overloaded(x, record);
+  const braid::time_point admitted = io_->now();
   if (pass) co_await braid::yield();
   const braid::time_point now = io_->now();
   if (!pass || now >= deadline) {
@@ -126,14 +127,17 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
   request.deadline = left_until(deadline, now);
   auto ranking_task = ranker_->rank(plan.bound, std::move(request));
   const ranking result = co_await std::move(ranking_task);
-  learn(result, plan, io_->now() - begun, *pass);
+  const braid::time_point ended = io_->now();
+  metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
+                     result.error ? 0 : result.rows.size());
+  learn(result, plan, ended - admitted, *pass);
   answer(x, record, result);
 }
 
+/// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
 /// An error that comes at once says nothing about how busy the server is.
 void lane::learn(const ranking& result, const known_plan& plan, braid::duration took,
                  const admission_gate::pass& pass) {
-  metrics_.count_run(plan.name, result.error ? result.error->code : "ok", took, result.error ? 0 : result.rows.size());
   if (result.error && result.error->code != "deadline_exceeded") return;
   auto pace = paces_.find(plan.name);
   if (pace == paces_.end()) pace = paces_.emplace(plan.name, unhindered_time()).first;
