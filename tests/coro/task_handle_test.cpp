@@ -92,9 +92,9 @@ TEST_CASE("the value of a task that gives one in spite of its stop counts") {
 }
 
 TEST_CASE("a stop by the handle reaches what the task has spawned, and nobody else") {
-  turned_loop here;
   deaths stopped;
   deaths others;
+  turned_loop here;
   auto family = [&]() -> task<int> {
     scope& own = co_await this_scope();
     own.spawn(hold_for(1h, mortal(stopped)));

@@ -272,10 +272,10 @@ TEST_CASE("what is ready waits for so many jobs at most, whatever their number")
 TEST_CASE("a task that never waits keeps no job from running, and jobs that never end keep no task") {
   bool stops = false;
   int ran = 0;
-  const scene all(1);
   auto yields = [&]() -> task<void> {
     while (!stops) co_await yield();
   };
+  const scene all(1);
   std::function<void()> again = [&] {
     ++ran;
     if (!stops) static_cast<void>(post(all->workers(), again));
@@ -296,13 +296,13 @@ TEST_CASE("a job behind a long step is found by a worker whose tasks never wait"
   atomic<bool> stops{false};
   atomic<bool> turns{false};
   atomic<bool> ran{false};
-  const scene all(2);
   auto yields = [&]() -> task<void> {
     while (!stops.load(relaxed)) {
       turns.store(true, relaxed);
       co_await yield();
     }
   };
+  const scene all(2);
   auto holds_its_worker = [&]() -> task<bool> {
     REQUIRE(post(all->workers(), [&] { ran.store(true, relaxed); }));
     const bool was_found = eventually([&] { return ran.load(relaxed); });
@@ -317,11 +317,11 @@ TEST_CASE("a job behind a long step is found by a worker whose tasks never wait"
 TEST_CASE("tasks of different workers talk to each other") {
   channel<int> there(1);
   channel<int> back(1);
-  const scene all(2);
-  constexpr int rounds = 2'000;
   auto answers = [&]() -> task<void> {
     while (auto got = co_await there.receive()) static_cast<void>(co_await back.send(*got + 1));
   };
+  const scene all(2);
+  constexpr int rounds = 2'000;
   auto asks = [&]() -> task<int> {
     int sum = 0;
     for (int i = 0; i < rounds; ++i) {
