@@ -9,6 +9,7 @@
 #include <tests/support/scratch_folder.hpp>
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,12 +33,13 @@ inline auto mark_in(const std::string& body) -> int {
 /// A folder of plans, and a server of them.
 class changing_world {
  public:
-  explicit changing_world(bool clients_change = true) {
+  explicit changing_world(bool clients_change = true, std::optional<token_list> tokens = {}) {
     write("a", 1);
     value_of(changes.reload());
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
     options.clients_change_plans = clients_change;
+    options.tokens = std::move(tokens);
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = reference_project::get().stores,
                                            .plans = &plans_,

@@ -2,6 +2,7 @@
 #include <rankd/serve/openapi.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <tests/rankd/serve/changing_world.hpp>
 #include <tests/rankd/serve/serve_world.hpp>
 
 #include <braid/sync/atomic.hpp>
@@ -17,6 +18,7 @@
 using namespace rankd;
 using braid::testing::heard_answer;
 using nlohmann::json;
+using rankd::testing::changing_world;
 using rankd::testing::serve_world;
 
 namespace {
@@ -102,6 +104,30 @@ void explore_others(explorer& out, serve_world& world) {
     out.note("get /v1/plans/{name}", world.ask("GET", std::string("/v1/plans/") + name));
 }
 
+/// Each change once for plan `name`.
+void explore_changes(explorer& out, changing_world& world, const std::string& name) {
+  const std::string plan = "/v1/plans/" + name;
+  out.note("get /v1/plans/{name}/versions", world.ask("GET", plan + "/versions"));
+  out.note("post /v1/plans/{name}/versions/{number}/pin", world.ask("POST", plan + "/versions/1/pin"));
+  out.note("post /v1/plans/{name}/rollback", world.ask("POST", plan + "/rollback"));
+  out.note("post /v1/plans/{name}/unpin", world.ask("POST", plan + "/unpin"));
+  out.note("post /v1/reload", world.ask("POST", "/v1/reload"));
+}
+
+void explore_changes(explorer& out) {
+  changing_world open;
+  explore_changes(out, open, "a");
+  open.write("a", 2);
+  explore_changes(out, open, "none");
+  out.note("post /v1/plans/{name}/rollback", open.ask("POST", "/v1/plans/a/rollback"));
+  open.folder.write("b.json", "{}");
+  out.note("post /v1/reload", open.ask("POST", "/v1/reload"));
+  changing_world closed(false);
+  explore_changes(out, closed, "a");
+  changing_world guarded(true, rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens")));
+  explore_changes(out, guarded, "a");
+}
+
 auto small_options() -> serve_options {
   serve_options options;
   options.limits = {.head_bytes = 1024, .body_bytes = 1000};
@@ -127,6 +153,7 @@ TEST_CASE("every operation and every status of the description happens, and noth
   for (const std::string path : {"/v1/plans", "/metrics"}) found.note("get " + path, world.ask("GET", path));
   found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
   found.note("post /v1/rank", world.rank("{}"));
+  explore_changes(found);
 
   const auto promised = operations();
   for (const auto& [operation, statuses] : promised) {
