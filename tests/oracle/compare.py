@@ -95,19 +95,19 @@ class RedisServer:
         if reply != b"+OK\r\n":
             raise RuntimeError(f"{command}: {reply!r}")
 
-    def move_in(self, project: Project) -> None:
-        """Gives the server the project's data instead of what it had, and the project the server instead of stores."""
+    def move_in(self, folder: Path) -> None:
+        """Gives the server the data of the project in `folder` instead of what it had, and the project the server."""
         self.must("FLUSHALL")
         place = f'type = "static", host = "127.0.0.1", port = {self.port}'
-        self._move_in(project, f"redis://127.0.0.1:{self.port}", place)
+        self._move_in(folder, f"redis://127.0.0.1:{self.port}", place)
 
-    def _move_in(self, project: Project, url: str, resolver: str) -> None:
+    def _move_in(self, folder: Path, url: str, resolver: str) -> None:
         subprocess.run(
-            [str(self._rankd), "load", str(project.folder / "data"), "--store", url],
+            [str(self._rankd), "load", str(folder / "data"), "--store", url],
             check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL,
         )
         place = f"resolver = {{ {resolver} }}"
-        endpoints = project.folder / "registry" / "endpoints.dev.toml"
+        endpoints = folder / "registry" / "endpoints.dev.toml"
         text = endpoints.read_text(encoding="utf-8").replace('kind = "embedded"', 'kind = "redis"')
         text, moved = re.subn(r'resolver = \{ ?"?type"? = "embedded".*', place, text)
         if moved == 0:
@@ -153,12 +153,12 @@ class RedisCluster(RedisServer):
         info = node.tell("CLUSTER INFO")
         return b"cluster_state:ok" in info and b"cluster_size:3" in info
 
-    def move_in(self, project: Project) -> None:
+    def move_in(self, folder: Path) -> None:
         for node in self._nodes:
             node.must("FLUSHALL")
         port = self._nodes[1].port
         nodes = f'[{{ host = "127.0.0.1", port = {port} }}]'
-        self._move_in(project, f"redis-cluster://127.0.0.1:{port}", f'type = "cluster", nodes = {nodes}')
+        self._move_in(folder, f"redis-cluster://127.0.0.1:{port}", f'type = "cluster", nodes = {nodes}')
 
 
 def _free_port() -> int:
@@ -431,7 +431,7 @@ def compare_all(args: argparse.Namespace, scratch: Path, server: RedisServer | N
                 shutil.rmtree(project.folder)
             project = make_project(folder, seed // SEEDS_PER_PROJECT)
             if server is not None:
-                server.move_in(project)
+                server.move_in(project.folder)
         try:
             case = make_case(project.world, seed, args.requests)
             compare_case(args.rankd, project, case, tally)
