@@ -1,4 +1,4 @@
-// rankd/cli/bench_command.cpp: rankd bench: one plan under load, in this process.
+// rankd/cli/bench_command.cpp: rankd bench: one plan under load, in this process or by HTTP.
 #include <rankd/cli/commands.hpp>
 #include <rankd/cli/complaint.hpp>
 #include <rankd/cli/load_plot.hpp>
@@ -8,6 +8,7 @@
 #include <rankd/engine/closed_load.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/json_text.hpp>
+#include <rankd/serve/http_load.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/embedded.hpp>
 
@@ -15,6 +16,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -71,6 +73,10 @@ auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::
   }
   if (requests.empty()) return refused("no_requests", "the store has no users", "name a file of requests");
   return requests;
+}
+
+auto requests_of(const bench_options& options, const workspace& in) -> braid::checked<std::vector<std::string>> {
+  return options.requests.empty() ? requests_for_users(in) : requests_from(options.requests);
 }
 
 struct measured {
@@ -156,37 +162,65 @@ auto write_plot(const bench_options& options, const std::vector<measured>& all) 
   return {};
 }
 
+/// One load for each number of clients. `run` makes one of them.
+template <typename Run>
+auto measure(const bench_options& options, Run run) -> braid::checked<std::vector<measured>> {
+  std::vector<measured> all;
+  for (const unsigned clients : options.clients) {
+    const unsigned loops = std::min(options.loops, clients);
+    auto seen = run(closed_load_options{.clients = clients,
+                                        .loops = loops,
+                                        .workers = options.workers,
+                                        .duration = options.duration,
+                                        .engine = {.order = options.order}});
+    if (!seen) return std::unexpected(std::move(seen.error()));
+    all.push_back({.clients = clients, .loops = loops, .seen = std::move(*seen)});
+  }
+  return all;
+}
+
+auto measure_here(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
+  const auto plan = in.load_plan_of(options.plan);
+  if (!plan) return std::unexpected(plan.error());
+  const auto stores = open_all_stores(in);
+  if (!stores) return std::unexpected(stores.error());
+  const auto requests = requests_of(options, in);
+  if (!requests) return std::unexpected(requests.error());
+  return measure(options, [&](const closed_load_options& how) {
+    return run_closed_load(*plan, in.declared, stores->pointers(), *requests, how);
+  });
+}
+
+auto measure_server(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
+  const char* const token = std::getenv("RANKD_TOKEN");
+  const http_load_address at{.url = options.http, .token = token == nullptr ? "" : token};
+  auto requests = requests_of(options, in);
+  if (requests) requests = requests_for_plan(std::move(*requests), options.plan);
+  if (!requests) return std::unexpected(requests.error());
+  if (const auto is_there = check_http_load(at, options.plan); !is_there) return std::unexpected(is_there.error());
+  return measure(options, [&](const closed_load_options& how) {
+    return run_closed_load(http_load_target(at, how.clients), *requests, how);
+  });
+}
+
+void print(const bench_options& options, const std::vector<measured>& all) {
+  if (options.form == output_form::programs)
+    print_json(options, all);
+  else
+    print_table(all);
+}
+
 }  // namespace
 
 auto bench_command(const bench_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
-  const auto plan = in->load_plan_of(options.plan);
-  if (!plan) return report(plan.error(), options.form);
-  const auto stores = open_all_stores(*in);
-  if (!stores) return report(stores.error(), options.form);
-  const auto requests = options.requests.empty() ? requests_for_users(*in) : requests_from(options.requests);
-  if (!requests) return report(requests.error(), options.form);
-
-  std::vector<measured> all;
-  for (const unsigned clients : options.clients) {
-    const unsigned loops = std::min(options.loops, clients);
-    auto seen = run_closed_load(*plan, in->declared, stores->pointers(), *requests,
-                                {.clients = clients,
-                                 .loops = loops,
-                                 .workers = options.workers,
-                                 .duration = options.duration,
-                                 .engine = {.order = options.order}});
-    if (!seen) return report(seen.error(), options.form);
-    all.push_back({.clients = clients, .loops = loops, .seen = std::move(*seen)});
-  }
-  if (options.form == output_form::programs)
-    print_json(options, all);
-  else
-    print_table(all);
+  const auto all = options.http.empty() ? measure_here(options, *in) : measure_server(options, *in);
+  if (!all) return report(all.error(), options.form);
+  print(options, *all);
   if (!options.plot.empty())
-    if (const auto written = write_plot(options, all); !written) return report(written.error());
-  const bool fine = std::ranges::all_of(all, [](const measured& each) { return each.seen.failed == 0; });
+    if (const auto written = write_plot(options, *all); !written) return report(written.error());
+  const bool fine = std::ranges::all_of(*all, [](const measured& each) { return each.seen.failed == 0; });
   return fine ? exit_status::fine : exit_status::failed;
 }
 

@@ -67,6 +67,7 @@ struct bench_options : project_options {
   run_order order = run_order::side_by_side;
   output_form form = output_form::people;
   std::filesystem::path plot;  ///< an SVG to write; empty: none
+  std::string http;            ///< of a server that is asked instead of this process; empty: none
 };
 
 struct serve_command_options : project_options {

@@ -176,6 +176,12 @@ void add_bench(CLI::App& app, action& chosen) {
   command->add_flag_callback(
       "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
       "Run the nodes of a request one by one, on the loop");
+  command
+      ->add_option(
+          "--http", options->http,
+          "Ask the server at this URL instead, as http://HOST:PORT; RANKD_TOKEN of the environment is its token")
+      ->check(check_not_empty)
+      ->type_name("URL");
   command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
       ->check(check_not_empty)
       ->type_name("FILE");

@@ -12,9 +12,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,8 +25,7 @@ namespace {
 
 /// What all clients share.
 struct shared_load {
-  const bound_plan& plan;
-  const registries& declared;
+  const make_load_target& target;
   std::span<const std::string> requests;
   const closed_load_options& how;
   braid::time_point counts_from;  ///< what ends earlier belongs to the warm-up
@@ -34,41 +34,26 @@ struct shared_load {
   braid::atomic<std::uint64_t> counted{0};  // answers after the warm-up; written by clients
 };
 
-/// One loop with its clients. The engine is used by the last tasks of the runtime, so it goes last.
+/// One loop with its clients.
 struct lane {
-  std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
   unsigned clients = 0;
   closed_load_result seen;
 };
 
-auto answer_one(shared_load& load, lane& on, closed_load_result& into) -> braid::task<void> {
-  const std::uint64_t number = load.next.fetch_add(1, braid::relaxed);
-  auto request = parse_request(load.requests[number % load.requests.size()], load.declared);
-  if (!request) {
-    ++into.failed;
-    into.answer_bytes += to_json(request.error(), {}).size();
-    co_return;
-  }
-  auto work = on.ranker->rank(load.plan, std::move(*request));
-  const ranking answer = co_await std::move(work);
-  if (answer.error) ++into.failed;
-  into.answer_bytes += to_json(answer).size();
-}
-
 /// Asks until the time is over. Between two requests the others have their turn.
-auto ask(shared_load& load, lane& on) -> braid::task<void> {
+auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> {
   braid::time_point begin = braid::steady_time().now();
   while (begin < load.ends_at && load.counted.load(braid::relaxed) < load.how.most_requests) {
-    closed_load_result one;
-    auto work = answer_one(load, on, one);
-    co_await std::move(work);
+    const std::uint64_t number = load.next.fetch_add(1, braid::relaxed);
+    auto work = target.answer(load.requests[number % load.requests.size()]);
+    const load_answer one = co_await std::move(work);
     const braid::time_point end = braid::steady_time().now();
     if (begin >= load.counts_from) {
       load.counted.fetch_add(1, braid::relaxed);
       on.seen.latencies.push_back(end - begin);
-      on.seen.failed += one.failed;
-      on.seen.answer_bytes += one.answer_bytes;
+      on.seen.failed += one.failed ? 1 : 0;
+      on.seen.answer_bytes += one.bytes;
     }
     begin = end;
     co_await braid::yield();
@@ -76,27 +61,46 @@ auto ask(shared_load& load, lane& on) -> braid::task<void> {
 }
 
 auto ask_all(shared_load& load, lane& on) -> braid::task<void> {
+  const std::unique_ptr<load_target> target = load.target(*on.on);
   auto start = [&](braid::scope& children) -> braid::task<void> {
-    for (unsigned client = 0; client < on.clients; ++client) children.spawn(ask(load, on));
+    for (unsigned client = 0; client < on.clients; ++client) children.spawn(ask(load, on, *target));
     co_return;
   };
   braid::task<void> all = braid::with_scope(std::ref(start));
   co_await std::move(all);
 }
 
-auto make_lanes(const registries& declared, const std::vector<store*>& stores, const closed_load_options& how)
-    -> braid::checked<std::vector<lane>> {
+auto make_lanes(const closed_load_options& how) -> braid::checked<std::vector<lane>> {
   const unsigned loops = std::clamp(how.loops, 1U, how.clients);
   std::vector<lane> lanes(loops);
   for (unsigned at = 0; at < loops; ++at) {
     auto on = braid::runtime::create({.workers = how.workers, .name = "load" + std::to_string(at)});
     if (!on) return std::unexpected(no_runtime(on.error()));
     lanes[at].on = std::move(*on);
-    lanes[at].ranker.emplace(*lanes[at].on, declared, stores, how.engine);
     lanes[at].clients = how.clients / loops + (at < how.clients % loops ? 1 : 0);
   }
   return lanes;
 }
+
+/// A plan in this process.
+class plan_target final : public load_target {
+ public:
+  plan_target(engine& ranker, const bound_plan& plan, const registries& declared) noexcept
+      : ranker_(&ranker), plan_(&plan), declared_(&declared) {}
+
+  auto answer(const std::string& request) -> braid::task<load_answer> override {
+    auto parsed = parse_request(request, *declared_);
+    if (!parsed) co_return load_answer{.failed = true, .bytes = to_json(parsed.error(), {}).size()};
+    auto work = ranker_->rank(*plan_, std::move(*parsed));
+    const ranking answer = co_await std::move(work);
+    co_return load_answer{.failed = answer.error.has_value(), .bytes = to_json(answer).size()};
+  }
+
+ private:
+  engine* ranker_;
+  const bound_plan* plan_;
+  const registries* declared_;
+};
 
 }  // namespace
 
@@ -111,15 +115,13 @@ auto closed_load_result::latency(double part) const -> std::chrono::nanoseconds 
   return latencies[std::clamp<std::size_t>(wanted, 1, latencies.size()) - 1];
 }
 
-auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
-                     std::span<const std::string> requests, const closed_load_options& how)
-    -> braid::checked<closed_load_result> {
+auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
+                     const closed_load_options& how) -> braid::checked<closed_load_result> {
   BRAID_EXPECTS(!requests.empty() && how.clients > 0, "a load needs requests and clients");
-  auto lanes = make_lanes(declared, stores, how);
+  auto lanes = make_lanes(how);
   if (!lanes) return std::unexpected(std::move(lanes.error()));
   const braid::time_point counts_from = braid::steady_time().now() + how.warm_up;
-  shared_load load{.plan = plan,
-                   .declared = declared,
+  shared_load load{.target = target,
                    .requests = requests,
                    .how = how,
                    .counts_from = counts_from,
@@ -137,6 +139,19 @@ auto run_closed_load(const bound_plan& plan, const registries& declared, const s
   }
   std::ranges::sort(all.latencies);
   return all;
+}
+
+auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
+                     std::span<const std::string> requests, const closed_load_options& how)
+    -> braid::checked<closed_load_result> {
+  std::mutex making;
+  std::deque<engine> rankers;  // used by the last tasks of the runtimes, which end before the load does
+  const make_load_target target = [&](braid::runtime& on) {
+    const std::scoped_lock lock(making);
+    engine& ranker = rankers.emplace_back(on, declared, stores, how.engine);
+    return std::make_unique<plan_target>(ranker, plan, declared);
+  };
+  return run_closed_load(target, requests, how);
 }
 
 }  // namespace rankd

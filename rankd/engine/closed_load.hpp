@@ -1,4 +1,4 @@
-// rankd/engine/closed_load.hpp: clients in the same process that ask again as soon as they are answered.
+// rankd/engine/closed_load.hpp: clients that ask again as soon as they are answered.
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
@@ -8,10 +8,14 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/diagnostics.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/runtime/runtime.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +32,25 @@ struct closed_load_options {
   engine_options engine = {};
 };
 
+/// What a client got for one request.
+struct load_answer {
+  bool failed = false;
+  std::size_t bytes = 0;
+};
+
+/// What answers the clients of one loop. Threads: the loop's own, on which it is made and destroyed, too.
+class load_target {
+ public:
+  load_target() = default;
+  load_target(const load_target&) = delete;
+  auto operator=(const load_target&) -> load_target& = delete;
+  virtual ~load_target() = default;
+
+  /// `request` stays until the task has ended.
+  virtual auto answer(const std::string& request) -> braid::task<load_answer> = 0;
+};
+using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& on)>;
+
 /// What came of a load.
 struct closed_load_result {
   std::uint64_t failed = 0;
@@ -41,10 +64,14 @@ struct closed_load_result {
   [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds;
 };
 
-/// Asks one plan with the requests, one after the other and then from the first again. A latency counts from the moment
-/// when a client could have asked: it holds the wait for its turn, the reading of the request from JSON, the run, and
-/// the writing of the answer as JSON.
+/// Asks with the requests, one after the other and then from the first again. A latency counts from the moment when a
+/// client could have asked, so that it holds the wait for its turn.
 /// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
+auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
+                     const closed_load_options& how) -> braid::checked<closed_load_result>;
+
+/// The same with a plan in this process: a latency holds the reading of the request from JSON, the run, and the writing
+/// of the answer as JSON.
 auto run_closed_load(const bound_plan& plan, const registries& declared, const std::vector<store*>& stores,
                      std::span<const std::string> requests, const closed_load_options& how)
     -> braid::checked<closed_load_result>;
