@@ -8,7 +8,7 @@
 #include <rankd/engine/closed_load.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/json_text.hpp>
-#include <rankd/serve/http_load.hpp>
+#include <rankd/server/http_load.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/embedded.hpp>
 

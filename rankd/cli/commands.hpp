@@ -5,8 +5,8 @@
 #include <rankd/cli/demo_data.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
-#include <rankd/serve/serve_log.hpp>
-#include <rankd/serve/serve_options.hpp>
+#include <rankd/server/serve_log.hpp>
+#include <rankd/server/serve_options.hpp>
 
 #include <chrono>
 #include <cstdint>

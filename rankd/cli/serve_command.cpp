@@ -4,10 +4,10 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/plan_library.hpp>
-#include <rankd/serve/line_file.hpp>
-#include <rankd/serve/plan_changes.hpp>
-#include <rankd/serve/plan_source.hpp>
-#include <rankd/serve/rank_server.hpp>
+#include <rankd/server/line_file.hpp>
+#include <rankd/server/plan_changes.hpp>
+#include <rankd/server/plan_source.hpp>
+#include <rankd/server/rank_server.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>

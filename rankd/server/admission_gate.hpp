@@ -1,0 +1,118 @@
+// rankd/server/admission_gate.hpp: lets in as many requests as can be served well, lets some wait, and refuses the
+// rest.
+#pragma once
+
+#include <rankd/server/concurrency_limit.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/coro/event.hpp>
+#include <braid/coro/task.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace rankd {
+
+struct admission_options {
+  std::size_t most_under_way = 256;  ///< of which the adaptive limit allows a part
+  std::size_t queue = 4096;          ///< requests that wait for their turn; more are refused
+  /// Nobody is let in behind one that has waited so long: it would wait longer.
+  braid::duration longest_wait = std::chrono::milliseconds(50);
+};
+
+/// What a gate has done so far, and who is there at the moment.
+struct admission_counts {
+  std::uint64_t admitted = 0;
+  std::uint64_t refused = 0;  ///< there was no room to wait
+  std::uint64_t late = 0;     ///< their deadline passed while they waited
+  std::size_t under_way = 0;
+  std::size_t waiting = 0;
+  std::size_t limit = 0;
+};
+
+/// The requests of one loop, in the order in which they come. Protocol: docs/design/admission.md
+/// Threads: the loop's own. Lifetime: outlives its passes and those who wait.
+class admission_gate {
+  struct waiter;
+
+ public:
+  class pass;
+
+  explicit admission_gate(admission_options options) noexcept : options_(options), limit_(options.most_under_way) {}
+  admission_gate(const admission_gate&) = delete;
+  auto operator=(const admission_gate&) -> admission_gate& = delete;
+
+  /// Whether one that comes now would be refused. Counts it as refused if so.
+  [[nodiscard]] auto refuses(braid::time_point now) noexcept -> bool;
+
+  /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
+  [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
+
+  /// Enters if nobody has to be waited for.
+  [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
+
+  /// Learns from a request that has ended; see `concurrency_limit`.
+  void note(double slowdown, const pass& of) noexcept;
+
+  [[nodiscard]] auto counts() const noexcept -> admission_counts;
+
+ private:
+  void leave() noexcept;
+  void let_in() noexcept;
+
+  admission_options options_;
+  concurrency_limit limit_;
+  braid::intrusive_list<waiter> queue_;
+  std::size_t waiting_ = 0;
+  std::size_t under_way_ = 0;
+  std::uint64_t admitted_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t late_ = 0;
+};
+
+/// A place among those under way, given back when it is destroyed.
+class [[nodiscard]] admission_gate::pass {
+ public:
+  pass(pass&& other) noexcept : of_(std::exchange(other.of_, nullptr)), beside_(other.beside_) {}
+  auto operator=(pass&&) -> pass& = delete;
+  ~pass() {
+    if (of_ != nullptr) of_->leave();
+  }
+
+ private:
+  friend class admission_gate;
+  explicit pass(admission_gate& of) noexcept : of_(&of), beside_(of.under_way_) {}
+
+  admission_gate* of_;
+  std::size_t beside_;  // under way when it was given, itself included
+};
+
+struct admission_gate::waiter : braid::list_hook {
+  waiter(admission_gate& g, braid::time_point now) noexcept : gate(&g), since(now) {
+    gate->queue_.push_back(*this);
+    ++gate->waiting_;
+  }
+  waiter(const waiter&) = delete;
+  auto operator=(const waiter&) -> waiter& = delete;
+  /// One that was stopped behind its turn gives the place on.
+  ~waiter() {
+    if (is_linked()) {
+      unlink();
+      --gate->waiting_;
+    } else if (holds_place) {
+      gate->leave();
+    }
+  }
+
+  admission_gate* gate;
+  braid::time_point since;
+  braid::event turn;
+  bool holds_place = false;
+};
+
+}  // namespace rankd

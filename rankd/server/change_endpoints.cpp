@@ -1,0 +1,125 @@
+// rankd/server/change_endpoints.cpp: the versions of plans over HTTP: listed, pinned, rolled back, read anew.
+#include <rankd/server/detail/lane.hpp>
+
+#include <rankd/registry/json_text.hpp>
+
+#include <braid/coro/offload.hpp>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr std::string_view json_type = "application/json";
+
+auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+auto as_json(const plan_version_info& version) -> std::string {
+  std::string out = "{\"plan\":";
+  append_json_string(out, version.name);
+  out += ",\"version\":" + std::to_string(version.number) + ",\"digest\":";
+  append_json_string(out, version.digest);
+  out += ",\"loaded_at\":";
+  append_json_string(out, utc_text(version.loaded_at));
+  out += version.serves ? ",\"serves\":true" : ",\"serves\":false";
+  out += version.pinned ? ",\"pinned\":true" : ",\"pinned\":false";
+  return out + ",\"users\":" + std::to_string(version.users) + "}";
+}
+
+void append_names(std::string& out, std::string_view member, const std::vector<std::string>& names) {
+  out += out.size() > 1 ? ",\"" : "\"";
+  out += member;
+  out += "\":[";
+  for (const std::string& each : names) {
+    if (!out.ends_with('[')) out += ',';
+    append_json_string(out, each);
+  }
+  out += ']';
+}
+
+auto as_json(const reload_report& report) -> std::string {
+  std::string out = "{";
+  append_names(out, "added", report.added);
+  append_names(out, "changed", report.changed);
+  append_names(out, "unchanged", report.unchanged);
+  append_names(out, "removed", report.removed);
+  return out + "}\n";
+}
+
+/// Of a change that was refused: what it names is not there, or not as it would have to be.
+auto status_of_change(const braid::diagnostics& problems) -> http_status {
+  const std::string& code = problems.front().code;
+  if (code == "unknown_plan" || code == "unknown_version") return http_status::not_found;
+  return code == "no_earlier_version" ? http_status::conflict : http_status::unprocessable_content;
+}
+
+}  // namespace
+
+void lane::add_change_routes() {
+  if (all_->context.changes == nullptr || !all_->options.clients_change_plans) return;
+  routes_.get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
+  routes_.post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
+  routes_.post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { unpin(x); });
+  routes_.post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { roll_back(x); });
+  routes_.post("/v1/reload", [this](braid::http_exchange& x) { return reload(x); });
+}
+
+void lane::refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems) {
+  reply(x, which, answer_error(status_of_change(problems), problems, given_request_id(x.request())));
+}
+
+void lane::versions(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::versions)) return;
+  std::string out = "{\"versions\":[";
+  for (const plan_version_info& each : all_->context.changes->versions())
+    if (each.name == x.value("name")) out += (out.ends_with('[') ? "" : ",") + as_json(each);
+  if (out.ends_with('['))
+    return reply(x, endpoint::versions,
+                 answer_error(http_status::not_found, "unknown_plan", "no plan of that name is kept",
+                              given_request_id(x.request())));
+  reply(x, endpoint::versions, http_status::ok, json_type, out + "]}\n");
+}
+
+void lane::changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version) {
+  if (!version) return refuse_change(x, which, version.error());
+  reply(x, which, http_status::ok, json_type, as_json(*version) + "\n");
+}
+
+void lane::pin(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::pin)) return;
+  // What is no number is the number of no version.
+  changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), number_in(x.value("number")).value_or(0)));
+}
+
+void lane::roll_back(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::roll_back)) return;
+  changed(x, endpoint::roll_back, all_->context.changes->roll_back(x.value("name")));
+}
+
+void lane::unpin(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::unpin)) return;
+  const auto done = all_->context.changes->unpin(x.value("name"));
+  if (!done) return refuse_change(x, endpoint::unpin, done.error());
+  reply(x, endpoint::unpin, http_status::ok, json_type, "{\"pinned\":false}\n");
+}
+
+/// The disk is waited for by a thread that may wait.
+auto lane::reload(braid::http_exchange& x) -> braid::task<void> {
+  if (!may_ask(x, endpoint::reload)) co_return;
+  const auto read_anew = [plans = all_->context.changes] { return plans->reload(); };
+  auto reading = braid::offload(on_->blocking(), read_anew);
+  const braid::checked<reload_report> report = co_await std::move(reading);
+  if (!report) co_return refuse_change(x, endpoint::reload, report.error());
+  reply(x, endpoint::reload, http_status::ok, json_type, as_json(*report));
+}
+
+}  // namespace rankd::detail

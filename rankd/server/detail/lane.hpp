@@ -1,0 +1,134 @@
+// rankd/server/detail/lane.hpp: one loop of a server, and what answers its requests.
+#pragma once
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/server/admission_gate.hpp>
+#include <rankd/server/concurrency_limit.hpp>
+#include <rankd/server/error_answer.hpp>
+#include <rankd/server/rank_server.hpp>
+#include <rankd/server/serve_metrics.hpp>
+
+#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace rankd::detail {
+
+class lane;
+
+/// What the loops of a server share.
+struct serve_shared {
+  serve_context context;
+  serve_options options;
+  std::vector<std::unique_ptr<lane>> lanes;  // complete before the first of them serves
+  braid::atomic<bool> stopping{false};       // written by whoever stops the server: true for good
+};
+
+/// The share that one loop of several has of a bound on all of them; 1 at least.
+struct lane_shares {
+  std::size_t in_flight = 1;
+  std::size_t queue = 1;
+  std::size_t connections = 1;
+  std::size_t body_memory = 1;
+};
+
+/// Whether other listeners may have the same port: those of the other loops.
+enum class port_use : std::uint8_t { alone, shared };
+
+class lane {
+ public:
+  lane(serve_shared& all, lane_shares shares);
+  lane(const lane&) = delete;
+  auto operator=(const lane&) -> lane& = delete;
+
+  /// Starts the threads. Errors: the system's.
+  auto start_runtime(std::string name) -> braid::result<void>;
+  /// Takes connections from now on. Errors: those of `listen`.
+  auto serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+      -> braid::result<braid::socket_address>;
+  /// Returns at once. Once it has served to its end, does nothing.
+  void begin_stop(braid::duration grace);
+  /// Ends the loop with all that still runs.
+  void end_runtime() noexcept { on_.reset(); }
+
+  [[nodiscard]] auto io() noexcept -> braid::loop& { return *io_; }
+  [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
+  [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
+
+ private:
+  struct held_body;
+  struct record_end;
+
+  void add_routes();
+  auto listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+      -> braid::task<braid::result<braid::socket_address>>;
+  auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
+  auto word_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text;
+
+  // rank_endpoint.cpp
+  auto rank(braid::http_exchange& x) -> braid::task<void>;
+  auto answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void>;
+  auto run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+           braid::time_point begun) -> braid::task<void>;
+  auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
+  auto check_head(braid::http_exchange& x, request_record& record) -> bool;
+  void answer(braid::http_exchange& x, request_record& record, const ranking& result);
+  void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
+  void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
+  void overloaded(braid::http_exchange& x, request_record& record);
+  void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
+  void note(request_record& record, braid::time_point begun);
+
+  // change_endpoints.cpp
+  void add_change_routes();
+  void versions(braid::http_exchange& x);
+  void pin(braid::http_exchange& x);
+  void unpin(braid::http_exchange& x);
+  void roll_back(braid::http_exchange& x);
+  auto reload(braid::http_exchange& x) -> braid::task<void>;
+  void changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version);
+  void refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems);
+
+  // other_endpoints.cpp
+  void plans(braid::http_exchange& x);
+  void plan(braid::http_exchange& x);
+  void health(braid::http_exchange& x);
+  void ready(braid::http_exchange& x);
+  void figures(braid::http_exchange& x);
+  auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
+  void reply(braid::http_exchange& x, endpoint which, braid::http_status status, std::string_view type,
+             std::string_view body);
+  void reply(braid::http_exchange& x, endpoint which, const error_answer& error);
+  auto may_ask(braid::http_exchange& x, endpoint which) -> bool;
+
+  serve_shared* all_;
+  lane_shares shares_;
+  admission_gate gate_;
+  std::map<std::string, unhindered_time, std::less<>> paces_;  // by plan
+  std::size_t held_bytes_ = 0;                                 // of bodies
+  serve_metrics metrics_;
+
+  braid::http_router routes_;
+  std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server
+  std::unique_ptr<braid::http_server> server_;  // touched on the loop only, once it is there
+  std::unique_ptr<braid::runtime> on_;
+  braid::loop* io_ = nullptr;  // of the runtime; its last tasks run while that is being destroyed
+};
+
+/// The field X-Request-Id of a request; nothing where it has none.
+[[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
+
+}  // namespace rankd::detail

@@ -1,0 +1,149 @@
+// rankd/server/lane.cpp: the course of one loop of a server, and what all its answers have in common.
+#include <rankd/server/detail/lane.hpp>
+
+#include <rankd/server/openapi.hpp>
+
+#include <braid/io/stream_listener.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/task/executor.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+
+auto message_of(const std::exception_ptr& thrown) -> std::string {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+auto server_options_of(const serve_options& options, lane_shares shares) -> braid::http_server_options {
+  braid::http_server_options out;
+  out.limits = options.limits;
+  out.connections = shares.connections;
+  out.head_timeout = options.head_timeout;
+  out.body_timeout = options.body_timeout;
+  out.idle_timeout = options.idle_timeout;
+  return out;
+}
+
+/// Code and sentence of a request that comes to no handler.
+struct refusal_words {
+  std::string code;
+  std::string message;
+};
+
+auto words_of(const braid::http_refusal& refusal) -> refusal_words {
+  if (refusal.why && refusal.why.category() == braid::http_category())
+    return {std::string(code_of(static_cast<braid::http_errc>(refusal.why.value()))), refusal.why.message()};
+  switch (refusal.status) {
+    case braid::http_status::not_found: return {"unknown_path", "nothing is at this path"};
+    case braid::http_status::method_not_allowed:
+      return {"method_not_allowed", "this path does not take that method; the field Allow says which ones"};
+    default: return {"internal_error", "the server failed"};
+  }
+}
+
+}  // namespace
+
+auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view {
+  return head.fields.find("X-Request-Id").value_or(std::string_view());
+}
+
+lane::lane(serve_shared& all, lane_shares shares)
+    : all_(&all),
+      shares_(shares),
+      gate_({.most_under_way = shares.in_flight, .queue = shares.queue, .longest_wait = all.options.longest_wait}) {
+  add_routes();
+}
+
+auto lane::start_runtime(std::string name) -> braid::result<void> {
+  auto made = braid::runtime::create({.workers = all_->options.workers, .name = std::move(name)});
+  if (!made) return braid::fail(made.error());
+  on_ = std::move(*made);
+  io_ = &on_->io();
+  ranker_.emplace(*on_, *all_->context.declared, all_->context.stores, all_->options.engine);
+  return {};
+}
+
+auto lane::serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+    -> braid::result<braid::socket_address> {
+  return on_->run(listen(at, port, std::move(on_end)));
+}
+
+auto lane::listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+    -> braid::task<braid::result<braid::socket_address>> {
+  braid::http_server_options options = server_options_of(all_->options, shares_);
+  options.word_refusal = [this](const braid::http_refusal& refusal) { return word_refusal(refusal); };
+  options.on_error = [this](std::exception_ptr error, const auto&...) {
+    all_->context.log.note(log_level::error, "handler_failed", {{"message", message_of(error)}});
+  };
+  if (all_->options.tls) {
+    auto tls = braid::tls_context::server(
+        {.identity = *all_->options.tls, .protocols = {"http/1.1"}, .handshakes = &on_->blocking()});
+    if (!tls) co_return braid::fail(tls.error());
+    options.tls = std::move(*tls);
+  }
+  auto listener = braid::stream_listener::listen(*io_, at, {.reuse_port = port == port_use::shared});
+  if (!listener) co_return braid::fail(listener.error());
+  const auto bound = listener->local_address();
+  if (!bound) co_return braid::fail(bound.error());
+  server_ = std::make_unique<braid::http_server>(*io_, routes_, std::move(options));
+  io_->spawn(serve_until_stop(std::move(*listener), std::move(on_end)));
+  co_return *bound;
+}
+
+auto lane::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
+  // Also where the loop is stopped meanwhile.
+  struct end_call {
+    std::function<void()> fn;
+    ~end_call() {
+      if (fn) fn();
+    }
+  };
+  const end_call ends{std::move(on_end)};
+  auto serving = server_->serve(std::move(listener));
+  const braid::result<void> served = co_await std::move(serving);
+  if (!served) all_->context.log.note(log_level::error, "accept_failed", {{"message", served.error().message()}});
+}
+
+void lane::begin_stop(braid::duration grace) {
+  const auto stop = [](braid::http_server& server, braid::duration within) -> braid::task<void> {
+    co_await server.stop(within);
+  };
+  // A loop that takes no posts has stopped already.
+  static_cast<void>(braid::post(*io_, [this, grace, stop] {
+    if (server_) io_->spawn(stop(*server_, grace));
+  }));
+}
+
+auto lane::word_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text {
+  refusal_words words = words_of(refusal);
+  const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
+  error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
+  metrics_.count_answer(endpoint::other, refusal.status);
+  return {.type = std::string(json_type), .body = std::move(answer.body)};
+}
+
+void lane::add_routes() {
+  routes_.post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
+  routes_.get("/v1/plans", [this](braid::http_exchange& x) { plans(x); });
+  routes_.get("/v1/plans/{name}", [this](braid::http_exchange& x) { plan(x); });
+  routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
+  routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
+  routes_.get("/metrics", [this](braid::http_exchange& x) { figures(x); });
+  add_change_routes();
+  routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
+    reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
+  });
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,168 @@
+// rankd/server/other_endpoints.cpp: plans, health, readiness, figures.
+#include <rankd/server/detail/lane.hpp>
+
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr std::string_view json_type = "application/json";
+
+void append_strings(std::string& out, const std::vector<std::string>& all) {
+  out += '[';
+  for (const std::string& each : all) {
+    if (!out.ends_with('[')) out += ',';
+    append_json_string(out, each);
+  }
+  out += ']';
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, name);
+  out += ':';
+  append_json_string(out, text);
+}
+
+/// The members of a plan, without the closing brace.
+auto plan_start(const known_plan& plan) -> std::string {
+  std::string out = "{";
+  append_member(out, "plan", plan.name);
+  out += plan.bound ? ",\"runnable\":true" : ",\"runnable\":false";
+  if (plan.bound) append_member(out, "digest", plan.bound->digest);
+  return out;
+}
+
+auto listed(const known_plan& plan) -> std::string {
+  std::string out = plan_start(plan);
+  if (plan.bound)
+    out += ",\"nodes\":" + std::to_string(plan.bound->nodes.size());
+  else
+    append_member(out, "code", plan.problems.empty() ? "internal_error" : plan.problems.front().code);
+  return out + "}";
+}
+
+auto node_json(const bound_plan& plan, const bound_node& node) -> std::string {
+  std::string out = "{";
+  append_member(out, "node", node.node_id);
+  append_member(out, "op", node.op_name);
+  std::vector<std::string> inputs;
+  for (const node_index source : node.sources) inputs.push_back(plan.nodes[source].node_id);
+  out += ",\"inputs\":";
+  append_strings(out, inputs);
+  if (!node.place.empty()) append_member(out, "place", node.place);
+  return out + "}";
+}
+
+auto described(const known_plan& plan) -> std::string {
+  std::string out = plan_start(plan) + ",\"nodes\":[";
+  for (const bound_node& node : plan.bound->nodes) {
+    if (!out.ends_with('[')) out += ',';
+    out += node_json(*plan.bound, node);
+  }
+  out += "],\"outputs\":";
+  std::vector<std::string> outputs;
+  for (const node_index node : plan.bound->outputs) outputs.push_back(plan.bound->nodes[node].node_id);
+  append_strings(out, outputs);
+  return out + "}\n";
+}
+
+}  // namespace
+
+void lane::reply(braid::http_exchange& x, endpoint which, http_status status, std::string_view type,
+                 std::string_view body) {
+  metrics_.count_answer(which, status);
+  x.reply(status, type, body);
+}
+
+void lane::reply(braid::http_exchange& x, endpoint which, const error_answer& error) {
+  reply(x, which, error.status, json_type, error.body);
+}
+
+/// The name of the client; nothing where there are tokens and it has none of them.
+auto lane::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
+  if (!all_->options.tokens) return std::string();
+  const auto field = x.request().fields.find("Authorization");
+  // Two of them might be two clients.
+  if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
+  const auto client = all_->options.tokens->client_of(*field);
+  if (!client) return std::nullopt;
+  return std::string(*client);
+}
+
+auto lane::may_ask(braid::http_exchange& x, endpoint which) -> bool {
+  if (client_of(x)) return true;
+  static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
+  reply(x, which,
+        answer_error(http_status::unauthorized, "unauthorized", "this wants a bearer token that is known here",
+                     given_request_id(x.request())));
+  return false;
+}
+
+void lane::plans(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::plans)) return;
+  std::string out = "{\"plans\":[";
+  const std::vector<known_plan> all = all_->context.plans->list();
+  for (const known_plan& each : all) out += (out.ends_with('[') ? "" : ",") + listed(each);
+  reply(x, endpoint::plans, http_status::ok, json_type, out + "]}\n");
+}
+
+void lane::plan(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::plan)) return;
+  const std::string_view id = given_request_id(x.request());
+  const auto found = all_->context.plans->find(x.value("name"));
+  if (!found)
+    return reply(x, endpoint::plan,
+                 answer_error(http_status::not_found, "unknown_plan",
+                              "no plan is called " + quote_name(std::string(x.value("name"))), id));
+  if (!found->bound)
+    return reply(x, endpoint::plan, answer_error(http_status::unprocessable_content, found->problems, id));
+  reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
+}
+
+void lane::health(braid::http_exchange& x) {
+  reply(x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"}\n");
+}
+
+void lane::ready(braid::http_exchange& x) {
+  if (all_->stopping.load(braid::relaxed)) {
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    return reply(x, endpoint::ready,
+                 answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
+  }
+  reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"}\n");
+}
+
+void lane::figures(braid::http_exchange& x) {
+  if (!may_ask(x, endpoint::metrics)) return;
+  metrics_.note_gate(gate_.counts());
+  std::vector<serve_metrics*> loops;
+  double late = 0;
+  for (const auto& each : all_->lanes) {
+    loops.push_back(&each->metrics());
+    late += static_cast<double>(each->late_nodes());
+  }
+  exposition out;
+  serve_metrics::write(out, loops);
+  out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");
+  out.sample({}, late);
+  out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");
+  const line_file* const audit = all_->context.audit;
+  out.sample({}, static_cast<double>(all_->context.log.lost() + (audit != nullptr ? audit->lost() : 0)));
+  if (all_->context.changes != nullptr) {
+    const reload_counts reloads = all_->context.changes->reloads();
+    out.family("rankd_plan_reloads_total", exposition::kind::counter, "Reloads of all plans, by their result.");
+    out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
+    out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
+  }
+  write_process_figures(out);
+  reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,50 @@
+// rankd/server/plan_changes.hpp: changes of the plans that are served, counted and told of.
+#pragma once
+
+#include <rankd/engine/plan_library.hpp>
+#include <rankd/server/serve_log.hpp>
+
+#include <braid/base/diagnostics.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// How often the plans were read anew.
+struct reload_counts {
+  std::uint64_t done = 0;
+  std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones go on
+};
+
+/// The operations of a library by those who run a server; each is noted in the log. Threads: any. Lifetime: the
+/// library's, and the log's.
+class plan_changes {
+ public:
+  plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
+      : of_(&of), folder_(std::move(folder)), log_(log) {}
+
+  /// Those of `plan_library`. Blocks: on the disk, for `reload`.
+  auto reload() -> braid::checked<reload_report>;
+  auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
+  auto unpin(std::string_view name) -> braid::checked<void>;
+  auto roll_back(std::string_view name) -> braid::checked<plan_version_info>;
+  [[nodiscard]] auto versions() const -> std::vector<plan_version_info> { return of_->versions(); }
+
+  [[nodiscard]] auto reloads() const noexcept -> reload_counts {
+    return {.done = done_.load(braid::relaxed), .refused = refused_.load(braid::relaxed)};
+  }
+
+ private:
+  plan_library* of_;
+  std::filesystem::path folder_;
+  serve_log log_;
+  braid::atomic<std::uint64_t> done_{0};
+  braid::atomic<std::uint64_t> refused_{0};
+};
+
+}  // namespace rankd

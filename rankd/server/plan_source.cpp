@@ -1,0 +1,33 @@
+// rankd/server/plan_source.cpp: plans by name, those that stay and those of a library.
+#include <rankd/server/plan_source.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace rankd {
+
+fixed_plans::fixed_plans(std::vector<known_plan> plans) : plans_(std::move(plans)) {
+  std::ranges::sort(plans_, {}, &known_plan::name);
+}
+
+auto fixed_plans::find(std::string_view name) const -> std::optional<known_plan> {
+  const auto found = std::ranges::lower_bound(plans_, name, {}, &known_plan::name);
+  if (found == plans_.end() || found->name != name) return std::nullopt;
+  return *found;
+}
+
+auto library_plans::find(std::string_view name) const -> std::optional<known_plan> {
+  plan_handle bound = from_->current()->find(name);
+  if (!bound) return std::nullopt;
+  return known_plan{.name = bound->name, .bound = bound, .problems = {}};
+}
+
+auto library_plans::list() const -> std::vector<known_plan> {
+  const auto all = from_->current();
+  std::vector<known_plan> out;
+  for (const auto& version : all->versions())
+    out.push_back({.name = version->plan.name, .bound = plan_handle(version, &version->plan), .problems = {}});
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,237 @@
+// rankd/server/rank_endpoint.cpp: POST /v1/rank, from the head of a request to its answer.
+#include <rankd/server/detail/lane.hpp>
+
+#include <rankd/engine/request.hpp>
+#include <rankd/registry/names.hpp>
+
+#include <braid/coro/yield.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+using braid::http_status;
+
+constexpr std::string_view json_type = "application/json";
+constexpr std::string_view retry_after_s = "1";
+constexpr std::size_t longest_request_id = 256;
+
+/// `application/json`, with whatever parameters.
+auto is_json(std::string_view type) -> bool {
+  const std::string_view essence = type.substr(0, type.find(';'));
+  const std::string_view trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
+  return std::ranges::equal(trimmed, json_type, {},
+                            [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+}
+
+auto is_request_id(std::string_view text) -> bool {
+  return text.size() <= longest_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+auto complaint(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = std::move(pointer),
+                             .message = std::move(message),
+                             .hint = {},
+                             .node = {},
+                             .source = "request"});
+}
+
+/// The time that is left, as whole milliseconds, of which there is one at least.
+auto left_until(braid::time_point deadline, braid::time_point now) -> std::chrono::milliseconds {
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(deadline - now), std::chrono::milliseconds(1));
+}
+
+}  // namespace
+
+/// A body on its way in, counted among those that the loop holds.
+struct lane::held_body {
+  explicit held_body(lane& l) noexcept : of(&l) {}
+  held_body(const held_body&) = delete;
+  auto operator=(const held_body&) -> held_body& = delete;
+  ~held_body() { of->held_bytes_ -= text.size(); }
+
+  lane* of;
+  std::string text;
+};
+
+/// Tells of a request when it ends, whatever way.
+struct lane::record_end {
+  lane* by;
+  request_record* record;
+  braid::time_point begun;
+  ~record_end() { by->note(*record, begun); }
+};
+
+auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
+  request_record record;
+  record.time = std::chrono::system_clock::now();
+  const braid::time_point begun = io_->now();
+  const record_end end{this, &record, begun};
+  braid::task<void> work = answer_rank(x, record, begun);
+  co_await std::move(work);
+}
+
+auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void> {
+  if (!check_head(x, record)) co_return;
+  held_body body(*this);
+  auto reading = read_body(x, body);
+  const braid::result<void> read = co_await std::move(reading);
+  if (!read) co_return fail_body(x, record, read.error());
+  if (gate_.refuses(io_->now())) co_return overloaded(x, record);
+
+  const request_origin from{.line = 0, .request_id = given_request_id(x.request())};
+  auto request = parse_request(body.text, *all_->context.declared, from);
+  if (!request) {
+    record.request_id = request_id_of(body.text, from);
+    co_return fail(x, record, answer_error(http_status::bad_request, request.error(), record.request_id));
+  }
+  record.request_id = request->request_id;
+  record.user_id = request->user_id;
+  if (request->plan.empty()) {
+    const auto missing = complaint("missing_field", "/plan", "a request names the plan to run");
+    co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
+  }
+  const auto plan = all_->context.plans->find(request->plan);
+  if (!plan) {
+    const auto unknown = complaint("unknown_plan", "/plan", "no plan is called " + quote_name(request->plan));
+    co_return fail(x, record, answer_error(http_status::not_found, unknown, record.request_id));
+  }
+  record.plan = plan->name;
+  if (!plan->bound)
+    co_return fail(x, record, answer_error(http_status::unprocessable_content, plan->problems, record.request_id));
+  record.plan_digest = plan->bound->digest;
+  braid::task<void> work = run(x, record, *plan, std::move(*request), begun);
+  co_await std::move(work);
+}
+
+/// A request that has been read: waits for its turn, and ranks. Between both, those that came at the same time are
+/// read, so that the gate knows of them.
+auto lane::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+               braid::time_point begun) -> braid::task<void> {
+  const braid::time_point deadline = begun + request.deadline.value_or(all_->options.default_deadline);
+  auto entering = gate_.enter(io_->now(), deadline);
+  braid::result<admission_gate::pass> pass = co_await std::move(entering);
+  if (!pass && pass.error() == braid::errc::full) co_return overloaded(x, record);
+  const braid::time_point admitted = io_->now();
+  if (pass) co_await braid::yield();
+  const braid::time_point now = io_->now();
+  if (!pass || now >= deadline) {
+    const rank_error late{"deadline_exceeded", "the deadline of the request passed before its turn came", {}, {}};
+    co_return fail(x, record, answer_error(late, record.request_id));
+  }
+  request.deadline = left_until(deadline, now);
+  auto ranking_task = ranker_->rank(plan.bound, std::move(request));
+  const ranking result = co_await std::move(ranking_task);
+  const braid::time_point ended = io_->now();
+  metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
+                     result.error ? 0 : result.rows.size());
+  learn(result, plan, ended - admitted, *pass);
+  answer(x, record, result);
+}
+
+/// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
+/// An error that comes at once says nothing about how busy the server is.
+void lane::learn(const ranking& result, const known_plan& plan, braid::duration took,
+                 const admission_gate::pass& pass) {
+  if (result.error && result.error->code != "deadline_exceeded") return;
+  auto pace = paces_.find(plan.name);
+  if (pace == paces_.end()) pace = paces_.emplace(plan.name, unhindered_time()).first;
+  gate_.note(pace->second.note(took), pass);
+}
+
+void lane::answer(braid::http_exchange& x, request_record& record, const ranking& result) {
+  if (result.error) return fail(x, record, answer_error(*result.error, result.request_id));
+  record.status = http_status::ok;
+  record.code = "ok";
+  record.candidates = result.rows.size();
+  std::string body = to_json(result);
+  body += '\n';
+  x.reply(http_status::ok, json_type, body);
+}
+
+/// Whether the request may go on; if not, it has been answered.
+auto lane::check_head(braid::http_exchange& x, request_record& record) -> bool {
+  const braid::http_fields& fields = x.request().fields;
+  const std::string_view id = given_request_id(x.request());
+  if (!is_request_id(id)) {
+    fail(x, record,
+         answer_error(http_status::bad_request, "bad_request_id",
+                      "the field X-Request-Id has at most 256 characters that print, all of them ASCII"));
+    return false;
+  }
+  record.request_id = id;
+  if (!id.empty()) static_cast<void>(x.set_field("X-Request-Id", id));
+  const auto client = client_of(x);
+  if (!client) {
+    static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
+    fail(x, record,
+         answer_error(http_status::unauthorized, "unauthorized", "this wants a bearer token that is known here", id));
+    return false;
+  }
+  record.client = *client;
+  const auto type = fields.find("Content-Type");
+  if (fields.find("Content-Encoding") || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
+    fail(x, record,
+         answer_error(http_status::unsupported_media_type, "unsupported_media_type",
+                      "a request is application/json, as it is", id));
+    return false;
+  }
+  return true;
+}
+
+auto lane::read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>> {
+  for (;;) {
+    auto reading = x.read_some();
+    const braid::result<std::string_view> piece = co_await std::move(reading);
+    if (!piece) co_return braid::fail(piece.error());
+    if (piece->empty()) co_return braid::result<void>();
+    if (held_bytes_ + piece->size() > shares_.body_memory) co_return braid::fail(braid::errc::full);
+    into.text += *piece;
+    held_bytes_ += piece->size();
+  }
+}
+
+void lane::fail_body(braid::http_exchange& x, request_record& record, std::error_code why) {
+  if (why == braid::errc::full) return overloaded(x, record);
+  if (why.category() != braid::http_category()) why = braid::http_errc::truncated;
+  const auto fault = static_cast<braid::http_errc>(why.value());
+  fail(x, record, answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), record.request_id));
+}
+
+void lane::overloaded(braid::http_exchange& x, request_record& record) {
+  fail(x, record,
+       answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later",
+                    record.request_id));
+}
+
+void lane::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {
+  record.status = error.status;
+  record.code = error.code;
+  if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
+    static_cast<void>(x.set_field("Retry-After", retry_after_s));
+  x.reply(error.status, json_type, error.body);
+}
+
+void lane::note(request_record& record, braid::time_point begun) {
+  record.took = io_->now() - begun;
+  if (record.status != http_status{}) metrics_.count_answer(endpoint::rank, record.status);
+  metrics_.count_time(endpoint::rank, record.took);
+  metrics_.note_gate(gate_.counts());
+  const serve_log& log = all_->context.log;
+  const int status = static_cast<int>(record.status);
+  const log_level level = status >= 500 ? log_level::warning : log_level::debug;
+  if (log.tells(level))
+    log.note(level, "request",
+             {{"request_id", record.request_id},
+              {"plan", record.plan},
+              {"status", std::to_string(status)},
+              {"code", record.code}});
+  if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record));
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,150 @@
+// rankd/server/rank_server.cpp: the loops of a server, their start and their end.
+#include <rankd/server/rank_server.hpp>
+
+#include <rankd/server/detail/lane.hpp>
+
+#include <braid/io/stream_listener.hpp>
+#include <braid/io/tls_context.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace rankd {
+
+struct rank_server::parts {
+  detail::serve_shared shared;
+  braid::socket_address bound;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t serving = 0;  // loops that have not come to their end
+  bool tells_end = false;   // whoever started it wants to know
+
+  auto listen() -> braid::result<void>;
+  void lane_ended();
+};
+
+namespace {
+
+auto share(std::size_t all, std::size_t loops, std::size_t index) -> std::size_t {
+  return std::max<std::size_t>(all / loops + (index < all % loops ? 1 : 0), 1);
+}
+
+auto shares_of(const serve_options& options, std::size_t index) -> detail::lane_shares {
+  return {.in_flight = share(options.most_in_flight, options.loops, index),
+          .queue = options.queue == 0 ? 0 : share(options.queue, options.loops, index),
+          .connections = share(options.connections, options.loops, index),
+          .body_memory =
+              std::max<std::size_t>(share(options.body_memory, options.loops, index), options.limits.body_bytes)};
+}
+
+auto cannot_listen(const braid::socket_address& at, std::error_code why) -> braid::diagnostics {
+  return braid::diagnostics({.code = "cannot_listen",
+                             .pointer = {},
+                             .message = "cannot listen at " + at.to_string() + ": " + why.message(),
+                             .hint = {},
+                             .node = {},
+                             .source = {}});
+}
+
+auto bad_identity(std::error_code why) -> braid::diagnostics {
+  return braid::diagnostics({.code = "bad_certificate",
+                             .pointer = {},
+                             .message = "certificate and key cannot be used: " + why.message(),
+                             .hint = {},
+                             .node = {},
+                             .source = {}});
+}
+
+}  // namespace
+
+void rank_server::parts::lane_ended() {
+  bool last = false;
+  {
+    const std::scoped_lock lock(mutex);
+    last = --serving == 0 && tells_end;
+  }
+  if (last && shared.context.on_end) shared.context.on_end();
+  changed.notify_all();
+}
+
+/// Loops share a port by an option that lets any other server of this user share it, too. So it is asked for first
+/// without: a port that is taken is an error.
+auto rank_server::parts::listen() -> braid::result<void> {
+  using detail::port_use;
+  braid::socket_address at = shared.options.listen;
+  const port_use port = shared.lanes.size() > 1 ? port_use::shared : port_use::alone;
+  if (port == port_use::shared) {
+    const auto probe = braid::stream_listener::listen(shared.lanes.front()->io(), at);
+    if (!probe) return braid::fail(probe.error());
+    const auto free = probe->local_address();
+    if (!free) return braid::fail(free.error());
+    at = *free;
+  }
+  for (const auto& each : shared.lanes) {
+    {
+      const std::scoped_lock lock(mutex);
+      ++serving;
+    }
+    const auto got = each->serve(at, port, [this] { lane_ended(); });
+    if (!got) return braid::fail(got.error());
+    bound = at = *got;
+  }
+  return {};
+}
+
+auto rank_server::start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>> {
+  options.loops = std::max(options.loops, 1U);
+  if (options.tls)
+    if (const auto fine = braid::tls_context::server({.identity = *options.tls}); !fine)
+      return std::unexpected(bad_identity(fine.error()));
+  auto made = std::make_unique<parts>();
+  made->shared.context = std::move(context);
+  made->shared.options = std::move(options);
+  const serve_options& how = made->shared.options;
+  for (unsigned index = 0; index < how.loops; ++index) {
+    auto& added = *made->shared.lanes.emplace_back(std::make_unique<detail::lane>(made->shared, shares_of(how, index)));
+    if (const auto started = added.start_runtime("serve" + std::to_string(index)); !started)
+      return std::unexpected(no_runtime(started.error()));
+  }
+  std::unique_ptr<rank_server> server(new rank_server(std::move(made)));
+  if (const auto listens = server->parts_->listen(); !listens)
+    return std::unexpected(cannot_listen(server->parts_->shared.options.listen, listens.error()));
+  bool over = false;
+  {
+    const std::scoped_lock lock(server->parts_->mutex);
+    server->parts_->tells_end = true;
+    over = server->parts_->serving == 0;
+  }
+  if (over && server->parts_->shared.context.on_end) server->parts_->shared.context.on_end();
+  return server;
+}
+
+rank_server::rank_server(std::unique_ptr<parts> made) noexcept : parts_(std::move(made)) {}
+
+rank_server::~rank_server() {
+  {
+    const std::scoped_lock lock(parts_->mutex);
+    parts_->tells_end = false;
+  }
+  for (const auto& each : parts_->shared.lanes) each->end_runtime();
+}
+
+auto rank_server::address() const noexcept -> braid::socket_address { return parts_->bound; }
+
+void rank_server::announce_stop() noexcept { parts_->shared.stopping.store(true, braid::relaxed); }
+
+void rank_server::begin_stop(braid::duration grace) {
+  announce_stop();
+  for (const auto& each : parts_->shared.lanes) each->begin_stop(grace);
+}
+
+void rank_server::wait() {
+  std::unique_lock lock(parts_->mutex);
+  parts_->changed.wait(lock, [this] { return parts_->serving == 0; });
+}
+
+}  // namespace rankd

@@ -1,0 +1,63 @@
+// rankd/server/rank_server.hpp: the engine behind HTTP, on as many loops as are wanted.
+#pragma once
+
+#include <rankd/registry/registries.hpp>
+#include <rankd/server/plan_changes.hpp>
+#include <rankd/server/plan_source.hpp>
+#include <rankd/server/serve_log.hpp>
+#include <rankd/server/serve_options.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/diagnostics.hpp>
+#include <braid/io/socket_address.hpp>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace rankd {
+
+/// What a server serves, and where it tells of it.
+struct serve_context {
+  const registries* declared = nullptr;
+  std::vector<store*> stores;  ///< one for each of registries::endpoints, null where none is open
+  const plan_source* plans = nullptr;
+  plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
+  serve_log log = {};
+  line_file* audit = nullptr;         ///< a line for each request to rank; null: none
+  std::function<void()> on_end = {};  ///< called once, when the last loop has served to its end. Any thread.
+};
+
+/// Each loop has an engine, workers, a listener and an `admission_gate` of its own, so that a request stays where its
+/// connection is and shares nothing but stores and plans. Endpoints: docs/serving.md
+/// Threads: one at a time; none of its own loops. Lifetime: what the context points to outlives it.
+class rank_server {
+ public:
+  /// Listens, and serves from then on. Errors: cannot_listen, bad_certificate, no_runtime.
+  static auto start(serve_context context, serve_options options) -> braid::checked<std::unique_ptr<rank_server>>;
+
+  /// Stops at once what still runs.
+  ~rank_server();
+  rank_server(const rank_server&) = delete;
+  auto operator=(const rank_server&) -> rank_server& = delete;
+
+  /// With the port that the system chose.
+  [[nodiscard]] auto address() const noexcept -> braid::socket_address;
+
+  /// From now on `/readyz` says that it is going to stop; everything else goes on.
+  void announce_stop() noexcept;
+  /// Takes no more connections, closes idle ones, answers what was received, and cuts what is left after `grace`.
+  /// Returns at once; `on_end` tells of the end. May be called again with another `grace`, which counts from then.
+  void begin_stop(braid::duration grace);
+  /// Blocks: until it has served to its end, which `begin_stop` brings about.
+  void wait();
+
+ private:
+  struct parts;
+  explicit rank_server(std::unique_ptr<parts> made) noexcept;
+
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace rankd

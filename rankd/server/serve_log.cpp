@@ -1,0 +1,77 @@
+// rankd/server/serve_log.cpp: lines of JSON.
+#include <rankd/server/serve_log.hpp>
+
+#include <rankd/registry/json_text.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+namespace rankd {
+namespace {
+
+constexpr std::array<std::string_view, 5> level_names{"off", "error", "warning", "info", "debug"};
+
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  if (text.empty()) return;
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, name);
+  out += ':';
+  append_json_string(out, text);
+}
+
+void append_number(std::string& out, std::string_view name, std::int64_t number) {
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, name);
+  out += ':';
+  append_json_number(out, number);
+}
+
+}  // namespace
+
+auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level> {
+  const auto* const found = std::ranges::find(level_names, name);
+  if (found == level_names.end()) return std::nullopt;
+  return static_cast<log_level>(found - level_names.begin());
+}
+
+void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const {
+  if (!tells(level)) return;
+  std::string line = "{";
+  append_member(line, "time", utc_text(std::chrono::system_clock::now()));
+  append_member(line, "level", level_names[static_cast<std::size_t>(level)]);
+  append_member(line, "event", event);
+  for (const field& each : fields) append_member(line, each.name, each.value);
+  into_->add(line + "}");
+}
+
+auto audit_line(const request_record& record) -> std::string {
+  std::string out = "{";
+  append_member(out, "time", utc_text(record.time));
+  append_member(out, "request_id", record.request_id);
+  append_member(out, "client", record.client);
+  if (record.user_id != 0) append_number(out, "user_id", record.user_id);
+  append_member(out, "plan", record.plan);
+  append_member(out, "plan_digest", record.plan_digest);
+  append_number(out, "status", static_cast<std::int64_t>(record.status));
+  append_member(out, "code", record.code);
+  append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
+  append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
+  return out + "}";
+}
+
+auto utc_text(std::chrono::system_clock::time_point time) -> std::string {
+  using namespace std::chrono;
+  const auto since = floor<microseconds>(time.time_since_epoch());
+  const auto seconds = floor<std::chrono::seconds>(since);
+  const std::time_t whole = seconds.count();
+  std::tm parts{};
+  ::gmtime_r(&whole, &parts);
+  std::array<char, 80> room{};
+  std::snprintf(room.data(), room.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>((since - seconds).count()));
+  return room.data();
+}
+
+}  // namespace rankd

@@ -1,0 +1,68 @@
+// rankd/server/serve_log.hpp: what happens, and who asked for what, as lines of JSON.
+#pragma once
+
+#include <rankd/server/line_file.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/net/http_status.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// How much is told; each level tells what those before it do, too.
+enum class log_level : std::uint8_t { off, error, warning, info, debug };
+
+/// The level of that name. Errors: nothing for another text.
+[[nodiscard]] auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>;
+
+/// Events, one a line: `{"time","level","event",…}`. Threads: any. Lifetime: the file outlives it.
+class serve_log {
+ public:
+  struct field {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  serve_log() = default;  ///< tells nothing
+  serve_log(line_file& into, log_level most) noexcept : into_(&into), most_(most) {}
+
+  [[nodiscard]] auto tells(log_level level) const noexcept -> bool {
+    return into_ != nullptr && level != log_level::off && level <= most_;
+  }
+  void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
+  /// How many lines of its file were lost.
+  [[nodiscard]] auto lost() const -> std::uint64_t { return into_ == nullptr ? 0 : into_->lost(); }
+
+ private:
+  line_file* into_ = nullptr;
+  log_level most_ = log_level::off;
+};
+
+/// One request to rank and what came of it.
+struct request_record {
+  std::chrono::system_clock::time_point time;
+  std::string request_id;    ///< empty where it could not be read
+  std::string client;        ///< whose token it was, where there are tokens
+  std::int64_t user_id = 0;  ///< 0 where it could not be read
+  std::string plan;
+  std::string plan_digest;
+  braid::http_status status{};      ///< 0 where the client was not answered
+  std::string code = "unanswered";  ///< `ok`, or that of the error
+  braid::duration took{};
+  std::size_t candidates = 0;
+};
+
+/// The record as one line of JSON; what is empty is left out.
+[[nodiscard]] auto audit_line(const request_record& record) -> std::string;
+
+/// `2026-01-31T23:59:59.123456Z`
+[[nodiscard]] auto utc_text(std::chrono::system_clock::time_point time) -> std::string;
+
+}  // namespace rankd

@@ -1,0 +1,43 @@
+// rankd/server/serve_options.hpp: how a server is to run.
+#pragma once
+
+#include <rankd/engine/options.hpp>
+#include <rankd/server/token_list.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/io/socket_address.hpp>
+#include <braid/io/tls_context.hpp>
+#include <braid/net/http_head.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+namespace rankd {
+
+struct serve_options {
+  braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: one that is free
+  unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
+  unsigned workers = 1;  ///< that compute, for each loop
+  engine_options engine = {};
+
+  braid::http_limits limits = {};
+  std::size_t connections = 10'000;              ///< of all loops together
+  std::size_t body_memory = 256U * 1024 * 1024;  ///< bytes of bodies that are held at a time, by all loops together
+  braid::duration head_timeout = std::chrono::seconds(10);
+  braid::duration body_timeout = std::chrono::seconds(30);
+  braid::duration idle_timeout = std::chrono::seconds(60);
+
+  std::size_t most_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
+  std::size_t queue = 4096;          ///< requests that wait for that, of all loops together
+  /// Nobody comes in behind a request that has waited for its turn so long.
+  braid::duration longest_wait = std::chrono::milliseconds(50);
+  /// Of a request that names none, counted from its arrival.
+  std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
+
+  std::optional<braid::tls_identity> tls = {};  ///< connections are TLS, and this is who the server is
+  std::optional<token_list> tokens = {};        ///< who may ask; nothing: everybody
+  bool clients_change_plans = false;            ///< those who may ask may also pin, roll back and reload
+};
+
+}  // namespace rankd

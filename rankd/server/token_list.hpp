@@ -1,0 +1,37 @@
+// rankd/server/token_list.hpp: who may ask: bearer tokens, of which only digests are kept.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// Tokens of clients. Threads: any.
+class token_list {
+ public:
+  /// A token a line, with the client's name and blanks in front where it has one: `feed 5f0c…`. Empty lines and those
+  /// that begin with `#` say nothing. Errors: bad_token for one of fewer than 16 characters, or of others than
+  /// letters, digits and `-._~+/=`; duplicate_token; no_tokens.
+  static auto parse(std::string_view text, const std::string& source) -> braid::checked<token_list>;
+  /// Blocks: on the disk. Errors: those of `parse`, unreadable_file.
+  static auto read(const std::filesystem::path& file) -> braid::checked<token_list>;
+
+  /// The client that a field `Authorization` names: its name, or `client N` for the N-th token. Takes the same time
+  /// for any token of the same length.
+  [[nodiscard]] auto client_of(std::string_view authorization) const -> std::optional<std::string_view>;
+
+ private:
+  struct entry {
+    std::string name;
+    std::string digest;  // of the token
+  };
+
+  std::vector<entry> entries_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,182 @@
+// tests/rankd/server/openapi_test.cpp: the description says what the server does, and the server does what it says.
+#include <rankd/server/openapi.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/rankd/server/changing_world.hpp>
+#include <tests/rankd/server/serve_world.hpp>
+
+#include <braid/sync/atomic.hpp>
+
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::heard_answer;
+using nlohmann::json;
+using rankd::testing::changing_world;
+using rankd::testing::serve_world;
+
+namespace {
+
+/// Fails as the user who asks wants it.
+class failing_store final : public store {
+ public:
+  auto hget(key_batch keys, std::string_view /*field*/, braid::arena& /*memory*/)
+      -> braid::task<braid::result<field_batch>> override {
+    if (keys.ids.front() == 500) throw std::runtime_error("a store that throws");
+    co_return braid::fail(keys.ids.front() == 502 ? braid::errc::finished : braid::errc::closed);
+  }
+  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<braid::result<hash_batch>> override {
+    co_return braid::fail(braid::errc::closed);
+  }
+  auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
+      -> braid::task<braid::result<id_batch>> override {
+    co_return braid::fail(braid::errc::closed);
+  }
+  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override {
+    if (why == braid::errc::finished) return {"store_bad_reply", "nonsense"};
+    return {"store_unreachable", "it is away"};
+  }
+};
+
+auto description() -> json { return json::parse(openapi_text()); }
+
+auto statuses_of(const json& operation) -> std::set<std::string> {
+  std::set<std::string> all;
+  for (const auto& [status, answer] : operation.at("responses").items()) all.insert(status);
+  return all;
+}
+
+/// Each operation as "post /v1/rank" with the statuses that it names.
+auto operations() -> std::map<std::string, std::set<std::string>> {
+  std::map<std::string, std::set<std::string>> all;
+  const json text = description();
+  for (const auto& [path, methods] : text.at("paths").items())
+    for (const auto& [method, operation] : methods.items()) all[method + " " + path] = statuses_of(operation);
+  return all;
+}
+
+/// Asks for one thing, and keeps the status under the operation's name.
+class explorer {
+ public:
+  void note(const std::string& operation, const heard_answer& answer) {
+    seen_[operation].insert(std::to_string(answer.status));
+    if (answer.status == 200) return;
+    const json body = json::parse(answer.body);
+    CHECK(body.at("error").at("code").is_string());
+    CHECK(body.at("error").at("message").is_string());
+    CHECK((answer.status == 503) == !answer.field("Retry-After").empty());
+  }
+  [[nodiscard]] auto seen() const -> const std::map<std::string, std::set<std::string>>& { return seen_; }
+
+ private:
+  std::map<std::string, std::set<std::string>> seen_;
+};
+
+void explore_rank(explorer& out, serve_world& world) {
+  const std::string rank = "post /v1/rank";
+  const std::string good = R"({"user_id":1,"plan":"ten"})";
+  out.note(rank, world.rank(good));
+  out.note(rank, world.rank("{}"));
+  out.note(rank, world.rank(R"({"user_id":1,"plan":"none"})"));
+  out.note(rank, world.rank(std::string(2000, ' ')));
+  out.note(rank, world.rank(good, "Content-Type: text/plain\r\n"));
+  out.note(rank, world.rank(R"({"user_id":1,"plan":"broken"})"));
+  out.note(rank, world.rank({}, "X: " + std::string(2000, 'x') + "\r\n"));
+  out.note(rank, world.rank(R"({"user_id":500,"plan":"reels_plan_a"})"));
+  out.note(rank, world.rank(R"({"user_id":502,"plan":"reels_plan_a"})"));
+  out.note(rank, world.rank(R"({"user_id":503,"plan":"reels_plan_a"})"));
+  out.note(rank, world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})"));
+  auto slow = world.caller();
+  slow.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+  out.note(rank, slow.hear().value());
+}
+
+void explore_others(explorer& out, serve_world& world) {
+  for (const std::string path : {"/v1/plans", "/v1/openapi.json", "/healthz", "/readyz", "/metrics"})
+    out.note("get " + path, world.ask("GET", path));
+  for (const char* name : {"ten", "none", "broken"})
+    out.note("get /v1/plans/{name}", world.ask("GET", std::string("/v1/plans/") + name));
+}
+
+/// Each change once for plan `name`.
+void explore_changes(explorer& out, changing_world& world, const std::string& name) {
+  const std::string plan = "/v1/plans/" + name;
+  out.note("get /v1/plans/{name}/versions", world.ask("GET", plan + "/versions"));
+  out.note("post /v1/plans/{name}/versions/{number}/pin", world.ask("POST", plan + "/versions/1/pin"));
+  out.note("post /v1/plans/{name}/rollback", world.ask("POST", plan + "/rollback"));
+  out.note("post /v1/plans/{name}/unpin", world.ask("POST", plan + "/unpin"));
+  out.note("post /v1/reload", world.ask("POST", "/v1/reload"));
+}
+
+void explore_changes(explorer& out) {
+  changing_world open;
+  explore_changes(out, open, "a");
+  open.write("a", 2);
+  explore_changes(out, open, "none");
+  out.note("post /v1/plans/{name}/rollback", open.ask("POST", "/v1/plans/a/rollback"));
+  open.folder.write("b.json", "{}");
+  out.note("post /v1/reload", open.ask("POST", "/v1/reload"));
+  changing_world closed(false);
+  explore_changes(out, closed, "a");
+  changing_world guarded(true, rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens")));
+  explore_changes(out, guarded, "a");
+}
+
+auto small_options() -> serve_options {
+  serve_options options;
+  options.limits = {.head_bytes = 1024, .body_bytes = 1000};
+  options.body_timeout = std::chrono::milliseconds(20);
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("every operation and every status of the description happens, and nothing else does") {
+  explorer found;
+  failing_store away;
+  {
+    serve_world world(small_options(), nullptr, {}, {&away, nullptr});
+    explore_rank(found, world);
+    explore_others(found, world);
+    world.server().announce_stop();
+    found.note("get /readyz", world.ask("GET", "/readyz"));
+  }
+  serve_options guarded = small_options();
+  guarded.tokens = rankd::testing::value_of(token_list::parse("0123456789abcdef", "tokens"));
+  serve_world world(guarded);
+  for (const std::string path : {"/v1/plans", "/metrics"}) found.note("get " + path, world.ask("GET", path));
+  found.note("get /v1/plans/{name}", world.ask("GET", "/v1/plans/ten"));
+  found.note("post /v1/rank", world.rank("{}"));
+  explore_changes(found);
+
+  const auto promised = operations();
+  for (const auto& [operation, statuses] : promised) {
+    REQUIRE_MESSAGE(found.seen().contains(operation), operation);
+    for (const std::string& status : statuses)
+      CHECK_MESSAGE(found.seen().at(operation).contains(status), operation << " never gave " << status);
+  }
+  for (const auto& [operation, statuses] : found.seen())
+    for (const std::string& status : statuses)
+      CHECK_MESSAGE(promised.at(operation).contains(status), operation << " gave " << status);
+}
+
+TEST_CASE("the description is served as it stands in the repository, and its references lead somewhere") {
+  serve_world world;
+  const heard_answer answer = world.ask("GET", "/v1/openapi.json");
+  CHECK(answer.body == read_text_file("docs/openapi.json").value());
+  const json text = json::parse(answer.body);
+  const std::string all = text.dump();
+  const std::string mark = R"("$ref":"#)";
+  std::size_t references = 0;
+  for (std::size_t at = all.find(mark); at != std::string::npos; at = all.find(mark, at + 1), ++references) {
+    const std::size_t begin = at + mark.size();
+    CHECK(text.contains(json::json_pointer(all.substr(begin, all.find('"', begin) - begin))));
+  }
+  CHECK(references > 10);
+}

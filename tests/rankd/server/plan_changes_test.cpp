@@ -1,0 +1,82 @@
+// tests/rankd/server/plan_changes_test.cpp: plans that change while they are served, and what clients may do.
+#include <rankd/server/plan_changes.hpp>
+
+#include <tests/rankd/server/changing_world.hpp>
+
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using namespace rankd::testing;
+using braid::testing::heard_answer;
+using nlohmann::json;
+
+TEST_CASE("a reload over HTTP serves what the folder has now") {
+  changing_world world;
+  CHECK(world.mark() == 1);
+  world.write("a", 2);
+  world.write("b", 7);
+  CHECK(world.mark() == 1);
+  CHECK(world.ask_json("POST", "/v1/reload") ==
+        json::parse(R"({"added":["b"],"changed":["a"],"unchanged":[],"removed":[]})"));
+  CHECK(world.mark() == 2);
+  CHECK(world.ask("GET", "/v1/plans/b").status == 200);
+}
+
+TEST_CASE("a reload with a bad plan says all that is wrong, and the earlier plans go on") {
+  changing_world world;
+  world.write("a", 2);
+  world.folder.write("b.json", "{}");
+  const heard_answer refused = world.ask("POST", "/v1/reload");
+  CHECK(refused.status == 422);
+  CHECK(refused.body.find("b.json") != std::string::npos);
+  CHECK(world.mark() == 1);
+  CHECK(world.ask("GET", "/metrics").body.find("rankd_plan_reloads_total{result=\"refused\"} 1\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("versions are listed, rolled back, pinned and let go of") {
+  changing_world world;
+  world.write("a", 2);
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  const json two = world.ask_json("GET", "/v1/plans/a/versions").at("versions");
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].at("serves") == false);
+  CHECK(two[1].at("serves") == true);
+  CHECK(two[1].at("users") == 0);
+  CHECK(world.ask_json("POST", "/v1/plans/a/rollback").at("version") == two[0].at("version"));
+  CHECK(world.mark() == 1);
+  const std::string newest = std::to_string(two[1].at("version").get<int>());
+  CHECK(world.ask_json("POST", "/v1/plans/a/versions/" + newest + "/pin").at("pinned") == true);
+  CHECK(world.mark() == 2);
+  world.write("a", 3);
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  CHECK(world.mark() == 2);
+  CHECK(world.ask("POST", "/v1/plans/a/unpin").status == 200);
+  CHECK(world.mark() == 3);
+}
+
+TEST_CASE("changes of what is not there are refused by name") {
+  changing_world world;
+  const auto code = [&](std::string_view method, std::string_view path, int status) {
+    const heard_answer answer = world.ask(method, path);
+    CHECK(answer.status == status);
+    return json::parse(answer.body).at("error").at("code").get<std::string>();
+  };
+  CHECK(code("GET", "/v1/plans/none/versions", 404) == "unknown_plan");
+  CHECK(code("POST", "/v1/plans/none/rollback", 404) == "unknown_plan");
+  CHECK(code("POST", "/v1/plans/none/unpin", 404) == "unknown_plan");
+  CHECK(code("POST", "/v1/plans/a/rollback", 409) == "no_earlier_version");
+  for (const char* number : {"99", "0", "-1", "x", "1x", "99999999999999999999999"})
+    CHECK(code("POST", "/v1/plans/a/versions/" + std::string(number) + "/pin", 404) == "unknown_version");
+}
+
+TEST_CASE("clients change nothing where nobody allowed it") {
+  changing_world world(false);
+  CHECK(world.ask("POST", "/v1/reload").status == 404);
+  CHECK(world.ask("POST", "/v1/plans/a/rollback").status == 404);
+  CHECK(world.ask("GET", "/v1/plans/a/versions").status == 404);
+}

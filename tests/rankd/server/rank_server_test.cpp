@@ -1,0 +1,264 @@
+// tests/rankd/server/rank_server_test.cpp: what clients of the HTTP interface get.
+#include <rankd/server/rank_server.hpp>
+
+#include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/eventually.hpp>
+
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using braid::testing::eventually;
+using braid::testing::heard_answer;
+using braid::testing::request_text;
+using nlohmann::json;
+using rankd::testing::engine_world;
+using rankd::testing::serve_world;
+
+namespace {
+
+/// "status code pointer" of an error.
+auto error_of(const heard_answer& answer) -> std::string {
+  const json error = json::parse(answer.body).at("error");
+  return std::to_string(answer.status) + " " + error.at("code").get<std::string>() + " " + error.value("pointer", "-");
+}
+
+auto figure(serve_world& world, const std::string& sample) -> std::string {
+  const std::string text = "\n" + world.ask("GET", "/metrics").body;
+  const std::size_t at = text.find("\n" + sample + " ");
+  if (at == std::string::npos) return "none";
+  const std::size_t begin = at + sample.size() + 2;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("a request gets the bytes that the engine gives for it") {
+  serve_world world;
+  engine_world beside;
+  for (const char* plan : {"reels_plan_a", "concat_plan"}) {
+    const std::string request = R"({"user_id":1,"request_id":"r","plan":")" + std::string(plan) + "\"}";
+    const heard_answer answer = world.rank(request, "Content-Type: application/json; charset=utf-8\r\n");
+    CHECK(answer.status == 200);
+    CHECK(answer.field("Content-Type") == "application/json");
+    CHECK(answer.body == to_json(beside.rank(beside.reference_plan(plan), request)) + "\n");
+  }
+}
+
+TEST_CASE("requests of one connection are answered in order, whatever came of them") {
+  serve_world world;
+  auto one = world.caller();
+  std::string all;
+  for (const char* body :
+       {R"({"user_id":1,"plan":"ten","request_id":"a"})", "{", R"({"user_id":0,"plan":"ten","request_id":"b"})",
+        R"({"user_id":1,"plan":"ten","request_id":"c"})"})
+    all += request_text("POST", "/v1/rank", {}, body);
+  one.say(all);
+  std::vector<int> statuses;
+  for (int i = 0; i < 4; ++i) statuses.push_back(one.hear().value().status);
+  CHECK(statuses == std::vector<int>{200, 400, 400, 200});
+}
+
+TEST_CASE("the field X-Request-Id names a request that does not name itself") {
+  serve_world world;
+  const auto id_of = [](const heard_answer& answer) {
+    return json::parse(answer.body).at("request_id").get<std::string>();
+  };
+  const heard_answer named = world.rank(R"({"user_id":1,"plan":"ten"})", "X-Request-Id: from outside\r\n");
+  CHECK(id_of(named) == "from outside");
+  CHECK(named.field("X-Request-Id") == "from outside");
+  CHECK(id_of(world.rank(R"({"user_id":1,"plan":"ten","request_id":"own"})", "X-Request-Id: other\r\n")) == "own");
+  CHECK(id_of(world.rank(R"({"user_id":0,"plan":"ten"})", "X-Request-Id: other\r\n")) == "other");
+  CHECK(id_of(world.rank("no json", "X-Request-Id: other\r\n")) == "other");
+  CHECK(id_of(world.ask("GET", "/nowhere", {}, "X-Request-Id: other\r\n")) == "other");
+  CHECK(id_of(world.rank(R"({"user_id":1,"plan":"ten"})")).starts_with("req_"));
+  CHECK(error_of(world.rank("{}", "X-Request-Id: \xff\r\n")) == "400 bad_request_id -");
+  CHECK(error_of(world.rank("{}", "X-Request-Id: " + std::string(257, 'x') + "\r\n")) == "400 bad_request_id -");
+}
+
+TEST_CASE("each kind of failure has its status, its code and its place") {
+  serve_world world;
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"ten","what":1})")) == "400 unknown_field /what");
+  CHECK(error_of(world.rank(R"({"user_id":1})")) == "400 missing_field /plan");
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"nope"})")) == "404 unknown_plan /plan");
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"../x"})")) == "404 unknown_plan /plan");
+  CHECK(world.rank(R"({"user_id":1,"plan":"broken"})").status == 422);
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"fails"})")) == "422 test_failure -");
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})")) == "504 deadline_exceeded -");
+  CHECK(error_of(world.rank("{}", "Content-Type: text/plain\r\n")) == "415 unsupported_media_type -");
+  CHECK(error_of(world.rank("{}", "Content-Encoding: gzip\r\n")) == "415 unsupported_media_type -");
+  CHECK(error_of(world.rank("{}", "Content-Type: application/json\r\nContent-Type: text/x\r\n")) ==
+        "415 unsupported_media_type -");
+  CHECK(error_of(world.ask("GET", "/v1/rank")) == "405 method_not_allowed -");
+  CHECK(world.ask("GET", "/v1/rank").field("Allow") == "POST");
+  CHECK(error_of(world.ask("GET", "/")) == "404 unknown_path -");
+  CHECK(error_of(world.ask("GET", "/v1/plans/nope")) == "404 unknown_plan -");
+  CHECK(world.ask("GET", "/v1/plans/broken").status == 422);
+}
+
+TEST_CASE("a message that is too large or no message is refused as JSON") {
+  serve_options small;
+  small.limits = {.head_bytes = 1024, .body_bytes = 100};
+  serve_world world(small);
+  CHECK(error_of(world.rank(std::string(101, ' '))) == "413 body_too_large -");
+  CHECK(error_of(world.rank({}, "X: " + std::string(2000, 'x') + "\r\n")) == "431 head_too_large -");
+  auto liar = world.caller();
+  liar.say("nonsense\r\n\r\n");
+  CHECK(error_of(liar.hear().value()) == "400 bad_start_line -");
+  auto chunks = world.caller();
+  chunks.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
+  CHECK(error_of(chunks.hear().value()) == "400 bad_chunk -");
+  auto half = world.caller();
+  half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{");
+  half.finish();
+  CHECK(error_of(half.hear().value()) == "400 truncated -");
+  CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
+}
+
+TEST_CASE("a client that is too slow is told so") {
+  serve_options hasty;
+  hasty.head_timeout = std::chrono::milliseconds(20);
+  hasty.body_timeout = std::chrono::milliseconds(20);
+  serve_world world(hasty);
+  auto head = world.caller();
+  head.say("POST /v1/ra");
+  CHECK(error_of(head.hear().value()) == "408 too_slow -");
+  auto body = world.caller();
+  body.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\nX-Request-Id: me\r\n\r\n{");
+  const heard_answer late = body.hear().value();
+  CHECK(error_of(late) == "408 too_slow -");
+  CHECK(json::parse(late.body).at("request_id") == "me");
+}
+
+TEST_CASE("plans are listed and described") {
+  serve_world world;
+  const json listed = json::parse(world.ask("GET", "/v1/plans").body).at("plans");
+  std::string names;
+  for (const json& each : listed) names += each.at("plan").get<std::string>() + (each.at("runnable") ? "+ " : "- ");
+  CHECK(names == "broken- concat_plan+ fails+ reels_plan_a+ slow+ ten+ ");
+  const json one = json::parse(world.ask("GET", "/v1/plans/slow").body);
+  CHECK(one.at("outputs") == json({"b"}));
+  CHECK(one.at("nodes").at(1).at("op") == "test::sleep");
+  CHECK(one.at("nodes").at(1).at("inputs") == json({"a"}));
+  CHECK(one.at("digest").get<std::string>().size() == 64);
+}
+
+TEST_CASE("where there are tokens, only health and readiness are for everybody") {
+  serve_options guarded;
+  guarded.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
+  serve_world world(guarded);
+  for (const char* path : {"/v1/plans", "/v1/plans/ten", "/metrics"}) {
+    const heard_answer refused = world.ask("GET", path);
+    CHECK(error_of(refused) == "401 unauthorized -");
+    CHECK(refused.field("WWW-Authenticate") == "Bearer");
+    CHECK(world.ask("GET", path, {}, "Authorization: Bearer 0123456789abcdef\r\n").status == 200);
+  }
+  CHECK(world.ask("GET", "/healthz").status == 200);
+  CHECK(world.ask("GET", "/readyz").status == 200);
+  const std::string_view request = R"({"user_id":1,"plan":"ten"})";
+  CHECK(error_of(world.rank(request)) == "401 unauthorized -");
+  CHECK(error_of(world.rank(request, "Authorization: Bearer 0123456789abcdeg\r\n")) == "401 unauthorized -");
+  const std::string_view twice = "Authorization: Bearer 0123456789abcdef\r\nAuthorization: Bearer x\r\n";
+  CHECK(error_of(world.rank(request, twice)) == "401 unauthorized -");
+  CHECK(world.rank(request, "authorization: bearer 0123456789abcdef\r\n").status == 200);
+}
+
+TEST_CASE("requests beyond those that may run and wait are refused, and others come in when there is room") {
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  narrow.queue = 1;
+  serve_world world(narrow);
+  const std::string slow = R"({"user_id":1,"plan":"slow","deadline_ms":86400000})";
+  auto running = world.caller();
+  running.say(request_text("POST", "/v1/rank", {}, slow));
+  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  auto waiting = world.caller();
+  waiting.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten","deadline_ms":86400000})"));
+  CHECK(eventually([&] { return figure(world, "rankd_queue_length") == "1"; }));
+  const heard_answer refused = world.rank(R"({"user_id":1,"plan":"ten"})", "X-Request-Id: third\r\n");
+  CHECK(error_of(refused) == "503 overloaded -");
+  CHECK(refused.field("Retry-After") == "1");
+  CHECK(json::parse(refused.body).at("request_id") == "third");
+  CHECK(figure(world, "rankd_shed_total") == "1");
+  CHECK(world.ask("GET", "/healthz").status == 200);
+}
+
+TEST_CASE("a request whose turn does not come in time is late") {
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  serve_world world(narrow);
+  auto running = world.caller();
+  running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(error_of(world.rank(R"({"user_id":1,"plan":"ten","deadline_ms":5})")) == "504 deadline_exceeded -");
+  CHECK(figure(world, "rankd_queue_timeouts_total") == "1");
+  CHECK(figure(world, "rankd_queue_length") == "0");
+}
+
+TEST_CASE("bodies that would take too much memory together are refused") {
+  serve_options poor;
+  poor.limits.body_bytes = 1000;
+  poor.body_memory = 1000;
+  serve_world world(poor);
+  auto first = world.caller();
+  first.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
+  // The second is read behind what the first has sent, or before it; one of both is refused.
+  auto second = world.caller();
+  second.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
+  const std::string refusals = R"(rankd_http_responses_total{endpoint="/v1/rank",status="503"})";
+  CHECK(eventually([&] { return figure(world, refusals) == "1"; }));
+  CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
+}
+
+TEST_CASE("a stop answers what was received, refuses to be ready, and then nobody listens") {
+  for (const unsigned loops : {1U, 3U}) {
+    serve_options several;
+    several.loops = loops;
+    serve_world world(several);
+    CHECK(world.ask("GET", "/readyz").status == 200);
+    auto idle = world.caller();
+    idle.say(request_text("GET", "/healthz"));
+    CHECK(idle.hear().value().status == 200);
+    world.server().announce_stop();
+    CHECK(error_of(world.ask("GET", "/readyz")) == "503 stopping -");
+    CHECK(world.ask("GET", "/healthz").status == 200);
+    CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
+    const auto address = world.server().address();
+    world.server().begin_stop(std::chrono::seconds(20));
+    world.server().wait();
+    CHECK(!idle.hear());
+    CHECK(!braid::testing::http_caller(address).connected());
+  }
+}
+
+TEST_CASE("a second stop cuts what the first one waits for") {
+  serve_world world;
+  auto running = world.caller();
+  running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  world.server().begin_stop(std::chrono::hours(1));
+  world.server().begin_stop(braid::duration::zero());
+  world.server().wait();
+  CHECK(!running.hear());
+}
+
+TEST_CASE("several loops answer at one port, which nobody else may have") {
+  serve_options several;
+  several.loops = 3;
+  serve_world world(several);
+  for (int i = 0; i < 20; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
+  CHECK(figure(world, R"(rankd_requests_total{plan="ten",code="ok"})") == "20");
+  const fixed_plans none({});
+  serve_options taken = several;
+  taken.listen = world.server().address();
+  const auto second = rank_server::start({.declared = &rankd::testing::reference_project::get().declared,
+                                          .stores = rankd::testing::reference_project::get().stores,
+                                          .plans = &none},
+                                         taken);
+  CHECK(second.error().front().code == "cannot_listen");
+}

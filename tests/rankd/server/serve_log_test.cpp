@@ -1,0 +1,68 @@
+// tests/rankd/server/serve_log_test.cpp: events and requests as lines of JSON.
+#include <rankd/server/serve_log.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <chrono>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd;
+using nlohmann::json;
+
+TEST_CASE("a time is written in UTC with microseconds") {
+  using namespace std::chrono;
+  CHECK(utc_text(system_clock::time_point(microseconds(1))) == "1970-01-01T00:00:00.000001Z");
+  CHECK(utc_text(sys_days(2026y / 2 / 28) + 23h + 59min + 59s + 999999us) == "2026-02-28T23:59:59.999999Z");
+  CHECK(utc_text(system_clock::time_point(microseconds(-1))) == "1969-12-31T23:59:59.999999Z");
+}
+
+TEST_CASE("a log tells its level and those before it") {
+  const braid::testing::scratch_folder folder;
+  {
+    const auto file = line_file::open(folder.path() / "log").value();
+    const serve_log log(*file, log_level::warning);
+    log.note(log_level::info, "unheard");
+    log.note(log_level::warning, "heard", {{"name", "a\n\"b\" \xff"}, {"empty", ""}});
+    CHECK(log.tells(log_level::error));
+    CHECK(!log.tells(log_level::debug));
+    CHECK(!serve_log().tells(log_level::error));
+    CHECK(!serve_log(*file, log_level::off).tells(log_level::off));
+  }
+  const std::string text = read_text_file(folder.path() / "log").value();
+  CHECK(text.find('\n') == text.size() - 1);
+  const json line = json::parse(text);
+  CHECK(line.at("event") == "heard");
+  CHECK(line.at("level") == "warning");
+  CHECK(line.at("name") == "a\n\"b\" \u00ff");
+  CHECK(!line.contains("empty"));
+}
+
+TEST_CASE("levels have names") {
+  CHECK(parse_log_level("off") == log_level::off);
+  CHECK(parse_log_level("debug") == log_level::debug);
+  CHECK(!parse_log_level("Info"));
+  CHECK(!parse_log_level(""));
+}
+
+TEST_CASE("a record is a line of JSON without what is not known") {
+  request_record record;
+  CHECK(json::parse(audit_line(record)) ==
+        json::parse(
+            R"({"time":"1970-01-01T00:00:00.000000Z","status":0,"code":"unanswered","duration_us":0,"candidates":0})"));
+  record.request_id = "r";
+  record.client = "feed";
+  record.user_id = 7;
+  record.plan = "p";
+  record.plan_digest = "d";
+  record.status = braid::http_status::ok;
+  record.code = "ok";
+  record.took = std::chrono::microseconds(1500);
+  record.candidates = 3;
+  CHECK(json::parse(audit_line(record)) ==
+        json::parse(R"({"time":"1970-01-01T00:00:00.000000Z","request_id":"r","client":"feed","user_id":7,"plan":"p",
+                        "plan_digest":"d","status":200,"code":"ok","duration_us":1500,"candidates":3})"));
+}

@@ -1,0 +1,74 @@
+// tests/rankd/server/serve_tls_test.cpp: the same interface through TLS.
+#include <rankd/server/rank_server.hpp>
+
+#include <braid/io/tls_context.hpp>
+#include <braid/net/http_client.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/tls_scene.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using braid::testing::tls_people;
+using rankd::testing::serve_world;
+
+namespace {
+
+auto pem(const std::string& text) -> braid::tls_pem { return braid::tls_pem::text(text); }
+
+auto guarded() -> serve_options {
+  const auto& people = tls_people::known();
+  serve_options options;
+  options.loops = 2;
+  options.tls = {.chain = pem(people.server.certificate), .key = pem(people.server.key)};
+  return options;
+}
+
+auto ask(braid::loop& on, std::string url) -> braid::task<std::string> {
+  const auto trusted =
+      braid::tls_context::client({.authorities = pem(tls_people::known().authority.certificate)}).value();
+  braid::http_client_options options;
+  options.tls = trusted;
+  braid::http_client client(on, std::move(options));
+  braid::http_call call{.method = braid::http_method::post, .url = std::move(url)};
+  call.body = R"({"user_id":1,"plan":"ten","request_id":"r"})";
+  auto asking = client.fetch(std::move(call));
+  const braid::result<braid::http_answer> got = co_await std::move(asking);
+  co_return got ? got->body : got.error().message();
+}
+
+}  // namespace
+
+TEST_CASE("a client that trusts the server's authority gets the same bytes as without TLS") {
+  serve_world plain;
+  serve_world secret(guarded());
+  const auto on = braid::runtime::create({.workers = 1}).value();
+  const std::string url = "https://localhost:" + std::to_string(secret.server().address().port()) + "/v1/rank";
+  for (int i = 0; i < 4; ++i)
+    CHECK(on->run(ask(on->io(), url)) == plain.rank(R"({"user_id":1,"plan":"ten","request_id":"r"})").body);
+}
+
+TEST_CASE("who speaks no TLS gets nothing, and the server goes on") {
+  serve_world secret(guarded());
+  auto one = secret.caller();
+  one.say(braid::testing::request_text("GET", "/healthz"));
+  CHECK_THROWS_AS(if (!one.hear()) throw std::runtime_error("nothing"), std::runtime_error);
+  const auto on = braid::runtime::create({.workers = 1}).value();
+  const std::string url = "https://localhost:" + std::to_string(secret.server().address().port()) + "/v1/rank";
+  CHECK(on->run(ask(on->io(), url)).starts_with("{\"request_id\":\"r\""));
+}
+
+TEST_CASE("a certificate that does not fit its key keeps a server from starting") {
+  const auto& people = tls_people::known();
+  serve_options options;
+  options.tls = {.chain = pem(people.server.certificate), .key = pem(people.authority.key)};
+  const fixed_plans none({});
+  const auto refused =
+      rank_server::start({.declared = &rankd::testing::reference_project::get().declared, .stores = {}, .plans = &none},
+                         std::move(options));
+  CHECK(refused.error().front().code == "bad_certificate");
+}

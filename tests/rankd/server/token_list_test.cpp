@@ -1,0 +1,50 @@
+// tests/rankd/server/token_list_test.cpp: who may ask.
+#include <rankd/server/token_list.hpp>
+
+#include <tests/support/scratch_folder.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+
+namespace {
+
+auto code_of(const std::string& text) -> std::string {
+  const auto tokens = token_list::parse(text, "t");
+  return tokens ? "fine" : tokens.error().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("a token stands for its client, with a name or a number") {
+  const auto tokens =
+      token_list::parse("# clients\n\n  feed team \t0123456789abcdef\r\n-._~+/=aB3456789\n", "t").value();
+  CHECK(tokens.client_of("Bearer 0123456789abcdef") == "feed team");
+  CHECK(tokens.client_of("bEARER   -._~+/=aB3456789 ") == "client 2");
+}
+
+TEST_CASE("nothing else stands for anybody") {
+  const auto tokens = token_list::parse("a 0123456789abcdef\nb 0123456789abcdeF", "t").value();
+  CHECK(tokens.client_of("Bearer 0123456789abcdeF") == "b");
+  for (const char* text :
+       {"", "Bearer", "Bearer ", "Bearer  ", "0123456789abcdef", "Basic 0123456789abcdef", "Bearer 0123456789abcde",
+        "Bearer 0123456789abcdef0", "Bearer 0123456789ABCDEF", "Bearer 0123456789abcdef x", "Bearer\t0123456789abcdef"})
+    CHECK_MESSAGE(!tokens.client_of(text), text);
+}
+
+TEST_CASE("a file of tokens is refused with every fault of it") {
+  CHECK(code_of("") == "no_tokens");
+  CHECK(code_of("# nobody\n") == "no_tokens");
+  CHECK(code_of("short\n") == "bad_token");
+  CHECK(code_of("name 0123456789abcd!f\n") == "bad_token");
+  CHECK(code_of("0123456789abcdef\nx 0123456789abcdef\n") == "duplicate_token");
+  const auto both = token_list::parse("short\n0123456789abcdef\nother\n", "t");
+  REQUIRE(!both);
+  CHECK(both.error().size() == 2);
+  CHECK(both.error().front().message.starts_with("line 1: "));
+  const braid::testing::scratch_folder folder;
+  CHECK(token_list::read(folder.path() / "none").error().front().code == "unreadable_file");
+  CHECK(token_list::read(folder.write("tokens", "0123456789abcdef")).has_value());
+}
