@@ -11,5 +11,6 @@ else()
   target_compile_options(braid_warnings INTERFACE -Wshadow=local)
   # g++ 12 reports these for correct code once coroutines and std::expected are inlined.
   target_compile_options(braid_warnings INTERFACE
-    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -Wno-dangling-pointer)
+    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict
+    -Wno-dangling-pointer)
 endif()
