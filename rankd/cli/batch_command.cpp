@@ -1,7 +1,7 @@
 // rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>

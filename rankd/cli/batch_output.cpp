@@ -1,7 +1,7 @@
 // rankd/cli/batch_output.cpp: OUT.part, its state, and the rename at the end.
 #include <rankd/cli/batch_output.hpp>
 
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/part_file.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>

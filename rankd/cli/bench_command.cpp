@@ -1,6 +1,6 @@
 // rankd/cli/bench_command.cpp: rankd bench: one plan under load, in this process or by HTTP.
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/load_plot.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>

@@ -1,7 +1,7 @@
 // rankd/cli/demo.cpp: the files of a demo project, one after another; rankd.toml last, as the mark of a whole one.
 #include <rankd/cli/demo.hpp>
 
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
 #include <rankd/cli/output_file.hpp>
 

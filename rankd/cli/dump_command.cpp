@@ -1,6 +1,6 @@
 // rankd/cli/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
 #include <rankd/cli/commands.hpp>
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/output_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>

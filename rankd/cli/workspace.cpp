@@ -1,7 +1,7 @@
 // rankd/cli/workspace.cpp: finding and opening what a command works on.
 #include <rankd/cli/workspace.hpp>
 
-#include <rankd/cli/complaint.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>

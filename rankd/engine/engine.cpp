@@ -3,6 +3,7 @@
 
 #include <rankd/engine/detail/explain.hpp>
 #include <rankd/engine/detail/request_state.hpp>
+#include <rankd/engine/detail/thrown_message.hpp>
 #include <rankd/rows/concat.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -31,16 +32,6 @@ struct engine::execution {
 
 namespace {
 
-auto message_of(const std::exception_ptr& thrown) -> std::string {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
-
 auto error_of(const braid::graph_failure& failure, const request_state& state) -> rank_error {
   using cause = braid::graph_failure::cause;
   if (failure.why == cause::run_stopped) {
@@ -53,7 +44,7 @@ auto error_of(const braid::graph_failure& failure, const request_state& state) -
   const std::string named = "node `" + node + (failed.place.empty() ? "`" : "` (" + failed.place + ")");
   if (failure.why == cause::node_timeout)
     return {"node_timeout", named + " did not end in the time that nodes have", node, {}};
-  if (failure.error) return {"internal_error", named + " threw: " + message_of(failure.error), node, {}};
+  if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& said = state.nodes[failure.node].error;
   if (!said) return {"stopped", named + " was stopped", node, {}};
   return {said->code, named + ": " + said->message, node, {}};

@@ -3,6 +3,7 @@
 
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/load.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/registry/digest.hpp>
 
 #include <algorithm>
@@ -12,19 +13,9 @@
 namespace rankd {
 namespace {
 
-auto complaint(std::string code, std::string message, std::string hint = {}, std::string source = {})
-    -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = std::move(hint),
-                                             .node = {},
-                                             .source = std::move(source)}));
-}
-
 auto unknown_plan(std::string_view name, const std::vector<std::string_view>& known)
     -> std::unexpected<braid::diagnostics> {
-  return complaint("unknown_plan", "no plan is called `" + std::string(name) + "`", braid::did_you_mean(name, known));
+  return refused("unknown_plan", "no plan is called `" + std::string(name) + "`", braid::did_you_mean(name, known));
 }
 
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
@@ -52,8 +43,7 @@ auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked
   const std::scoped_lock alone(reloads_);
   const auto image = read_folder_image(folder, options_.read);
   if (!image) return std::unexpected(image.error());
-  if (image->empty())
-    return complaint("no_artifacts", "the folder of the plans has none", "build the plans", folder.string());
+  if (image->empty()) return refused("no_artifacts", "the folder of the plans has none", "build the plans", folder);
 
   braid::diagnostics problems;
   std::vector<version_ptr> found;
@@ -169,8 +159,8 @@ auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::ch
   const auto at = shelves_.find(name);
   if (at == shelves_.end()) return no_such_shelf(name, shelves_);
   if (at->second.find(number) == nullptr)
-    return complaint("unknown_version",
-                     "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
+    return refused("unknown_version",
+                   "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
   return pin_kept(name, number);
 }
 
@@ -192,7 +182,7 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
   const auto& kept = at->second.kept;
   const auto serving = std::ranges::find(kept, at->second.serving());
   if (serving == kept.begin())
-    return complaint("no_earlier_version", "no version of plan `" + std::string(name) + "` before this one is kept");
+    return refused("no_earlier_version", "no version of plan `" + std::string(name) + "` before this one is kept");
   return pin_kept(name, number_of(*std::prev(serving)));
 }
 

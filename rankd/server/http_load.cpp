@@ -2,6 +2,7 @@
 #include <rankd/server/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <braid/io/resolver.hpp>
@@ -16,15 +17,6 @@
 
 namespace rankd {
 namespace {
-
-auto complaint(std::string code, std::string message, std::string source) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics({.code = std::move(code),
-                                             .pointer = {},
-                                             .message = std::move(message),
-                                             .hint = {},
-                                             .node = {},
-                                             .source = std::move(source)}));
-}
 
 auto fields_of(const http_load_address& at) -> std::vector<std::pair<std::string, std::string>> {
   std::vector<std::pair<std::string, std::string>> fields{{"Content-Type", "application/json"}};
@@ -71,8 +63,8 @@ auto requests_for_plan(std::vector<std::string> requests, const std::string& pla
   for (std::size_t at = 0; at < requests.size(); ++at) {
     auto request = nlohmann::json::parse(requests[at], nullptr, false);
     const std::string place = "line " + std::to_string(at + 1);
-    if (request.is_discarded()) return complaint("json_syntax", "this is no JSON", place);
-    if (!request.is_object()) return complaint("wrong_type", "a request is an object", place);
+    if (request.is_discarded()) return refused("json_syntax", "this is no JSON", {}, place);
+    if (!request.is_object()) return refused("wrong_type", "a request is an object", {}, place);
     if (!request.emplace("plan", plan).second) continue;
     requests[at] = request.dump();
   }
@@ -83,11 +75,11 @@ auto check_http_load(const http_load_address& at, const std::string& plan) -> br
   auto on = braid::runtime::create({.workers = 1, .name = "check"});
   if (!on) return std::unexpected(no_runtime(on.error()));
   const auto answer = (*on)->run(ask_for_plan(**on, at, plan));
-  if (!answer) return complaint("server_unreachable", "no answer: " + answer.error().message(), at.url);
+  if (!answer) return refused("server_unreachable", "no answer: " + answer.error().message(), {}, at.url);
   if (answer->status == braid::http_status::ok) return {};
-  return complaint("server_refused",
-                   "it says " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body),
-                   at.url);
+  return refused("server_refused",
+                 "it says " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body), {},
+                 at.url);
 }
 
 auto http_load_target(http_load_address at, unsigned clients) -> make_load_target {

@@ -1,6 +1,7 @@
 // rankd/server/lane.cpp: the course of one loop of a server, and what all its answers have in common.
 #include <rankd/server/detail/lane.hpp>
 
+#include <rankd/engine/detail/thrown_message.hpp>
 #include <rankd/server/openapi.hpp>
 
 #include <braid/io/stream_listener.hpp>
@@ -14,16 +15,6 @@ namespace rankd::detail {
 namespace {
 
 constexpr std::string_view json_type = "application/json";
-
-auto message_of(const std::exception_ptr& thrown) -> std::string {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
 
 auto server_options_of(const serve_options& options, lane_shares shares) -> braid::http_server_options {
   braid::http_server_options out;
@@ -84,7 +75,7 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
   braid::http_server_options options = server_options_of(all_->options, shares_);
   options.word_refusal = [this](const braid::http_refusal& refusal) { return word_refusal(refusal); };
   options.on_error = [this](std::exception_ptr error, const auto&...) {
-    all_->context.log.note(log_level::error, "handler_failed", {{"message", message_of(error)}});
+    all_->context.log.note(log_level::error, "handler_failed", {{"message", thrown_message(error)}});
   };
   if (all_->options.tls) {
     auto tls = braid::tls_context::server(

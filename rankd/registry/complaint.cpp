@@ -1,5 +1,5 @@
-// rankd/cli/complaint.cpp: from its parts to diagnostics.
-#include <rankd/cli/complaint.hpp>
+// rankd/registry/complaint.cpp: from its parts to diagnostics.
+#include <rankd/registry/complaint.hpp>
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-// tests/rankd/cli/complaint_test.cpp: a complaint has its parts where programs look for them.
-#include <rankd/cli/complaint.hpp>
+// tests/rankd/registry/complaint_test.cpp: a complaint has its parts where programs look for them.
+#include <rankd/registry/complaint.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// rankd/cli/complaint.hpp: one complaint of a command, about a file, a folder or the whole of what it was asked.
+// rankd/registry/complaint.hpp: one complaint, about a file, a folder or the whole of what was asked.
 #pragma once
 
 #include <braid/base/diagnostics.hpp>

@@ -1,0 +1,20 @@
+// rankd/engine/detail/thrown_message.hpp: what an exception says that somebody else has caught.
+#pragma once
+
+#include <exception>
+#include <string>
+
+namespace rankd::detail {
+
+/// Requires an exception.
+inline auto thrown_message(const std::exception_ptr& thrown) -> std::string {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+}  // namespace rankd::detail
