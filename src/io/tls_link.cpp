@@ -151,6 +151,15 @@ auto tls_link::shutdown() -> task<result<void>> {
   co_return socket_.shutdown(socket_side::write);
 }
 
+/// Whoever sends meanwhile takes the notice along.
+auto tls_link::try_shutdown() noexcept -> bool {
+  const bool again = engine_->has_ended();
+  if (!engine_->end()) return false;
+  send_what_goes();
+  if (engine_->unsent() != 0) return false;
+  return again || socket_.shutdown(socket_side::write).has_value();
+}
+
 /// Sends all that the engine has put out, also what it puts out meanwhile.
 auto tls_link::send() -> task<result<void>> {
   std::optional<async_mutex::guard> held = sending_.try_lock();

@@ -28,6 +28,7 @@ class tls_link {
   auto write_one(std::span<const std::byte> bytes) -> task<result<void>>;
   auto write_parts(std::span<const std::span<const std::byte>> parts) -> task<result<void>>;
   auto shutdown() -> task<result<void>>;
+  auto try_shutdown() noexcept -> bool;
 
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return socket_; }
   [[nodiscard]] auto is_drained() const noexcept -> bool { return engine_->is_drained(); }

@@ -78,6 +78,11 @@ auto tls_stream::shutdown() const -> task<result<void>> {
   return link_->shutdown();
 }
 
+auto tls_stream::try_shutdown() const noexcept -> bool {
+  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
+  return link_->try_shutdown();
+}
+
 void tls_stream::close() noexcept { link_.reset(); }
 
 auto tls_stream::is_drained() const noexcept -> bool {

@@ -1,12 +1,14 @@
 // src/net/http_pool.cpp: connections that are kept, and one call on one of them.
 #include "http_pool.hpp"
 
+#include <braid/coro/offload.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls_error.hpp>
 #include <braid/net/http_encoder.hpp>
 #include <braid/net/http_error.hpp>
 
 #include <cerrno>
+#include <system_error>
 
 #include <sys/socket.h>
 
@@ -15,22 +17,38 @@ namespace {
 
 constexpr int most_informational = 8;
 
-/// The protocols that a client of ours offers where the program has no context of its own.
-auto usual_context() -> result<tls_context> {
-  tls_client_options options;
-  options.protocols = {"http/1.1"};
-  return tls_context::client(options);
-}
+/// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
+struct usual_context {
+  executor* handshakes;  // what lies in folders is read when a certificate is verified
+
+  auto operator()() const -> result<tls_context> {
+    tls_client_options options;
+    options.protocols = {"http/1.1"};
+    options.handshakes = handshakes;
+    return tls_context::client(options);
+  }
+};
 
 }  // namespace
 
 // A connection
 
+http_line::~http_line() {
+  if (const auto* const secure = std::get_if<tls_stream>(&stream_); secure != nullptr && !half_sent)
+    static_cast<void>(secure->try_shutdown());
+}
+
 auto http_line::write(std::string_view text) -> task<result<void>> {
-  if (const auto* const plain = std::get_if<stream_socket>(&stream_))
-    co_return co_await plain->write_all(bytes_of(text));
-  auto sending = std::get<tls_stream>(stream_).write_all(bytes_of(text));
-  co_return co_await std::move(sending);
+  half_sent = true;
+  result<void> sent;
+  if (const auto* const plain = std::get_if<stream_socket>(&stream_)) {
+    sent = co_await plain->write_all(bytes_of(text));
+  } else {
+    auto sending = std::get<tls_stream>(stream_).write_all(bytes_of(text));
+    sent = co_await std::move(sending);
+  }
+  half_sent = !sent.has_value();
+  co_return sent;
 }
 
 auto http_line::receive() -> task<result<std::size_t>> {
@@ -123,13 +141,26 @@ auto http_pool::make_line(http_url to) -> task<result<std::unique_ptr<http_line>
   co_return co_await std::move(shaking);
 }
 
-auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>> {
-  if (!options_.tls) {
-    auto made = usual_context();
-    if (!made) co_return fail(made.error());
-    options_.tls = std::move(*made);
+auto http_pool::context() -> task<result<tls_context>> {
+  if (options_.tls) co_return *options_.tls;
+  const async_mutex::guard alone = co_await making_context_.lock();
+  if (options_.tls) co_return *options_.tls;
+  if (!lane_) lane_.emplace(blocking_lane_options{.most_threads = 4, .name = "https"});
+  try {
+    auto making = offload(*lane_, usual_context{&*lane_});
+    result<tls_context> made = co_await making;
+    if (made) options_.tls = *made;
+    co_return made;
+  } catch (const std::system_error& refused) {
+    co_return fail(refused.code());
   }
-  auto shaking = tls_stream::connect(*options_.tls, std::move(socket), std::move(name));
+}
+
+auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>> {
+  auto making = context();
+  result<tls_context> as = co_await std::move(making);
+  if (!as) co_return fail(as.error());
+  auto shaking = tls_stream::connect(std::move(*as), std::move(socket), std::move(name));
   result<tls_stream> stream = co_await std::move(shaking);
   if (!stream) co_return fail(stream.error());
   const bool speaks_http = stream->protocol().empty() || stream->protocol() == "http/1.1";
@@ -142,6 +173,7 @@ auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<resu
 auto http_lease::send_pieces(std::string_view head, const http_call& call) -> task<result<void>> {
   if (const auto sent = co_await line_->write(head); !sent) co_return sent;
   for (;;) {
+    line_->half_sent = true;
     const result<std::string> piece = co_await call.pieces();
     if (!piece) co_return fail(piece.error());
     std::string text;

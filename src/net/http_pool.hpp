@@ -3,6 +3,7 @@
 
 #include "http_input.hpp"
 
+#include <braid/coro/async_mutex.hpp>
 #include <braid/coro/async_semaphore.hpp>
 #include <braid/io/resolver.hpp>
 #include <braid/io/stream_socket.hpp>
@@ -11,10 +12,12 @@
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_response_parser.hpp>
 #include <braid/net/http_url.hpp>
+#include <braid/task/blocking_lane.hpp>
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +31,11 @@ class http_line {
  public:
   explicit http_line(stream_socket plain) noexcept : stream_(std::move(plain)) {}
   explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
+  http_line(const http_line&) = delete;
+  auto operator=(const http_line&) -> http_line& = delete;
+  /// Tells the server that nothing more will come, where TLS has a word for that. A call that is half sent was cut, and
+  /// looks so. Blocks: never.
+  ~http_line();
 
   auto write(std::string_view text) -> task<result<void>>;
   /// Puts what comes next behind `input`. 0 is an end that the server has meant.
@@ -39,6 +47,7 @@ class http_line {
   http_input input;
   bool nothing_came = true;  // since the last call
   bool used_before = false;
+  bool half_sent = false;  // there is more of the call to be sent
   time_point free_since;
 
  private:
@@ -69,11 +78,15 @@ class http_pool {
  private:
   auto addresses_of(const http_url& url) -> task<result<addresses>>;
   auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
+  /// The one of the options, or the usual one.
+  auto context() -> task<result<tls_context>>;
   auto shake_hands(stream_socket socket, std::string name) -> task<result<std::unique_ptr<http_line>>>;
   void forget_unused();
 
   loop& on_;
-  http_client_options options_;
+  std::optional<blocking_lane> lane_;  // what the usual context needs threads for; ends after the connections
+  http_client_options options_;        // has the usual context as soon as it is made
+  async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
 };
 

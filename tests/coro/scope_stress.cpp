@@ -1,4 +1,5 @@
-// tests/coro/scope_stress.cpp: other threads stop scopes while their tasks end, fail, spawn, come home and time out.
+// tests/coro/scope_stress.cpp: other threads stop scopes while their tasks end, fail, spawn, come home and time out;
+// and races of every kind of wait with stops.
 #include <braid/base/random.hpp>
 #include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
@@ -8,12 +9,16 @@
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
 
+#include <tests/coro/stop_races.hpp>
+#include <tests/support/looping_threads.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -21,6 +26,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -177,4 +183,27 @@ TEST_CASE("whichever comes first, the end of the tasks or a stop, every local di
               static_cast<unsigned long long>(what.counts.finished));
   CHECK(what.counts.born == what.counts.died);
   CHECK(what.counts.strayed == 0);
+}
+
+TEST_CASE("of completion and a stop one ends a wait, whatever it waits for and whoever stops it") {
+  using testing::ending;
+  constexpr std::size_t rounds_a_guard = 100;
+  const std::uint64_t seed = testing::printed_seed();
+  const std::size_t rounds = std::max<std::size_t>(testing::scaled(800), 16);
+  testing::looping_threads loops(1);
+  testing::stop_races races(loops[0], seed);
+  for (std::size_t left = rounds; left > 0;) {
+    const testing::watchdog guard(std::chrono::seconds(120));
+    const std::size_t now = std::min(left, rounds_a_guard);
+    sync_wait(loops[0], races.rounds(now));
+    left -= now;
+  }
+  std::printf("%zu races\n", rounds * testing::stop_races::in_a_round);
+  for (std::size_t kind = 0; kind < testing::stop_races::kinds; ++kind) {
+    const auto count = [&](ending how) { return static_cast<unsigned long long>(races.count(kind, how)); };
+    std::printf("%-10s %9llu values %9llu errors %9llu stopped\n", testing::awaited_names[kind], count(ending::value),
+                count(ending::error), count(ending::stopped));
+    for (const ending how : {ending::value, ending::error, ending::stopped}) CHECK(count(how) > 0);
+  }
+  CHECK(std::string(races.complaint() == nullptr ? "" : races.complaint()) == "");
 }

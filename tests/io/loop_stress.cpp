@@ -1,11 +1,20 @@
-// tests/io/loop_stress.cpp: threads post to loops that start, sleep and stop meanwhile; what was accepted must run.
+// tests/io/loop_stress.cpp: threads post to loops that start, sleep, stop and are destroyed meanwhile; what was
+// accepted must run, and nobody may touch a loop that has gone.
 #include <braid/base/random.hpp>
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/event.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/coro/oneshot.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
+#include <braid/coro/with_scope.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/parker.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/spawn.hpp>
 
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
@@ -18,6 +27,7 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace braid;
@@ -54,6 +64,59 @@ void produce(loop& io, ledger& counts, std::uint64_t seed, std::uint64_t posts) 
     const auto posted = post(io, [&] { counts.ran.fetch_add(1, relaxed); });
     (posted ? counts.accepted : counts.refused).fetch_add(1, relaxed);
   }
+}
+
+/// Waits for something that a thread of `others` brings, and that is the last thing which that one does here: it may be
+/// held up between that and the wake, when the loop has found it already.
+auto waits_for_others(loop& io, pool& others, std::uint64_t kind) -> task<void> {
+  switch (kind) {
+    case 0: {
+      event arrived;
+      const auto arrives = [&arrived] { arrived.set(); };
+      REQUIRE(post(others, [&io, arrives] { static_cast<void>(post(io, arrives)); }));
+      co_await arrived;
+      break;
+    }
+    case 1: {
+      auto both = make_oneshot<int>();
+      REQUIRE(post(others, [to = std::move(both.first)]() mutable { static_cast<void>(to.send(1)); }));
+      static_cast<void>(co_await both.second.receive());
+      break;
+    }
+    case 2: {
+      auto there = offload(others, [] {});
+      co_await there;
+      break;
+    }
+    case 3: {
+      auto ahead = spawn(others, [] { return 1; });
+      static_cast<void>(co_await std::move(ahead));
+      break;
+    }
+    default: {
+      co_await schedule_on(others);
+      co_await resume_home();
+      break;
+    }
+  }
+}
+
+/// A loop that is destroyed as soon as it has what its tasks wait for, and a stop, of which others may bring the last.
+void live(pool& others, random_source& random) {
+  const auto io = loop::create().value();
+  auto waits = [&](scope& children) -> task<void> {
+    for (auto left = 1 + random.below(4); left > 0; --left)
+      children.spawn(waits_for_others(*io, others, random.below(5)));
+    co_return;
+  };
+  auto body = [&]() -> task<void> {
+    co_await with_scope(waits);
+    if (random.below(2) == 0)
+      io->stop();
+    else
+      REQUIRE(post(others, [at = io.get()] { at->stop(); }));
+  };
+  io->run([&] { io->spawn(body()); });
 }
 
 }  // namespace
@@ -109,4 +172,15 @@ TEST_CASE("no wake is lost between a loop that falls asleep and a post") {
   io->stop();
   runs.join();
   CHECK(ran == rounds);
+}
+
+TEST_CASE("a loop that is destroyed as soon as it has stopped waits for those who are still about to wake it") {
+  random_source random(testing::printed_seed());
+  const std::size_t lives = testing::scaled(2'000);
+  pool others({.workers = 3});
+  for (std::size_t i = 0; i < lives; i += 100) {
+    const testing::watchdog guard(std::chrono::seconds(60));
+    for (int j = 0; j < 100; ++j) live(others, random);
+  }
+  CHECK(others.wait_idle());
 }

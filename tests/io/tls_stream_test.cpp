@@ -230,6 +230,40 @@ TEST_CASE("a connection that ends without notice was cut, and what came before i
   CHECK(here.run(both.server.read_some(room)).take().error() == tls_errc::truncated);
 }
 
+TEST_CASE("who has no time to wait may still say that it ends") {
+  turned_loop here;
+  open_pair both(here);
+  std::array<std::byte, 10> room{};
+  here.run(both.server.write_all(bytes_of("x"))).take().value();
+  CHECK(here.run(both.client.read_some(room)).take() == 1);  // what nobody has read would make a reset of the end
+  here.run(both.client.write_all(bytes_of("last words"))).take().value();
+  CHECK(both.client.try_shutdown());
+  CHECK(both.client.try_shutdown());
+  CHECK(here.run(both.client.write_all(bytes_of("more"))).take().error() == std::errc::broken_pipe);
+  both.client.close();
+  const auto [text, why] = here.run(read_to_end(both.server)).take();
+  CHECK(text == "last words");
+  CHECK_FALSE(static_cast<bool>(why));
+}
+
+TEST_CASE("a notice that does not go at once is not waited for, and the peer sees a cut") {
+  turned_loop here;
+  open_pair both(here);
+  std::array<std::byte, 10> room{};
+  here.run(both.server.write_all(bytes_of("x"))).take().value();
+  CHECK(here.run(both.client.read_some(room)).take() == 1);
+  const std::string big = pattern(4 * 1024 * 1024, 8);
+  auto writes = [&]() -> task<void> { static_cast<void>(co_await both.client.write_all(bytes_of(big))); };
+  const auto late = here.run_through(with_timeout(1ms, writes()), 1ms).take();
+  REQUIRE(late.error() == errc::deadline_exceeded);
+  CHECK_FALSE(both.client.try_shutdown());
+  both.client.close();
+  const auto [text, why] = here.run(read_to_end(both.server)).take();
+  CHECK((text == big.substr(0, text.size())));
+  CHECK(text.size() < big.size());
+  CHECK(why == tls_errc::truncated);
+}
+
 TEST_CASE("a record that is cut in the middle counts for nothing") {
   turned_loop here;
   const raw_context as(raw_context::side::client);
@@ -270,6 +304,7 @@ TEST_CASE("what is no record, or was changed on its way, ends both directions") 
       CHECK(why.message() == one.complaint);
       CHECK(here.run(pair.ours.write_all(bytes_of("more"))).take().error() == why);
       CHECK(here.run(pair.ours.shutdown()).take().error() == why);
+      CHECK_FALSE(pair.ours.try_shutdown());
       std::array<std::byte, 10> room{};
       CHECK(here.run(pair.ours.read_some(room)).take().error() == why);
     }

@@ -2,24 +2,33 @@
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
 
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/resolver.hpp>
 #include <braid/task/blocking_lane.hpp>
 
 #include <tests/support/connections.hpp>
+#include <tests/support/environment.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/http_scene.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/stat.h>
 
 using namespace braid;
 using testing::http_scene;
@@ -100,6 +109,8 @@ class teller {
     return "https://" + listener_.local_address().value().to_string() + "/";
   }
   [[nodiscard]] auto connections() const noexcept -> int { return connections_; }
+  /// How the clients have ended those connections that are over: 0 with a notice, else an error.
+  [[nodiscard]] auto ends() const noexcept -> const std::vector<result<std::size_t>>& { return ends_; }
 
  private:
   static auto serve(teller& by) -> task<void> {
@@ -115,7 +126,9 @@ class teller {
       static_cast<void>(co_await stream->write_all(bytes_of(by.text_)));
       if (by.how_ == ending::told) static_cast<void>(co_await stream->shutdown());
       if (by.how_ == ending::cut) static_cast<void>(stream->socket().shutdown(socket_side::write));
-      static_cast<void>(co_await stream->read_some(room));
+      result<std::size_t> more = 1;
+      while (more && *more > 0) more = co_await stream->read_some(room);
+      by.ends_.push_back(more);
     }
   }
 
@@ -124,6 +137,7 @@ class teller {
   ending how_;
   stream_listener listener_;
   int connections_ = 0;
+  std::vector<result<std::size_t>> ends_;
 };
 
 auto told(std::string text, teller::ending how) -> result<http_answer> {
@@ -173,6 +187,38 @@ TEST_CASE("without a word about trust it is the system's authorities who are bel
   tls_scene scene({}, {});
   CHECK(scene.get().error() == tls_errc::unknown_issuer);
   CHECK(scene.counts().requests == 0);
+}
+
+TEST_CASE("the authorities of the system are read once, and the loop goes on meanwhile") {
+  const testing::watchdog guard(std::chrono::seconds(120));
+  const testing::scratch_folder folder;
+  const std::string authorities = (folder.path() / "authorities").string();
+  REQUIRE(::mkfifo(authorities.c_str(), 0600) == 0);  // who reads it waits for who writes it
+  const testing::environment file("SSL_CERT_FILE", authorities.c_str());
+  const testing::environment none("SSL_CERT_DIR", (folder.path() / "none").c_str());
+  tls_scene scene({}, {});
+  atomic<bool> goes_on{false};
+  bool went_on = false;
+  std::thread writer([&] {
+    went_on = testing::eventually([&] { return goes_on.load(relaxed); });
+    std::ofstream(authorities) << tls_people::known().authority.certificate;
+  });
+  int over = 0;
+  int answered = 0;
+  auto ask = [&]() -> task<void> {
+    const auto answer = co_await scene.client.get(scene.url());
+    if (answer && answer->body == "hello") ++answered;
+    ++over;
+  };
+  for (int i = 0; i < 2; ++i) scene.here.io().spawn(ask());
+  CHECK(scene.here.turn_until([&] { return scene.counts().handshakes == 2; }));
+  scene.here.turn(100);
+  CHECK(over == 0);
+  goes_on.store(true, relaxed);
+  CHECK(scene.here.turn_until([&] { return over == 2; }));
+  writer.join();
+  CHECK(went_on);
+  CHECK(answered == 2);
 }
 
 TEST_CASE("a name is resolved, told to the server, and checked") {
@@ -253,6 +299,48 @@ TEST_CASE("after an answer whose length is known nobody minds a cut") {
   CHECK(chunked->body == "all");
   for (const auto how : {teller::ending::cut, teller::ending::told})
     CHECK(told("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nall", how).error() == http_errc::truncated);
+}
+
+TEST_CASE(
+    "a connection that a client closes ends with the notice: too old, with its client, or after its last answer") {
+  turned_loop here;
+  const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n";
+  teller keeps(here, answer + "\r\nok", teller::ending::none);
+  teller closes(here, answer + "Connection: close\r\n\r\nok", teller::ending::none);
+  {
+    http_client client(here.io(), trusting());
+    CHECK(here.run(client.get(keeps.url())).take()->body == "ok");
+    here.advance(31s);
+    CHECK(keeps.ends().empty());
+    CHECK(here.run(client.get(keeps.url())).take()->body == "ok");
+    CHECK(here.run(client.get(closes.url())).take()->body == "ok");
+    REQUIRE(here.turn_until([&] { return closes.ends().size() == 1; }));
+    CHECK(closes.ends()[0] == 0);
+    REQUIRE(keeps.ends().size() == 1);
+    CHECK(keeps.ends()[0] == 0);
+  }
+  REQUIRE(here.turn_until([&] { return keeps.ends().size() == 2; }));
+  CHECK(keeps.ends()[1] == 0);
+}
+
+TEST_CASE("a call that is given up ends its connection with the notice, unless it is half sent") {
+  turned_loop here;
+  teller silent(here, "", teller::ending::none);
+  http_client client(here.io(), trusting());
+  auto waiting = with_timeout(1s, client.get(silent.url()));
+  CHECK(here.run_through(std::move(waiting), 100ms).take().error() == errc::deadline_exceeded);
+  REQUIRE(here.turn_until([&] { return silent.ends().size() == 1; }));
+  CHECK(silent.ends()[0] == 0);
+
+  http_call call{.method = http_method::post, .url = silent.url()};
+  call.pieces = []() -> task<result<std::string>> {
+    co_await sleep_for(1h);
+    co_return std::string();
+  };
+  auto sending = with_timeout(1s, client.fetch(std::move(call)));
+  CHECK(here.run_through(std::move(sending), 100ms).take().error() == errc::deadline_exceeded);
+  REQUIRE(here.turn_until([&] { return silent.ends().size() == 2; }));
+  CHECK_FALSE(silent.ends()[1].has_value());
 }
 
 TEST_CASE("what was decrypted behind an answer is not taken for the next one") {

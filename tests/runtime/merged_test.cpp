@@ -292,10 +292,14 @@ TEST_CASE("a task that never waits keeps no job from running, and jobs that neve
   CHECK(ran >= 1'000);
 }
 
-TEST_CASE("a job behind a long step is found by a worker whose tasks never wait") {
+TEST_CASE("a job behind a long step is found by a worker whose tasks never wait, also where jobs were short before") {
+  constexpr int many = 2'000;
+  constexpr int together = 100;
   atomic<bool> stops{false};
   atomic<bool> turns{false};
   atomic<bool> ran{false};
+  atomic<int> over{0};
+  int here = 0;  // of the short jobs, those that the worker of the long step ran
   auto yields = [&]() -> task<void> {
     while (!stops.load(relaxed)) {
       turns.store(true, relaxed);
@@ -303,7 +307,21 @@ TEST_CASE("a job behind a long step is found by a worker whose tasks never wait"
     }
   };
   const scene all(2);
+  // A worker of which nothing is known is taken for one with long jobs, whose backlog everybody helps with.
+  auto runs_short_jobs = [&]() -> task<void> {
+    const auto one = [&] {
+      if (loop::current() == all->loops()[0]) ++here;
+      over.fetch_add(1, relaxed);
+    };
+    int posted = 0;
+    while (here < many) {
+      for (int i = 0; i < together; ++i) REQUIRE(post(all->workers(), one));
+      posted += together;
+      while (over.load(relaxed) != posted) co_await yield();
+    }
+  };
   auto holds_its_worker = [&]() -> task<bool> {
+    co_await runs_short_jobs();
     REQUIRE(post(all->workers(), [&] { ran.store(true, relaxed); }));
     const bool was_found = eventually([&] { return ran.load(relaxed); });
     stops.store(true, relaxed);

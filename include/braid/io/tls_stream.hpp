@@ -31,7 +31,7 @@ class BRAID_API tls_stream {
   tls_stream();
   tls_stream(tls_stream&& other) noexcept;
   auto operator=(tls_stream&& other) noexcept -> tls_stream&;
-  /// Closes the socket. Without `shutdown` before, the peer sees a connection that was cut.
+  /// Closes the socket. Without a `shutdown` before, the peer sees a connection that was cut.
   ~tls_stream();
 
   /// Shakes hands as the client of `host`, a name or an IP address, which the server's certificate must be for. A name
@@ -64,6 +64,10 @@ class BRAID_API tls_stream {
 
   /// Tells the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
+
+  /// The same without waiting, for who is about to close the stream: as much goes as the socket takes at once. False
+  /// where that is not all, or where the stream has failed before: then the peer sees a connection that was cut.
+  auto try_shutdown() const noexcept -> bool;
 
   /// Closes it at once. Requires that nobody reads or writes.
   void close() noexcept;

@@ -82,7 +82,8 @@ struct http_client_options {
   /// Gives the addresses of names; without it, numbers and `localhost` only. Outlives the client.
   resolver* names = nullptr;
   /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
-  /// the first such call. Its protocols, if any, must have `http/1.1`.
+  /// the first such call, and the client then has threads of its own that read them and shake hands. Its protocols, if
+  /// any, must have `http/1.1`.
   std::optional<tls_context> tls = {};
 };
 
