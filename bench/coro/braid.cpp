@@ -1,4 +1,5 @@
 // bench/coro/braid.cpp: what tasks cost: awaits, frames, locks, and crowds of tasks that are spawned, yield and talk.
+#include <bench/coro/remote_crowds.hpp>
 #include <bench/harness/program.hpp>
 
 #include <braid/coro/async_latch.hpp>
@@ -271,6 +272,8 @@ auto main(int count, char** arguments) -> int {
     return [=](const parameters& given) { return at_one_home(given, begin, size_of(given, "tasks", otherwise), each); };
   };
   const bench::contender one_home = bench::braid_contender("braid");
+  const bench::contender own_homes = bench::braid_contender("braid own homes");
+  const bench::contender merged = bench::braid_contender("braid merged");
   std::vector<bench::solution> all{
       {"calls", bench::reference("serial"), serial},
       {"calls", bench::reference("std::mutex"), std_locks},
@@ -280,7 +283,13 @@ auto main(int count, char** arguments) -> int {
       {"calls", bench::braid_contender("braid channel"), through_channel},
       {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
       {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
-      {"spawn_many_local", bench::braid_contender("braid own homes"), at_own_homes},
+      {"spawn_many_local", own_homes, at_own_homes},
+      {"spawn_many_remote_idle", merged, bench::spawn_many_remote_idle<bench::on_merged_runtime>},
+      {"spawn_many_remote_busy1", merged, bench::spawn_many_remote_busy1<bench::on_merged_runtime>},
+      {"spawn_many_remote_busy2", merged, bench::spawn_many_remote_busy2<bench::on_merged_runtime>},
+      {"spawn_many_remote_idle", own_homes, bench::spawn_many_remote_idle<bench::on_pool>},
+      {"spawn_many_remote_busy1", own_homes, bench::spawn_many_remote_busy1<bench::on_pool>},
+      {"spawn_many_remote_busy2", own_homes, bench::spawn_many_remote_busy2<bench::on_pool>},
       {"ping_pong", one_home, at_home(ping_pong, 1'000)},
       {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
       {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}};

@@ -1,12 +1,14 @@
-//! bench/echo/tokio.rs: Tokio with a runtime of one thread, and a task for each connection. The client is that of
+//! bench/echo/tokio.rs: Tokio with a runtime of one thread. The client is that of
 //! cases.hpp in Rust: plain epoll, on another thread.
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 use harness::{Parameters, Sample, run_program, thread_cpu_ns, timed};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+
+#[path = "tokio_server.rs"]
+mod server;
 
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -62,20 +64,6 @@ fn talk(port: u16, connections: u64, round_trips: u64) -> u64 {
     answered
 }
 
-async fn serve(listener: TcpListener) {
-    while let Ok((mut socket, _)) = listener.accept().await {
-        let _ = socket.set_nodelay(true);
-        tokio::spawn(async move {
-            let mut room = [0; 4096];
-            while let Ok(got @ 1..) = socket.read(&mut room).await {
-                if socket.write_all(&room[..got]).await.is_err() {
-                    break;
-                }
-            }
-        });
-    }
-}
-
 fn ping_pong(given: &Parameters) -> Sample {
     let connections = given.number("connections", 50);
     let round_trips = given.number("round_trips", 400_000);
@@ -84,11 +72,11 @@ fn ping_pong(given: &Parameters) -> Sample {
     let port = listener.local_addr().unwrap().port();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     std::thread::scope(|scope| {
-        let server = scope.spawn(move || {
+        let serving = scope.spawn(move || {
             let begin = thread_cpu_ns();
             runtime.block_on(async {
                 tokio::select! {
-                    () = serve(listener) => {}
+                    () = server::serve(listener) => {}
                     _ = ended => {}
                 }
             });
@@ -96,7 +84,7 @@ fn ping_pong(given: &Parameters) -> Sample {
         });
         let mut sample = timed(round_trips as f64, round_trips, || talk(port, connections, round_trips));
         end.send(()).unwrap();
-        let server_ns = server.join().unwrap();
+        let server_ns = serving.join().unwrap();
         sample.extra = vec![("server_cpu_ns", server_ns / round_trips as f64)];
         sample
     })

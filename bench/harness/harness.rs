@@ -1,6 +1,7 @@
 // bench/harness/harness.rs: a measuring program in Rust that speaks the protocol of bench/README.md.
 use std::sync::Mutex;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -167,14 +168,31 @@ pub fn version_of(name: &str) -> String {
     version.unwrap_or("unknown").into()
 }
 
+/// The path of a program in C++ that the build has put into `bin`, in a folder around the one of this program.
+pub fn beside_program(name: &str) -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let found = own.ancestors().map(|folder| folder.join("bin").join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| refuse(&format!("{name} was not built")))
+}
+
+/// A name, the crate whose version is told, and what it solves.
+pub type Contender<'a> = (&'a str, &'a str, &'a [Solution]);
+
 /// The main function of a program. `crate_name` is where the version is looked up.
 pub fn run_program(subject: &str, contender: &str, crate_name: &str, solutions: &[Solution]) {
+    run_programs(subject, &[(contender, crate_name, solutions)]);
+}
+
+/// The same for several contenders; where none is named on the command line, the first that solves the case.
+pub fn run_programs(subject: &str, contenders: &[Contender]) {
     let mut given = BTreeMap::new();
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         if word == "--list" {
-            for (case, _) in solutions {
-                println!("{{\"subject\":{subject:?},\"case\":{case:?},\"contender\":{contender:?},\"kind\":\"rival\"}}");
+            for (contender, _, solutions) in contenders {
+                for (case, _) in *solutions {
+                    println!("{{\"subject\":{subject:?},\"case\":{case:?},\"contender\":{contender:?},\"kind\":\"rival\"}}");
+                }
             }
             return;
         }
@@ -183,12 +201,15 @@ pub fn run_program(subject: &str, contender: &str, crate_name: &str, solutions: 
         given.insert(name.to_string(), value);
     }
     let case = given.remove("case").unwrap_or_default();
-    if given.remove("contender").is_some_and(|name| name != contender) {
-        refuse("nobody has that name");
-    }
+    let wanted = given.remove("contender");
     let warmups = given.remove("warmups").map_or(1, |text| to_number("warmups", &text));
     let rounds = given.remove("rounds-in-process").map_or(1, |text| to_number("rounds-in-process", &text));
-    let Some((_, run)) = solutions.iter().find(|(name, _)| *name == case) else { refuse("nobody solves that") };
+    let asked = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let found = contenders.iter().filter(|(name, ..)| asked(name)).find_map(|(name, crate_name, solutions)| {
+        let (_, run) = solutions.iter().find(|(solved, _)| *solved == case)?;
+        Some((name, crate_name, run))
+    });
+    let Some((contender, crate_name, run)) = found else { refuse("nobody solves that") };
     let parameters = Parameters { given, used: Mutex::default() };
     let mut is_right = (0..warmups).all(|_| run(&parameters).is_right);
     for round in 0..rounds {

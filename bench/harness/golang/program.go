@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sort"
 	"strconv"
@@ -119,6 +120,20 @@ func Percentile(values []float64, part float64) float64 {
 	sort.Float64s(values)
 	index := int(part*float64(len(values)) + 0.999999)
 	return values[max(1, min(index, len(values)))-1]
+}
+
+// BesideProgram is the path of a program in C++ that the build has put into bin, in a folder around the one of this
+// program.
+func BesideProgram(name string) string {
+	own, _ := os.Executable()
+	for folder := filepath.Dir(own); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		path := filepath.Join(folder, "bin", name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	refuse(name + " was not built")
+	return ""
 }
 
 func refuse(why string) {

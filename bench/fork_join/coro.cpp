@@ -1,0 +1,114 @@
+// bench/fork_join/coro.cpp: the problems of fork-join by tasks. braid has no fork of coroutines that steals what
+// follows it; it has `when_all`, whose tasks share one home and so one worker at a time, and tasks that are spawned at
+// a home of their own each, which any worker runs.
+#include <bench/fork_join/problems.hpp>
+
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/strand_home.hpp>
+#include <braid/coro/sync_wait.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/coro/when_all.hpp>
+#include <braid/task/pool.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using bench::parameters;
+using bench::sample;
+using braid::task;
+using number = std::uint64_t;
+
+auto fib_in_turn(braid::pool& on, number n) -> task<number> {
+  if (n < 2) co_return n;
+  const number left = co_await fib_in_turn(on, n - 1);
+  const number right = co_await fib_in_turn(on, n - 2);
+  co_return left + right;
+}
+
+auto fib_at_one_home(braid::pool& on, number n) -> task<number> {
+  if (n < 2) co_return n;
+  auto both = braid::when_all(fib_at_one_home(on, n - 1), fib_at_one_home(on, n - 2));
+  const auto [left, right] = co_await std::move(both);
+  co_return left + right;
+}
+
+auto fib_at_own_homes(braid::pool& on, number n) -> task<number> {
+  if (n < 2) co_return n;
+  auto forked = braid::spawn_future(on, fib_at_own_homes(on, n - 1));
+  const number right = co_await fib_at_own_homes(on, n - 2);
+  const number left = co_await std::move(forked);
+  co_return left + right;
+}
+
+auto skynet_in_turn(braid::pool& on, number first, number size) -> task<number> {
+  if (size == 1) co_return first;
+  const number step = size / bench::skynet_children;
+  number sum = 0;
+  for (number i = 0; i < bench::skynet_children; ++i) sum += co_await skynet_in_turn(on, first + i * step, step);
+  co_return sum;
+}
+
+auto skynet_at_one_home(braid::pool& on, number first, number size) -> task<number> {
+  if (size == 1) co_return first;
+  const number step = size / bench::skynet_children;
+  std::vector<task<number>> children;
+  children.reserve(bench::skynet_children);
+  for (number i = 0; i < bench::skynet_children; ++i)
+    children.push_back(skynet_at_one_home(on, first + i * step, step));
+  auto all = braid::when_all(std::move(children));
+  number sum = 0;
+  const std::vector<number> values = co_await std::move(all);
+  for (const number each : values) sum += each;
+  co_return sum;
+}
+
+auto skynet_at_own_homes(braid::pool& on, number first, number size) -> task<number> {
+  if (size == 1) co_return first;
+  const number step = size / bench::skynet_children;
+  std::vector<braid::future<number>> children;
+  children.reserve(bench::skynet_children);
+  for (number i = 0; i < bench::skynet_children; ++i)
+    children.push_back(braid::spawn_future(on, skynet_at_own_homes(on, first + i * step, step)));
+  number sum = 0;
+  for (auto& each : children) sum += co_await std::move(each);
+  co_return sum;
+}
+
+/// On one home of a pool. Starting and stopping the pool is not part of the time.
+template <typename Make>
+auto at_home(const parameters& given, double items, number expected, Make make) -> sample {
+  braid::pool pool({.workers = given.workers()});
+  braid::strand_home home(pool);
+  return bench::timed(items, expected, [&] { return braid::sync_wait(home, make(pool)); });
+}
+
+template <auto Fib>
+auto run_fib(const parameters& given) -> sample {
+  const number n = given.number("n", 22);
+  return at_home(given, bench::fib_calls_of(n), bench::fib_of(n), [n](braid::pool& on) { return Fib(on, n); });
+}
+
+template <auto Skynet>
+auto run_skynet(const parameters& given) -> sample {
+  const number leaves = bench::skynet_leaves(given.number("depth", 4));
+  return at_home(given, static_cast<double>(leaves), leaves * (leaves - 1) / 2,
+                 [leaves](braid::pool& on) { return Skynet(on, 0, leaves); });
+}
+
+}  // namespace
+
+auto main(int count, char** arguments) -> int {
+  const bench::contender in_turn = bench::reference("braid awaits in turn");
+  const bench::contender one_home = bench::braid_contender("braid when_all");
+  const bench::contender own_homes = bench::braid_contender("braid own homes");
+  return bench::run_program(count, arguments, "fork_join",
+                            {{"coro_fib", in_turn, &run_fib<&fib_in_turn>},
+                             {"coro_fib", one_home, &run_fib<&fib_at_one_home>},
+                             {"coro_fib", own_homes, &run_fib<&fib_at_own_homes>},
+                             {"coro_skynet", in_turn, &run_skynet<&skynet_in_turn>},
+                             {"coro_skynet", one_home, &run_skynet<&skynet_at_one_home>},
+                             {"coro_skynet", own_homes, &run_skynet<&skynet_at_own_homes>}});
+}
