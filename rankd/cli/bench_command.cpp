@@ -143,6 +143,71 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
   print(out + "]}\n");
 }
 
+struct measured_rate {
+  double per_second = 0;
+  open_load_result seen;
+
+  [[nodiscard]] auto good_per_second() const -> double {
+    return static_cast<double>(seen.good.size()) / std::chrono::duration<double>(seen.total).count();
+  }
+};
+
+using latencies = std::vector<std::chrono::nanoseconds>;
+struct named_latencies {
+  std::string_view name;
+  latencies open_load_result::* all;
+};
+/// From the time that was due, but for `refusal`: from when the client sent it; `late` is how late that was.
+constexpr std::array rate_latencies{
+    named_latencies{"good", &open_load_result::good}, named_latencies{"refused", &open_load_result::refused},
+    named_latencies{"refusal", &open_load_result::refusals}, named_latencies{"late", &open_load_result::lateness}};
+constexpr std::array rate_parts{named_part{"p50", 0.5}, named_part{"p99", 0.99}};
+
+void print_table(const std::vector<measured_rate>& all) {
+  using align = text_table::align;
+  std::vector<text_table::head> heads;
+  for (const char* name : {"rate", "requests", "good", "refused", "failed", "unsent", "good a second"})
+    heads.push_back({name, align::right});
+  for (const named_latencies& which : rate_latencies)
+    for (const named_part& part : rate_parts)
+      heads.push_back({std::string(which.name) + " " + std::string(part.name) + " us", align::right});
+  text_table table(std::move(heads));
+  for (const measured_rate& each : all) {
+    std::vector<std::string> cells{printed("%.0f", each.per_second)};
+    for (const std::uint64_t count :
+         {each.seen.due, each.seen.good.size(), each.seen.refused.size(), each.seen.failed(), each.seen.unsent})
+      cells.push_back(std::to_string(count));
+    cells.push_back(printed("%.0f", each.good_per_second()));
+    for (const named_latencies& which : rate_latencies)
+      for (const named_part& part : rate_parts)
+        cells.push_back(printed("%.1f", microseconds(latency_of(each.seen.*which.all, part.part))));
+    table.add(std::move(cells));
+  }
+  print(table.to_text());
+}
+
+void print_json(const bench_options& options, const std::vector<measured_rate>& all) {
+  std::string out = "{\"plan\":";
+  append_json_string(out, options.plan);
+  out += ",\"rates\":[";
+  for (const measured_rate& each : all) {
+    if (&each != &all.front()) out += ',';
+    out += "{\"connections\":" + std::to_string(options.connections) +
+           ",\"requests\":" + std::to_string(each.seen.due) + ",\"good\":" + std::to_string(each.seen.good.size()) +
+           ",\"refused\":" + std::to_string(each.seen.refused.size()) +
+           ",\"refused_without_retry_after\":" + std::to_string(each.seen.without_hint) +
+           ",\"failed\":" + std::to_string(each.seen.failed()) + ",\"unsent\":" + std::to_string(each.seen.unsent);
+    append_figure(out, "rate", each.per_second);
+    append_figure(out, "good_rps", each.good_per_second());
+    for (const named_latencies& which : rate_latencies)
+      for (const named_part& part : parts)
+        append_figure(out, std::string(which.name) + "_" + std::string(part.name) + "_us",
+                      microseconds(latency_of(each.seen.*which.all, part.part)));
+    out += '}';
+  }
+  print(out + "]}\n");
+}
+
 auto plot_of(const bench_options& options, const std::vector<measured>& all) -> load_plot {
   constexpr double least = 0.001;  // where nothing was answered: a logarithmic scale has no zero
   load_plot plot{.title = "plan " + options.plan, .names = {}, .points = {}};
@@ -191,23 +256,58 @@ auto measure_here(const bench_options& options, const workspace& in) -> braid::c
   });
 }
 
-auto measure_server(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
+auto server_of(const bench_options& options) -> http_load_address {
   const char* const token = std::getenv("RANKD_TOKEN");
-  const http_load_address at{.url = options.http, .token = token == nullptr ? "" : token};
+  return {.url = options.http, .token = token == nullptr ? "" : token};
+}
+
+/// The requests for a server that is there.
+auto requests_for_server(const bench_options& options, const workspace& in)
+    -> braid::checked<std::vector<std::string>> {
   auto requests = requests_of(options, in);
   if (requests) requests = requests_for_plan(std::move(*requests), options.plan);
+  if (!requests) return requests;
+  if (const auto is_there = check_http_load(server_of(options), options.plan); !is_there)
+    return std::unexpected(is_there.error());
+  return requests;
+}
+
+auto measure_server(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured>> {
+  const auto requests = requests_for_server(options, in);
   if (!requests) return std::unexpected(requests.error());
-  if (const auto is_there = check_http_load(at, options.plan); !is_there) return std::unexpected(is_there.error());
   return measure(options, [&](const closed_load_options& how) {
-    return run_closed_load(http_load_target(at, how.clients), *requests, how);
+    return run_closed_load(http_load_target(server_of(options), how.clients), *requests, how);
   });
 }
 
-void print(const bench_options& options, const std::vector<measured>& all) {
+auto measure_rates(const bench_options& options, const workspace& in) -> braid::checked<std::vector<measured_rate>> {
+  const auto requests = requests_for_server(options, in);
+  if (!requests) return std::unexpected(requests.error());
+  std::vector<measured_rate> all;
+  for (const double rate : options.rates) {
+    auto seen = run_open_load(server_of(options), *requests,
+                              {.per_second = rate, .connections = options.connections, .duration = options.duration});
+    if (!seen) return std::unexpected(std::move(seen.error()));
+    all.push_back({.per_second = rate, .seen = std::move(*seen)});
+  }
+  return all;
+}
+
+template <typename Measured>
+void print(const bench_options& options, const std::vector<Measured>& all) {
   if (options.form == output_form::programs)
     print_json(options, all);
   else
     print_table(all);
+}
+
+/// Refusals are no failures: they are what is looked for.
+auto bench_rates(const bench_options& options, const workspace& in) -> exit_status {
+  const auto all = measure_rates(options, in);
+  if (!all) return report(all.error(), options.form);
+  print(options, *all);
+  const bool fine = std::ranges::all_of(*all, [](const measured_rate& each) { return each.seen.failed() == 0; });
+  return fine ? exit_status::fine : exit_status::failed;
 }
 
 }  // namespace
@@ -215,6 +315,7 @@ void print(const bench_options& options, const std::vector<measured>& all) {
 auto bench_command(const bench_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
+  if (!options.rates.empty()) return bench_rates(options, *in);
   const auto all = options.http.empty() ? measure_here(options, *in) : measure_server(options, *in);
   if (!all) return report(all.error(), options.form);
   print(options, *all);

@@ -68,6 +68,8 @@ struct bench_options : project_options {
   output_form form = output_form::people;
   std::filesystem::path plot;  ///< an SVG to write; empty: none
   std::string http;            ///< of a server that is asked instead of this process; empty: none
+  std::vector<double> rates;   ///< requests a second that the server is sent, instead of as many as it answers
+  unsigned connections = 512;  ///< for these
 };
 
 struct serve_command_options : project_options {

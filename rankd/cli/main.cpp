@@ -176,15 +176,27 @@ void add_bench(CLI::App& app, action& chosen) {
   command->add_flag_callback(
       "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
       "Run the nodes of a request one by one, on the loop");
-  command
-      ->add_option(
-          "--http", options->http,
-          "Ask the server at this URL instead, as http://HOST:PORT; RANKD_TOKEN of the environment is its token")
-      ->check(check_not_empty)
-      ->type_name("URL");
-  command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
-      ->check(check_not_empty)
-      ->type_name("FILE");
+  auto* const http =
+      command
+          ->add_option(
+              "--http", options->http,
+              "Ask the server at this URL instead, as http://HOST:PORT; RANKD_TOKEN of the environment is its token")
+          ->check(check_not_empty)
+          ->type_name("URL");
+  auto* const plot = command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
+                         ->check(check_not_empty)
+                         ->type_name("FILE");
+  auto* const rate = command
+                         ->add_option("--rate", options->rates,
+                                      "Send it so many requests a second, one number after the other, answered or not")
+                         ->delimiter(',')
+                         ->check(CLI::Range(0.001, 10'000'000.0))
+                         ->needs(http)
+                         ->excludes(plot);
+  command->add_option("--connections", options->connections, "How many requests may wait for an answer, with --rate")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str()
+      ->needs(rate);
   add_form(*command, options->form);
   command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
 }

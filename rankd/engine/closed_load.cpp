@@ -109,10 +109,10 @@ auto closed_load_result::per_second() const -> double {
   return seconds > 0 ? static_cast<double>(latencies.size()) / seconds : 0;
 }
 
-auto closed_load_result::latency(double part) const -> std::chrono::nanoseconds {
-  if (latencies.empty()) return {};
-  const auto wanted = static_cast<std::size_t>(std::ceil(part * static_cast<double>(latencies.size())));
-  return latencies[std::clamp<std::size_t>(wanted, 1, latencies.size()) - 1];
+auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part) -> std::chrono::nanoseconds {
+  if (ascending.empty()) return {};
+  const auto wanted = static_cast<std::size_t>(std::ceil(part * static_cast<double>(ascending.size())));
+  return ascending[std::clamp<std::size_t>(wanted, 1, ascending.size()) - 1];
 }
 
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,

@@ -51,6 +51,11 @@ class load_target {
 };
 using make_load_target = std::function<std::unique_ptr<load_target>(braid::runtime& on)>;
 
+/// The smallest of some latencies, which are ascending, that no less than this part of all does not exceed: 0.5 for the
+/// median, 1 for the largest; zero where there is none.
+[[nodiscard]] auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part)
+    -> std::chrono::nanoseconds;
+
 /// What came of a load.
 struct closed_load_result {
   std::uint64_t failed = 0;
@@ -59,9 +64,7 @@ struct closed_load_result {
   std::uint64_t answer_bytes = 0;                   ///< of all answers
 
   [[nodiscard]] auto per_second() const -> double;
-  /// The smallest latency that no less than this part of all does not exceed: 0.5 for the median, 1 for the largest;
-  /// zero where there was no answer.
-  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds;
+  [[nodiscard]] auto latency(double part) const -> std::chrono::nanoseconds { return latency_of(latencies, part); }
 };
 
 /// Asks with the requests, one after the other and then from the first again. A latency counts from the moment when a

@@ -8,14 +8,18 @@
 namespace rankd {
 namespace {
 
+constexpr std::uint64_t turns_of_a_measurement = 16;
+
 auto wait_for(braid::event& turn) -> braid::task<void> { co_await turn; }
 
 }  // namespace
 
 auto admission_gate::refuses(braid::time_point now) noexcept -> bool {
+  learn_pace(now);
   const bool busy = waiting_ > 0 || under_way_ >= limit_.limit();
   const bool slow = waiting_ > 0 && now - queue_.front().since > options_.longest_wait;
-  const bool full = busy && (waiting_ >= options_.queue || slow);
+  const bool many = static_cast<double>(waiting_) * each_turn_ > static_cast<double>(options_.longest_wait.count());
+  const bool full = busy && (waiting_ >= options_.queue || slow || many);
   if (full) ++refused_;
   return full;
 }
@@ -65,12 +69,32 @@ void admission_gate::let_in() noexcept {
   while (under_way_ < limit_.limit()) {
     waiter* const first = queue_.pop_front();
     if (first == nullptr) return;
-    --waiting_;
+    if (--waiting_ == 0) nobody_waits();
+    ++turns_;
     ++under_way_;
     ++admitted_;
     first->holds_place = true;
     first->turn.set();
   }
+}
+
+/// Turns that are given while nobody waits say how many come, and not how many could.
+void admission_gate::learn_pace(braid::time_point now) noexcept {
+  if (waiting_ == 0) return;
+  const std::uint64_t turns = turns_ - turns_before_;
+  if (measures_ && turns < turns_of_a_measurement) return;
+  if (measures_) {
+    const double each = static_cast<double>((now - measured_from_).count()) / static_cast<double>(turns);
+    each_turn_ = each_turn_ == 0 ? each : (3 * each_turn_ + each) / 4;
+  }
+  measures_ = true;
+  turns_before_ = turns_;
+  measured_from_ = now;
+}
+
+void admission_gate::nobody_waits() noexcept {
+  measures_ = false;
+  each_turn_ = 0;
 }
 
 }  // namespace rankd

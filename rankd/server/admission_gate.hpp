@@ -21,7 +21,7 @@ namespace rankd {
 struct admission_options {
   std::size_t most_under_way = 256;  ///< of which the adaptive limit allows a part
   std::size_t queue = 4096;          ///< requests that wait for their turn; more are refused
-  /// Nobody is let in behind one that has waited so long: it would wait longer.
+  /// Nobody is let in behind one that has waited so long, or behind so many that they take so long.
   braid::duration longest_wait = std::chrono::milliseconds(50);
 };
 
@@ -64,6 +64,8 @@ class admission_gate {
  private:
   void leave() noexcept;
   void let_in() noexcept;
+  void learn_pace(braid::time_point now) noexcept;
+  void nobody_waits() noexcept;
 
   admission_options options_;
   concurrency_limit limit_;
@@ -73,6 +75,13 @@ class admission_gate {
   std::uint64_t admitted_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t late_ = 0;
+
+  // While somebody waits, without a break:
+  std::uint64_t turns_ = 0;          // that were given
+  std::uint64_t turns_before_ = 0;   // this measurement
+  braid::time_point measured_from_;  // its begin
+  bool measures_ = false;
+  double each_turn_ = 0;  // nanoseconds; 0 as long as it is not known
 };
 
 /// A place among those under way, given back when it is destroyed.
@@ -103,7 +112,7 @@ struct admission_gate::waiter : braid::list_hook {
   ~waiter() {
     if (is_linked()) {
       unlink();
-      --gate->waiting_;
+      if (--gate->waiting_ == 0) gate->nobody_waits();
     } else if (holds_place) {
       gate->leave();
     }

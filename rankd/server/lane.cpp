@@ -95,12 +95,15 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
 auto lane::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
   // Also where the loop is stopped meanwhile.
   struct end_call {
+    lane* of;
     std::function<void()> fn;
     ~end_call() {
+      of->next_word_of_refusals_ = braid::time_point::min();
+      of->tell_of_refusals(of->io_->now());
       if (fn) fn();
     }
   };
-  const end_call ends{std::move(on_end)};
+  const end_call ends{this, std::move(on_end)};
   auto serving = server_->serve(std::move(listener));
   const braid::result<void> served = co_await std::move(serving);
   if (!served) all_->context.log.note(log_level::error, "accept_failed", {{"message", served.error().message()}});

@@ -19,6 +19,7 @@ using braid::http_status;
 constexpr std::string_view json_type = "application/json";
 constexpr std::string_view retry_after_s = "1";
 constexpr std::size_t longest_request_id = 256;
+constexpr auto time_between_words = std::chrono::seconds(1);
 
 /// `application/json`, with whatever parameters.
 auto is_json(std::string_view type) -> bool {
@@ -39,6 +40,11 @@ auto complaint(std::string code, std::string pointer, std::string message) -> br
                              .hint = {},
                              .node = {},
                              .source = "request"});
+}
+
+/// Whether a refusal before the body is read keeps the connection, or keeps the body from being sent.
+auto may_refuse_unread(const braid::http_exchange& x) -> bool {
+  return x.has_whole_body() || x.request().expects_continue;
 }
 
 /// The time that is left, as whole milliseconds, of which there is one at least.
@@ -78,6 +84,7 @@ auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
 
 auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void> {
   if (!check_head(x, record)) co_return;
+  if (may_refuse_unread(x) && gate_.refuses(begun)) co_return overloaded(x, record);
   held_body body(*this);
   auto reading = read_body(x, body);
   const braid::result<void> read = co_await std::move(reading);
@@ -203,10 +210,16 @@ void lane::fail_body(braid::http_exchange& x, request_record& record, std::error
   fail(x, record, answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), record.request_id));
 }
 
+/// Must cost less than what it saves: the words are made once, but for a request with an id.
 void lane::overloaded(braid::http_exchange& x, request_record& record) {
-  fail(x, record,
-       answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later",
-                    record.request_id));
+  record.is_shed = true;
+  if (record.request_id.empty()) return fail(x, record, refusal_);
+  fail(x, record, refusal_for(record.request_id));
+}
+
+auto lane::refusal_for(std::string_view request_id) -> error_answer {
+  return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later",
+                      request_id);
 }
 
 void lane::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {
@@ -224,14 +237,24 @@ void lane::note(request_record& record, braid::time_point begun) {
   metrics_.note_gate(gate_.counts());
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
-  const log_level level = status >= 500 ? log_level::warning : log_level::debug;
+  const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;
   if (log.tells(level))
     log.note(level, "request",
              {{"request_id", record.request_id},
               {"plan", record.plan},
               {"status", std::to_string(status)},
               {"code", record.code}});
+  if (record.is_shed) ++untold_refusals_;
+  tell_of_refusals(begun + record.took);
   if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record));
+}
+
+/// Refusals for want of room come by thousands: a line for each would cost as much as what they save.
+void lane::tell_of_refusals(braid::time_point now) {
+  if (untold_refusals_ == 0 || now < next_word_of_refusals_) return;
+  next_word_of_refusals_ = now + time_between_words;
+  const std::string refused = std::to_string(std::exchange(untold_refusals_, std::uint64_t{0}));
+  all_->context.log.note(log_level::warning, "overloaded", {{"refused", refused}});
 }
 
 }  // namespace rankd::detail

@@ -57,6 +57,7 @@ struct request_record {
   std::string code = "unanswered";  ///< `ok`, or that of the error
   braid::duration took{};
   std::size_t candidates = 0;
+  bool is_shed = false;  ///< refused because too many were there; not in the line
 };
 
 /// The record as one line of JSON; what is empty is left out.

@@ -163,6 +163,37 @@ TEST_CASE("more jobs than one turn takes all run, and others get their turn in b
   CHECK(ran == 1000);
 }
 
+TEST_CASE("a turn takes many short jobs, and few long ones") {
+  manual_clock clock;
+  const auto io = loop::create({.clock = &clock}).value();
+  REQUIRE(io->turn());
+  int ran = 0;
+  const auto post_many = [&](duration each) {
+    for (int i = 0; i < 400; ++i)
+      REQUIRE(post(*io, [&ran, &clock, each] {
+        ++ran;
+        clock.advance(each);
+      }));
+  };
+  const auto in_a_turn = [&] {
+    const int before = ran;
+    io->turn();
+    return ran - before;
+  };
+  struct expected {
+    duration each;
+    int in_a_turn;
+  };
+  for (const auto& [each, count] : {expected{0us, 128}, {1us, 112}, {20us, 8}, {60us, 2}, {101us, 1}, {1ms, 1}}) {
+    ran = 0;
+    post_many(each);
+    CHECK(in_a_turn() == count);
+    while (ran < 400) io->turn();
+  }
+  io->stop();
+  while (io->turn()) {}
+}
+
 TEST_CASE("a job that posts itself for ever does not keep timers from firing") {
   turned_loop here;
   struct again {

@@ -42,6 +42,21 @@ TEST_CASE("a body by length ends at its last byte, and what follows stays") {
   CHECK(decoder.finished());
 }
 
+TEST_CASE("the end of a body by length is known before it comes, that of one in chunks is not") {
+  http_body_decoder decoder;
+  CHECK(decoder.ends_within(0));
+  decoder.start({kind::length, 5});
+  CHECK_FALSE(decoder.ends_within(4));
+  CHECK(decoder.ends_within(5));
+  REQUIRE(decoder.next("hel").has_value());
+  CHECK_FALSE(decoder.ends_within(1));
+  CHECK(decoder.ends_within(2));
+  for (const kind how : {kind::chunked, kind::until_close}) {
+    decoder.start({how, 0});
+    CHECK_FALSE(decoder.ends_within(1'000));
+  }
+}
+
 TEST_CASE("data is a part of the input, not a copy") {
   http_body_decoder decoder;
   decoder.start({kind::chunked, 0});

@@ -99,6 +99,43 @@ TEST_CASE("a body is read while it comes") {
   CHECK(pieces == std::vector<std::string>{"abc", "de", "fg"});
 }
 
+TEST_CASE(
+    "a handler knows that a body with a length is here before it reads it, and then its answer keeps the connection") {
+  http_router routes;
+  std::vector<bool> whole;
+  routes.post("/", [&](http_exchange& x) -> task<void> {
+    whole.push_back(x.has_whole_body());
+    if (!whole.back()) {
+      static_cast<void>(co_await x.read_some());
+      whole.push_back(x.has_whole_body());
+    }
+    x.reply(http_status::ok);
+  });
+  http_scene scene(routes);
+  const auto client = scene.talker();
+  const auto ask = [&](std::string_view rest) {
+    client->forget();
+    client->say("POST / HTTP/1.1\r\nHost: a\r\n" + std::string(rest));
+  };
+  const std::vector<bool> yes{true};
+  for (const std::string_view body : {"Content-Length: 5\r\n\r\nhello", "Content-Length: 0\r\n\r\n", "\r\n"}) {
+    ask(body);
+    REQUIRE(client->hears("200 OK"));
+    CHECK(client->heard().find("Connection: close") == std::string::npos);
+    CHECK(whole == yes);
+    whole.clear();
+  }
+  ask("Content-Length: 5\r\n\r\nhell");
+  REQUIRE(client->hears("200 OK"));
+  CHECK(client->heard().find("Connection: close") != std::string::npos);
+  CHECK(whole == std::vector<bool>{false, false});
+  whole.clear();
+  const auto other = scene.talker();
+  other->say("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+  REQUIRE(other->hears("200 OK"));
+  CHECK(whole.front() == false);
+}
+
 TEST_CASE("a client that waits for leave gets it when the body is wanted, and not before") {
   http_router routes;
   routes.post("/", [](http_exchange& x) -> task<void> {

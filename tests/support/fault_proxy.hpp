@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -40,15 +42,17 @@ struct fault_rates {
   std::chrono::microseconds held{};  ///< so long each piece that the server says stays, whatever its fate
 };
 
-/// One thread, Unix sockets on both sides. The same seed and the same pieces have the same fates.
+/// Where clients of a proxy come in.
+enum class proxy_side : std::uint8_t { unix_socket, loopback };
+
+/// One thread; the server is at a Unix socket. The same seed and the same pieces have the same fates.
 class fault_proxy {
  public:
-  fault_proxy(std::string server_path, std::uint64_t seed)
+  fault_proxy(std::string server_path, std::uint64_t seed, proxy_side side = proxy_side::unix_socket)
       : server_path_(std::move(server_path)), random_(seed), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    listener_ = descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    const sockaddr_un name = name_of(path());
-    if (::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0 ||
-        ::listen(listener_.number(), 64) != 0)
+    const int family = side == proxy_side::unix_socket ? AF_UNIX : AF_INET;
+    listener_ = descriptor(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!(side == proxy_side::unix_socket ? bind_path() : bind_port()) || ::listen(listener_.number(), 64) != 0)
       throw std::runtime_error("a fault proxy cannot listen");
     thread_ = std::thread([this] { run(); });
   }
@@ -61,6 +65,8 @@ class fault_proxy {
   }
 
   [[nodiscard]] auto path() const -> std::string { return (folder_.path() / "proxy").string(); }
+  /// Of 127.0.0.1, where that is its side.
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
   void set(const fault_rates& rates) {
     {
@@ -95,6 +101,23 @@ class fault_proxy {
     name.sun_family = AF_UNIX;
     std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
     return name;
+  }
+
+  auto bind_path() -> bool {
+    const sockaddr_un name = name_of(path());
+    return ::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
+  }
+
+  auto bind_port() -> bool {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(name);
+    auto* const as_any = reinterpret_cast<sockaddr*>(&name);
+    const bool done =
+        ::bind(listener_.number(), as_any, size) == 0 && ::getsockname(listener_.number(), as_any, &size) == 0;
+    port_ = ntohs(name.sin_port);
+    return done;
   }
 
   void wake() const {
@@ -208,6 +231,7 @@ class fault_proxy {
   fault_rates rates_;  // under the mutex
   descriptor wake_;
   descriptor listener_;
+  std::uint16_t port_ = 0;
   std::vector<std::unique_ptr<pair>> pairs_;
   std::atomic<bool> ending_{false};
   std::atomic<std::uint64_t> faults_{0};

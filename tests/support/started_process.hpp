@@ -48,6 +48,8 @@ class started_process {
   [[nodiscard]] auto out() const -> std::string { return detail::text_of(streams_.path() / "out"); }
   [[nodiscard]] auto err() const -> std::string { return detail::text_of(streams_.path() / "err"); }
 
+  [[nodiscard]] auto id() const noexcept -> ::pid_t { return process_; }
+
   void signal(int number) const { ::kill(process_, number); }
 
   /// Whether it has ended; its status is then there without a wait.

@@ -42,6 +42,10 @@ class BRAID_API http_body_decoder {
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 
   [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }
+  /// Whether so much more input surely has the end of the body in it. What comes in chunks tells its end only there.
+  [[nodiscard]] auto ends_within(std::size_t bytes) const noexcept -> bool {
+    return finished() || (state_ == state::plain && left_ <= bytes);
+  }
   /// What came behind the last chunk. Lifetime: until the next `start`.
   [[nodiscard]] auto trailers() const noexcept -> http_fields { return trailer_reader_.fields(trailer_text_); }
 

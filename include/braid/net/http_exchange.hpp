@@ -38,6 +38,9 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
   /// All of it, or all that is left.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
+  /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
+  /// the connection.
+  [[nodiscard]] auto has_whole_body() const noexcept -> bool;
   /// What came behind the body, once that has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 

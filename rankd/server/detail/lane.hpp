@@ -89,8 +89,10 @@ class lane {
   void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
   void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
   void overloaded(braid::http_exchange& x, request_record& record);
+  static auto refusal_for(std::string_view request_id) -> error_answer;
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
   void note(request_record& record, braid::time_point begun);
+  void tell_of_refusals(braid::time_point now);
 
   // change_endpoints.cpp
   void add_change_routes();
@@ -120,6 +122,9 @@ class lane {
   std::map<std::string, unhindered_time, std::less<>> paces_;  // by plan
   std::size_t held_bytes_ = 0;                                 // of bodies
   serve_metrics metrics_;
+  const error_answer refusal_ = refusal_for({});
+  std::uint64_t untold_refusals_ = 0;                                   // that the log has not told of
+  braid::time_point next_word_of_refusals_ = braid::time_point::min();  // when it may do so again
 
   braid::http_router routes_;
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server

@@ -130,6 +130,31 @@ TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   CHECK(mark() == 2);
 }
 
+TEST_CASE("bench sends a server requests at rates, and tells what became of them") {
+  const project_copy project;
+  const running_server server(project.path());
+  const auto bench = [&](const std::string& plan, std::vector<std::string> more) {
+    more.insert(more.begin(), {"bench", "--plan", plan, "--http", "http://" + server.address().to_string(),
+                               "--duration-ms", "50", "--rate", "100,200", "--connections", "4"});
+    return rankd_in(project.path(), more);
+  };
+  const process_end end = bench("reels_plan_a", {"--json"});
+  CHECK(end.status == 0);
+  const json said = json::parse(end.out);
+  REQUIRE(said.at("rates").size() == 2);
+  const json& last = said.at("rates")[1];
+  CHECK(last.at("rate") == 200);
+  CHECK(last.at("connections") == 4);
+  CHECK(last.at("requests").get<int>() >= 9);
+  CHECK(last.at("failed") == 0);
+  CHECK(last.at("refused_without_retry_after") == 0);
+  for (const char* figure : {"good_rps", "good_p50_us", "good_p99_us", "good_max_us", "late_p99_us"})
+    CHECK(last.at(figure).get<double>() > 0);
+  CHECK(has(bench("reels_plan_a", {}).out, "good a second"));
+  CHECK(has(bench("none", {}).err, "[server_refused]"));
+  CHECK(rankd_in(project.path(), {"bench", "--plan", "p", "--rate", "5"}).status == 2);
+}
+
 TEST_CASE("what keeps a server from starting is said, with status 1") {
   const project_copy project;
   const auto refusal = [&](std::vector<std::string> more) {

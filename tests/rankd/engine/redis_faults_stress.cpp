@@ -7,6 +7,7 @@
 #include <rankd/store/redis_store.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/engine/owned_data.hpp>
 #include <tests/support/fault_proxy.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
@@ -35,36 +36,6 @@ using namespace braid::testing;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::int64_t users = 60;
-constexpr int followed = 12;
-
-/// An id that shows whose list it is in, and whether it was changed on the way.
-auto id_of(std::int64_t owner, int place) -> std::int64_t {
-  braid::random_source mix(static_cast<std::uint64_t>(owner * 1'000 + place));
-  return (owner * 100 + place) * 1'000'000'000 + static_cast<std::int64_t>(mix.below(1'000'000'000));
-}
-auto owner_of(std::int64_t id) -> std::int64_t {
-  const std::int64_t head = id / 1'000'000'000;
-  return id > 0 && id_of(head / 100, static_cast<int>(head % 100)) == id ? head / 100 : 0;
-}
-/// A country that no other id has.
-auto country_of(std::int64_t id) -> std::string { return "C" + std::to_string(id); }
-
-auto data() -> std::string {
-  std::string lines;
-  for (std::int64_t user = 1; user <= users; ++user) {
-    lines += R"({"list":"follow:)" + std::to_string(user) + R"(","values":[)";
-    std::string hashes;
-    for (int place = 0; place < followed; ++place) {
-      const std::string id = std::to_string(id_of(user, place));
-      lines += (place == 0 ? "" : ",") + id;
-      hashes += R"({"hash":"user:)" + id + R"(","fields":{"country":"C)" + id + "\"}}\n";
-    }
-    lines += "]}\n" + hashes;
-  }
-  return lines;
-}
 
 struct tally {
   std::uint64_t right = 0;
@@ -105,7 +76,7 @@ struct filled_server {
   filled_server() {
     braid::redis_options options;
     options.port = server.port();
-    const std::vector files{folder.write("data.ndjson", data())};
+    const std::vector files{folder.write("data.ndjson", owned_data())};
     value_of(load_redis(options, files, {}));
     run_on_loop([&](braid::loop& io) -> braid::task<void> {
       braid::redis_connection redis(io, options);
@@ -140,15 +111,12 @@ auto run_clients(const redis_store_options& where, std::uint64_t wanted, std::ui
     std::vector<std::thread> clients;
     for (auto& world : worlds) {
       world = std::make_unique<engine_world>(reference_project::get().declared, std::vector<store*>{&from, nullptr}, 1);
-      const bound_plan& plan =
-          world->bind(artifact_of(node("v", "core::viewer", "", R"({"endpoint":"ep_0001"})") + "," +
-                                      node("f", "core::follow", "v", R"({"endpoint":"ep_0001","fanout":100})"),
-                                  R"("f")"));
+      const bound_plan& plan = world->bind(artifact_of(follow_nodes(), R"("f")"));
       for (std::uint64_t i = 0; i < 6; ++i)
         clients.emplace_back([&, in = world.get(), own = seed + clients.size()] {
           braid::random_source random(own);
           while (!over) {
-            const auto user = static_cast<std::int64_t>(1 + random.below(users));
+            const auto user = static_cast<std::int64_t>(1 + random.below(owners));
             const std::string deadline =
                 random.below(8) == 0 ? R"(,"deadline_ms":)" + std::to_string(1 + random.below(4)) : "";
             const ranking answer = in->rank(plan, R"({"user_id":)" + std::to_string(user) + deadline + "}");

@@ -6,6 +6,7 @@
 
 #include <tests/support/turned_loop.hpp>
 
+#include <deque>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -163,4 +164,35 @@ TEST_CASE("nobody comes in behind one that has waited for long, and somebody doe
   third.set();
   here.turn();
   CHECK(log == "a!dbce");
+}
+
+TEST_CASE("nobody comes in behind more than have their turns in the longest wait, as turns went so far") {
+  turned_loop here;
+  admission_gate gate({.most_under_way = 1, .queue = 1000, .longest_wait = 50ms});
+  std::string log;
+  std::deque<braid::event> outs;
+  const auto come = [&](int count) {
+    for (; count > 0; --count) here.io().spawn(visit(gate, here.now(), never, 'x', log, outs.emplace_back()));
+    here.turn();
+  };
+  std::size_t gone = 0;
+  const auto leave = [&](int count) {
+    for (; count > 0; --count) {
+      outs[gone++].set();
+      here.advance(1ms);
+    }
+  };
+  for (int again = 0; again < 2; ++again) {
+    come(81);
+    CHECK(!gate.refuses(here.now()));  // nobody knows yet
+    leave(20);
+    CHECK(gate.counts().waiting == 60);
+    CHECK(gate.refuses(here.now()));
+    leave(11);
+    CHECK(!gate.refuses(here.now()));
+    come(3);
+    CHECK(gate.refuses(here.now()));
+    leave(53);
+    CHECK(gate.counts().under_way == 0);
+  }
 }

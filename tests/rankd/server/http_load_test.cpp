@@ -2,7 +2,9 @@
 #include <rankd/server/http_load.hpp>
 
 #include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/eventually.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include <doctest/doctest.h>
 
 using namespace rankd;
+using braid::testing::eventually;
 using rankd::testing::serve_world;
 using rankd::testing::value_of;
 
@@ -58,6 +61,65 @@ TEST_CASE("a load does not begin without a server that knows the plan") {
     CHECK(code_of(check_http_load(at, "none")) == "server_refused");
   }
   CHECK(code_of(check_http_load(gone, "ten")) == "server_unreachable");
+}
+
+TEST_CASE("of requests at a rate each is answered, refused, failed or not sent") {
+  const std::vector<std::string> quick{R"({"user_id":1,"plan":"ten","deadline_ms":86400000})"};
+  const std::vector<std::string> slow{R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"};
+  open_load_options how{.per_second = 2'000,
+                        .connections = 4,
+                        .warm_up = std::chrono::milliseconds(20),
+                        .duration = std::chrono::milliseconds(100),
+                        .patience = std::chrono::minutes(1)};
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  narrow.longest_wait = std::chrono::hours(1);
+  serve_world world(narrow);
+  const auto good = value_of(run_open_load(address_of(world), quick, how));
+  CHECK(good.due >= 199);
+  CHECK(good.due <= 201);
+  CHECK(good.good.size() == good.due);
+  CHECK(good.lateness.size() == good.due);
+  CHECK(std::ranges::is_sorted(good.good));
+  CHECK(latency_of(good.good, 1) >= latency_of(good.lateness, 0.5));
+
+  const auto wrong = value_of(run_open_load(address_of(world), std::vector<std::string>{"{}"}, how));
+  CHECK(wrong.failed() == wrong.due);
+
+  how.connections = 1;
+  how.patience = std::chrono::milliseconds(10);
+  const auto stuck = value_of(run_open_load(address_of(world), slow, how));
+  CHECK(stuck.good.empty());
+  CHECK(stuck.failed() <= 1);
+  CHECK(stuck.unsent >= stuck.due - 1);
+}
+
+TEST_CASE("refusals at a rate have latencies of their own, and say when to come again") {
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  narrow.queue = 0;
+  serve_world world(narrow);
+  auto running = world.caller();
+  running.say(
+      braid::testing::request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+  CHECK(eventually([&] { return world.rank(R"({"user_id":1,"plan":"ten"})").status == 503; }));
+  const std::vector<std::string> requests{R"({"user_id":1,"plan":"ten"})"};
+  const auto seen = value_of(run_open_load(address_of(world), requests,
+                                           {.per_second = 1'000,
+                                            .connections = 8,
+                                            .warm_up = std::chrono::milliseconds(0),
+                                            .duration = std::chrono::milliseconds(100),
+                                            .patience = std::chrono::minutes(1)}));
+  CHECK(seen.refused.size() == seen.due);
+  CHECK(seen.refusals.size() == seen.due);
+  CHECK(latency_of(seen.refusals, 1) <= latency_of(seen.refused, 1));
+  CHECK(seen.without_hint == 0);
+  CHECK(seen.failed() == 0);
+  const auto code = [&](const std::string& url) {
+    return run_open_load({.url = url}, requests, {}).error().front().code;
+  };
+  CHECK(code("https://127.0.0.1:1") == "no_tls_here");
+  CHECK(code("nothing") == "server_unreachable");
 }
 
 TEST_CASE("requests get the plan that they do not name") {

@@ -1,10 +1,15 @@
 // tests/rankd/server/rank_server_test.cpp: what clients of the HTTP interface get.
 #include <rankd/server/rank_server.hpp>
 
+#include <rankd/registry/file.hpp>
+#include <rankd/server/line_file.hpp>
+
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/scratch_folder.hpp>
 
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -186,6 +191,51 @@ TEST_CASE("requests beyond those that may run and wait are refused, and others c
   CHECK(json::parse(refused.body).at("request_id") == "third");
   CHECK(figure(world, "rankd_shed_total") == "1");
   CHECK(world.ask("GET", "/healthz").status == 200);
+}
+
+TEST_CASE("a refusal leaves the connection open, does not want the body, and hundreds are a line of the log") {
+  const braid::testing::scratch_folder folder;
+  auto file = rankd::testing::value_of(line_file::open(folder.path() / "log"));
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  narrow.queue = 0;
+  constexpr int times = 300;
+  {
+    serve_world world(narrow, nullptr, serve_log(*file, log_level::info));
+    auto running = world.caller();
+    running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+    CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+    auto one = world.caller();
+    const std::string request = request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten"})");
+    for (int i = 0; i < times; ++i) {
+      one.say(request);
+      const heard_answer refused = one.hear().value();
+      CHECK(error_of(refused) == "503 overloaded -");
+      CHECK(refused.field("Retry-After") == "1");
+      CHECK(refused.field("Connection").empty());
+    }
+    one.say(request.substr(0, request.size() - 5));
+    CHECK(world.ask("GET", "/healthz").status == 200);
+    one.say(request.substr(request.size() - 5));
+    CHECK(one.hear().value().field("Connection").empty());
+    one.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
+    CHECK(error_of(one.hear().value()) == "503 overloaded -");
+    CHECK(!one.hear());
+    CHECK(figure(world, "rankd_shed_total") == std::to_string(times + 2));
+    world.server().begin_stop(braid::duration::zero());
+    world.server().wait();
+  }
+  file.reset();
+  int told = 0;
+  int lines = 0;
+  std::istringstream log(read_text_file(folder.path() / "log").value());
+  for (std::string line; std::getline(log, line); ++lines) {
+    const json event = json::parse(line);
+    CHECK(event.at("event") == "overloaded");
+    told += std::stoi(event.at("refused").get<std::string>());
+  }
+  CHECK(told == times + 2);
+  CHECK(lines < times / 5);
 }
 
 TEST_CASE("a request whose turn does not come in time is late") {
