@@ -100,12 +100,17 @@ auto plans_table(const std::vector<bound_plan>& plans) -> std::string {
   return table.to_text();
 }
 
+/// Whether every node gives it, whatever its other params are.
+auto is_always_there(const param_shape& param) -> bool {
+  return param.need == presence::required && param.when.param.empty();
+}
+
 auto params_text(const op_shape& shape) -> std::string {
   std::string out;
   for (const param_shape& param : shape.params) {
     if (!out.empty()) out += ", ";
     out += param.name;
-    if (param.need != presence::required) out += '?';
+    if (!is_always_there(param)) out += '?';
     out += ": " + std::string(to_string(param.kind));
   }
   return out;
@@ -122,7 +127,7 @@ auto op_json(const op_entry& entry) -> std::string {
     append_json_string(out, param.name);
     out += ",\"kind\":";
     append_json_string(out, to_string(param.kind));
-    out += param.need == presence::required ? ",\"required\":true}" : ",\"required\":false}";
+    out += is_always_there(param) ? ",\"required\":true}" : ",\"required\":false}";
   }
   out += "],\"doc\":";
   append_json_string(out, entry.doc);

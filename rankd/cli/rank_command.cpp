@@ -96,7 +96,9 @@ auto gives_users(const bound_plan& plan) -> bool {
     const bound_node& node = plan.nodes[at];
     if (std::ranges::find(givers, node.op_name) != givers.end()) continue;
     if (node.change == row_change::dense_source) return false;
-    open.insert(open.end(), node.sources.begin(), node.sources.end());
+    // The rows of a join are those of its first source.
+    open.insert(open.end(), node.sources.begin(),
+                node.change == row_change::matched ? node.sources.begin() + 1 : node.sources.end());
   }
   return true;
 }

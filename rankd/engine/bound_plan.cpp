@@ -2,6 +2,7 @@
 #include <rankd/engine/bound_plan.hpp>
 
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/columns.hpp>
 #include <rankd/op/fuse.hpp>
 #include <rankd/plan/source_place.hpp>
 
@@ -98,6 +99,7 @@ auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked
     nodes.push_back(bind_node(node, with, problems));
     nodes.back().place = source_place(loaded, node.pointer);
   }
+  if (problems.empty()) problems = check_columns(loaded, declared);
   if (!problems.empty()) return std::unexpected(with_places(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);

@@ -55,6 +55,8 @@ struct path_step {
 enum class drop_reason : std::uint8_t {
   predicate,  ///< it does not hold for them
   count,      ///< they stand behind the first ones
+  duplicate,  ///< another row has the same value
+  match,      ///< a join, for what the other side has or has not
   replaced,   ///< the node gives rows of its own for those that it takes
   not_done,   ///< the node had not ended
   other,

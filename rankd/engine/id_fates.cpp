@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,8 @@ auto reason_of(row_change change) -> drop_reason {
   switch (change) {
     case row_change::dense_source: return drop_reason::replaced;
     case row_change::stable_filter: return drop_reason::predicate;
+    case row_change::distinct: return drop_reason::duplicate;
+    case row_change::matched: return drop_reason::match;
     case row_change::prefix:
     case row_change::selection: return drop_reason::count;
     case row_change::preserves_view:
@@ -94,10 +97,11 @@ class tracer {
  private:
   [[nodiscard]] auto is_done(node_index node) const -> bool { return run_->nodes[node] == node_state::done; }
 
-  /// All rows with the id that go into a node, and the first of them.
+  /// All rows with the id that go into a node, and the first of them. Those of the other side of a join only decide.
   [[nodiscard]] auto arriving(const bound_node& node) const -> arrival {
     arrival all;
-    for (const node_index source : node.sources) {
+    const std::span<const node_index> sources = node.sources;
+    for (const node_index source : node.change == row_change::matched ? sources.first(1) : sources) {
       const sighting& seen = seen_->in(source, fate_.id);
       if (all.rows == 0 && seen.rows != 0)
         all = {.rows = 0, .position = seen.position, .in = run_->state.nodes[source].output};

@@ -28,7 +28,7 @@ auto list_of(std::span<const std::string_view> items) -> std::string {
 }
 
 auto choices_field(param_kind kind) noexcept -> std::string_view {
-  if (kind == param_kind::key_id) return "key_types";
+  if (kind == param_kind::key_id || kind == param_kind::key_ids) return "key_types";
   return kind == param_kind::endpoint_ref ? "endpoint_kinds" : "choices";
 }
 
@@ -52,9 +52,12 @@ void append_param(std::string& out, const param_shape& param) {
   append_line(out, "kind", quoted(to_string(param.kind)));
   append_line(out, "required", param.need == presence::required ? "true" : "false");
   append_range(out, param);
-  if (param.kind == param_kind::key_id)
+  if (param.kind == param_kind::key_id || param.kind == param_kind::key_ids)
     append_line(out, "use", param.use == key_use::read ? quoted("read") : quoted("write"));
   if (!param.choices.empty()) append_line(out, choices_field(param.kind), list_of(param.choices));
+  if (param.when.param.empty()) return;
+  append_line(out, "when", quoted(param.when.param));
+  append_line(out, "when_values", list_of(param.when.values));
 }
 
 /// In the order of field_kind.

@@ -1,16 +1,16 @@
 // rankd/op/lookup.cpp: names in params against the registries.
 #include <rankd/op/detail/lookup.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 namespace rankd::detail {
 namespace {
 
-auto refused(std::string code, const plan_param& param, std::string message, std::string hint = {})
-    -> braid::diagnostic {
+auto refused(std::string code, std::string pointer, std::string message, std::string hint = {}) -> braid::diagnostic {
   return {.code = std::move(code),
-          .pointer = param.pointer,
+          .pointer = std::move(pointer),
           .message = std::move(message),
           .hint = std::move(hint),
           .node = {},
@@ -19,28 +19,59 @@ auto refused(std::string code, const plan_param& param, std::string message, std
 
 auto named(const key_entry& key) -> std::string { return std::to_string(key.key_id) + " (" + key.name + ")"; }
 
-}  // namespace
-
-auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
-    -> const key_entry* {
-  const key_entry* key = with.declared.find_key(param.index());
+auto find_key_at(std::uint32_t key_id, const std::string& pointer, key_use use, const bind_context& with,
+                 braid::diagnostics& problems) -> const key_entry* {
+  const key_entry* key = with.declared.find_key(key_id);
   if (key == nullptr) {
-    problems.add(refused("unknown_key", param, "no key has the number " + std::to_string(param.index()),
+    problems.add(refused("unknown_key", pointer, "no key has the number " + std::to_string(key_id),
                          "the keys are declared in keys.toml"));
     return nullptr;
   }
   if (key->status == lifecycle::blocked) {
     problems.add(
-        refused("blocked_key", param, "key " + named(*key) + " is blocked", with.declared.successor_hint(*key)));
+        refused("blocked_key", pointer, "key " + named(*key) + " is blocked", with.declared.successor_hint(*key)));
     return nullptr;
   }
   if (use == key_use::read ? !key->allow_read : !key->allow_write) {
     const bool reads = use == key_use::read;
-    problems.add(refused(reads ? "unreadable_key" : "unwritable_key", param,
+    problems.add(refused(reads ? "unreadable_key" : "unwritable_key", pointer,
                          "key " + named(*key) + " must not be " + (reads ? "read" : "written") + " by plans"));
     return nullptr;
   }
   return key;
+}
+
+/// The same of a key of one of these types.
+auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const param_shape& shape,
+                       const bind_context& with, braid::diagnostics& problems) -> const key_entry* {
+  const key_entry* key = find_key_at(key_id, pointer, shape.use, with, problems);
+  if (key == nullptr || std::ranges::find(shape.choices, to_string(key->type)) != shape.choices.end()) return key;
+  std::string wanted;
+  for (const std::string_view type : shape.choices) wanted.append(wanted.empty() ? "" : ", ").append(type);
+  problems.add(refused(
+      "wrong_key_type", pointer,
+      "key " + named(*key) + " is of type " + std::string(to_string(key->type)) + "; wanted is one of: " + wanted));
+  return nullptr;
+}
+
+}  // namespace
+
+auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
+    -> const key_entry* {
+  return find_key_at(param.index(), param.pointer, use, with, problems);
+}
+
+auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
+                    braid::diagnostics& problems) -> const key_entry* {
+  return find_typed_key_at(param.index(), param.pointer, shape, with, problems);
+}
+
+auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
+                     braid::diagnostics& problems) -> std::vector<const key_entry*> {
+  std::vector<const key_entry*> out;
+  for (std::size_t at = 0; at < param.key_ids.size(); ++at)
+    out.push_back(find_typed_key_at(param.key_ids[at], braid::json_pointer(param.pointer, at), shape, with, problems));
+  return out;
 }
 
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,
@@ -74,12 +105,12 @@ auto find_redis_endpoint(const plan_param& param, const bind_context& with, brai
   if (found == nullptr) {
     std::vector<std::string_view> known;
     for (const endpoint_entry& endpoint : endpoints) known.push_back(endpoint.endpoint_id);
-    problems.add(
-        refused("unknown_endpoint", param, "no endpoint has the id `" + id + "`", braid::did_you_mean(id, known)));
+    problems.add(refused("unknown_endpoint", param.pointer, "no endpoint has the id `" + id + "`",
+                         braid::did_you_mean(id, known)));
     return 0;
   }
   if (found->kind == endpoint_entry::kind_type::http) {
-    problems.add(refused("wrong_endpoint_kind", param,
+    problems.add(refused("wrong_endpoint_kind", param.pointer,
                          "endpoint `" + id + "` (" + found->name + ") is of kind http; this operator reads a store",
                          "name an endpoint of kind redis or embedded"));
     return 0;

@@ -83,6 +83,8 @@ enum class row_change : std::uint8_t {
   permutation,     ///< the same rows in another order
   selection,       ///< some of the rows, in any order
   concatenation,   ///< all rows of the first source, then all of the second
+  distinct,        ///< some of the rows, in the same order: one of those that are equal
+  matched,         ///< some of the rows of the first source, in the same order; what is in the second decides
 };
 
 /// What a node is bound with. Complaints carry the pointers of the artifact.

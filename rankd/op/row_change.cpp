@@ -69,7 +69,9 @@ auto keeps_promise(row_change promise, std::span<const row_set> inputs, const ro
   const auto after = rows_of(output);
   switch (promise) {
     case row_change::preserves_view: return before == after;
-    case row_change::stable_filter: return is_subsequence(after, before);
+    case row_change::stable_filter:
+    case row_change::distinct:
+    case row_change::matched: return is_subsequence(after, before);
     case row_change::prefix:
       return after.size() <= before.size() && std::equal(after.begin(), after.end(), before.begin());
     case row_change::permutation: return is_permutation_of(before, after);

@@ -115,9 +115,36 @@ auto read_key_list(object_reader& in, const param_shape& shape, braid::diagnosti
   return out;
 }
 
+/// Whether what stands before a param gives it a meaning; nothing where what stands there is wrong itself.
+auto has_meaning(object_reader& in, const param_shape& wanted, const op_shape& shape, const plan_node& out)
+    -> std::optional<bool> {
+  const param_condition& when = wanted.when;
+  if (when.param.empty()) return true;
+  if (const plan_param* chosen = out.find_param(when.param))
+    return std::ranges::find(when.values, std::get<std::string>(chosen->value)) != when.values.end();
+  const auto decisive = std::ranges::find(shape.params, when.param, &param_shape::name);
+  if (decisive->need == presence::required || in.value(when.param, presence::nullable) != nullptr) return std::nullopt;
+  return false;
+}
+
+void refuse_without_meaning(object_reader& in, const param_shape& wanted) {
+  if (in.value(wanted.name, presence::nullable) == nullptr) return;
+  std::string values;
+  for (const std::string_view each : wanted.when.values) values += (values.empty() ? "" : " or ") + quote_name(each);
+  in.complain(
+      wanted.name, "unused_param",
+      quote_name(wanted.name) + " means something only where " + quote_name(wanted.when.param) + " is " + values);
+}
+
 void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
   object_reader reader(params, std::move(pointer), in.problems);
-  for (const param_shape& wanted : shape.params) {
+  for (param_shape wanted : shape.params) {
+    const auto meant = has_meaning(reader, wanted, shape, out);
+    if (meant == false) {
+      refuse_without_meaning(reader, wanted);
+      continue;
+    }
+    if (!meant) wanted.need = presence::nullable;
     plan_param param{.name = std::string(wanted.name),
                      .kind = wanted.kind,
                      .value = {},

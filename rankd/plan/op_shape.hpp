@@ -35,16 +35,23 @@ struct float_range {
   double max = std::numeric_limits<double>::max();
 };
 
+/// A param that means something only where another one, which stands before it in the shape, has one of these values.
+struct param_condition {
+  std::string_view param;  ///< an enumeration; where it may be absent, its absence is none of the values
+  std::span<const std::string_view> values = {};
+};
+
 struct param_shape {
   std::string_view name;
   param_kind kind = param_kind::int64;
   presence need = presence::required;
   int_range range = {};         ///< of an int64
   float_range floats = {};      ///< of a float64
-  key_use use = key_use::read;  ///< of a key_id
-  /// Of an enumeration its values; of a key_id the types, of an endpoint_ref the kinds that its operator accepts when
-  /// it is bound.
+  key_use use = key_use::read;  ///< of a key_id and of key_ids
+  /// Of an enumeration its values; of a key_id and of key_ids the types, of an endpoint_ref the kinds that its operator
+  /// accepts when it is bound.
   std::span<const std::string_view> choices = {};
+  param_condition when = {};  ///< without a param: always
 };
 
 /// Every operator also takes `trace`, a string or null, which no shape lists.

@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 64> words{
+constexpr std::array<std::string_view, 70> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -83,7 +83,14 @@ constexpr std::array<std::string_view, 64> words{
     "\"x{1000}{1000}\"",
     "\"(?i)[^\\\\PL]+\"",
     "{\"node_id\":\"z\",\"op\":\"core::take\",\"inputs\":[\"v\"],\"params\":{\"count\":1}}",
-    "[\"v\",\"z\"]"};
+    "[\"v\",\"z\"]",
+    "\"core::dedupe\"",
+    "\"core::join\"",
+    "\"strategy\":\"max_by\",\"score_key\":2001",
+    "\"how\":\"left\",\"select\":[1001,3001],\"on_missing\":\"default\"",
+    "\"select\":[1,1001],\"map\":[1501,2001]",
+    "{\"node_id\":\"z\",\"op\":\"core::join\",\"inputs\":[\"v\"],\"params\":{\"rhs\":\"v\",\"how\":\"semi\",\"by\":"
+    "3001}}"};
 
 constexpr std::size_t longest_list = 6;
 

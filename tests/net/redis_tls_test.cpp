@@ -5,8 +5,8 @@
 #include <braid/net/redis_options.hpp>
 
 #include <tests/net/redis_scene.hpp>
-#include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
+#include <tests/support/tls_redis_server.hpp>
 #include <tests/support/tls_scene.hpp>
 
 #include <braid/coro/scope.hpp>
@@ -18,8 +18,6 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,43 +32,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A real server that takes connections by TLS at one port, and plain ones at another.
-class tls_server {
- public:
-  tls_server() {
-    for (int attempt = 0; !server_ && attempt < 5; ++attempt) try_to_start();
-    if (!server_) throw std::runtime_error("redis-server does not listen for TLS");
-  }
-
-  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
-  [[nodiscard]] auto server() -> redis_server& { return *server_; }
-
- private:
-  void try_to_start() {
-    port_ = free_port();
-    const auto& people = tls_people::known();
-    try {
-      server_.emplace(std::vector<std::string>{
-          "--tls-port", std::to_string(port_), "--tls-cert-file", file("server.crt", people.server.certificate),
-          "--tls-key-file", file("server.key", people.server.key), "--tls-ca-cert-file",
-          file("authority.crt", people.authority.certificate), "--tls-auth-clients", "no"});
-    } catch (const std::runtime_error&) {  // somebody has taken the port
-    }
-  }
-
-  auto file(std::string_view name, const std::string& text) const -> std::string {
-    const auto path = folder_.path() / name;
-    std::ofstream(path) << text;
-    return path.string();
-  }
-
-  scratch_folder folder_;
-  std::uint16_t port_ = 0;
-  std::optional<redis_server> server_;
-};
-
-auto shared_server() -> tls_server& {
-  static tls_server server;
+auto shared_server() -> tls_redis_server& {
+  static tls_redis_server server;
   return server;
 }
 
@@ -191,7 +154,7 @@ TEST_CASE("many calls at once and large replies come by TLS as they are") {
 }
 
 TEST_CASE("a connection by TLS that is lost is made again") {
-  tls_server own;
+  tls_redis_server own;
   run_on_loop([&](loop& io) -> task<void> {
     redis_options options = by_tls(own.port());
     options.backoff = {.first = 1ms, .longest = 5ms, .seed = 1};

@@ -236,6 +236,9 @@ class _Draft:
             return {1, 3001}
         if node["op"] in ("core::media", "test::fixed_source"):
             return {1}
+        if node["op"] == "core::join":
+            params = node["params"]
+            return self.keys[node["inputs"][0]].union(params.get("map") or params.get("select") or [])
         written = {node["params"]["out_key"]} if node["op"] == "core::vm" else set()
         return written.union(*(self.keys[source] for source in edges_into(node)))
 
@@ -332,6 +335,63 @@ def _add_concat(draft: _Draft) -> None:
         draft.add("core::concat", [left], bound, rhs=right)
 
 
+def _add_dedupe(draft: _Draft) -> None:
+    source = draft.some_node()
+    draft.add("core::dedupe", [source], draft.bounds[source], **_by(draft, source), **_strategy(draft, source))
+
+
+def _by(draft: _Draft, source: str) -> dict[str, Any]:
+    """What rows are compared by: mostly a key that they have."""
+    rng = draft.rng
+    present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
+    return rng.choice([{}, {"by": None}, {"by": 1}, {"by": rng.choice(present)}, {"by": rng.choice(present)},
+                       {"by": rng.choice(draft.world.sort_keys)}])
+
+
+def _strategy(draft: _Draft, source: str) -> dict[str, Any]:
+    rng = draft.rng
+    present = sorted(draft.keys[source].intersection(draft.world.number_keys))
+    score = rng.choice(present if rng.random() < 0.8 else draft.world.number_keys)
+    highest = {"strategy": "max_by", "score_key": score}
+    return rng.choice([{}, {"strategy": None}, {"strategy": "first"}, {"strategy": "last"}, highest, highest])
+
+
+def _add_join(draft: _Draft) -> None:
+    """A join whose right side has each value once, mostly because a dedupe stands before it."""
+    rng, left, right = draft.rng, draft.some_node(), draft.some_node()
+    by = _by(draft, left)
+    if rng.random() > draft.carelessness:
+        draft.add("core::dedupe", [right], draft.bounds[right], **by, **_strategy(draft, right))
+        right = draft.nodes[-1]["node_id"]
+    how = rng.choice(["inner", "left", "left", "semi", "anti"])
+    more: dict[str, Any] = {}
+    if how in ("inner", "left"):
+        more = _joined_columns(draft, left, right)
+    if how == "left":
+        more |= rng.choice([{}, {"on_missing": None}, {"on_missing": "null"}, {"on_missing": "default"}])
+        if rng.random() < draft.carelessness:
+            more["on_missing"] = "error"
+    draft.add("core::join", [left], draft.bounds[left], rhs=right, how=how, **by, **more)
+
+
+def _joined_columns(draft: _Draft, left: str, right: str) -> dict[str, Any]:
+    """Columns that the left side has not, under their own keys or under others."""
+    rng, world, have = draft.rng, draft.world, draft.keys[left]
+    wanted = [key for key in world.sort_keys if key in draft.keys[right] or rng.random() < 0.2]
+    rng.shuffle(wanted)
+    if rng.random() < 0.5:
+        free = [key for key in wanted if key not in have]
+        return {"select": free[: rng.randint(0, 3)]} | rng.choice([{}, {"map": None}])
+    select: list[int] = []
+    target: list[int] = []
+    for key in wanted[: rng.randint(0, 4)]:
+        free = [other for other in world.written_like(key) if other not in have and other not in target]
+        if free:
+            select.append(key)
+            target.append(rng.choice(free))
+    return {"select": select, "map": target}
+
+
 def _add_sort(draft: _Draft) -> None:
     source, rng = draft.some_node(), draft.rng
     present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
@@ -365,6 +425,8 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_vm: 5,
     _add_filter: 5,
     _add_concat: 3,
+    _add_dedupe: 2,
+    _add_join: 3,
     _add_sort: 3,
     _add_take: 2,
     _add_sleep: 0.7,

@@ -109,6 +109,8 @@ class _Run:
             "core::vm": self._vm,
             "core::filter": self._filter,
             "core::concat": self._concat,
+            "core::dedupe": self._dedupe,
+            "core::join": self._join,
             "core::sort": self._sort,
             "core::take": self._take,
             "test::fixed_source": self._fixed_source,
@@ -182,6 +184,48 @@ class _Run:
     def _concat(self, node: Node, params: dict[str, Any]) -> Rows:
         return self._input(node) + self._rows[params["rhs"]]
 
+    def _dedupe(self, node: Node, params: dict[str, Any]) -> Rows:
+        key, strategy = _given(params, "by", ID), _given(params, "strategy", "first")
+        rows = self._input(node)
+        groups: dict[Any, list[int]] = {}
+        for position, row in enumerate(rows):
+            # A null is the same as nothing else, so it makes a group of its own.
+            groups.setdefault(("null", position) if row.get(key) is None else row[key], []).append(position)
+        kept = []
+        for group in groups.values():
+            if strategy == "max_by":
+                known = [at for at in group if rows[at].get(params["score_key"]) is not None]
+                # Python's max gives the first of several.
+                kept.append(max(known, key=lambda at: rows[at][params["score_key"]]) if known else group[0])
+            else:
+                kept.append(group[0] if strategy == "first" else group[-1])
+        return [rows[at] for at in sorted(kept)]
+
+    def _join(self, node: Node, params: dict[str, Any]) -> Rows:
+        key, how = _given(params, "by", ID), params["how"]
+        partners: dict[Any, Row] = {}
+        for row in self._rows[params["rhs"]]:
+            if row.get(key) is None:
+                continue
+            if row[key] in partners:
+                raise NodeFailed("duplicate_join_key")
+            partners[row[key]] = row
+        pairs = [(row, None if row.get(key) is None else partners.get(row[key])) for row in self._input(node)]
+        if how in ("semi", "anti"):
+            return [row for row, partner in pairs if (partner is None) == (how == "anti")]
+        if how == "inner":
+            pairs = [pair for pair in pairs if pair[1] is not None]
+        on_missing = _given(params, "on_missing", "null")
+        if on_missing == "error" and any(partner is None for _, partner in pairs):
+            raise NodeFailed("missing_join_partner")
+        columns = list(zip(params["select"], _given(params, "map", params["select"])))
+        return [row | self._joined(partner, columns, on_missing) for row, partner in pairs]
+
+    def _joined(self, partner: Row | None, columns: list[tuple[int, int]], on_missing: str) -> Row:
+        if partner is not None:
+            return {to: partner.get(source) for source, to in columns}
+        return {to: self._registry.keys[to].default if on_missing == "default" else None for _, to in columns}
+
     def _sort(self, node: Node, params: dict[str, Any]) -> Rows:
         key = params["by"]
         rows = self._input(node)
@@ -201,6 +245,12 @@ class _Run:
         if params.get("fail_after_sleep", False):
             raise NodeFailed("test_failure")
         return self._input(node)
+
+
+def _given(params: dict[str, Any], name: str, otherwise: Any) -> Any:
+    """A param, or what stands for it where it is absent or null."""
+    value = params.get(name)
+    return otherwise if value is None else value
 
 
 def _sortable(value: Any) -> Any:

@@ -18,6 +18,7 @@ class Key:
     nullable: bool
     readable: bool = True
     blocked: bool = False
+    default: Any = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ def load_registry(folder: Path) -> Registry:
 
 
 def _key(row: dict[str, Any]) -> Key:
+    default = row.get("default")
+    if row["type"] == "float" and default is not None:
+        default = float(default)
     return Key(
         number=row["key_id"],
         name=row["name"],
@@ -65,6 +69,7 @@ def _key(row: dict[str, Any]) -> Key:
         nullable=row["nullable"],
         readable=row.get("allow_read", True),
         blocked=row.get("status") == "blocked",
+        default=default,
     )
 
 

@@ -278,6 +278,62 @@ class Operators(unittest.TestCase):
         fields = [candidate.fields for candidate in answer.candidates]
         self.assertEqual(fields, [[("final_score", number)] for number in (1.0, 2.0, 3.0)] + [[("country", "US")]])
 
+    def test_dedupe_keeps_one_row_of_each_value_at_its_place(self) -> None:
+        twice = node("c", "core::concat", "f", rhs="three")
+        follow = linked("f", "core::follow", "viewer", 3)  # 1 US, 2 CA, 3 DE
+        nodes = (VIEWER, follow, THREE, twice)
+
+        def kept(**params: Any) -> list[tuple[int, bool]]:
+            answer = run(plan_of(*nodes, node("d", "core::dedupe", "c", **params)))
+            assert isinstance(answer, Answer), answer
+            return [(candidate.id, bool(candidate.fields)) for candidate in answer.candidates]
+
+        self.assertEqual(kept(), [(1, True), (2, True), (3, True)])
+        self.assertEqual(kept(by=None, strategy="last"), [(1, False), (2, False), (3, False)])
+        # Rows without a country are all different.
+        self.assertEqual(kept(by=3001), [(1, True), (2, True), (3, True), (1, False), (2, False), (3, False)])
+
+    def test_the_highest_score_stays_and_null_is_the_lowest(self) -> None:
+        vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
+        again = node("c", "core::concat", "three", rhs="vm")
+        more = node("m", "core::vm", "three", out_key=2001, expr_id="n")
+        both = node("b", "core::concat", "c", rhs="m")
+        best = node("d", "core::dedupe", "b", strategy="max_by", score_key=2001)
+        tables = {"expr_table": {"e": const(2), "n": two("mul", key(1), key(1))}}
+        answer = run(plan_of(THREE, vm, again, more, both, best, **tables))
+        assert isinstance(answer, Answer)
+        found = [(candidate.id, dict(candidate.fields)["final_score"]) for candidate in answer.candidates]
+        self.assertEqual(found, [(1, 2.0), (2, 4.0), (3, 9.0)])
+
+    def test_a_join_takes_columns_over_or_only_looks(self) -> None:
+        five = node("five", "test::fixed_source", row_count=5)
+        vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
+
+        def joined(how: str, **params: Any) -> list[tuple[int, list[tuple[str, Any]]]]:
+            join = node("j", "core::join", "five", rhs="vm", how=how, **params)
+            answer = run(plan_of(THREE, vm, five, join, expr_table={"e": key(1)}))
+            assert isinstance(answer, Answer), answer
+            return [(candidate.id, candidate.fields) for candidate in answer.candidates]
+
+        known = [(number, [("final_score", float(number))]) for number in (1, 2, 3)]
+        self.assertEqual(joined("inner", select=[2001]), known)
+        self.assertEqual(joined("left", select=[2001]), [*known, (4, []), (5, [])])
+        zeros = [(4, [("final_score", 0.0)]), (5, [("final_score", 0.0)])]
+        self.assertEqual(joined("left", select=[2001], on_missing="default"), [*known, *zeros])
+        moved = [(number, [("model_score_1", float(number))]) for number in (1, 2, 3)]
+        self.assertEqual(joined("inner", select=[2001], map=[1001]), moved)
+        self.assertEqual(joined("semi"), [(1, []), (2, []), (3, [])])
+        self.assertEqual(joined("anti"), [(4, []), (5, [])])
+        self.assertEqual(joined("inner", by=3001, select=[]), [])
+
+    def test_a_join_may_fail(self) -> None:
+        twice = node("c", "core::concat", "three", rhs="three")
+        five = node("five", "test::fixed_source", row_count=5)
+        repeated = node("j", "core::join", "five", rhs="c", how="semi")
+        self.assertEqual(run(plan_of(THREE, twice, five, repeated)), Failure("duplicate_join_key", "j"))
+        missing = node("j", "core::join", "five", rhs="three", how="left", select=[2001], on_missing="error")
+        self.assertEqual(run(plan_of(THREE, five, missing)), Failure("missing_join_partner", "j"))
+
     def test_several_outputs_follow_each_other(self) -> None:
         self.assertEqual(ids(run(plan_of(THREE, VIEWER, outputs=["viewer", "three"]))), [1, 1, 2, 3])
 
@@ -316,7 +372,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 12)
+        self.assertEqual(len(used), 14)
 
 
 class Comparing(unittest.TestCase):

@@ -45,6 +45,15 @@ class World:
         return self._keys(*TYPES)  # bundles of features have no order
 
     @cached_property
+    def number_keys(self) -> list[int]:
+        return self._keys("int", "float")
+
+    def written_like(self, number: int) -> list[int]:
+        """The keys that plans may write and whose type is that of a key."""
+        kind = next(row["type"] for row in self.keys if row["key_id"] == number)
+        return [row["key_id"] for row in self.keys if row["type"] == kind and is_writable(row)]
+
+    @cached_property
     def out_keys(self) -> list[int]:
         return [row["key_id"] for row in self._written()]
 

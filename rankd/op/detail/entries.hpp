@@ -22,6 +22,10 @@ auto concat_entry() -> op_entry;
 auto sort_entry() -> op_entry;
 auto take_entry() -> op_entry;
 
+// What compares rows with each other.
+auto dedupe_entry() -> op_entry;
+auto join_entry() -> op_entry;
+
 // What a sort and a take behind it become together: see fuse.hpp.
 auto bind_first_of_sort(const plan_node& sort, const plan_node& take, const bind_context& with)
     -> braid::checked<std::unique_ptr<const bound_op>>;

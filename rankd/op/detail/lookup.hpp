@@ -6,12 +6,21 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace rankd::detail {
 
 /// The key that a param names. Complains with unknown_key, blocked_key, unreadable_key or unwritable_key; null then.
 auto find_key(const plan_param& param, key_use use, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry*;
+
+/// `find_key` of a key whose type is one of those that the shape of the param lists; otherwise wrong_key_type.
+auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
+                    braid::diagnostics& problems) -> const key_entry*;
+
+/// The keys of a param of kind key_ids, looked up in the same way; null where there was a complaint.
+auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
+                     braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
 /// The column of strings called `name` that operators fill by themselves. Complains with unknown_key,
 /// blocked_key and wrong_key_type at the node; null then.

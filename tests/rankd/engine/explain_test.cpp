@@ -192,6 +192,21 @@ TEST_CASE("an id that several nodes give is followed on all ways, and each row i
   CHECK((ids[2].produced_by == names{"a"}));
 }
 
+TEST_CASE("rows that go because of other rows are told apart from those that a predicate drops") {
+  engine_world world;
+  const std::string nodes = source("a", 4) + "," + source("b", 2) + "," +
+                            node("all", "core::concat", "a", R"({"rhs":"b"})") + "," +
+                            node("once", "core::dedupe", "all", R"({"strategy":"last"})") + "," +
+                            node("few", "core::join", "once", R"({"rhs":"b","how":"anti"})");
+  const ranking answer =
+      world.rank(world.bind(artifact_of(nodes, R"("few")")), R"({"user_id":1,"explain":{"ids":[1,3]}})");
+  const auto& ids = answer.explained->ids;
+  // The first row of id 1 is not the last, and the other is in `b`, whose rows only decide.
+  CHECK((drops_of(ids[0]) == names{"once duplicate 1 1", "few match 1 3"}));
+  CHECK(ids[1].drops.empty());
+  CHECK((ids[1].positions == std::vector<std::size_t>{1}));
+}
+
 TEST_CASE("rows that a node replaces by its own are told, with the values that they had") {
   engine_world world;
   const ranking answer = world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"explain":{"ids":[1,2,3]}})");

@@ -48,7 +48,7 @@ class plan_maker {
 
   void add_operator(const std::string& from) {
     const std::string list = R"({"endpoint":"ep_0001","fanout":)" + std::to_string(1 + random_.below(4)) + "}";
-    switch (random_.below(11)) {
+    switch (random_.below(14)) {
       case 0: return add(sleep(next(), from, static_cast<int>(random_.below(3))));
       case 1: return add(sleep(next(), from, static_cast<int>(random_.below(3)), sometimes_failing()));
       case 2: return add(busy(next(), from, static_cast<int>(random_.below(2))));
@@ -59,6 +59,9 @@ class plan_maker {
       case 7: return add(node(next(), "core::sort", from, R"({"by":3001,"order":"desc"})"));
       case 8: return add(node(next(), "core::take", from, R"({"count":7})"));
       case 9: return add(node(next(), "core::follow", from, list));
+      case 10: return add(node(next(), "core::dedupe", from, R"({"by":3001,"strategy":"last"})"));
+      case 11: return add(node(next(), "core::dedupe", from, R"({"strategy":"max_by","score_key":2001})"));
+      case 12: return add_join(from);
       default: {
         const std::string other = pick();
         return add(node(next(), "core::concat", from, R"({"rhs":")" + other + "\"}"));
@@ -66,10 +69,22 @@ class plan_maker {
     }
   }
 
+  /// A join with rows that are there once. Only the first writes 1002, since none may write over a column.
+  void add_join(const std::string& from) {
+    const std::string other = pick();
+    const std::string once = next();
+    add(node(once, "core::dedupe", other));
+    unused_.erase(once);
+    const std::string adding =
+        joins_++ == 0 ? R"(,"how":"left","select":[2001],"map":[1002],"on_missing":"default"})" : R"(,"how":"anti"})";
+    add(node(next(), "core::join", from, R"({"rhs":")" + once + "\"" + adding));
+  }
+
   auto sometimes_failing() -> sleep_end { return random_.below(3) == 0 ? sleep_end::failing : sleep_end::well; }
 
   braid::random_source random_;
   std::size_t count_ = 0;
+  std::size_t joins_ = 0;
   std::string nodes_;
   std::set<std::string> unused_;
 };

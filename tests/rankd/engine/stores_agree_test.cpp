@@ -7,11 +7,15 @@
 
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/engine/made_plans.hpp>
+#include <tests/support/environment.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/real_cluster.hpp>
 #include <tests/support/redis_server.hpp>
+#include <tests/support/tls_redis_server.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,10 +26,13 @@
 using namespace rankd;
 using namespace rankd::testing;
 using namespace std::chrono_literals;
+using braid::testing::environment;
 using braid::testing::eventually;
 using braid::testing::real_cluster;
 using braid::testing::redis_server;
 using braid::testing::scratch_folder;
+using braid::testing::tls_people;
+using braid::testing::tls_redis_server;
 using braid::testing::watchdog;
 
 namespace {
@@ -47,6 +54,14 @@ constexpr std::string_view odd_data = R"({"hash":"follow:900","fields":{"a":"b"}
 {"list":"media:906","values":[9]}
 )";
 
+/// The reference data and the odd one, which is written into `folder`.
+auto all_data(const reference_project& project, const scratch_folder& folder) -> std::vector<std::filesystem::path> {
+  std::vector<std::filesystem::path> files{folder.write("odd.ndjson", odd_data)};
+  for (const auto& each : std::filesystem::directory_iterator(project.where.data.value()))
+    if (each.path().extension() == ".ndjson") files.push_back(each.path());
+  return files;
+}
+
 /// The reference data and the odd one, by all kinds of stores.
 struct both_stores {
   reference_project project;
@@ -58,9 +73,7 @@ struct both_stores {
   std::unique_ptr<store> spread;
 
   both_stores() {
-    std::vector<std::filesystem::path> files{folder.write("odd.ndjson", odd_data)};
-    for (const auto& each : std::filesystem::directory_iterator(project.where.data.value()))
-      if (each.path().extension() == ".ndjson") files.push_back(each.path());
+    const std::vector<std::filesystem::path> files = all_data(project, folder);
     endpoint_entry endpoint = *project.declared.find_endpoint("ep_0001");
     endpoint.resolver = embedded_resolver{"both.lmdb"};
     value_of(load_store(folder.path() / "both.lmdb", files, {}));
@@ -73,8 +86,6 @@ struct both_stores {
     value_of(load_redis(value_of(redis_options_of(endpoint)), files, {}));
     spread = value_of(open_store(endpoint, folder.path()));
   }
-
-  auto answers(store& from) const -> std::vector<std::string>;
 };
 
 auto endpoint_and(const std::string& more) -> std::string { return R"({"endpoint":"ep_0001")" + more + "}"; }
@@ -89,9 +100,10 @@ auto sources_plan() -> std::string {
                      R"("v","f","g","r","m")");
 }
 
-auto both_stores::answers(store& from) const -> std::vector<std::string> {
+/// What many plans answer to many users.
+auto answers_of(store& from, const registries& declared) -> std::vector<std::string> {
   constexpr std::uint64_t generated = 40;
-  engine_world world(project.declared, {&from, nullptr}, 2);
+  engine_world world(declared, {&from, nullptr}, 2);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan"),
                                        &world.bind(sources_plan())};
   for (std::uint64_t seed = 100; seed < 100 + generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));
@@ -106,9 +118,10 @@ auto both_stores::answers(store& from) const -> std::vector<std::string> {
 
 TEST_CASE("the reference plans and made ones give the same bytes on all stores") {
   const both_stores stores;
-  const std::vector<std::string> expected = stores.answers(*stores.embedded);
-  const std::vector<std::string> got = stores.answers(*stores.remote);
-  const std::vector<std::string> spread = stores.answers(*stores.spread);
+  const registries& declared = stores.project.declared;
+  const std::vector<std::string> expected = answers_of(*stores.embedded, declared);
+  const std::vector<std::string> got = answers_of(*stores.remote, declared);
+  const std::vector<std::string> spread = answers_of(*stores.spread, declared);
   REQUIRE(got.size() == expected.size());
   REQUIRE(spread.size() == expected.size());
   std::map<std::string, int> endings;
@@ -170,4 +183,79 @@ TEST_CASE("a server that is away or slow is an error of the node, with endpoint 
   CHECK(error_of(ask()).starts_with("store_unreachable "));
   server.start();
   CHECK(eventually([&] { return error_of(ask()) == "fine"; }));
+}
+
+namespace {
+
+constexpr const char* trusted_variable = "RANKD_REDIS_AUTHORITIES";
+
+/// A server by TLS, the endpoint that names it, and files with authorities that one may trust.
+struct guarded_scene {
+  reference_project project;
+  scratch_folder folder;
+  tls_redis_server server;
+  endpoint_entry endpoint = *project.declared.find_endpoint("ep_0001");
+  std::string good = folder.write("good.pem", tls_people::known().authority.certificate).string();
+  std::string stranger =
+      folder
+          .write("stranger.pem", braid::testing::make_certificate({.name = "stranger", .authority = true}).certificate)
+          .string();
+
+  guarded_scene() { endpoint.resolver = static_resolver{"127.0.0.1", server.port(), true}; }
+
+  [[nodiscard]] auto url() const -> std::string { return "rediss://127.0.0.1:" + std::to_string(server.port()); }
+};
+
+}  // namespace
+
+TEST_CASE("a server by TLS is filled, and then ranked from with the bytes of the embedded store") {
+  const watchdog guard(60s);
+  guarded_scene scene;
+  const std::vector<std::filesystem::path> files = all_data(scene.project, scene.folder);
+  value_of(load_store(scene.folder.path() / "own.lmdb", files, {}));
+  endpoint_entry own = scene.endpoint;
+  own.resolver = embedded_resolver{"own.lmdb"};
+  const auto embedded = value_of(open_store(own, scene.folder.path()));
+
+  const environment trusted(trusted_variable, scene.good.c_str());
+  value_of(load_redis(value_of(redis_options_of(scene.url())), files, {}));
+  const auto remote = value_of(open_store(scene.endpoint, scene.folder.path()));
+  const auto expected = answers_of(*embedded, scene.project.declared);
+  CHECK(answers_of(*remote, scene.project.declared) == expected);
+  CHECK(std::ranges::any_of(expected, [](const auto& each) { return each.contains(R"("candidates":[{)"); }));
+}
+
+TEST_CASE("a server whose authority is not trusted is refused, by endpoint, place and reason; so is a load") {
+  const watchdog guard(60s);
+  guarded_scene scene;
+  const environment trusted(trusted_variable, scene.stranger.c_str());
+  const auto remote = value_of(open_store(scene.endpoint, scene.folder.path()));
+  engine_world world(scene.project.declared, {remote.get(), nullptr}, 1);
+  const ranking answer = world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"request_id":"r"})");
+  REQUIRE(answer.error);
+  CHECK(answer.error->code == "store_untrusted");
+  CHECK(answer.error->node == "viewer");
+  CHECK(answer.error->message.contains("endpoint `ep_0001` at " + scene.url() + "/0: "));
+  CHECK(answer.error->message.contains("certificate"));
+
+  const auto load = load_redis(value_of(redis_options_of(scene.url())), all_data(scene.project, scene.folder), {});
+  REQUIRE_FALSE(load);
+  CHECK(load.error().front().code == "store_untrusted");
+}
+
+TEST_CASE("authorities of one endpoint alone are those that it trusts; a file that is not there is named") {
+  const watchdog guard(60s);
+  guarded_scene scene;
+  const environment others(trusted_variable, scene.stranger.c_str());
+  {
+    const environment own("RANKD_REDIS_AUTHORITIES_EP_0001", scene.good.c_str());
+    const auto remote = value_of(open_store(scene.endpoint, scene.folder.path()));
+    engine_world world(scene.project.declared, {remote.get(), nullptr}, 1);
+    CHECK(error_of(world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1})")) == "fine");
+  }
+  const environment missing("RANKD_REDIS_AUTHORITIES_EP_0001", "/no/such/file.pem");
+  const auto refused = open_store(scene.endpoint, scene.folder.path());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().front().code == "bad_environment");
+  CHECK(refused.error().front().message.contains("/no/such/file.pem"));
 }

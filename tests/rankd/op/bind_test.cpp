@@ -18,6 +18,13 @@ TEST_CASE("nodes that use what they may are bound") {
   const std::vector<std::pair<std::string, std::string>> table{
       {"core::vm", R"({"out_key":1001,"expr_id":"e"})"},
       {"core::vm", R"({"out_key":5002,"expr_id":"e","trace":"written, never read"})"},
+      {"core::dedupe", "{}"},
+      {"core::dedupe", R"({"by":null,"strategy":null,"score_key":null})"},
+      {"core::dedupe", R"({"by":3001,"strategy":"max_by","score_key":1})"},
+      {"core::join", R"({"rhs":"right","how":"semi","by":null,"select":null,"on_missing":null})"},
+      {"core::join", R"({"rhs":"right","how":"inner","select":[]})"},
+      {"core::join",
+       R"({"rhs":"right","how":"left","by":3001,"select":[1,5003],"map":[1501,2001],"on_missing":"null"})"},
       {"core::sort", R"({"by":1})"},
       {"core::sort", R"({"by":5003,"order":"desc"})"},
       {"core::sort", R"({"by":3001,"order":null})"},

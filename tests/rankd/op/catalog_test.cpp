@@ -19,9 +19,10 @@ TEST_CASE("the operators are those that plans know, with their number of inputs"
   std::map<std::string, std::uint32_t> found;
   for (const op_entry& entry : all_ops()) found[std::string(entry.shape.name)] = entry.shape.inputs;
   const std::map<std::string, std::uint32_t> expected{
-      {"core::concat", 1}, {"core::filter", 1},   {"core::follow", 1},         {"core::media", 1},
-      {"core::sort", 1},   {"core::take", 1},     {"core::recommendation", 1}, {"core::viewer", 0},
-      {"core::vm", 1},     {"test::busy_cpu", 1}, {"test::fixed_source", 0},   {"test::sleep", 1}};
+      {"core::concat", 1},   {"core::dedupe", 1},      {"core::filter", 1},         {"core::follow", 1},
+      {"core::join", 1},     {"core::media", 1},       {"core::sort", 1},           {"core::take", 1},
+      {"core::viewer", 0},   {"core::vm", 1},          {"core::recommendation", 1}, {"test::sleep", 1},
+      {"test::busy_cpu", 1}, {"test::fixed_source", 0}};
   CHECK((found == expected));
 }
 
@@ -36,12 +37,25 @@ TEST_CASE("every entry is complete and its shape makes sense") {
       CHECK(names.insert(param.name).second);
       CHECK(param.name != "trace");
       CHECK(param.range.min <= param.range.max);
-      const bool may_choose = param.kind == param_kind::key_id || param.kind == param_kind::endpoint_ref;
+      const bool may_choose = param.kind == param_kind::key_id || param.kind == param_kind::key_ids ||
+                              param.kind == param_kind::endpoint_ref;
       CHECK((param.kind == param_kind::enumeration || may_choose) == !param.choices.empty());
+    }
+    for (const param_shape& param : entry.shape.params) {
+      if (param.when.param.empty()) continue;
+      CAPTURE(param.name);
+      const auto decisive = std::ranges::find(entry.shape.params, param.when.param, &param_shape::name);
+      REQUIRE(decisive != entry.shape.params.end());
+      CHECK(&*decisive < &param);
+      CHECK(decisive->kind == param_kind::enumeration);
+      CHECK_FALSE(param.when.values.empty());
+      for (const std::string_view value : param.when.values)
+        CHECK(std::ranges::find(decisive->choices, value) != decisive->choices.end());
     }
     // Only what has no input makes rows of its own out of nothing, and only concat takes two.
     if (entry.shape.inputs == 0) CHECK(entry.change == row_change::dense_source);
     CHECK((entry.change == row_change::concatenation) == (entry.shape.name == "core::concat"));
+    CHECK((entry.change == row_change::matched) == (entry.shape.name == "core::join"));
   }
 }
 

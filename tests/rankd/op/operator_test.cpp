@@ -67,6 +67,8 @@ TEST_CASE("an operator says whether it computes or waits, and what computing cos
   const std::vector<std::pair<std::string, std::string>> computing{{"core::vm", R"({"out_key":1001,"expr_id":"e"})"},
                                                                    {"core::filter", R"({"pred_id":"p"})"},
                                                                    {"core::concat", R"({"rhs":"right"})"},
+                                                                   {"core::dedupe", "{}"},
+                                                                   {"core::join", R"({"rhs":"right","how":"semi"})"},
                                                                    {"core::sort", R"({"by":1})"}};
   for (const auto& [op, params] : computing) {
     CAPTURE(op);

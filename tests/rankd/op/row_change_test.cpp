@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array all_changes{row_change::dense_source, row_change::preserves_view, row_change::stable_filter,
                                  row_change::prefix,       row_change::permutation,    row_change::selection,
-                                 row_change::concatenation};
+                                 row_change::distinct,     row_change::matched,        row_change::concatenation};
 
 /// Rows of one batch of five, in orders that a test names.
 struct world {
@@ -53,15 +53,16 @@ TEST_CASE("a view is preserved by the same rows in the same order, with or witho
   CHECK_FALSE(w.kept(row_change::preserves_view, w.whole, w.bench.rows_of({10, 20, 30, 40, 50})));
 }
 
-TEST_CASE("a stable filter gives some of the rows in the order that they had") {
+TEST_CASE("a stable filter gives some of the rows in the order that they had, whatever decides") {
   world w;
   const row_set view = w.rows({3, 1, 4, 0});
-  for (const row_set& fine : {view, w.rows({3, 0}), w.rows({1, 4}), view.take(0)})
-    CHECK(w.kept(row_change::stable_filter, view, fine));
-  CHECK_FALSE(w.kept(row_change::stable_filter, view, w.rows({1, 3})));
-  CHECK_FALSE(w.kept(row_change::stable_filter, view, w.rows({3, 2})));
-  CHECK_FALSE(w.kept(row_change::stable_filter, view, w.rows({3, 3})));
-  CHECK_FALSE(w.kept(row_change::stable_filter, view, w.whole));
+  for (const row_change promise : {row_change::stable_filter, row_change::distinct, row_change::matched}) {
+    for (const row_set& fine : {view, w.rows({3, 0}), w.rows({1, 4}), view.take(0)}) CHECK(w.kept(promise, view, fine));
+    CHECK_FALSE(w.kept(promise, view, w.rows({1, 3})));
+    CHECK_FALSE(w.kept(promise, view, w.rows({3, 2})));
+    CHECK_FALSE(w.kept(promise, view, w.rows({3, 3})));
+    CHECK_FALSE(w.kept(promise, view, w.whole));
+  }
 }
 
 TEST_CASE("a prefix is the first rows and nothing else") {

@@ -1,4 +1,4 @@
-// tests/rankd/op/row_ops_test.cpp: the operators that compute on rows: vm, filter, concat, sort, take.
+// tests/rankd/op/row_ops_test.cpp: the operators that compute on rows: vm, filter, concat, sort, take, dedupe, join.
 #include <rankd/op/operator.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
@@ -171,4 +171,152 @@ TEST_CASE("take gives the first rows of the current order, or all") {
   CHECK((ids_of(bench.rows("core::take", R"({"count":2})", {rows})) == ids{3, 1}));
   CHECK((ids_of(bench.rows("core::take", R"({"count":9223372036854775807})", {rows})) == ids{3, 1, 2}));
   CHECK(bench.rows("core::take", R"({"count":1})", {row_set()}).empty());
+}
+
+TEST_CASE("dedupe keeps the first row of each id unless told otherwise, at its place") {
+  op_bench bench;
+  const std::vector<std::uint32_t> order{4, 3, 2, 1, 0};
+  const row_set rows(bench.rows_of({1, 2, 1, 3, 2}).table(), order);
+  for (const char* params : {"{}", R"({"by":null})", R"({"by":1,"strategy":"first"})", R"({"strategy":null})"})
+    CHECK((ids_of(bench.rows("core::dedupe", params, {rows})) == ids{2, 3, 1}));
+  const row_set last = bench.rows("core::dedupe", R"({"strategy":"last"})", {rows});
+  CHECK((ids_of(last) == ids{3, 2, 1}));
+  CHECK(last.row(2) == 0);
+  CHECK(bench.rows("core::dedupe", "{}", {row_set()}).empty());
+}
+
+TEST_CASE("dedupe by a key keeps all rows without a value, and the highest score where it is told so") {
+  op_bench bench;
+  row_set rows = bench.with<std::string_view>(bench.rows_of({1, 2, 3, 4, 5, 6}), country,
+                                              {"US", std::nullopt, "CA", "US", std::nullopt, "CA"});
+  rows = bench.with<double>(rows, score, {1.0, 9.0, std::nullopt, 1.5, 9.0, -3.0});
+  CHECK((ids_of(bench.rows("core::dedupe", R"({"by":3001})", {rows})) == ids{1, 2, 3, 5}));
+  const std::string highest = R"({"by":3001,"strategy":"max_by","score_key":1001})";
+  CHECK((ids_of(bench.rows("core::dedupe", highest, {rows})) == ids{2, 4, 5, 6}));
+  CHECK((ids_of(bench.rows("core::dedupe", R"({"by":3002})", {rows})) == ids{1, 2, 3, 4, 5, 6}));
+}
+
+namespace {
+
+constexpr std::uint32_t title = 3002;
+
+/// Rows of which a join knows some: 2 and 3 have a score, of which one is null, and a title.
+struct join_bench : op_bench {
+  row_set left = rows_of({1, 2, 3, 2});
+  row_set right = rows_of({3, 2, 7});
+
+  join_bench() {
+    right = with<double>(right, score, {std::nullopt, 2.5, 7.5});
+    right = with<std::string_view>(right, title, {"three", "two", "seven"});
+  }
+
+  auto join(const std::string& more) -> op_result<row_set> {
+    return run(*bind_op("core::join", R"({"rhs":"right",)" + more + "}").value(), {left, right});
+  }
+};
+
+auto texts_of(const row_set& rows, std::uint32_t key_id) -> texts {
+  texts out;
+  const column values = rows.table().find(key_id).value();
+  rows.for_each_row([&](std::uint32_t row) {
+    out.push_back(values.is_null(row) ? std::nullopt : std::optional((*values.strings())[row]));
+  });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an inner join keeps the rows that have a partner and takes its columns over") {
+  join_bench bench;
+  const row_set out = bench.join(R"("how":"inner","select":[1001,3002])").value();
+  CHECK((ids_of(out) == ids{2, 3, 2}));
+  CHECK((floats_of(out, score) == floats{2.5, std::nullopt, 2.5}));
+  CHECK((texts_of(out, title) == texts{"two", "three", "two"}));
+  CHECK(out.table().find(score)->is_null(0));
+  CHECK(out.table().ids().data() == bench.left.table().ids().data());
+  const row_set moved = bench.join(R"("how":"inner","select":[1001,1],"map":[2001,1501])").value();
+  CHECK((floats_of(moved, final_score) == floats{2.5, std::nullopt, 2.5}));
+  CHECK_FALSE(moved.table().find(score));
+  const column taken = moved.table().find(1501).value();
+  CHECK((*taken.integers())[moved.row(1)] == 3);
+  CHECK((ids_of(bench.join(R"("how":"inner","select":[])").value()) == ids{2, 3, 2}));
+}
+
+TEST_CASE("a left join keeps every row; one without partner gets null, the key's default, or fails") {
+  join_bench bench;
+  for (const char* more : {"", R"(,"on_missing":null)", R"(,"on_missing":"null")"}) {
+    const row_set out = bench.join(R"("how":"left","select":[1001,3002])" + std::string(more)).value();
+    CHECK((ids_of(out) == ids{1, 2, 3, 2}));
+    CHECK((floats_of(out, score) == floats{std::nullopt, 2.5, std::nullopt, 2.5}));
+    CHECK((texts_of(out, title) == texts{std::nullopt, "two", "three", "two"}));
+  }
+  // A null that the partner has is no missing partner, and a key may have no default.
+  const row_set filled =
+      bench.join(R"("how":"left","select":[1001,3002],"map":[2001,3001],"on_missing":"default")").value();
+  CHECK((floats_of(filled, final_score) == floats{0, 2.5, std::nullopt, 2.5}));
+  CHECK((texts_of(filled, country) == texts{std::nullopt, "two", "three", "two"}));
+  const std::string strict = R"("how":"left","select":[1001],"on_missing":"error")";
+  CHECK(error_of(bench.join(strict)) == "missing_join_partner: row 0 (id 1) has no partner with the same `id`");
+  bench.left = bench.rows("core::join", R"({"rhs":"right","how":"semi"})", {bench.left, bench.right});
+  CHECK(bench.join(strict).has_value());
+}
+
+TEST_CASE("a default that is a string is a word of the column") {
+  const auto declared = rankd::testing::registries_of(R"(
+[[key]]
+key_id = 1
+name = "id"
+type = "int"
+nullable = false
+allow_write = false
+
+[[key]]
+key_id = 2
+name = "word"
+type = "string"
+nullable = false
+default = "none"
+)",
+                                                      "", "");
+  plan_node node;
+  node.op = "core::join";
+  node.params = {{"rhs", param_kind::node_ref, scalar(std::int64_t{0}), {}, "/r"},
+                 {"how", param_kind::enumeration, scalar(std::string("left")), {}, "/h"},
+                 {"select", param_kind::key_ids, {}, {2}, "/s"},
+                 {"on_missing", param_kind::enumeration, scalar(std::string("default")), {}, "/m"}};
+  const auto join = find_op("core::join")->bind(node, {declared, {}, {}}).value();
+  op_bench bench;
+  const row_set left = bench.rows_of({1, 2, 3});
+  const row_set bare = bench.rows_of({2});
+  const row_set right = bench.with<std::string_view>(bare, 2, {"two"});
+  CHECK((texts_of(bench.run(*join, {left, right}).value(), 2) == texts{"none", "two", "none"}));
+  CHECK((texts_of(bench.run(*join, {left, bare}).value(), 2) == texts{"none", std::nullopt, "none"}));
+}
+
+TEST_CASE("semi and anti joins only look, and a null has no partner") {
+  join_bench bench;
+  CHECK((ids_of(bench.join(R"("how":"semi")").value()) == ids{2, 3, 2}));
+  CHECK((ids_of(bench.join(R"("how":"anti")").value()) == ids{1}));
+  const std::vector<std::uint32_t> order{3, 0};
+  bench.left = row_set(bench.left.table(), order);
+  CHECK((ids_of(bench.join(R"("how":"semi")").value()) == ids{2}));
+  bench.left = bench.with<std::string_view>(bench.left, title, {"two", std::nullopt, "three", "six"});
+  CHECK((ids_of(bench.join(R"("how":"semi","by":3002)").value()) == ids{1}));
+  CHECK((ids_of(bench.join(R"("how":"anti","by":3002)").value()) == ids{2}));
+  CHECK((ids_of(bench.join(R"("how":"anti","by":3001)").value()) == ids{2, 1}));
+  bench.right = row_set();
+  CHECK(bench.join(R"("how":"semi")").value().empty());
+}
+
+TEST_CASE("a value that stands twice on the right side fails every join, unless it is null or not active") {
+  join_bench bench;
+  bench.right = bench.rows_of({3, 4, 3});
+  const std::vector<std::string> all{R"("how":"inner","select":[])", R"("how":"left","select":[])", R"("how":"semi")",
+                                     R"("how":"anti")"};
+  for (const std::string& more : all)
+    CHECK(error_of(bench.join(more)) ==
+          "duplicate_join_key: row 2 (id 3) of the right side has the same `id` as one before it");
+  CHECK(bench.join(R"("how":"semi","by":3001)").has_value());
+  bench.right = bench.right.take(2);
+  CHECK(bench.join(R"("how":"semi")").has_value());
 }

@@ -116,7 +116,7 @@ function paramType(param: OpParam): string {
     case "key_id":
       return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
     case "key_ids":
-      return `readonly KeyToken<ValueType, { ${param.use ?? "read"}: true }>[]`;
+      return `readonly KeyToken<${param.key_types === undefined ? "ValueType" : union(param.key_types)}, { ${param.use ?? "read"}: true }>[]`;
     default:
       throw new Error(`the kind ${param.kind} of param ${param.name} has no type here`);
   }
@@ -127,6 +127,14 @@ function range(param: OpParam): string {
   if (param.min !== undefined && param.max !== undefined) return `From ${param.min} to ${param.max}.`;
   return param.min !== undefined ? `At least ${param.min}.` : param.max !== undefined ? `At most ${param.max}.` : "";
 }
+
+function condition(param: OpParam): string {
+  if (param.when === undefined) return "";
+  return `Only where ${param.when} is ${(param.when_values ?? []).join(" or ")}${param.required ? ", and then required" : ""}.`;
+}
+
+/** Whether options may leave it out, as far as types can tell. */
+const isOptional = (param: OpParam): boolean => !param.required || param.when !== undefined;
 
 /** `<Fanout extends number>` for the params whose literals are looked at. */
 function generics(op: Op, form: "declare" | "use"): string {
@@ -139,8 +147,8 @@ function generics(op: Op, form: "declare" | "use"): string {
 function options(op: Op): string {
   const fields = op.params.map(
     (param) =>
-      doc([`\`${param.name}\`.`, range(param)], "  ") +
-      `  readonly ${optionOf(param)}${param.required ? "" : "?"}: ${paramType(param)};\n`,
+      doc([`\`${param.name}\`.`, range(param), condition(param)], "  ") +
+      `  readonly ${optionOf(param)}${isOptional(param) ? "?" : ""}: ${paramType(param)};\n`,
   );
   const name = typeName(op) + "Options";
   return `/** Options of ${op.name}. */\nexport interface ${name}${generics(op, "declare")} extends NodeOptions {\n${fields.join("")}}\n`;
@@ -150,7 +158,7 @@ const scopeOf = (op: Op): string => (op.name.startsWith("core::") ? "" : op.name
 const methodOf = (op: Op): string => camel(op.name.split("::")[1]!);
 
 function method(op: Op, indent: string): string {
-  const optional = op.params.every((param) => !param.required) ? "?" : "";
+  const optional = op.params.every(isOptional) ? "?" : "";
   return (
     doc([op.doc], indent) +
     `${indent}${methodOf(op)}${generics(op, "declare")}(options${optional}: ${typeName(op)}Options${generics(op, "use")}): CandidateSet;\n`

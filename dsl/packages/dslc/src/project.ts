@@ -46,6 +46,9 @@ export interface OpParam {
   readonly choices?: readonly string[];
   readonly key_types?: readonly string[];
   readonly endpoint_kinds?: readonly string[];
+  /** Another param, a choice: this one means something only where that has one of `when_values`. */
+  readonly when?: string;
+  readonly when_values?: readonly string[];
 }
 
 /** An operator. */

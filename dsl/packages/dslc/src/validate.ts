@@ -1,4 +1,5 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
+import { checkColumns, checkMap } from "./columns.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import {
@@ -316,15 +317,35 @@ class Validator {
   /** The nodes that params refer to. */
   private readParams(value: unknown, pointer: string, op: Op, problems: Problem[]): number[] {
     const params = new Reader(value, pointer, problems);
-    const sources = op.params.flatMap((param) => this.readParam(params, param));
+    const sources = op.params.flatMap((param) => this.readMeantParam(params, param, op));
     params.text("trace", "nullable");
     params.refuseUnknownFields();
     return sources;
   }
 
-  private readParam(params: Reader, param: OpParam): number[] {
-    const { name, kind } = param;
+  /** A param, unless another one says that it means nothing. */
+  private readMeantParam(params: Reader, param: OpParam, op: Op): number[] {
     const need = param.required ? "required" : "nullable";
+    if (param.when === undefined) return this.readParam(params, param, need);
+    const decisive = op.params.find((each) => each.name === param.when);
+    const chosen = params.value(param.when, "nullable");
+    const values = param.when_values ?? [];
+    if (typeof chosen === "string" && decisive?.choices?.includes(chosen)) {
+      if (values.includes(chosen)) return this.readParam(params, param, need);
+    } else if (chosen !== undefined || decisive?.required === true) {
+      return this.readParam(params, param, "nullable");
+    }
+    if (params.value(param.name, "nullable") !== undefined)
+      params.complain(
+        param.name,
+        "unused_param",
+        `\`${param.name}\` means something only where \`${param.when}\` is ${values.map((each) => `\`${each}\``).join(" or ")}`,
+      );
+    return [];
+  }
+
+  private readParam(params: Reader, param: OpParam, need: "required" | "nullable"): number[] {
+    const { name, kind } = param;
     switch (kind) {
       case "int":
         params.integer(
@@ -424,22 +445,28 @@ class Validator {
     ] as const)
       for (const [id, tree] of sortedFields(table))
         checkNames(tree, pointerTo(pointerTo("", field), id), this.declared, this.problems);
-    for (const node of this.nodes)
-      for (const param of node.op?.params ?? []) {
-        const value = node.params[param.name];
-        if (value === undefined || value === null) continue;
-        const complain = (code: string, message: string, hint = ""): void => {
-          this.problems.push({
-            code,
-            pointer: pointerTo(pointerTo(node.pointer, "params"), param.name),
-            message,
-            hint,
-            node: node.id,
-          });
-        };
-        if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, complain);
-        if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, complain);
-      }
+    for (const node of this.nodes) {
+      const before = this.problems.length;
+      for (const param of node.op?.params ?? []) this.bindParam(node, param);
+      if (this.problems.length === before) checkMap(node, this.declared, this.problems);
+    }
+    if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
+  }
+
+  private bindParam(node: Node, param: OpParam): void {
+    const value = node.params[param.name];
+    if (value === undefined || value === null) return;
+    const pointer = pointerTo(pointerTo(node.pointer, "params"), param.name);
+    const complainAt =
+      (place: string) =>
+      (code: string, message: string, hint = ""): void => {
+        this.problems.push({ code, pointer: place, message, hint, node: node.id });
+      };
+    if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, complainAt(pointer));
+    if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, complainAt(pointer));
+    if (param.kind === "key_ids")
+      for (const [index, key] of (value as unknown[]).entries())
+        this.bindKey(Number(integerOf(key)), param, complainAt(pointerTo(pointer, index)));
   }
 
   private bindKey(id: number, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {

@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 2233d32b10620098b4d47569cd7c5724def6c61370103e2c8b42d3d8e5366472
+// digest ops 38194a4aee61a7b07d58c7a147f8063f88084220a86ae6a01de2dcda5246bb28
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -72,6 +72,16 @@ export interface ConcatOptions extends NodeOptions {
   readonly rhs: CandidateSet;
 }
 
+/** Options of core::dedupe. */
+export interface DedupeOptions extends NodeOptions {
+  /** `by`. */
+  readonly by?: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `strategy`. */
+  readonly strategy?: "first" | "last" | "max_by";
+  /** `score_key`. Only where strategy is max_by, and then required. */
+  readonly scoreKey?: KeyToken<"int" | "float", { read: true }>;
+}
+
 /** Options of core::filter. */
 export interface FilterOptions extends NodeOptions {
   /** `pred_id`. */
@@ -84,6 +94,22 @@ export interface FollowOptions<Fanout extends number> extends NodeOptions {
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
   readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::join. */
+export interface JoinOptions extends NodeOptions {
+  /** `rhs`. */
+  readonly rhs: CandidateSet;
+  /** `how`. */
+  readonly how: "inner" | "left" | "semi" | "anti";
+  /** `by`. */
+  readonly by?: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
+  /** `select`. Only where how is inner or left, and then required. */
+  readonly select?: readonly KeyToken<"int" | "float" | "string" | "bool", { read: true }>[];
+  /** `map`. Only where how is inner or left. */
+  readonly map?: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  /** `on_missing`. Only where how is left. */
+  readonly onMissing?: "null" | "default" | "error";
 }
 
 /** Options of core::media. */
@@ -165,10 +191,14 @@ export interface PlanContext {
 export interface CandidateSet {
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
+  /** One row of each value of a key, `id` unless it says otherwise. */
+  dedupe(options?: DedupeOptions): CandidateSet;
   /** Keeps the rows for which a predicate holds. */
   filter(options: FilterOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
   follow<Fanout extends number>(options: FollowOptions<Fanout>): CandidateSet;
+  /** Rows with their partners of another node: those with the same value of a key. */
+  join(options: JoinOptions): CandidateSet;
   /** For each row the first ids of list media:ID. */
   media<Fanout extends number>(options: MediaOptions<Fanout>): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
@@ -201,6 +231,18 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::dedupe",
+    scope: "",
+    method: "dedupe",
+    inputs: 1,
+    params: [
+      { name: "by", option: "by", kind: "key_id" },
+      { name: "strategy", option: "strategy", kind: "choice" },
+      { name: "score_key", option: "scoreKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::filter",
     scope: "",
     method: "filter",
@@ -218,6 +260,21 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::join",
+    scope: "",
+    method: "join",
+    inputs: 1,
+    params: [
+      { name: "rhs", option: "rhs", kind: "node_ref" },
+      { name: "how", option: "how", kind: "choice" },
+      { name: "by", option: "by", kind: "key_id" },
+      { name: "select", option: "select", kind: "key_ids" },
+      { name: "map", option: "map", kind: "key_ids" },
+      { name: "on_missing", option: "onMissing", kind: "choice" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -1,0 +1,80 @@
+// columns.ts: which columns the rows of each node may have, and what joins add to them, as the engine looks at it.
+import { type GraphNode, orderOf } from "./graph.js";
+import type { Op, Registries } from "./project.js";
+import { integerOf, type JsonObject, type Problem, pointerTo } from "./reader.js";
+
+/** A node as far as columns go. */
+export interface ColumnNode extends GraphNode {
+  readonly op: Op | undefined;
+  readonly params: JsonObject;
+}
+
+const joinName = "core::join";
+const idOnly: ReadonlySet<string> = new Set(["core::media", "test::fixed_source"]);
+const withCountry: ReadonlySet<string> = new Set(["core::viewer", "core::follow", "core::recommendation"]);
+const idKey = 1;
+
+function keysOf(node: ColumnNode, param: string): number[] | undefined {
+  const value = node.params[param];
+  return Array.isArray(value) ? value.map((key: unknown) => Number(integerOf(key))) : undefined;
+}
+
+const paramPointer = (node: ColumnNode, param: string): string => pointerTo(pointerTo(node.pointer, "params"), param);
+
+/** Complains where `map` of a join does not fit its `select`; both hold known keys. */
+export function checkMap(node: ColumnNode, declared: Registries, problems: Problem[]): void {
+  const [select, map] = [keysOf(node, "select"), keysOf(node, "map")];
+  if (node.op?.name !== joinName || select === undefined || map === undefined) return;
+  const hint = "`map` says, for each key of `select` in turn, under which key its values go on";
+  const pointer = paramPointer(node, "map");
+  if (select.length !== map.length) {
+    const message = `\`map\` has ${map.length} keys, and \`select\` has ${select.length}`;
+    problems.push({ code: "wrong_length", pointer, message, hint, node: node.id });
+    return;
+  }
+  const entryOf = (id: number): { name: string; type: string } => declared.keys.find((key) => key.id === id)!;
+  for (const [index, id] of map.entries()) {
+    const [from, to] = [entryOf(select[index]!), entryOf(id)];
+    if (from.type === to.type) continue;
+    const message = `key ${id} (${to.name}) is of type ${to.type}, and the one that goes there of type ${from.type}`;
+    problems.push({ code: "wrong_key_type", pointer: pointerTo(pointer, index), message, hint, node: node.id });
+  }
+}
+
+/** Complains where a join adds a column that the rows of its input may have. */
+export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
+  if (!nodes.some((node) => node.op?.name === joinName)) return;
+  const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
+  const columns = nodes.map(() => new Set<number>());
+  const found: { node: number; problem: Problem }[] = [];
+  for (const at of orderOf(nodes)) {
+    const node = nodes[at]!;
+    const name = node.op!.name;
+    const own = columns[at]!;
+    own.add(idKey);
+    if (withCountry.has(name)) own.add(country);
+    if (withCountry.has(name) || idOnly.has(name)) continue;
+    for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
+      for (const key of columns[source]!) own.add(key);
+    const written = node.params["out_key"];
+    if (written !== undefined && written !== null) own.add(Number(integerOf(written)));
+    if (name !== joinName) continue;
+    const param = keysOf(node, "map") === undefined ? "select" : "map";
+    for (const [index, key] of (keysOf(node, param) ?? []).entries()) {
+      if (own.has(key))
+        found.push({
+          node: at,
+          problem: {
+            code: "column_exists",
+            pointer: pointerTo(paramPointer(node, param), index),
+            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and a join writes over nothing`,
+            hint: "`map` gives the values another key",
+            node: node.id,
+          },
+        });
+      own.add(key);
+    }
+  }
+  found.sort((a, b) => a.node - b.node);
+  problems.push(...found.map((each) => each.problem));
+}

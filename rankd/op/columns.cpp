@@ -1,0 +1,101 @@
+// rankd/op/columns.cpp: walks through a plan with a set of keys for each node.
+#include <rankd/op/columns.hpp>
+
+#include <rankd/op/catalog.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+namespace {
+
+constexpr std::string_view join_name = "core::join";
+constexpr std::string_view media_name = "core::media";
+constexpr std::string_view fixed_source_name = "test::fixed_source";
+constexpr std::string_view country = "country";
+
+class column_walk {
+ public:
+  column_walk(const plan& loaded, const registries& declared) : loaded_(&loaded), declared_(&declared) {
+    columns_.resize(loaded.nodes.size());
+    found_.resize(loaded.nodes.size());
+    for (const node_index node : loaded.order) visit(node);
+  }
+
+  [[nodiscard]] auto complaints() && -> braid::diagnostics {
+    braid::diagnostics all;
+    for (braid::diagnostics& each : found_) all.append(std::move(each));
+    return all;
+  }
+
+ private:
+  using key_set = std::vector<bool>;  // by position among the declared keys
+
+  [[nodiscard]] auto place_of(std::uint32_t key_id) const -> std::size_t {
+    return static_cast<std::size_t>(declared_->find_key(key_id) - declared_->keys().data());
+  }
+
+  void visit(node_index at) {
+    const plan_node& node = loaded_->nodes[at];
+    key_set& own = columns_[at];
+    if (find_op(node.op)->change == row_change::dense_source) {
+      own = source_columns(node.op);
+      return;
+    }
+    own = columns_[node.sources.front()];
+    if (node.op == join_name) return add_joined(at, own);
+    for (const node_index source : node.sources)
+      std::transform(own.begin(), own.end(), columns_[source].begin(), own.begin(), std::logical_or{});
+    for (const plan_param& param : node.params)
+      if (param.name == "out_key") own[place_of(param.index())] = true;
+  }
+
+  /// What comes from the store, or from nowhere.
+  [[nodiscard]] auto source_columns(std::string_view op) const -> key_set {
+    key_set out(declared_->keys().size(), false);
+    out[place_of(registries::id_key)] = true;
+    if (op != media_name && op != fixed_source_name)
+      out[static_cast<std::size_t>(declared_->find_key(country) - declared_->keys().data())] = true;
+    return out;
+  }
+
+  void add_joined(node_index at, key_set& own) {
+    const plan_node& node = loaded_->nodes[at];
+    const plan_param* added = node.find_param("map");
+    if (added == nullptr) added = node.find_param("select");
+    if (added == nullptr) return;
+    for (std::size_t i = 0; i < added->key_ids.size(); ++i) {
+      const std::size_t place = place_of(added->key_ids[i]);
+      if (own[place]) complain(at, braid::json_pointer(added->pointer, i), declared_->keys()[place]);
+      own[place] = true;
+    }
+  }
+
+  void complain(node_index at, std::string pointer, const key_entry& key) {
+    found_[at].add({.code = "column_exists",
+                    .pointer = std::move(pointer),
+                    .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
+                               ") already, and a join writes over nothing",
+                    .hint = "`map` gives the values another key",
+                    .node = loaded_->nodes[at].node_id,
+                    .source = {}});
+  }
+
+  const plan* loaded_;
+  const registries* declared_;
+  std::vector<key_set> columns_;
+  std::vector<braid::diagnostics> found_;  // per node: complaints come in the order of the artifact
+};
+
+}  // namespace
+
+auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
+  if (std::ranges::find(loaded.nodes, join_name, &plan_node::op) == loaded.nodes.end()) return {};
+  return column_walk(loaded, declared).complaints();
+}
+
+}  // namespace rankd

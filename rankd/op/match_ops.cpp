@@ -1,0 +1,347 @@
+// rankd/op/match_ops.cpp: the operators that compare rows with each other: dedupe, join.
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/rows/equal_rows.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+// Dedupe
+
+struct dedupe_params {
+  distinct_options how;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 15.0 * static_cast<double>(rows); }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    return distinct(context.inputs[0], how, context.memory);
+  }
+};
+
+// Join
+
+/// What a join makes of the rows of its first source.
+enum class join_kind : std::uint8_t { inner, left, semi, anti };
+
+/// What a row without partner gets in the columns of a left join.
+enum class missing_rule : std::uint8_t { null, default_value, error };
+
+/// A column that a join adds.
+struct added_column {
+  std::uint32_t from_key = 0;  ///< of the other side
+  std::uint32_t to_key = 0;
+  value_type type = value_type::floating;
+  scalar default_value;  ///< of `to_key`
+};
+
+/// The active rows of the first source and where their values are taken from.
+struct matched_rows {
+  row_set left;
+  row_set right;
+  std::span<const std::uint32_t> partners;  ///< for each position of `left`
+};
+
+/// The values of an added column as they are taken over, one type for all of them.
+template <typename T>
+struct source_values {
+  std::optional<std::span<const T>> given;  ///< of the other side, if it has the column
+  bitmap validity;
+  std::optional<T> otherwise;  ///< of rows without partner
+};
+
+/// A column over the batch of `rows.left`, null on inactive rows.
+template <typename T>
+auto taken_over(const matched_rows& rows, const source_values<T>& from, braid::arena& memory)
+    -> std::pair<std::span<const T>, bitmap> {
+  const std::size_t size = rows.left.table().size();
+  const std::span<T> values = memory.filled(size, T{});
+  const std::span<std::uint64_t> valid = memory.filled(words_for(size), std::uint64_t{0});
+  for (std::size_t position = 0; position < rows.partners.size(); ++position) {
+    const std::uint32_t partner = rows.partners[position];
+    const std::uint32_t row = rows.left.row(position);
+    if (partner == no_partner) {
+      if (!from.otherwise) continue;
+      values[row] = *from.otherwise;
+    } else {
+      if (!from.given || !from.validity[partner]) continue;
+      values[row] = (*from.given)[partner];
+    }
+    set_bit(valid.data(), row);
+  }
+  return {values, bitmap(valid.data())};
+}
+
+template <typename T>
+auto plain_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
+                  missing_rule missing, braid::arena& memory) -> column {
+  source_values<T> from;
+  if (given) {
+    from.given = std::get<std::span<const T>>(given->values);
+    from.validity = given->validity;
+  }
+  if (missing == missing_rule::default_value && !is_null(what.default_value)) {
+    from.otherwise = std::get<T>(what.default_value);
+  }
+  const auto [values, validity] = taken_over(rows, from, memory);
+  return {.values = values, .validity = validity};
+}
+
+/// Strings keep the dictionary of the other side; a default that is not in it makes a new one.
+auto text_column(const matched_rows& rows, const added_column& what, const std::optional<column>& given,
+                 missing_rule missing, braid::arena& memory) -> column {
+  source_values<std::uint32_t> from;
+  const dictionary* words = nullptr;
+  if (given) {
+    from.given = given->strings()->codes;
+    from.validity = given->validity;
+    words = given->strings()->words;
+  }
+  if (missing == missing_rule::default_value && !is_null(what.default_value)) {
+    dictionary_builder more(memory);
+    if (words != nullptr)
+      for (const std::string_view entry : words->entries()) static_cast<void>(more.intern_shared(entry));
+    from.otherwise = more.intern_shared(std::get<std::string>(what.default_value));
+    words = more.finish();
+  }
+  if (words == nullptr) words = memory.make<dictionary>();
+  const auto [codes, validity] = taken_over(rows, from, memory);
+  return {.values = string_values{codes, words}, .validity = validity};
+}
+
+auto column_of(const matched_rows& rows, const added_column& what, missing_rule missing, braid::arena& memory)
+    -> column {
+  const std::optional<column> given = rows.right.table().find(what.from_key);
+  switch (what.type) {
+    case value_type::integer: return plain_column<std::int64_t>(rows, what, given, missing, memory);
+    case value_type::boolean: return plain_column<bool>(rows, what, given, missing, memory);
+    case value_type::string: return text_column(rows, what, given, missing, memory);
+    case value_type::floating:
+    case value_type::feature_bundle: break;
+  }
+  return plain_column<double>(rows, what, given, missing, memory);
+}
+
+struct join_params {
+  join_kind how = join_kind::inner;
+  missing_rule missing = missing_rule::null;
+  std::uint32_t key_id = 0;
+  std::string key_name;
+  std::vector<added_column> added;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return (20.0 + 4.0 * static_cast<double>(added.size())) * static_cast<double>(rows);
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    matched_rows rows{.left = context.inputs[0], .right = context.inputs[1], .partners = {}};
+    const auto partners = find_partners(rows.left, rows.right, key_id, context.memory);
+    if (!partners) return refused_repeat(rows.right, partners.error().row);
+    rows.partners = *partners;
+    if (how != join_kind::left) return kept(rows, context.memory);
+    if (missing == missing_rule::error)
+      for (std::size_t position = 0; position < rows.partners.size(); ++position)
+        if (rows.partners[position] == no_partner) return refused_missing(rows.left, rows.left.row(position));
+    return with_columns(rows, context.memory);
+  }
+
+ private:
+  /// The rows that have a partner, or those of an anti join that have none.
+  [[nodiscard]] auto kept(const matched_rows& rows, braid::arena& memory) const -> row_set {
+    const std::span<std::uint64_t> stays = memory.filled(words_for(rows.left.size()), std::uint64_t{0});
+    for (std::size_t position = 0; position < rows.partners.size(); ++position)
+      if ((rows.partners[position] == no_partner) == (how == join_kind::anti)) set_bit(stays.data(), position);
+    const bitmap chosen(stays.data());
+    const row_set left = rows.left.select(chosen, memory);
+    if (added.empty()) return left;
+    const std::span<std::uint32_t> partners = memory.uninitialized<std::uint32_t>(left.size());
+    std::size_t next = 0;
+    chosen.for_each_set(rows.left.size(), [&](std::size_t at) { partners[next++] = rows.partners[at]; });
+    return with_columns({.left = left, .right = rows.right, .partners = partners}, memory);
+  }
+
+  [[nodiscard]] auto with_columns(const matched_rows& rows, braid::arena& memory) const -> row_set {
+    row_set out = rows.left;
+    for (const added_column& each : added) {
+      BRAID_ASSERT(!out.table().find(each.to_key), "a plan whose join writes over a column is refused");
+      out = out.with_column(each.to_key, column_of(rows, each, missing, memory), memory);
+    }
+    return out;
+  }
+
+  static auto row_text(const row_set& rows, std::uint32_t row) -> std::string {
+    return "row " + std::to_string(row) + " (id " + std::to_string(rows.table().ids()[row]) + ")";
+  }
+
+  [[nodiscard]] auto refused_repeat(const row_set& right, std::uint32_t row) const -> std::unexpected<op_error> {
+    return std::unexpected(op_error{"duplicate_join_key", row_text(right, row) + " of the right side has the same `" +
+                                                              key_name + "` as one before it"});
+  }
+
+  [[nodiscard]] auto refused_missing(const row_set& left, std::uint32_t row) const -> std::unexpected<op_error> {
+    return std::unexpected(
+        op_error{"missing_join_partner", row_text(left, row) + " has no partner with the same `" + key_name + "`"});
+  }
+};
+
+// Shapes
+
+constexpr std::array<std::string_view, 4> comparable_types{"int", "float", "string", "bool"};
+constexpr std::array<std::string_view, 2> number_types{"int", "float"};
+
+constexpr std::array<std::string_view, 3> strategies{"first", "last", "max_by"};
+constexpr std::array<std::string_view, 1> of_max_by{"max_by"};
+constexpr std::array dedupe_shape{
+    param_shape{.name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = comparable_types},
+    param_shape{.name = "strategy", .kind = param_kind::enumeration, .need = presence::nullable, .choices = strategies},
+    param_shape{.name = "score_key",
+                .kind = param_kind::key_id,
+                .choices = number_types,
+                .when = {.param = "strategy", .values = of_max_by}},
+};
+
+constexpr std::array<std::string_view, 4> join_kinds{"inner", "left", "semi", "anti"};
+constexpr std::array<std::string_view, 2> of_adding{"inner", "left"};
+constexpr std::array<std::string_view, 1> of_left{"left"};
+constexpr std::array<std::string_view, 3> missing_rules{"null", "default", "error"};
+constexpr std::array join_shape{
+    param_shape{.name = "rhs", .kind = param_kind::node_ref},
+    param_shape{.name = "how", .kind = param_kind::enumeration, .choices = join_kinds},
+    param_shape{.name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = comparable_types},
+    param_shape{.name = "select",
+                .kind = param_kind::key_ids,
+                .choices = comparable_types,
+                .when = {.param = "how", .values = of_adding}},
+    param_shape{.name = "map",
+                .kind = param_kind::key_ids,
+                .need = presence::nullable,
+                .use = key_use::write,
+                .choices = comparable_types,
+                .when = {.param = "how", .values = of_adding}},
+    param_shape{.name = "on_missing",
+                .kind = param_kind::enumeration,
+                .need = presence::nullable,
+                .choices = missing_rules,
+                .when = {.param = "how", .values = of_left}},
+};
+
+template <std::size_t Count>
+constexpr auto shape_of(const std::array<param_shape, Count>& shapes, std::string_view name) -> const param_shape& {
+  return *std::ranges::find(shapes, name, &param_shape::name);
+}
+
+/// The position of a choice among those of its shape; zero, the default, where it is not given.
+auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t {
+  const plan_param* given = node.find_param(shape.name);
+  if (given == nullptr) return 0;
+  const auto at = std::ranges::find(shape.choices, std::get<std::string>(given->value));
+  return static_cast<std::size_t>(at - shape.choices.begin());
+}
+
+/// The key that rows are compared by: `id` where the node names none. Null after a complaint.
+auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
+    -> const key_entry* {
+  const plan_param* by = node.find_param("by");
+  return by == nullptr ? with.declared.find_key(registries::id_key) : find_typed_key(*by, shape, with, problems);
+}
+
+auto bind_dedupe(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  constexpr std::array rules{survivor::first, survivor::last, survivor::highest};
+  const key_entry* by = find_by(node, shape_of(dedupe_shape, "by"), with, problems);
+  const key_entry* score = nullptr;
+  if (const plan_param* given = node.find_param("score_key"))
+    score = find_typed_key(*given, shape_of(dedupe_shape, "score_key"), with, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(dedupe_params{.how = {.key_id = by->key_id,
+                                          .stays = rules[choice_of(node, shape_of(dedupe_shape, "strategy"))],
+                                          .score_key = score == nullptr ? 0 : score->key_id}});
+}
+
+auto refused_map(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
+  return {.code = std::move(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = "`map` says, for each key of `select` in turn, under which key its values go on",
+          .node = {},
+          .source = {}};
+}
+
+/// Whether `map` fits `select`, both of known keys.
+void check_map(const plan_param& map, std::span<const key_entry* const> from, std::span<const key_entry* const> to,
+               braid::diagnostics& problems) {
+  if (from.size() != to.size()) {
+    problems.add(refused_map(
+        "wrong_length", map.pointer,
+        "`map` has " + std::to_string(to.size()) + " keys, and `select` has " + std::to_string(from.size())));
+    return;
+  }
+  for (std::size_t at = 0; at < to.size(); ++at)
+    if (from[at]->type != to[at]->type)
+      problems.add(refused_map("wrong_key_type", braid::json_pointer(map.pointer, at),
+                               "key " + std::to_string(to[at]->key_id) + " (" + to[at]->name + ") is of type " +
+                                   std::string(to_string(to[at]->type)) + ", and the one that goes there of type " +
+                                   std::string(to_string(from[at]->type))));
+}
+
+auto find_added(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
+    -> std::vector<added_column> {
+  const plan_param* select = node.find_param("select");
+  if (select == nullptr) return {};
+  const plan_param* map = node.find_param("map");
+  const auto from = find_typed_keys(*select, shape_of(join_shape, "select"), with, problems);
+  auto to = from;
+  if (map != nullptr) to = find_typed_keys(*map, shape_of(join_shape, "map"), with, problems);
+  if (problems.empty() && map != nullptr) check_map(*map, from, to, problems);
+  if (!problems.empty()) return {};
+  std::vector<added_column> added;
+  for (std::size_t at = 0; at < from.size(); ++at)
+    added.push_back({.from_key = from[at]->key_id,
+                     .to_key = to[at]->key_id,
+                     .type = to[at]->type,
+                     .default_value = to[at]->default_value});
+  return added;
+}
+
+auto bind_join(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const key_entry* by = find_by(node, shape_of(join_shape, "by"), with, problems);
+  std::vector<added_column> added = find_added(node, with, problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(
+      join_params{.how = static_cast<join_kind>(choice_of(node, shape_of(join_shape, "how"))),
+                  .missing = static_cast<missing_rule>(choice_of(node, shape_of(join_shape, "on_missing"))),
+                  .key_id = by->key_id,
+                  .key_name = by->name,
+                  .added = std::move(added)});
+}
+
+}  // namespace
+
+auto dedupe_entry() -> op_entry {
+  return {.shape = {.name = "core::dedupe", .inputs = 1, .params = dedupe_shape},
+          .change = row_change::distinct,
+          .doc = "One row of each value of a key, `id` unless it says otherwise.",
+          .bind = &bind_dedupe};
+}
+
+auto join_entry() -> op_entry {
+  return {.shape = {.name = "core::join", .inputs = 1, .params = join_shape},
+          .change = row_change::matched,
+          .doc = "Rows with their partners of another node: those with the same value of a key.",
+          .bind = &bind_join};
+}
+
+}  // namespace rankd::detail

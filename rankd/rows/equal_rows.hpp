@@ -1,0 +1,45 @@
+// rankd/rows/equal_rows.hpp: rows with the same value under a key: one of each value, and the partners in another set.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <rankd/rows/row_set.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <limits>
+#include <span>
+
+namespace rankd {
+
+/// Which row of those with the same value stays.
+enum class survivor : std::uint8_t { first, last, highest };
+
+struct distinct_options {
+  std::uint32_t key_id = 0;
+  survivor stays = survivor::first;
+  /// Of `highest`: the key of integers or floats that is compared. A null is lower than any value; of equal ones the
+  /// first stays.
+  std::uint32_t score_key = 0;
+};
+
+/// One active row for each value under the key, in the order that the rows have. A null equals nothing: rows without a
+/// value all stay, and a missing column changes nothing. Integers and ids are equal exactly, strings by their bytes,
+/// and -0 equals 0. Copies no column. Cost: about one look into a hash table for each active row.
+auto distinct(const row_set& rows, const distinct_options& how, braid::arena& memory) -> row_set;
+
+/// Stands for the partner of a row that has none. A batch has no row of that number.
+inline constexpr std::uint32_t no_partner = std::numeric_limits<std::uint32_t>::max();
+
+/// Two active rows of the right side have the same value.
+struct repeated_value {
+  std::uint32_t row = 0;  ///< the second of them
+};
+
+/// For each position of `left` the active row of `right` with the same value under the key, equal as for `distinct`, or
+/// `no_partner`. Where one side has no such column nobody has a partner.
+/// Requires that the key has the same type on both sides.
+/// Cost: about one look into a hash table for each active row of both; strings also one pass over both dictionaries.
+auto find_partners(const row_set& left, const row_set& right, std::uint32_t key_id, braid::arena& memory)
+    -> std::expected<std::span<const std::uint32_t>, repeated_value>;
+
+}  // namespace rankd

@@ -1,0 +1,75 @@
+// tests/rankd/op/columns_test.cpp: the columns that rows may have, by what joins may add to them.
+#include <rankd/op/columns.hpp>
+
+#include <rankd/op/catalog.hpp>
+#include <rankd/plan/load.hpp>
+#include <tests/rankd/op/op_world.hpp>
+
+#include <string>
+
+#include <doctest/doctest.h>
+
+using namespace rankd;
+using rankd::testing::lines;
+using rankd::testing::op_world;
+
+namespace {
+
+/// What is said of a plan of these nodes, the join `j` among them, whose rows are the answer.
+auto said_of(const std::string& nodes) -> lines {
+  const auto loaded = parse_plan(
+      R"({"schema_version":1,"plan_name":"t","outputs":["j"],"expr_table":{"e":{"op":"key_ref","key_id":1}},)"
+      R"("nodes":[)" +
+          nodes + "]}",
+      "t.json", {all_op_shapes(), op_world()});
+  if (!loaded) return {loaded.error().to_text()};
+  return rankd::testing::list(check_columns(*loaded, op_world()));
+}
+
+auto node(const std::string& id, const std::string& op, const std::string& input, const std::string& params)
+    -> std::string {
+  return R"({"node_id":")" + id + R"(","op":")" + op + R"(","inputs":[)" + (input.empty() ? "" : "\"" + input + "\"") +
+         R"(],"params":{)" + params + "}}";
+}
+
+auto join(const std::string& input, const std::string& more, const std::string& id = "j", const std::string& rhs = "s")
+    -> std::string {
+  return node(id, "core::join", input, R"("rhs":")" + rhs + R"(","how":"left",)" + more);
+}
+
+const std::string bare = node("s", "test::fixed_source", "", "") + ",";
+const std::string from_store = R"("endpoint":"ep_0001")";
+
+}  // namespace
+
+TEST_CASE("a join may add what its rows have not, and without a join nothing is said") {
+  CHECK(said_of(bare + join("s", R"("select":[1001,3001])")).empty());
+  CHECK(said_of(bare + join("s", R"("select":[1,1001],"map":[1501,2001])")).empty());
+  CHECK(said_of(bare + node("j", "core::join", "s", R"("rhs":"s","how":"anti")")).empty());
+  CHECK(said_of(node("j", "core::viewer", "", from_store)).empty());
+}
+
+TEST_CASE("every row has an id, users have a country, and media have neither more nor less") {
+  const std::string viewer = node("v", "core::viewer", "", from_store) + ",";
+  const std::string media = node("m", "core::media", "v", from_store + R"(,"fanout":3)") + ",";
+  CHECK((said_of(bare + join("s", R"("select":[1])")) == lines{"column_exists /nodes/1/params/select/0"}));
+  CHECK((said_of(bare + viewer + join("v", R"("select":[1001,3001])")) ==
+         lines{"column_exists /nodes/2/params/select/1"}));
+  CHECK(said_of(bare + viewer + media + join("m", R"("select":[3001])")).empty());
+}
+
+TEST_CASE("what a node before it wrote is there, on every way, and what the other side has does not matter") {
+  const std::string scored = node("w", "core::vm", "s", R"("out_key":2001,"expr_id":"e")") + ",";
+  const std::string both = node("c", "core::concat", "s", R"("rhs":"w")") + ",";
+  const std::string taken = node("t", "core::take", "c", R"("count":3)") + ",";
+  CHECK((said_of(bare + scored + both + taken + join("t", R"("select":[1001],"map":[2001])")) ==
+         lines{"column_exists /nodes/4/params/map/0"}));
+  CHECK(said_of(bare + scored + join("s", R"("select":[2001])", "j", "w")).empty());
+}
+
+TEST_CASE("a join sees what joins before it added; complaints come in the order of the nodes, not of the data") {
+  const std::string second = join("k", R"("select":[1001,1501])") + ",";
+  const std::string first = join("s", R"("select":[1501,1])", "k");
+  CHECK((said_of(bare + second + first) ==
+         lines{"column_exists /nodes/1/params/select/1", "column_exists /nodes/2/params/select/1"}));
+}

@@ -1,0 +1,53 @@
+// tests/support/tls_redis_server.hpp: a real redis-server that takes connections by TLS.
+#pragma once
+
+#include <tests/support/redis_server.hpp>
+#include <tests/support/scratch_folder.hpp>
+#include <tests/support/tls_scene.hpp>
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::testing {
+
+/// Takes connections by TLS at one port, with a certificate of `tls_people`, and plain ones at another.
+class tls_redis_server {
+ public:
+  tls_redis_server() {
+    for (int attempt = 0; !server_ && attempt < 5; ++attempt) try_to_start();
+    if (!server_) throw std::runtime_error("redis-server does not listen for TLS");
+  }
+
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
+  [[nodiscard]] auto server() -> redis_server& { return *server_; }
+
+ private:
+  void try_to_start() {
+    port_ = free_port();
+    const auto& people = tls_people::known();
+    try {
+      server_.emplace(std::vector<std::string>{
+          "--tls-port", std::to_string(port_), "--tls-cert-file", file("server.crt", people.server.certificate),
+          "--tls-key-file", file("server.key", people.server.key), "--tls-ca-cert-file",
+          file("authority.crt", people.authority.certificate), "--tls-auth-clients", "no"});
+    } catch (const std::runtime_error&) {  // somebody has taken the port
+    }
+  }
+
+  auto file(std::string_view name, const std::string& text) const -> std::string {
+    const auto path = folder_.path() / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  scratch_folder folder_;
+  std::uint16_t port_ = 0;
+  std::optional<redis_server> server_;
+};
+
+}  // namespace braid::testing
