@@ -141,6 +141,7 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
           {"requests", is_regular(options.in) ? fingerprint(options.in) : nlohmann::json()},
           {"shard", std::to_string(options.shard.index) + "/" + std::to_string(options.shard.count)},
           {"plan", plan != nullptr ? plan->name + " " + plan->digest : plans_digest(in)},
+          {"budgets", in.where.budgets.to_text()},
           {"registries", std::move(registries)},
           {"stores", std::move(stores)}};
 }

@@ -234,6 +234,16 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command.add_option("--queue", server.queue, "Requests that wait for that, for a while; more are refused")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  command
+      .add_option(
+          "--client-in-flight", server.client_in_flight,
+          "Requests of each client of --token-file at a time; more get 429; default: as many as there is room for")
+      ->check(CLI::Range(1, 1'000'000));
+  command
+      .add_option("--time-nodes-of", server.engine.timed_of,
+                  "The nodes of one request in so many are timed for /metrics")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   add_milliseconds(command, "--max-wait-ms", server.longest_wait,
                    "Once one has waited for its turn so long, those who come are refused");
   command.add_option("--connections", server.connections, "Connections; more wait to be accepted")

@@ -141,20 +141,23 @@ auto validate_command(const validate_options& options) -> exit_status {
   if (!in) return report(in.error(), options.form);
   std::vector<std::string> wanted = options.plans;
   braid::diagnostics index_problems;
+  braid::diagnostics budget_problems;
   if (wanted.empty()) {
     const auto artifacts = list_artifacts(in->where.plans);
     if (!artifacts) return report(artifacts.error(), options.form);
     wanted = names_of(*artifacts);
     index_problems = verify_index(in->where.plans);
+    budget_problems = in->where.budgets.strangers(wanted);
   }
 
   std::vector<verdict> all;
-  bool fine = index_problems.empty();
+  bool fine = index_problems.empty() && budget_problems.empty();
   for (const std::string& plan : wanted) {
     all.push_back({plan, in->load_plan_of(plan)});
     fine = fine && all.back().bound.has_value();
   }
   if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
+  if (!budget_problems.empty()) all.push_back({std::string(project_file), std::unexpected(std::move(budget_problems))});
   if (options.form == output_form::programs)
     print(verdicts_json(all));
   else

@@ -16,7 +16,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,6 +44,17 @@ struct outputs {
   }
 };
 
+/// Tokens and certificates as the files have them now.
+auto renew(rank_server& server, const std::filesystem::path& token_file) -> braid::checked<std::function<void()>> {
+  std::optional<token_list> tokens;
+  if (!token_file.empty()) {
+    auto read = token_list::read(token_file);
+    if (!read) return std::unexpected(std::move(read.error()));
+    tokens = std::move(*read);
+  }
+  return server.renew(std::move(tokens));
+}
+
 /// The thread that called the command: it starts the server, and waits for signals and for the end.
 struct control {
   const serve_command_options& options;
@@ -61,6 +75,8 @@ struct control {
       return;
     }
     server = std::move(*started);
+    if (!options.token_file.empty() || server_options.tls)
+      context.changes->reload_with([by = server.get(), file = options.token_file] { return renew(*by, file); });
     const std::string address = server->address().to_string();
     print((server_options.tls ? "listening on https://" : "listening on http://") + address + "\n");
     std::fflush(stdout);
@@ -121,8 +137,10 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!options.tls_cert.empty())
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
-  plan_library library(in->declared);
-  if (const auto loaded = library.reload(in->where.plans); !loaded) return report(loaded.error());
+  plan_library library(in->declared, {.budgets = in->where.budgets});
+  const auto loaded = library.reload(in->where.plans);
+  if (!loaded) return report(loaded.error());
+  if (const auto strangers = in->where.budgets.strangers(loaded->added); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
   const auto stores = open_all_stores(*in);
   if (!stores) return report(stores.error());
@@ -147,6 +165,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
              .problems = {}};
   by.on->run([&by] { by.start(); });
   by.server.reset();
+  changes.reload_with({});
   if (!by.problems.empty()) return report(by.problems);
   log.note(log_level::info, "stopped");
   return exit_status::fine;

@@ -86,7 +86,8 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
 
 }  // namespace
 
-auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked<bound_plan> {
+auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget)
+    -> braid::checked<bound_plan> {
   braid::diagnostics problems;
   const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
   const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, problems);
@@ -110,6 +111,7 @@ auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked
   BRAID_EXPECTS(line, "a line has no circle");
   return bound_plan{.name = loaded.plan_name,
                     .digest = loaded.digest,
+                    .budget = budget,
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
                     .shape = std::move(*shape),

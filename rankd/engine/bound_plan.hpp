@@ -3,6 +3,7 @@
 
 #include <rankd/op/operator.hpp>
 #include <rankd/plan/plan.hpp>
+#include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 
 #include <braid/base/diagnostics.hpp>
@@ -29,14 +30,16 @@ struct bound_node {
 struct bound_plan {
   std::string name;
   std::string digest;
+  plan_budget budget;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
   braid::graph_shape shape;
   braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
 };
 
-/// Looks up all that the plan names and checks it, once.
+/// Looks up all that the plan names and checks it, once; requests to it have that budget.
 /// Errors: every complaint at once: those of the operators' binders and of `compile_expr` and `compile_pred`.
-auto bind_plan(const plan& loaded, const registries& declared) -> braid::checked<bound_plan>;
+auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {})
+    -> braid::checked<bound_plan>;
 
 }  // namespace rankd

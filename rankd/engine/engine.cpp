@@ -32,16 +32,55 @@ struct engine::execution {
 
 namespace {
 
-auto error_of(const braid::graph_failure& failure, const request_state& state) -> rank_error {
-  using cause = braid::graph_failure::cause;
-  if (failure.why == cause::run_stopped) {
-    if (failure.reason == braid::errc::deadline_exceeded)
-      return {"deadline_exceeded", "the deadline of the request passed before its plan was done", {}, {}};
-    return {"stopped", "the engine stopped before the plan was done", {}, {}};
+/// A run whose result is known.
+struct run_end {
+  const braid::graph_run<plan_nodes>& graph;
+  const braid::graph_shape& shape;
+  std::optional<braid::graph_failure> failure;
+  std::optional<usage::breach> breach;  ///< why the node of the failure counts as failed
+};
+
+/// What a message calls a node.
+auto name_of(const bound_node& node) -> std::string {
+  return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
+}
+
+/// The budget of the plan has less time than it took. Which node that was in is a matter of timing.
+auto error_of_time(const run_end& run, const request_state& state) -> rank_error {
+  std::string message = "the plan was not done in the " + std::to_string(state.plan->budget.longest_deadline->count()) +
+                        " ms of its budget";
+  for (const node_index node : run.shape.order()) {
+    if (run.graph.progress(node) == braid::node_progress::done) continue;
+    const bound_node& first = state.plan->nodes[node];
+    return {"time_budget_exceeded", message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
   }
+  return {"time_budget_exceeded", std::move(message), {}, {}};
+}
+
+auto error_of_stop(const run_end& run, const request_state& state) -> rank_error {
+  if (run.failure->reason != braid::errc::deadline_exceeded)
+    return {"stopped", "the engine stopped before the plan was done", {}, {}};
+  if (state.request.deadline_from == deadline_source::budget) return error_of_time(run, state);
+  return {"deadline_exceeded", "the deadline of the request passed before its plan was done", {}, {}};
+}
+
+auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error {
+  const bool rows = breach.what == usage::kind::rows;
+  return {rows ? "row_budget_exceeded" : "memory_budget_exceeded",
+          name_of(node) + ": up to here the plan makes " + std::to_string(breach.made) + (rows ? " rows" : " bytes") +
+              ", and its budget has " + std::to_string(breach.bound),
+          node.node_id,
+          {}};
+}
+
+auto error_of(const run_end& run, const request_state& state) -> rank_error {
+  using cause = braid::graph_failure::cause;
+  const braid::graph_failure& failure = *run.failure;
+  if (failure.why == cause::run_stopped) return error_of_stop(run, state);
   const bound_node& failed = state.plan->nodes[failure.node];
+  if (run.breach) return error_of(*run.breach, failed);
   const std::string& node = failed.node_id;
-  const std::string named = "node `" + node + (failed.place.empty() ? "`" : "` (" + failed.place + ")");
+  const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout)
     return {"node_timeout", named + " did not end in the time that nodes have", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
@@ -74,12 +113,16 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// A run whose result is known.
-struct run_end {
-  const braid::graph_run<plan_nodes>& graph;
-  const braid::graph_shape& shape;
-  std::optional<braid::graph_failure> failure;
-};
+/// Who broke the budget first, of the nodes that stand before a failed one, and that one itself: they all have ended.
+auto breach_of(const request_state& state, const braid::graph_shape& shape,
+               const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
+  using cause = braid::graph_failure::cause;
+  if (!state.used.is_bounded()) return std::nullopt;
+  if (!failure) return state.used.first_breach(state.nodes.size());
+  if (failure->why == cause::run_stopped) return std::nullopt;
+  const std::uint32_t position = shape.position(failure->node);
+  return state.used.first_breach(position + (failure->why == cause::node_failed ? 1 : 0));
+}
 
 /// The times of the path and the rest add up to the total, because the rest is what is left of it.
 auto explanation_of(const request_state& state, const run_end& run, const ranking& answer, braid::time_point known,
@@ -97,7 +140,8 @@ auto explanation_of(const request_state& state, const run_end& run, const rankin
   return all;
 }
 
-auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared) -> ranking {
+auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared,
+               node_figures figures) -> ranking {
   const rank_request& request = state->request;
   const bool is_explained = request.explain == explain_mode::on;
   const braid::time_point known = is_explained ? braid::steady_time().now() : braid::time_point{};
@@ -107,12 +151,13 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   answer.plan = state->plan->name;
   answer.memory = state;
   if (run.failure) {
-    answer.error = error_of(*run.failure, *state);
+    answer.error = error_of(run, *state);
   } else {
     answer.rows = rows_of_outputs(*state);
     answer.fields = fields_of(answer.rows, request, declared);
     for (const node_slot& slot : state->nodes) answer.malformed_ids += slot.malformed_ids;
   }
+  if (figures == node_figures::told) answer.nodes = figures_of(run.graph, run.failure, *state);
   answer.total = braid::steady_time().now() - state->begin;
   if (is_explained)
     answer.explained = std::make_shared<const explanation>(explanation_of(*state, run, answer, known, declared));
@@ -128,9 +173,12 @@ auto engine::rank(const bound_plan& plan, rank_request request) -> braid::task<r
 auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking> {
   braid::scope& around = co_await braid::this_scope();
   const braid::time_point now = around.where().now();
+  keep_to_budget(request, plan->budget);
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
+  if (around.deadline() < own) request.deadline_from = deadline_source::request;  // it is somebody else's
+  const node_timing timing = timing_of(request);
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
-                                               first_chunk_.load(braid::relaxed));
+                                               timing, first_chunk_.load(braid::relaxed));
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
@@ -145,13 +193,23 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
     co_await run->graph.settled();
   }
   std::optional<braid::graph_failure> failure = run->graph.failure();
+  const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape;
+  const std::optional<usage::breach> breach = breach_of(*state, shape, failure);
+  if (breach) failure = {braid::graph_failure::cause::node_failed, shape.order()[breach->position], nullptr};
   // Nodes that ran on the loop may have kept its timers from firing.
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
-  const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape;
-  ranking answer = answer_of(state, {.graph = run->graph, .shape = shape, .failure = failure}, *declared_);
+  const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
+  ranking answer = answer_of(state, end, *declared_, options_.figures);
   note_memory(state->memory.reserved());
   co_return answer;
+}
+
+/// A request that wants to be explained is timed in any case.
+auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
+  const bool explained = request.explain == explain_mode::on;
+  const bool counted = options_.figures == node_figures::told && asked_++ % std::max(options_.timed_of, 1U) == 0;
+  return explained || counted ? node_timing::on : node_timing::off;
 }
 
 /// The next request begins with as much as the last ones took, so that its memory is one piece, which the heap has at

@@ -21,6 +21,8 @@
 
 namespace rankd {
 
+enum class node_timing : std::uint8_t;
+
 /// One engine for each set of registries and stores.
 /// Threads: `late_nodes` from any; tasks run on the runtime's loop.
 /// Lifetime: the engine, the registries, the stores and the plans given to `rank` by reference outlive the runtime's
@@ -47,6 +49,7 @@ class engine {
   struct execution;
 
   static auto run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> braid::task<void>;
+  auto timing_of(const rank_request& request) noexcept -> node_timing;
   void note_memory(std::size_t used) noexcept;
 
   braid::runtime* runtime_;
@@ -54,6 +57,7 @@ class engine {
   std::vector<store*> stores_;
   engine_options options_;
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
+  std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop
   braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: what requests took lately
 };
 

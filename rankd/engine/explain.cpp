@@ -27,6 +27,13 @@ auto state_of(braid::node_progress progress) -> node_state {
 /// The body of the node has left everything that it has to leave.
 auto is_over(node_state state) -> bool { return state == node_state::done || state == node_state::failed; }
 
+/// Of the node that decided the error; one that broke the budget may have ended well.
+auto state_of_failed(const braid::graph_failure& failure, node_state known) -> node_state {
+  using cause = braid::graph_failure::cause;
+  if (failure.why == cause::node_timeout) return node_state::timed_out;
+  return failure.why == cause::node_failed ? node_state::failed : known;
+}
+
 /// Times of a node as the engine knows them at the moment of the answer. What runs on a worker meanwhile is not looked
 /// at, its start excepted.
 struct stamps {
@@ -110,9 +117,26 @@ auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<brai
                const bound_plan& plan) -> std::vector<node_state> {
   std::vector<node_state> states;
   for (node_index node = 0; node < plan.nodes.size(); ++node) states.push_back(state_of(run.progress(node)));
-  if (failure && failure->why == braid::graph_failure::cause::node_timeout)
-    states[failure->node] = node_state::timed_out;
+  if (failure) states[failure->node] = state_of_failed(*failure, states[failure->node]);
   return states;
+}
+
+auto figures_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                request_state& state) -> std::span<const node_figure> {
+  const std::span<node_figure> all = state.memory.filled(state.nodes.size(), node_figure());
+  for (node_index node = 0; node < all.size(); ++node) {
+    node_figure& out = all[node];
+    const node_slot& slot = state.nodes[node];
+    out.state = state_of(run.progress(node));
+    if (failure && failure->node == node) out.state = state_of_failed(*failure, out.state);
+    if (!is_over(out.state)) continue;
+    if (out.state == node_state::done) out.rows_out = slot.output.size();
+    const bool is_timed = slot.ready != braid::time_point{} && slot.started_at() != braid::time_point{};
+    if (!is_timed) continue;
+    out.queue = slot.started_at() - slot.ready;
+    out.run = slot.ended_at() - slot.started_at();
+  }
+  return all;
 }
 
 auto explain(const run_picture& run, const registries& declared) -> explanation {

@@ -13,6 +13,9 @@ enum class run_order : std::uint8_t {
   one_by_one,    ///< one, on the loop, in the order of the plan: to see what the other way gains
 };
 
+/// What rankings tell of the nodes of their plan, besides what a request wants explained.
+enum class node_figures : std::uint8_t { none, told };
+
 /// Answers are the same bytes whatever the options, as long as no time runs out.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
@@ -21,6 +24,8 @@ struct engine_options {
   /// About as long as this is computed in one part; a node that takes several is shared by workers who have time.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
+  node_figures figures = node_figures::none;
+  std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
 };
 
 }  // namespace rankd

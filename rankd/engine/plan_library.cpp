@@ -70,7 +70,7 @@ auto plan_library::bind(const artifact_image& image) -> braid::checked<version_p
   if (auto same = newest_with(image.name, sha256_hex(image.text))) return same;
   const auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(*loaded, *declared_);
+  auto bound = bind_plan(*loaded, *declared_, options_.budgets.of(image.name));
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));

@@ -24,6 +24,7 @@ namespace rankd {
 struct plan_library_options {
   std::size_t most_kept = 4;  ///< versions of each plan, pinned ones not counted; at least one
   file_reader read = {};      ///< of artifacts and their index; empty: from the disk
+  plan_budgets budgets = {};  ///< of the plans, by their names
 };
 
 /// What a reload has changed, by the names of plans.

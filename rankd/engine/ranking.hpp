@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,14 @@ struct rank_error {
   std::string pointer;  ///< into the request, or empty
 };
 
+/// What one node did for a request, as a server counts it.
+struct node_figure {
+  node_state state = node_state::skipped;
+  std::uint64_t rows_out = 0;
+  std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing where it was not timed
+  std::optional<braid::duration> run;    ///< from there to its end
+};
+
 /// The answer to a request. Copying it shares the rows. Threads: one at a time.
 struct ranking {
   std::string request_id;
@@ -37,8 +46,9 @@ struct ranking {
   std::vector<const key_entry*> fields;          ///< what to show of each, ascending by key id, without `id`
   std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
   braid::duration total{};                       ///< from when the engine took the request to when this was ready
+  std::span<const node_figure> nodes;            ///< by number; empty unless `engine_options::figures` wants them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
-  std::shared_ptr<const request_state> memory;   ///< what the rows lie in
+  std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
 };
 
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.

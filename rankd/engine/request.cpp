@@ -268,6 +268,14 @@ auto request_id_of(std::string_view text, request_origin from) -> std::string {
   return finder.found().value_or(made_up_request_id(text, from));
 }
 
+void keep_to_budget(rank_request& request, const plan_budget& budget) {
+  if (!request.deadline) request.deadline = budget.default_deadline;
+  if (!budget.longest_deadline) return;
+  if (request.deadline && *request.deadline <= *budget.longest_deadline) return;
+  request.deadline = budget.longest_deadline;
+  request.deadline_from = deadline_source::budget;
+}
+
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
     return std::unexpected(complaint(std::move(code), "/plan", std::move(message)));

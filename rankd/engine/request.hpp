@@ -1,6 +1,7 @@
 // rankd/engine/request.hpp: one request: read, checked, with every name resolved.
 #pragma once
 
+#include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
 
@@ -18,6 +19,12 @@ namespace rankd {
 
 enum class explain_mode : std::uint8_t { off, on };
 
+/// Who says how long a request may take.
+enum class deadline_source : std::uint8_t {
+  request,  ///< itself, or what stands in where it says nothing
+  budget,   ///< its plan, which has less
+};
+
 /// Of a request, to be explained.
 inline constexpr std::size_t most_explained_ids = 100;
 
@@ -29,6 +36,7 @@ struct rank_request {
   std::vector<scalar> params;  ///< one for each of registries::params: the override or the default
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;
+  deadline_source deadline_from = deadline_source::request;
   explain_mode explain = explain_mode::off;
   std::vector<std::int64_t> explain_ids;  ///< whose fate the explanation tells; each once
 };
@@ -49,6 +57,10 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 /// The request_id that stands in a text that was refused, for the answer: as given where it stands there once, as a
 /// string, before what makes the text no JSON; otherwise made up as `parse_request` does.
 auto request_id_of(std::string_view text, request_origin from = {}) -> std::string;
+
+/// Gives a request the default deadline of a budget where it has none, and the latest where its own is later or it has
+/// none still. Once more changes nothing.
+void keep_to_budget(rank_request& request, const plan_budget& budget);
 
 /// The plan that a request is for: the one it names, or else `given`, which may be empty.
 /// Errors: missing_field where neither names one, plan_mismatch where both do and differ, unknown_plan for a name that

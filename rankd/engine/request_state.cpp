@@ -34,7 +34,9 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   node_slot& slot = state_->nodes[node];
   slot.started.store(now().time_since_epoch().count(), braid::relaxed);
   // A store may fill the memory of a node that waits from another thread.
-  braid::arena& memory = slot.place == braid::node_place::here ? state_->memory : slot.memory;
+  // Where bytes are bounded each node takes its own, so that it is known how much.
+  const bool shares = slot.place == braid::node_place::here && !state_->used.bounds_bytes();
+  braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<row_set> inputs = memory.uninitialized<row_set>(what.sources.size());
   for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[what.sources[at]].output;
   return {.memory = memory,
@@ -42,7 +44,17 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .params = state_->request.params,
           .stores = state_->stores,
           .user_id = state_->request.user_id,
-          .rows_of_part = part_of(*what.op, slot)};
+          .rows_of_part = part_of(*what.op, slot),
+          .used = state_->used.is_bounded() ? &state_->used : nullptr,
+          .position = state_->plan->shape.position(node)};
+}
+
+/// Rows are made by those who give others than they take; the rest looks at them.
+auto plan_nodes::keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
+    -> bool {
+  if (context.used == nullptr) return true;
+  const bool makes_rows = what.change == row_change::dense_source || what.change == row_change::concatenation;
+  return context.used->claim(context.position, {.rows = makes_rows ? rows : 0, .bytes = context.memory.reserved()});
 }
 
 auto plan_nodes::ended(braid::node_index node, const node_context& context, op_result<row_set> result)
@@ -50,6 +62,8 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   node_slot& slot = state_->nodes[node];
   slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
   slot.malformed_ids = context.malformed_ids;
+  const bool fits = keeps_budget(state_->plan->nodes[node], context, result ? result->size() : 0);
+  if (result && !fits) result = over_budget();
   if (!result) {
     slot.error = std::move(result.error());
     return braid::node_status::failed;

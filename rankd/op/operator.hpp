@@ -3,6 +3,7 @@
 
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/evaluate.hpp>
+#include <rankd/op/usage.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -44,7 +45,23 @@ struct node_context {
   /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
   /// by side on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
+  usage* used = nullptr;       ///< by the request; null where its plan has no bound on rows or bytes
+  std::uint32_t position = 0;  ///< of the node in it
+
+  /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
+  /// `over_budget`. What nobody asked about is noticed when the node has ended.
+  [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
+    if (used == nullptr) return true;
+    // Chunks double, so that less than it has may fit into its last one.
+    const std::uint64_t taken = memory.reserved();
+    return used->claim(position, {.rows = rows, .bytes = taken + (bytes > taken ? bytes : 0)});
+  }
 };
+
+/// The end of a node that may not make what it was about to. Whoever runs it words that.
+inline auto over_budget() -> std::unexpected<op_error> {
+  return std::unexpected(op_error{"budget_exceeded", "the budget of the plan has no room for what it makes"});
+}
 
 /// Where an operator's time goes.
 enum class op_work : std::uint8_t {

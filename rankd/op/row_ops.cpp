@@ -36,6 +36,7 @@ struct vm_params {
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
     const row_set& rows = context.inputs[0];
+    if (!context.may_make(0, rows.table().size() * sizeof(double))) return over_budget();
     const evaluated<column> values =
         evaluate(program, rows, context.params, context.memory, {.rows_of_part = context.rows_of_part});
     if (!values) return cannot_evaluate(values.error());
@@ -68,6 +69,16 @@ struct filter_params {
   }
 };
 
+/// What one row of a table takes; validity and strings themselves are not counted.
+auto row_bytes(const batch& table) -> std::uint64_t {
+  std::uint64_t bytes = sizeof(std::int64_t);
+  for (const keyed_column& each : table.columns())
+    bytes += each.values.strings() != nullptr    ? sizeof(std::uint32_t)
+             : each.values.booleans() != nullptr ? sizeof(bool)
+                                                 : sizeof(double);
+  return bytes;
+}
+
 struct concat_params {
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double { return 20.0 * static_cast<double>(rows); }
 
@@ -76,6 +87,9 @@ struct concat_params {
     const row_set& right = context.inputs[1];
     if (left.size() + right.size() > batch::max_rows)
       return std::unexpected(op_error{"too_many_rows", "both sides together have more rows than a batch can hold"});
+    const std::uint64_t rows = left.size() + right.size();
+    if (!context.may_make(rows, rows * std::max(row_bytes(left.table()), row_bytes(right.table()))))
+      return over_budget();
     return concat(left, right, context.memory);
   }
 };

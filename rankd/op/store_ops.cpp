@@ -123,16 +123,17 @@ struct list_params {
 
     const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
     for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found->lists[place_of(owners[at], asked)];
-    co_return joined(lists, context.memory);
+    co_return joined(lists, context);
   }
 
-  static auto joined(std::span<const std::span<const std::int64_t>> lists, braid::arena& memory)
+  static auto joined(std::span<const std::span<const std::int64_t>> lists, node_context& context)
       -> op_result<std::span<const std::int64_t>> {
     std::size_t total = 0;
     for (const auto list : lists) total += list.size();
     if (total > batch::max_rows)
       return std::unexpected(op_error{"too_many_rows", "the lists hold " + std::to_string(total) + " ids together"});
-    const std::span<std::int64_t> ids = memory.uninitialized<std::int64_t>(total);
+    if (!context.may_make(total, total * sizeof(std::int64_t))) return over_budget();
+    const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(total);
     auto out = ids.begin();
     for (const auto list : lists) out = std::ranges::copy(list, out).out;
     return ids;

@@ -19,6 +19,7 @@ struct fixed_source_params {
   [[nodiscard]] auto cost_ns(std::size_t /*incoming*/) const noexcept -> double { return static_cast<double>(rows); }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    if (!context.may_make(rows, rows * sizeof(std::int64_t))) return over_budget();
     const std::span<std::int64_t> ids = context.memory.uninitialized<std::int64_t>(rows);
     std::iota(ids.begin(), ids.end(), std::int64_t{1});
     return row_set(batch(ids));

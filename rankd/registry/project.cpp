@@ -50,6 +50,8 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
   out.registry = read_folder(in, "registry", presence::required, out.root).value_or("");
   out.plans = read_folder(in, "plans", presence::required, out.root).value_or("");
   out.data = read_folder(in, "data", presence::optional, out.root);
+  if (const nlohmann::json* table = in.object("budget", presence::optional))
+    out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source(file.string());

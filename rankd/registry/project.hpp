@@ -1,6 +1,8 @@
 // rankd/registry/project.hpp: the project file rankd.toml, which marks the root of a project and says where things lie.
 #pragma once
 
+#include <rankd/registry/budgets.hpp>
+
 #include <braid/base/diagnostics.hpp>
 
 #include <array>
@@ -22,6 +24,7 @@ struct project {
   std::filesystem::path registry;             ///< folder of the registries
   std::filesystem::path plans;                ///< folder of the compiled artifacts
   std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
+  plan_budgets budgets;                       ///< what requests to its plans may take
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;

@@ -21,6 +21,7 @@ struct code_status {
 /// Every other code is the plan's or the request's fault.
 constexpr std::array run_statuses{
     code_status{"deadline_exceeded", http_status::gateway_timeout},
+    code_status{"time_budget_exceeded", http_status::gateway_timeout},
     code_status{"node_timeout", http_status::gateway_timeout},
     code_status{"store_timeout", http_status::gateway_timeout},
     code_status{"stopped", http_status::service_unavailable},

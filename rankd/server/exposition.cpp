@@ -40,7 +40,7 @@ void exposition::family(std::string_view name, kind type, std::string_view help)
   ((((text_ += "# TYPE ") += family_) += ' ') += name_of(type)) += '\n';
 }
 
-void exposition::sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
+void exposition::sample(std::string_view suffix, std::span<const label> labels, double value) {
   (text_ += family_) += suffix;
   char separator = '{';
   for (const label& each : labels) {
@@ -49,7 +49,7 @@ void exposition::sample(std::string_view suffix, std::initializer_list<label> la
     text_ += '"';
     separator = ',';
   }
-  text_ += labels.size() == 0 ? " " : "} ";
+  text_ += labels.empty() ? " " : "} ";
   append_value(text_, value);
   text_ += '\n';
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,10 @@ class exposition {
 
   void family(std::string_view name, kind type, std::string_view help);
   /// `suffix` is `_bucket`, `_sum` or `_count` in a histogram, and nothing elsewhere.
-  void sample(std::string_view suffix, std::initializer_list<label> labels, double value);
+  void sample(std::string_view suffix, std::span<const label> labels, double value);
+  void sample(std::string_view suffix, std::initializer_list<label> labels, double value) {
+    sample(suffix, std::span(labels.begin(), labels.size()), value);
+  }
   void sample(std::initializer_list<label> labels, double value) { sample({}, labels, value); }
 
   /// All families so far.

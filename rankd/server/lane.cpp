@@ -53,6 +53,7 @@ lane::lane(serve_shared& all, lane_shares shares)
     : all_(&all),
       shares_(shares),
       gate_({.most_under_way = shares.in_flight, .queue = shares.queue, .longest_wait = all.options.longest_wait}) {
+  if (all.options.tokens) tokens_ = std::make_shared<const token_list>(*all.options.tokens);
   add_routes();
 }
 
@@ -61,7 +62,14 @@ auto lane::start_runtime(std::string name) -> braid::result<void> {
   if (!made) return braid::fail(made.error());
   on_ = std::move(*made);
   io_ = &on_->io();
-  ranker_.emplace(*on_, *all_->context.declared, all_->context.stores, all_->options.engine);
+  std::vector<store*> asked;
+  for (store* each : all_->context.stores) {
+    stores_.push_back(each == nullptr ? nullptr : std::make_unique<metered_store>(*each));
+    asked.push_back(stores_.back().get());
+  }
+  engine_options how = all_->options.engine;
+  how.figures = node_figures::told;
+  ranker_.emplace(*on_, *all_->context.declared, std::move(asked), how);
   return {};
 }
 
@@ -77,12 +85,9 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
   options.on_error = [this](std::exception_ptr error, const auto&...) {
     all_->context.log.note(log_level::error, "handler_failed", {{"message", thrown_message(error)}});
   };
-  if (all_->options.tls) {
-    auto tls = braid::tls_context::server(
-        {.identity = *all_->options.tls, .protocols = {"http/1.1"}, .handshakes = &on_->blocking()});
-    if (!tls) co_return braid::fail(tls.error());
-    options.tls = std::move(*tls);
-  }
+  auto tls = make_tls();
+  if (!tls) co_return braid::fail(tls.error());
+  options.tls = std::move(*tls);
   auto listener = braid::stream_listener::listen(*io_, at, {.reuse_port = port == port_use::shared});
   if (!listener) co_return braid::fail(listener.error());
   const auto bound = listener->local_address();
@@ -90,6 +95,22 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
   server_ = std::make_unique<braid::http_server>(*io_, routes_, std::move(options));
   io_->spawn(serve_until_stop(std::move(*listener), std::move(on_end)));
   co_return *bound;
+}
+
+auto lane::make_tls() -> braid::result<std::optional<braid::tls_context>> {
+  if (!all_->options.tls) return std::nullopt;
+  auto made = braid::tls_context::server(
+      {.identity = *all_->options.tls, .protocols = {"http/1.1"}, .handshakes = &on_->blocking()});
+  if (!made) return braid::fail(made.error());
+  return std::move(*made);
+}
+
+void lane::renew(lane_credentials next) {
+  // A loop that takes no posts has stopped already.
+  static_cast<void>(braid::post(*io_, [this, next = std::move(next)]() mutable {
+    tokens_ = std::move(next.tokens);
+    if (server_ && next.tls) server_->replace_tls(std::move(*next.tls));
+  }));
 }
 
 auto lane::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {

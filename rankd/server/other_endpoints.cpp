@@ -3,9 +3,11 @@
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
+#include <rankd/server/detail/write_histogram.hpp>
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 namespace rankd::detail {
 namespace {
@@ -60,6 +62,22 @@ auto node_json(const bound_plan& plan, const bound_node& node) -> std::string {
   return out + "}";
 }
 
+void append_budget(std::string& out, const plan_budget& budget) {
+  if (budget == plan_budget()) return;
+  out += ",\"budget\":{";
+  const auto append = [&out](std::string_view name, auto number) {
+    if (!out.ends_with('{')) out += ',';
+    append_json_string(out, name);
+    out += ':' + std::to_string(number);
+  };
+  if (budget.rows) append("rows", *budget.rows);
+  if (budget.bytes) append("bytes", *budget.bytes);
+  if (budget.longest_deadline) append("deadline_ms", budget.longest_deadline->count());
+  if (budget.default_deadline) append("default_deadline_ms", budget.default_deadline->count());
+  if (budget.in_flight) append("in_flight", *budget.in_flight);
+  out += '}';
+}
+
 auto described(const known_plan& plan) -> std::string {
   std::string out = plan_start(plan) + ",\"nodes\":[";
   for (const bound_node& node : plan.bound->nodes) {
@@ -70,6 +88,7 @@ auto described(const known_plan& plan) -> std::string {
   std::vector<std::string> outputs;
   for (const node_index node : plan.bound->outputs) outputs.push_back(plan.bound->nodes[node].node_id);
   append_strings(out, outputs);
+  append_budget(out, plan.bound->budget);
   return out + "}\n";
 }
 
@@ -87,11 +106,11 @@ void lane::reply(braid::http_exchange& x, endpoint which, const error_answer& er
 
 /// The name of the client; nothing where there are tokens and it has none of them.
 auto lane::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
-  if (!all_->options.tokens) return std::string();
+  if (!tokens_) return std::string();
   const auto field = x.request().fields.find("Authorization");
   // Two of them might be two clients.
   if (!field || x.request().fields.count("Authorization") != 1) return std::nullopt;
-  const auto client = all_->options.tokens->client_of(*field);
+  const auto client = tokens_->client_of(*field);
   if (!client) return std::nullopt;
   return std::string(*client);
 }
@@ -139,6 +158,24 @@ void lane::ready(braid::http_exchange& x) {
   reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"}\n");
 }
 
+void lane::write_endpoints(exposition& out) const {
+  std::vector<std::pair<std::string_view, endpoint_figures>> all;
+  for (std::size_t at = 0; at < stores_.size(); ++at) {
+    if (!stores_[at]) continue;
+    auto& [name, sum] = all.emplace_back(all_->context.declared->endpoints()[at].endpoint_id, endpoint_figures());
+    for (const auto& each : all_->lanes) sum.add(each->stores()[at]->figures());
+  }
+  using kind = exposition::kind;
+  out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from asking an endpoint to its answer.");
+  for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
+  out.family("rankd_endpoint_errors_total", kind::counter, "Answers of endpoints that were errors.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.errors));
+  out.family("rankd_endpoint_late_total", kind::counter, "Questions whose answers came too late for their requests.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.late));
+  out.family("rankd_endpoint_in_flight", kind::gauge, "Questions that an endpoint has not answered.");
+  for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
+}
+
 void lane::figures(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::metrics)) return;
   metrics_.note_gate(gate_.counts());
@@ -150,6 +187,8 @@ void lane::figures(braid::http_exchange& x) {
   }
   exposition out;
   serve_metrics::write(out, loops);
+  serve_metrics::write_nodes(out, loops, all_->context.plans->list());
+  write_endpoints(out);
   out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");
   out.sample({}, late);
   out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");

@@ -2,6 +2,7 @@
 #include <rankd/server/plan_changes.hpp>
 
 #include <string>
+#include <utility>
 
 namespace rankd {
 namespace {
@@ -13,14 +14,29 @@ void tell(const serve_log& log, std::string_view event, const braid::checked<pla
 
 }  // namespace
 
+void plan_changes::reload_with(reload_step step) {
+  const std::scoped_lock alone(reloading_);
+  step_ = std::move(step);
+}
+
+auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics> {
+  refused_.fetch_add(1, braid::relaxed);
+  for (const braid::diagnostic& each : problems)
+    log_.note(log_level::error, event,
+              {{"code", each.code}, {"message", each.message}, {"source", each.source}, {"pointer", each.pointer}});
+  return std::unexpected(std::move(problems));
+}
+
 auto plan_changes::reload() -> braid::checked<reload_report> {
+  const std::scoped_lock alone(reloading_);
+  braid::checked<std::function<void()>> others = std::function<void()>();
+  if (step_) others = step_();
+  if (!others) return refuse("credentials_refused", std::move(others.error()));
   auto report = of_->reload(folder_);
-  if (!report) {
-    refused_.fetch_add(1, braid::relaxed);
-    for (const braid::diagnostic& each : report.error())
-      log_.note(log_level::error, "plans_refused",
-                {{"code", each.code}, {"message", each.message}, {"source", each.source}, {"pointer", each.pointer}});
-    return report;
+  if (!report) return refuse("plans_refused", std::move(report.error()));
+  if (*others) {
+    (*others)();
+    log_.note(log_level::info, "credentials_loaded");
   }
   done_.fetch_add(1, braid::relaxed);
   log_.note(log_level::info, "plans_loaded",

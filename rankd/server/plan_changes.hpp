@@ -8,7 +8,10 @@
 #include <braid/sync/atomic.hpp>
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,7 +31,12 @@ class plan_changes {
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)
       : of_(&of), folder_(std::move(folder)), log_(log) {}
 
-  /// Those of `plan_library`. Blocks: on the disk, for `reload`.
+  /// What else is read anew when the plans are: it says what is wrong, or gives what puts the new in place, which is
+  /// called once the plans are right, too. It is called by the threads that reload, one at a time.
+  using reload_step = std::function<braid::checked<std::function<void()>>()>;
+  void reload_with(reload_step step);
+
+  /// Those of `plan_library`. Where anything is wrong nothing changes. Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
   auto unpin(std::string_view name) -> braid::checked<void>;
@@ -40,9 +48,13 @@ class plan_changes {
   }
 
  private:
+  auto refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics>;
+
   plan_library* of_;
   std::filesystem::path folder_;
   serve_log log_;
+  std::mutex reloading_;  // held by one reload from its begin to its end
+  reload_step step_;      // under it
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};
 };

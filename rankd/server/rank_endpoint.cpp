@@ -84,6 +84,10 @@ auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
 
 auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void> {
   if (!check_head(x, record)) co_return;
+  const auto of_client =
+      all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
+  if (!of_client)
+    co_return busy(x, record, "client_busy", "this client has as many requests under way as it may; ask again later");
   if (may_refuse_unread(x) && gate_.refuses(begun)) co_return overloaded(x, record);
   held_body body(*this);
   auto reading = read_body(x, body);
@@ -112,6 +116,11 @@ auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::t
   if (!plan->bound)
     co_return fail(x, record, answer_error(http_status::unprocessable_content, plan->problems, record.request_id));
   record.plan_digest = plan->bound->digest;
+  const auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
+  if (!of_plan) {
+    metrics_.count_refusal(plan->name, "plan_busy");
+    co_return busy(x, record, "plan_busy", "this plan has as many requests under way as it may; ask again later");
+  }
   braid::task<void> work = run(x, record, *plan, std::move(*request), begun);
   co_await std::move(work);
 }
@@ -120,7 +129,10 @@ auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::t
 /// read, so that the gate knows of them.
 auto lane::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
                braid::time_point begun) -> braid::task<void> {
-  const braid::time_point deadline = begun + request.deadline.value_or(all_->options.default_deadline);
+  const plan_budget& budget = plan.bound->budget;
+  if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
+  keep_to_budget(request, budget);
+  const braid::time_point deadline = begun + *request.deadline;
   auto entering = gate_.enter(io_->now(), deadline);
   braid::result<admission_gate::pass> pass = co_await std::move(entering);
   if (!pass && pass.error() == braid::errc::full) co_return overloaded(x, record);
@@ -137,6 +149,7 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
   const braid::time_point ended = io_->now();
   metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
                      result.error ? 0 : result.rows.size());
+  metrics_.count_nodes(*plan.bound, result.nodes, *all_->context.plans);
   learn(result, plan, ended - admitted, *pass);
   answer(x, record, result);
 }
@@ -145,7 +158,7 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
 /// An error that comes at once says nothing about how busy the server is.
 void lane::learn(const ranking& result, const known_plan& plan, braid::duration took,
                  const admission_gate::pass& pass) {
-  if (result.error && result.error->code != "deadline_exceeded") return;
+  if (result.error && result.error->code != "deadline_exceeded" && result.error->code != "time_budget_exceeded") return;
   auto pace = paces_.find(plan.name);
   if (pace == paces_.end()) pace = paces_.emplace(plan.name, unhindered_time()).first;
   gate_.note(pace->second.note(took), pass);
@@ -220,6 +233,11 @@ void lane::overloaded(braid::http_exchange& x, request_record& record) {
 auto lane::refusal_for(std::string_view request_id) -> error_answer {
   return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later",
                       request_id);
+}
+
+/// Somebody's own share is used up, whatever room the server has.
+void lane::busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message) {
+  fail(x, record, answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
 }
 
 void lane::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {

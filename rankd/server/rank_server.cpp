@@ -23,6 +23,9 @@ struct rank_server::parts {
   std::size_t serving = 0;  // loops that have not come to their end
   bool tells_end = false;   // whoever started it wants to know
 
+  std::mutex renewing;  // held while loops are asked for contexts, and told of new ones
+  bool ending = false;  // under it: the loops go away
+
   auto listen() -> braid::result<void>;
   void lane_ended();
 };
@@ -130,10 +133,31 @@ rank_server::~rank_server() {
     const std::scoped_lock lock(parts_->mutex);
     parts_->tells_end = false;
   }
+  {
+    const std::scoped_lock lock(parts_->renewing);
+    parts_->ending = true;
+  }
   for (const auto& each : parts_->shared.lanes) each->end_runtime();
 }
 
 auto rank_server::address() const noexcept -> braid::socket_address { return parts_->bound; }
+
+auto rank_server::renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>> {
+  const std::scoped_lock lock(parts_->renewing);
+  if (parts_->ending) return std::function<void()>([] {});
+  auto next = std::make_shared<std::vector<detail::lane_credentials>>();
+  const auto who = tokens ? std::make_shared<const token_list>(std::move(*tokens)) : nullptr;
+  for (const auto& each : parts_->shared.lanes) {
+    auto tls = each->make_tls();
+    if (!tls) return std::unexpected(bad_identity(tls.error()));
+    next->push_back({.tokens = who, .tls = std::move(*tls)});
+  }
+  return std::function<void()>([all = parts_.get(), next] {
+    const std::scoped_lock alone(all->renewing);
+    if (all->ending) return;
+    for (std::size_t at = 0; at < next->size(); ++at) all->shared.lanes[at]->renew(std::move((*next)[at]));
+  });
+}
 
 void rank_server::announce_stop() noexcept { parts_->shared.stopping.store(true, braid::relaxed); }
 

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rankd {
@@ -44,6 +45,13 @@ class rank_server {
 
   /// With the port that the system chose.
   [[nodiscard]] auto address() const noexcept -> braid::socket_address;
+
+  /// Who may ask from now on, and by which certificate the server is known: these tokens, and what the files of
+  /// `serve_options::tls` hold now. Nothing changes before the function that it gives is called, and that cannot fail;
+  /// connections go on as they are. The function must be called, if at all, before the server is destroyed; one that
+  /// ends already keeps what it has. Threads: any but its own loops. Blocks: on the disk.
+  /// Errors: bad_certificate.
+  auto renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>>;
 
   /// From now on `/readyz` says that it is going to stop; everything else goes on.
   void announce_stop() noexcept;

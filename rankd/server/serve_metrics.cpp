@@ -1,50 +1,17 @@
 // rankd/server/serve_metrics.cpp: counting, adding up, writing down.
 #include <rankd/server/serve_metrics.hpp>
 
-#include <algorithm>
-#include <charconv>
-#include <chrono>
+#include <rankd/server/detail/write_histogram.hpp>
+
+#include <string>
 
 namespace rankd {
 namespace {
 
+using detail::write_histogram;
 using kind = exposition::kind;
 
-auto bound_text(std::size_t at) -> std::string {
-  if (at == time_histogram::bounds.size()) return "+Inf";
-  std::array<char, 32> room{};
-  const auto end = std::to_chars(room.data(), room.data() + room.size(), time_histogram::bounds[at]);
-  return {room.data(), end.ptr};
-}
-
-void write_histogram(exposition& out, exposition::label of, const time_histogram& times) {
-  for (std::size_t at = 0; at <= time_histogram::bounds.size(); ++at) {
-    const std::string bound = bound_text(at);
-    out.sample("_bucket", {of, {"le", bound}}, static_cast<double>(times.up_to(at)));
-  }
-  out.sample("_sum", {of}, times.seconds());
-  out.sample("_count", {of}, static_cast<double>(times.up_to(time_histogram::bounds.size())));
-}
-
 }  // namespace
-
-void time_histogram::add(braid::duration span) noexcept {
-  const double seconds = std::chrono::duration<double>(span).count();
-  const auto* const at = std::ranges::lower_bound(bounds, seconds);
-  ++counts_[static_cast<std::size_t>(at - bounds.begin())];
-  seconds_ += seconds;
-}
-
-void time_histogram::add(const time_histogram& other) noexcept {
-  for (std::size_t at = 0; at < counts_.size(); ++at) counts_[at] += other.counts_[at];
-  seconds_ += other.seconds_;
-}
-
-auto time_histogram::up_to(std::size_t at) const noexcept -> std::uint64_t {
-  std::uint64_t all = 0;
-  for (std::size_t each = 0; each <= at; ++each) all += counts_[each];
-  return all;
-}
 
 auto name_of(endpoint which) noexcept -> std::string_view {
   switch (which) {
@@ -75,9 +42,8 @@ void serve_metrics::count_time(endpoint which, braid::duration took) {
   times_[which].add(took);
 }
 
-void serve_metrics::count_run(std::string_view plan, std::string_view code, braid::duration took,
-                              std::size_t candidates) {
-  const std::scoped_lock lock(mutex_);
+/// Under the mutex.
+auto serve_metrics::count_code(std::string_view plan, std::string_view code) -> plan_figures& {
   auto found = plans_.find(plan);
   if (found == plans_.end()) found = plans_.emplace(std::string(plan), plan_figures()).first;
   plan_figures& figures = found->second;
@@ -86,6 +52,18 @@ void serve_metrics::count_run(std::string_view plan, std::string_view code, brai
     ++known->second;
   else
     figures.codes.emplace(std::string(code), 1);
+  return figures;
+}
+
+void serve_metrics::count_refusal(std::string_view plan, std::string_view code) {
+  const std::scoped_lock lock(mutex_);
+  static_cast<void>(count_code(plan, code));
+}
+
+void serve_metrics::count_run(std::string_view plan, std::string_view code, braid::duration took,
+                              std::size_t candidates) {
+  const std::scoped_lock lock(mutex_);
+  plan_figures& figures = count_code(plan, code);
   figures.times.add(took);
   figures.candidates += candidates;
 }
@@ -121,14 +99,14 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [key, count] : all.answers_)
     out.sample({{"endpoint", name_of(key.first)}, {"status", std::to_string(key.second)}}, static_cast<double>(count));
   out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
-  for (const auto& [which, times] : all.times_) write_histogram(out, {"endpoint", name_of(which)}, times);
+  for (const auto& [which, times] : all.times_) write_histogram(out, {{"endpoint", name_of(which)}}, times);
 
   out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and what came of them.");
   for (const auto& [name, figures] : all.plans_)
     for (const auto& [code, count] : figures.codes)
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
   out.family("rankd_request_duration_seconds", kind::histogram, "Time from the body of a request to its ranking.");
-  for (const auto& [name, figures] : all.plans_) write_histogram(out, {"plan", name}, figures.times);
+  for (const auto& [name, figures] : all.plans_) write_histogram(out, {{"plan", name}}, figures.times);
   out.family("rankd_candidates_total", kind::counter, "Candidates that were answered.");
   for (const auto& [name, figures] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(figures.candidates));
 

@@ -1,13 +1,15 @@
 // rankd/server/serve_metrics.hpp: what a server has answered, counted.
 #pragma once
 
+#include <rankd/engine/ranking.hpp>
 #include <rankd/server/admission_gate.hpp>
 #include <rankd/server/exposition.hpp>
+#include <rankd/server/plan_source.hpp>
+#include <rankd/server/time_histogram.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/net/http_status.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,27 +18,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rankd {
-
-/// Times, by how many are at most so long.
-class time_histogram {
- public:
-  /// In seconds; one more class is for all that is longer.
-  static constexpr std::array bounds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
-                                     0.05,   0.1,     0.25,   0.5,   1.0,    2.5,   5.0,  10.0};
-
-  void add(braid::duration span) noexcept;
-  void add(const time_histogram& other) noexcept;
-
-  /// How many are at most as long as `bounds[at]`; `at == bounds.size()` for all.
-  [[nodiscard]] auto up_to(std::size_t at) const noexcept -> std::uint64_t;
-  [[nodiscard]] auto seconds() const noexcept -> double { return seconds_; }
-
- private:
-  std::array<std::uint64_t, bounds.size() + 1> counts_{};
-  double seconds_ = 0;
-};
 
 /// The endpoints of a server; `other` for what leads to none.
 enum class endpoint : std::uint8_t {
@@ -66,13 +50,40 @@ class serve_metrics {
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
+  /// One that was refused because its plan has enough of them.
+  void count_refusal(std::string_view plan, std::string_view code);
+  /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
+  /// out, so that no node stays that is gone.
+  void count_nodes(const bound_plan& plan, std::span<const node_figure> nodes, const plan_source& serving);
   /// A request that was refused for want of room, or whose deadline passed while it waited.
   void note_gate(const admission_counts& now);
 
   /// Writes the sums of all loops.
   static void write(exposition& out, std::span<serve_metrics* const> loops);
+  /// Writes the sums for the nodes of these plans, and forgets those of others.
+  static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
+
+  /// So many nodes of a plan are told of one by one, the first ones of its order; the others as one.
+  static constexpr std::size_t most_told_nodes = 256;
 
  private:
+  struct node_counts {
+    std::uint64_t runs = 0;
+    std::uint64_t errors = 0;
+    std::uint64_t rows = 0;
+    part_histogram queue;
+    part_histogram work;
+
+    void add(const node_figure& one) noexcept;
+    void add(const node_counts& other) noexcept;
+  };
+  /// Of one version of a plan.
+  struct plan_nodes_seen {
+    std::string digest;
+    std::map<std::string, std::size_t, std::less<>> names;  // where each node stands in `counts`
+    std::vector<std::size_t> places;                        // the same, by number of the node
+    std::vector<node_counts> counts;
+  };
   struct plan_figures {
     std::map<std::string, std::uint64_t, std::less<>> codes;
     time_histogram times;
@@ -80,12 +91,17 @@ class serve_metrics {
   };
   using answer_key = std::pair<endpoint, int>;
 
+  auto count_code(std::string_view plan, std::string_view code) -> plan_figures&;
   void add_to(serve_metrics& sums) const;
+  static auto made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen;
+  void add_nodes_to(std::string_view plan, plan_nodes_seen& sums) const;
+  void forget_others(std::span<const known_plan> serving);
 
   mutable std::mutex mutex_;
   std::map<answer_key, std::uint64_t> answers_;
   std::map<endpoint, time_histogram> times_;
   std::map<std::string, plan_figures, std::less<>> plans_;
+  std::map<std::string, plan_nodes_seen, std::less<>> nodes_;  // by plan
   admission_counts gate_;
 };
 

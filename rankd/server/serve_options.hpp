@@ -19,7 +19,7 @@ struct serve_options {
   braid::socket_address listen = braid::socket_address::loopback(8080);  ///< port 0: one that is free
   unsigned loops = 1;    ///< each with its thread; the system spreads connections over them
   unsigned workers = 1;  ///< that compute, for each loop
-  engine_options engine = {};
+  engine_options engine = {.timed_of = 16};
 
   braid::http_limits limits = {};
   std::size_t connections = 10'000;              ///< of all loops together
@@ -30,6 +30,9 @@ struct serve_options {
 
   std::size_t most_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
   std::size_t queue = 4096;          ///< requests that wait for that, of all loops together
+  /// Requests of each client at a time, where there are tokens; nothing: as many as there is room for. What a plan may
+  /// have is part of its budget.
+  std::optional<std::size_t> client_in_flight = {};
   /// Nobody comes in behind a request that has waited for its turn so long.
   braid::duration longest_wait = std::chrono::milliseconds(50);
   /// Of a request that names none, counted from its arrival.

@@ -246,6 +246,11 @@ http_server::http_server(loop& on, const http_router& routes, http_server_option
     : state_(std::make_unique<state>(on, routes, std::move(options))) {}
 http_server::~http_server() = default;
 
+void http_server::replace_tls(tls_context by) {
+  BRAID_EXPECTS(state_->options.tls.has_value(), "a server without TLS cannot get another context for it");
+  state_->options.tls = std::move(by);
+}
+
 auto http_server::counts() const noexcept -> http_server_counts { return state_->counts; }
 
 auto http_server::serve(stream_listener listener) -> task<result<void>> { return state_->serve(std::move(listener)); }

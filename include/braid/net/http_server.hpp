@@ -84,6 +84,10 @@ class BRAID_API http_server {
   /// loop.
   [[nodiscard]] auto stop(duration grace) -> task<void>;
 
+  /// Handshakes that begin from now on are by this context; connections go on with the one that they have. Requires a
+  /// server that has `http_server_options::tls`.
+  void replace_tls(tls_context by);
+
   [[nodiscard]] auto counts() const noexcept -> http_server_counts;
 
  private:

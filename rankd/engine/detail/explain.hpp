@@ -3,6 +3,7 @@
 
 #include <rankd/engine/detail/request_state.hpp>
 #include <rankd/engine/explanation.hpp>
+#include <rankd/engine/ranking.hpp>
 
 #include <braid/base/clock.hpp>
 #include <braid/graph/run.hpp>
@@ -25,6 +26,10 @@ struct run_picture {
 /// How far all nodes have come. Threads: the loop of the run, once it is settled.
 auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
                const bound_plan& plan) -> std::vector<node_state>;
+
+/// What all nodes did, by number; in the memory of the request. Threads: as `states_of`.
+auto figures_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                request_state& state) -> std::span<const node_figure>;
 
 /// All but the total time and what depends on it. Requires a request that asks for it.
 auto explain(const run_picture& run, const registries& declared) -> explanation;

@@ -5,6 +5,7 @@
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/op/operator.hpp>
+#include <rankd/op/usage.hpp>
 #include <rankd/rows/row_set.hpp>
 #include <rankd/store/store.hpp>
 
@@ -34,7 +35,7 @@ struct node_slot {
   std::uint64_t malformed_ids = 0;
   std::size_t rows_in = 0;
   braid::node_place place = braid::node_place::here;
-  // Only where the request asks for an explanation: reading a clock takes as long as a small node.
+  // Only where the request is timed: reading a clock takes as long as a small node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by who runs it; read by the loop, perhaps meanwhile
   braid::atomic<braid::duration::rep> ended{0};    // the same; behind it everything else of the slot is written
@@ -48,30 +49,37 @@ struct node_slot {
   }
 };
 
+/// Whether clocks are read for each node.
+enum class node_timing : std::uint8_t { off, on };
+
 /// Everything that a request works on; all of it is freed at once.
 struct request_state {
   request_state(std::shared_ptr<const bound_plan> p, rank_request r, std::span<store* const> s, braid::time_point now,
-                std::size_t first_chunk)
+                node_timing t, std::size_t first_chunk)
       : plan(std::move(p)),
         request(std::move(r)),
         stores(s),
         begin(now),
+        timing(t),
         nodes(plan->nodes.size()),
-        memory(first_chunk) {}
+        memory(first_chunk),
+        used(plan->budget, plan->nodes.size()) {}
 
   std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
   rank_request request;
   std::span<store* const> stores;
   braid::time_point begin;
+  node_timing timing;
   std::vector<node_slot> nodes;
   braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
+  usage used;
 };
 
 /// The nodes of a plan as the graph runner sees them.
 class plan_nodes {
  public:
   plan_nodes(request_state& state, const engine_options& options) noexcept
-      : state_(&state), options_(&options), is_timed_(state.request.explain == explain_mode::on) {}
+      : state_(&state), options_(&options), is_timed_(state.timing == node_timing::on) {}
 
   auto place(braid::node_index node) noexcept -> braid::node_place;
   auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return options_->node_timeout; }
@@ -85,6 +93,8 @@ class plan_nodes {
   [[nodiscard]] auto place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_place;
   [[nodiscard]] auto part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t;
   auto context_of(braid::node_index node) -> node_context;
+  [[nodiscard]] auto keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
+      -> bool;
   auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
 
   request_state* state_;

@@ -5,6 +5,8 @@
 #include <rankd/server/admission_gate.hpp>
 #include <rankd/server/concurrency_limit.hpp>
 #include <rankd/server/error_answer.hpp>
+#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/metered_store.hpp>
 #include <rankd/server/rank_server.hpp>
 #include <rankd/server/serve_metrics.hpp>
 
@@ -33,6 +35,8 @@ class lane;
 struct serve_shared {
   serve_context context;
   serve_options options;
+  in_flight_shares of_plans{};
+  in_flight_shares of_clients{};
   std::vector<std::unique_ptr<lane>> lanes;  // complete before the first of them serves
   braid::atomic<bool> stopping{false};       // written by whoever stops the server: true for good
 };
@@ -43,6 +47,12 @@ struct lane_shares {
   std::size_t queue = 1;
   std::size_t connections = 1;
   std::size_t body_memory = 1;
+};
+
+/// Who may ask one loop, and what it is known by.
+struct lane_credentials {
+  std::shared_ptr<const token_list> tokens;  // null: everybody
+  std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
 /// Whether other listeners may have the same port: those of the other loops.
@@ -61,11 +71,17 @@ class lane {
       -> braid::result<braid::socket_address>;
   /// Returns at once. Once it has served to its end, does nothing.
   void begin_stop(braid::duration grace);
+  /// What `serve_options::tls` holds now. Blocks: on the disk. Errors: those of `tls_context::server`.
+  auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
+  /// Has effect soon, on the loop; connections that are there go on as they are.
+  void renew(lane_credentials next);
   /// Ends the loop with all that still runs.
   void end_runtime() noexcept { on_.reset(); }
 
   [[nodiscard]] auto io() noexcept -> braid::loop& { return *io_; }
   [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
+  /// One for each endpoint, null where there is no store. They stay as long as the lane.
+  [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
 
  private:
@@ -90,6 +106,7 @@ class lane {
   void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
   void overloaded(braid::http_exchange& x, request_record& record);
   static auto refusal_for(std::string_view request_id) -> error_answer;
+  void busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message);
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
   void note(request_record& record, braid::time_point begun);
   void tell_of_refusals(braid::time_point now);
@@ -110,6 +127,7 @@ class lane {
   void health(braid::http_exchange& x);
   void ready(braid::http_exchange& x);
   void figures(braid::http_exchange& x);
+  void write_endpoints(exposition& out) const;
   auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
   void reply(braid::http_exchange& x, endpoint which, braid::http_status status, std::string_view type,
              std::string_view body);
@@ -125,6 +143,9 @@ class lane {
   const error_answer refusal_ = refusal_for({});
   std::uint64_t untold_refusals_ = 0;                                   // that the log has not told of
   braid::time_point next_word_of_refusals_ = braid::time_point::min();  // when it may do so again
+
+  std::vector<std::unique_ptr<metered_store>> stores_;
+  std::shared_ptr<const token_list> tokens_;  // null: everybody may ask
 
   braid::http_router routes_;
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server

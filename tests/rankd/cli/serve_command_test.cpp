@@ -155,6 +155,56 @@ TEST_CASE("bench sends a server requests at rates, and tells what became of them
   CHECK(rankd_in(project.path(), {"bench", "--plan", "p", "--rate", "5"}).status == 2);
 }
 
+TEST_CASE("SIGHUP reads tokens anew, all that is read or nothing") {
+  const project_copy project;
+  project.write("tokens", "0123456789abcdef\n");
+  running_server server(project.path(), {"--token-file", "tokens"});
+  const auto status = [&](const std::string& token) {
+    auto one = server.caller();
+    one.say(request_text("GET", "/v1/plans", "Authorization: Bearer " + token + "\r\n"));
+    return one.hear().value().status;
+  };
+  const std::string before = "0123456789abcdef";
+  const std::string after = "fedcba9876543210";
+  CHECK(status(before) == 200);
+  project.write("tokens", after + "\n");
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return status(after) == 200; }));
+  CHECK(eventually([&] { return status(before) == 401; }));
+  project.write("tokens", "short\n");
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return has(server.err(), R"("event":"credentials_refused")"); }));
+  CHECK(status(after) == 200);
+}
+
+TEST_CASE("a budget of the project holds for every way to ask") {
+  const project_copy project;
+  const std::string before = read_text_file("rankd.toml").value();
+  project.write("rankd.toml", before + "[budget.plan.reels_plan_a]\nrows = 5\n");
+  const auto code_of = [](const std::string& text) { return json::parse(text).at("error").at("code"); };
+  const process_end one = rankd_in(project.path(), {"rank"}, request);
+  CHECK(one.status == 1);
+  CHECK(code_of(one.out) == "row_budget_exceeded");
+  const process_end many = rankd_in(project.path(), {"batch"}, std::string(request) + "\n");
+  CHECK(code_of(many.out) == "row_budget_exceeded");
+  CHECK(rankd_in(project.path(), {"rank"}, R"({"user_id":1,"plan":"concat_plan"})").status == 0);
+  const running_server server(project.path());
+  CHECK(rank(server).status == 422);
+  CHECK(code_of(rank(server).body) == "row_budget_exceeded");
+}
+
+TEST_CASE("a budget of a plan that is not there is said, with its place") {
+  const project_copy project;
+  project.write("rankd.toml", read_text_file("rankd.toml").value() + "[budget.plan.reels]\nrows = 5\n");
+  const process_end serve = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0"});
+  CHECK(serve.status == 1);
+  CHECK(has(serve.err, "[unknown_plan]"));
+  CHECK(has(serve.err, "/budget/plan/reels"));
+  const process_end validate = rankd_in(project.path(), {"validate"});
+  CHECK(validate.status == 1);
+  CHECK(has(validate.out, "/budget/plan/reels"));
+}
+
 TEST_CASE("what keeps a server from starting is said, with status 1") {
   const project_copy project;
   const auto refusal = [&](std::vector<std::string> more) {

@@ -99,14 +99,14 @@ class engine_world {
   auto ranker() -> engine& { return *engine_; }
   auto on() -> braid::runtime& { return *runtime_; }
 
-  auto bind(const std::string& artifact) -> const bound_plan& {
+  auto bind(const std::string& artifact, const plan_budget& budget = {}) -> const bound_plan& {
     const plan loaded = value_of(parse_plan(artifact, "t.json", {all_op_shapes(), *declared_}));
-    return keep(value_of(bind_plan(loaded, *declared_)));
+    return keep(value_of(bind_plan(loaded, *declared_, budget)));
   }
   /// A plan of the repository.
-  auto reference_plan(const std::string& name) -> const bound_plan& {
+  auto reference_plan(const std::string& name, const plan_budget& budget = {}) -> const bound_plan& {
     const auto file = reference_project::get().where.plans / (name + ".json");
-    return keep(value_of(bind_plan(value_of(load_plan(file, {all_op_shapes(), *declared_})), *declared_)));
+    return keep(value_of(bind_plan(value_of(load_plan(file, {all_op_shapes(), *declared_})), *declared_, budget)));
   }
 
   auto rank(const bound_plan& plan, std::string_view request) -> ranking {

@@ -38,6 +38,9 @@ TEST_CASE("several complaints are all told, one is the error") {
 TEST_CASE("what a plan ends with is the plan's fault, unless it is the store's, the time's or ours") {
   CHECK(status_of_run("non_finite_value") == http_status::unprocessable_content);
   CHECK(status_of_run("deadline_exceeded") == http_status::gateway_timeout);
+  CHECK(status_of_run("time_budget_exceeded") == http_status::gateway_timeout);
+  CHECK(status_of_run("row_budget_exceeded") == http_status::unprocessable_content);
+  CHECK(status_of_run("memory_budget_exceeded") == http_status::unprocessable_content);
   CHECK(status_of_run("node_timeout") == http_status::gateway_timeout);
   CHECK(status_of_run("store_unreachable") == http_status::service_unavailable);
   CHECK(status_of_run("store_bad_reply") == http_status::bad_gateway);

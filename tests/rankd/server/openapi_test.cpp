@@ -4,6 +4,7 @@
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/eventually.hpp>
 
 #include <braid/sync/atomic.hpp>
 
@@ -70,7 +71,7 @@ class explorer {
     const json body = json::parse(answer.body);
     CHECK(body.at("error").at("code").is_string());
     CHECK(body.at("error").at("message").is_string());
-    CHECK((answer.status == 503) == !answer.field("Retry-After").empty());
+    CHECK((answer.status == 503 || answer.status == 429) == !answer.field("Retry-After").empty());
   }
   [[nodiscard]] auto seen() const -> const std::map<std::string, std::set<std::string>>& { return seen_; }
 
@@ -92,6 +93,12 @@ void explore_rank(explorer& out, serve_world& world) {
   out.note(rank, world.rank(R"({"user_id":502,"plan":"reels_plan_a"})"));
   out.note(rank, world.rank(R"({"user_id":503,"plan":"reels_plan_a"})"));
   out.note(rank, world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})"));
+  auto running = world.caller();
+  running.say(
+      braid::testing::request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"single","deadline_ms":86400000})"));
+  CHECK(braid::testing::eventually(
+      [&] { return world.ask("GET", "/metrics").body.find("\nrankd_in_flight 1\n") != std::string::npos; }));
+  out.note(rank, world.rank(R"({"user_id":1,"plan":"single"})"));
   auto slow = world.caller();
   slow.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
   out.note(rank, slow.hear().value());

@@ -1,8 +1,12 @@
 // tests/rankd/server/plan_changes_test.cpp: plans that change while they are served, and what clients may do.
 #include <rankd/server/plan_changes.hpp>
 
+#include <rankd/registry/complaint.hpp>
 #include <tests/rankd/server/changing_world.hpp>
+#include <tests/rankd/server/figures.hpp>
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -72,6 +76,64 @@ TEST_CASE("changes of what is not there are refused by name") {
   CHECK(code("POST", "/v1/plans/a/rollback", 409) == "no_earlier_version");
   for (const char* number : {"99", "0", "-1", "x", "1x", "99999999999999999999999"})
     CHECK(code("POST", "/v1/plans/a/versions/" + std::string(number) + "/pin", 404) == "unknown_version");
+}
+
+TEST_CASE("what is read with the plans is put in place with them, or nothing is") {
+  changing_world world;
+  int prepared = 0;
+  int placed = 0;
+  bool right = false;
+  world.changes.reload_with([&]() -> braid::checked<std::function<void()>> {
+    ++prepared;
+    if (!right) return refused("bad_token", "it is too short", {}, "tokens");
+    return std::function<void()>([&] { ++placed; });
+  });
+  world.write("a", 2);
+  const heard_answer answer = world.ask("POST", "/v1/reload");
+  CHECK(answer.status == 422);
+  CHECK(json::parse(answer.body).at("error").at("code") == "bad_token");
+  CHECK(world.mark() == 1);
+  right = true;
+  world.folder.write("b.json", "{}");
+  CHECK(world.ask("POST", "/v1/reload").status == 422);
+  CHECK(world.mark() == 1);
+  CHECK(placed == 0);
+  world.write("b", 1);
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  CHECK(world.mark() == 2);
+  CHECK(placed == 1);
+  CHECK(prepared == 3);
+  CHECK(world.changes.reloads().done == 2);
+  CHECK(world.changes.reloads().refused == 2);
+  world.changes.reload_with({});
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  CHECK(prepared == 3);
+}
+
+TEST_CASE("the figures of nodes go with the plans that had them, and stay with the plans that go on") {
+  changing_world world;
+  const auto figures = [&] { return read_figures(world.ask("GET", "/metrics").body); };
+  const auto runs = [](const std::string& plan, const std::string& node) {
+    return "rankd_node_runs_total{plan=\"" + plan + "\",node=\"" + node + "\"}";
+  };
+  world.write("b", 1);
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  CHECK(world.mark() == 1);
+  CHECK(world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"b"})").status == 200);
+  CHECK(figures()[runs("a", "two")] == 1);
+  CHECK(figures()[runs("b", "two")] == 1);
+  std::filesystem::remove(world.folder.path() / "b.json");
+  world.folder.write("a.json",
+                     R"({"schema_version":1,"plan_name":"a","outputs":["s"],"nodes":[)" + source("s", 2) + "]}");
+  CHECK(world.ask("POST", "/v1/reload").status == 200);
+  auto now = figures();
+  CHECK(now[runs("a", "s")] == 1);
+  CHECK(!now.contains(runs("a", "two")));
+  CHECK(!now.contains(runs("b", "two")));
+  CHECK(world.ask("POST", "/v1/rank", request_to_a).status == 200);
+  now = figures();
+  CHECK(now[runs("a", "s")] == 2);
+  CHECK(!now.contains(runs("a", "two")));
 }
 
 TEST_CASE("clients change nothing where nobody allowed it") {

@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
-
+#include <tests/rankd/server/figures.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -145,12 +145,108 @@ TEST_CASE("plans are listed and described") {
   const json listed = json::parse(world.ask("GET", "/v1/plans").body).at("plans");
   std::string names;
   for (const json& each : listed) names += each.at("plan").get<std::string>() + (each.at("runnable") ? "+ " : "- ");
-  CHECK(names == "broken- concat_plan+ fails+ reels_plan_a+ slow+ ten+ ");
+  CHECK(names == "broken- concat_plan+ fails+ few+ hasty+ reels_plan_a+ single+ slow+ ten+ ");
   const json one = json::parse(world.ask("GET", "/v1/plans/slow").body);
   CHECK(one.at("outputs") == json({"b"}));
   CHECK(one.at("nodes").at(1).at("op") == "test::sleep");
   CHECK(one.at("nodes").at(1).at("inputs") == json({"a"}));
   CHECK(one.at("digest").get<std::string>().size() == 64);
+  CHECK(!one.contains("budget"));
+  CHECK(json::parse(world.ask("GET", "/v1/plans/few").body).at("budget") == json({{"rows", 9}}));
+  CHECK(json::parse(world.ask("GET", "/v1/plans/hasty").body).at("budget") == json({{"deadline_ms", 5}}));
+}
+
+TEST_CASE("what would take more than the budget of its plan has a status and a node") {
+  serve_world world;
+  const auto told = [&](const std::string& request) {
+    const heard_answer answer = world.rank(request);
+    return error_of(answer) + " " + json::parse(answer.body).at("error").value("node", "-");
+  };
+  CHECK(told(R"({"user_id":1,"plan":"few"})") == "422 row_budget_exceeded - a");
+  CHECK(told(R"({"user_id":1,"plan":"hasty"})") == "504 time_budget_exceeded - b");
+  CHECK(told(R"({"user_id":1,"plan":"hasty","deadline_ms":86400000})") == "504 time_budget_exceeded - b");
+}
+
+TEST_CASE("a plan or a client that has enough under way gets 429, and nobody else does") {
+  serve_options shared;
+  shared.loops = 2;
+  shared.client_in_flight = 2;
+  shared.tokens = rankd::testing::value_of(token_list::parse("a 0123456789abcdef\nb fedcba9876543210\n", "tokens"));
+  serve_world world(shared);
+  const std::string a = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string b = "Authorization: Bearer fedcba9876543210\r\n";
+  const auto in_flight = [&] {
+    const std::string text = world.ask("GET", "/metrics", {}, b).body;
+    return text.substr(text.find("\nrankd_in_flight ") + 17, 1);
+  };
+  const auto start = [&](const std::string& plan) {
+    auto one = world.caller();
+    one.say(request_text("POST", "/v1/rank", a, R"({"user_id":1,"deadline_ms":86400000,"plan":")" + plan + "\"}"));
+    return one;
+  };
+  const auto refused_as = [](const heard_answer& answer) {
+    CHECK(answer.field("Retry-After") == "1");
+    return error_of(answer);
+  };
+  const std::string ten = R"({"user_id":1,"plan":"ten"})";
+  const auto first = start("single");
+  CHECK(eventually([&] { return in_flight() == "1"; }));
+  CHECK(refused_as(world.rank(R"({"user_id":1,"plan":"single"})", a)) == "429 plan_busy -");
+  CHECK(refused_as(world.rank(R"({"user_id":1,"plan":"single"})", b)) == "429 plan_busy -");
+  CHECK(world.rank(ten, a).status == 200);
+  auto second = start("slow");
+  CHECK(eventually([&] { return in_flight() == "2"; }));
+  CHECK(refused_as(world.rank(ten, a + "X-Request-Id: me\r\n")) == "429 client_busy -");
+  CHECK(world.rank(ten, b).status == 200);
+  CHECK(world.ask("GET", "/metrics", {}, a).body.find("rankd_requests_total{plan=\"single\",code=\"plan_busy\"} 2\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("places are given back by requests that end and by connections that break") {
+  serve_options shared;
+  shared.client_in_flight = 1;
+  shared.tokens = rankd::testing::value_of(token_list::parse("0123456789abcdef\n", "tokens"));
+  serve_world world(shared);
+  const std::string who = "Authorization: Bearer 0123456789abcdef\r\n";
+  const auto status = [&](const std::string& plan) {
+    return world.rank(R"({"user_id":1,"deadline_ms":1,"plan":")" + plan + "\"}", who).status;
+  };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(status("single") == 504);
+    CHECK(status("ten") != 429);
+    CHECK(status("none") == 404);
+  }
+  {
+    auto half = world.caller();
+    half.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\n" + who + "Content-Length: 50\r\n\r\n{");
+    CHECK(eventually([&] { return status("ten") == 429; }));
+  }
+  CHECK(eventually([&] { return status("ten") != 429; }));
+}
+
+TEST_CASE("nodes and endpoints have figures of their own, of plans that are there") {
+  serve_options timed;
+  timed.loops = 2;
+  timed.engine.timed_of = 1;
+  serve_world world(timed);
+  for (int i = 0; i < 8; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"reels_plan_a"})").status == 200);
+  CHECK(world.rank(R"({"user_id":1,"plan":"fails"})").status == 422);
+  CHECK(world.rank(R"({"user_id":1,"plan":"hasty"})").status == 504);
+  auto figures = rankd::testing::read_figures(world.ask("GET", "/metrics").body);
+  CHECK(figures[R"(rankd_node_runs_total{plan="reels_plan_a",node="follow"})"] == 8);
+  CHECK(figures[R"(rankd_node_rows_total{plan="reels_plan_a",node="follow"})"] == 80);
+  CHECK(figures[R"(rankd_node_rows_total{plan="reels_plan_a",node="take"})"] == 40);
+  CHECK(figures[R"(rankd_node_errors_total{plan="reels_plan_a",node="follow"})"] == 0);
+  CHECK(figures[R"(rankd_node_errors_total{plan="fails",node="b"})"] == 1);
+  CHECK(!figures.contains(R"(rankd_node_runs_total{plan="hasty",node="b"})"));
+  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="follow",part="io"})"] == 8);
+  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="run"})"] == 8);
+  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="queue"})"] == 8);
+  CHECK(figures[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] == 24);
+  CHECK(figures[R"(rankd_endpoint_errors_total{endpoint="ep_0001"})"] == 0);
+  CHECK(figures[R"(rankd_endpoint_late_total{endpoint="ep_0001"})"] == 0);
+  CHECK(figures.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0001"})"));
+  CHECK(!figures.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
 }
 
 TEST_CASE("where there are tokens, only health and readiness are for everybody") {
@@ -171,6 +267,29 @@ TEST_CASE("where there are tokens, only health and readiness are for everybody")
   const std::string_view twice = "Authorization: Bearer 0123456789abcdef\r\nAuthorization: Bearer x\r\n";
   CHECK(error_of(world.rank(request, twice)) == "401 unauthorized -");
   CHECK(world.rank(request, "authorization: bearer 0123456789abcdef\r\n").status == 200);
+}
+
+TEST_CASE("new tokens count from then on, and a connection goes on with them") {
+  const auto tokens = [](std::string_view text) { return rankd::testing::value_of(token_list::parse(text, "tokens")); };
+  serve_options guarded;
+  guarded.loops = 2;
+  guarded.tokens = tokens("0123456789abcdef");
+  serve_world world(guarded);
+  const std::string before = "Authorization: Bearer 0123456789abcdef\r\n";
+  const std::string after = "Authorization: Bearer fedcba9876543210\r\n";
+  auto kept = world.caller();
+  const auto ask = [&](const std::string& fields) {
+    kept.say(request_text("GET", "/v1/plans", fields));
+    return kept.hear().value().status;
+  };
+  CHECK(ask(before) == 200);
+  CHECK(ask(after) == 401);
+  const auto replace = rankd::testing::value_of(world.server().renew(tokens("fedcba9876543210")));
+  CHECK(ask(before) == 200);
+  replace();
+  CHECK(eventually([&] { return ask(after) == 200; }));
+  CHECK(ask(before) == 401);
+  for (int i = 0; i < 8; ++i) CHECK(eventually([&] { return world.ask("GET", "/v1/plans", {}, after).status == 200; }));
 }
 
 TEST_CASE("requests beyond those that may run and wait are refused, and others come in when there is room") {

@@ -2,10 +2,13 @@
 #include <rankd/server/serve_metrics.hpp>
 
 #include <tests/rankd/server/figures.hpp>
+#include <tests/rankd/server/serve_world.hpp>
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -13,22 +16,6 @@ using namespace rankd;
 using namespace std::chrono_literals;
 using braid::http_status;
 using rankd::testing::read_figures;
-
-TEST_CASE("times are counted in the class whose bound they do not exceed") {
-  time_histogram times;
-  times.add(100us);
-  times.add(100us + 1ns);
-  times.add(10s);
-  times.add(11s);
-  CHECK(times.up_to(0) == 1);
-  CHECK(times.up_to(1) == 2);
-  CHECK(times.up_to(time_histogram::bounds.size() - 1) == 3);
-  CHECK(times.up_to(time_histogram::bounds.size()) == 4);
-  CHECK(times.seconds() == doctest::Approx(21.0002));
-  time_histogram twice = times;
-  twice.add(times);
-  CHECK(twice.up_to(time_histogram::bounds.size()) == 8);
-}
 
 TEST_CASE("the figures of several loops are added up") {
   serve_metrics one;
@@ -69,4 +56,72 @@ TEST_CASE("each endpoint has a name") {
   for (int each = 0; each < static_cast<int>(endpoint::other); ++each)
     CHECK(name_of(static_cast<endpoint>(each)).starts_with('/'));
   CHECK(name_of(endpoint::other) == "other");
+}
+
+namespace {
+
+auto plan_of(std::size_t nodes, const std::string& prefix) -> std::shared_ptr<const bound_plan> {
+  std::string text;
+  for (std::size_t at = 0; at < nodes; ++at) {
+    const std::string id = prefix + std::to_string(at);
+    text += (at == 0 ? "" : ",") +
+            (at == 0 ? rankd::testing::source(id, 1)
+                     : rankd::testing::node(id, "core::take", prefix + std::to_string(at - 1), R"({"count":1})"));
+  }
+  return rankd::testing::bound_from(rankd::testing::artifact_of(text, "\"" + prefix + std::to_string(nodes - 1) + "\""),
+                                    "p");
+}
+
+auto runs_of(const std::string& node) -> std::string {
+  return R"(rankd_node_runs_total{plan="p",node=")" + node + R"("})";
+}
+
+}  // namespace
+
+TEST_CASE("of a plan with very many nodes the first ones have figures of their own, the others one together") {
+  const auto plan = plan_of(300, "n");
+  const fixed_plans serving(std::vector<known_plan>{{.name = "p", .bound = plan, .problems = {}}});
+  serve_metrics loop;
+  const std::vector<node_figure> all(300, {.state = node_state::done, .rows_out = 2, .queue = 1us, .run = 2ms});
+  loop.count_nodes(*plan, all, serving);
+  exposition out;
+  const std::array<serve_metrics*, 1> loops{&loop};
+  serve_metrics::write_nodes(out, loops, serving.list());
+  auto figures = read_figures(out.text());
+  CHECK(figures[runs_of("n0")] == 1);
+  CHECK(figures[runs_of("n255")] == 1);
+  CHECK(!figures.contains(runs_of("n256")));
+  CHECK(figures[runs_of("(others)")] == 44);
+  CHECK(figures[R"x(rankd_node_rows_total{plan="p",node="(others)"})x"] == 88);
+  CHECK(figures[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.001"})"] == 0);
+  CHECK(figures[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.01"})"] == 1);
+}
+
+TEST_CASE(
+    "a version that does not serve any more adds nothing, and loops that have not seen the new one are added up") {
+  const auto before = plan_of(3, "n");
+  const auto after = plan_of(2, "n");
+  const fixed_plans first(std::vector<known_plan>{{.name = "p", .bound = before, .problems = {}}});
+  const fixed_plans second(std::vector<known_plan>{{.name = "p", .bound = after, .problems = {}}});
+  const std::vector<node_figure> three(3, {.state = node_state::done, .rows_out = 1, .queue = {}, .run = {}});
+  const std::vector<node_figure> two(2, {.state = node_state::failed, .rows_out = 0, .queue = {}, .run = {}});
+  serve_metrics quick;
+  serve_metrics slow;
+  quick.count_nodes(*before, three, first);
+  slow.count_nodes(*before, three, first);
+  quick.count_nodes(*after, two, second);
+  quick.count_nodes(*before, three, second);  // a request that began before
+  const std::array<serve_metrics*, 2> loops{&quick, &slow};
+  exposition out;
+  serve_metrics::write_nodes(out, loops, second.list());
+  auto figures = read_figures(out.text());
+  CHECK(figures[runs_of("n1")] == 3);
+  CHECK(figures[R"(rankd_node_errors_total{plan="p",node="n1"})"] == 1);
+  CHECK(!figures.contains(runs_of("n2")));
+  // Gone and back: what was counted before is forgotten.
+  exposition none;
+  serve_metrics::write_nodes(none, loops, {});
+  exposition again;
+  serve_metrics::write_nodes(again, loops, second.list());
+  CHECK(!read_figures(again.text()).contains(runs_of("n1")));
 }

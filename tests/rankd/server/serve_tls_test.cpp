@@ -6,8 +6,11 @@
 #include <braid/runtime/runtime.hpp>
 
 #include <tests/rankd/server/serve_world.hpp>
+#include <tests/support/eventually.hpp>
+#include <tests/support/scratch_folder.hpp>
 #include <tests/support/tls_scene.hpp>
 
+#include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -71,4 +74,35 @@ TEST_CASE("a certificate that does not fit its key keeps a server from starting"
       rank_server::start({.declared = &rankd::testing::reference_project::get().declared, .stores = {}, .plans = &none},
                          std::move(options));
   CHECK(refused.error().front().code == "bad_certificate");
+}
+
+TEST_CASE("a new certificate is shown to those who come, and one that is wrong changes nothing") {
+  const auto& people = tls_people::known();
+  const braid::testing::scratch_folder folder;
+  const auto put = [&](const std::string& chain, const std::string& key) {
+    folder.write("chain.pem", chain);
+    folder.write("key.pem", key);
+  };
+  put(people.server.certificate, people.server.key);
+  serve_options options;
+  options.tls = {.chain = braid::tls_pem::file((folder.path() / "chain.pem").string()),
+                 .key = braid::tls_pem::file((folder.path() / "key.pem").string())};
+  serve_world secret(options);
+  const auto on = braid::runtime::create({.workers = 1}).value();
+  const std::string url = "https://localhost:" + std::to_string(secret.server().address().port()) + "/v1/rank";
+  const auto is_answered = [&] { return on->run(ask(on->io(), url)).starts_with("{\"request_id\":\"r\""); };
+  CHECK(is_answered());
+
+  put(people.server.certificate, people.authority.key);
+  const auto refused = secret.server().renew(std::nullopt);
+  CHECK(refused.error().front().code == "bad_certificate");
+  CHECK(is_answered());
+
+  // One that nobody trusts: where clients do not come in any more, it is the one that is shown.
+  const auto stranger = braid::testing::make_certificate({.name = "stranger"});
+  put(stranger.certificate, stranger.key);
+  const auto replace = rankd::testing::value_of(secret.server().renew(std::nullopt));
+  CHECK(is_answered());
+  replace();
+  CHECK(braid::testing::eventually([&] { return !is_answered(); }));
 }

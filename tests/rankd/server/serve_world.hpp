@@ -4,8 +4,10 @@
 #include <rankd/server/rank_server.hpp>
 
 #include <tests/rankd/engine/engine_world.hpp>
+#include <tests/rankd/op/some_budgets.hpp>
 #include <tests/support/http_caller.hpp>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,25 +16,32 @@
 
 namespace rankd::testing {
 
-inline auto bound_from(const std::string& artifact, const std::string& name) -> std::shared_ptr<const bound_plan> {
+inline auto bound_from(const std::string& artifact, const std::string& name, const plan_budget& budget = {})
+    -> std::shared_ptr<const bound_plan> {
   const registries& declared = reference_project::get().declared;
   bound_plan made =
-      value_of(bind_plan(value_of(parse_plan(artifact, "t.json", {all_op_shapes(), declared})), declared));
+      value_of(bind_plan(value_of(parse_plan(artifact, "t.json", {all_op_shapes(), declared})), declared, budget));
   made.name = name;
   return std::make_shared<const bound_plan>(std::move(made));
 }
 
 /// `reels_plan_a` and `concat_plan` of the repository; `ten` gives ten rows; `slow` does not end, nor does `stuck`
-/// where it waits; `fails` fails; `broken` cannot be loaded.
+/// where it waits; `fails` fails; `broken` cannot be loaded. Of budgets, `few` has too few rows for its ten, `hasty`
+/// too little time, and `single` one request at a time, which does not end.
 inline auto test_plans() -> std::vector<known_plan> {
   std::vector<known_plan> plans;
-  const auto add = [&](const std::string& name, const std::string& nodes, const std::string& output) {
+  const auto add = [&](const std::string& name, const std::string& nodes, const std::string& output,
+                       const plan_budget& budget = {}) {
     plans.push_back(
-        {.name = name, .bound = bound_from(artifact_of(nodes, "\"" + output + "\""), name), .problems = {}});
+        {.name = name, .bound = bound_from(artifact_of(nodes, "\"" + output + "\""), name, budget), .problems = {}});
   };
   add("ten", source("a", 10), "a");
   add("slow", source("a", 1) + "," + sleep("b", "a", an_hour_ms), "b");
   add("fails", source("a", 1) + "," + sleep("b", "a", 0, sleep_end::failing), "b");
+  const std::string stuck = source("a", 1) + "," + sleep("b", "a", an_hour_ms);
+  add("few", source("a", 10), "a", of_rows(9));
+  add("hasty", stuck, "b", of_time(std::chrono::milliseconds(5)));
+  add("single", stuck, "b", of_in_flight(1));
   const registries& declared = reference_project::get().declared;
   for (const char* name : {"reels_plan_a", "concat_plan"}) {
     const auto file = reference_project::get().where.plans / (std::string(name) + ".json");

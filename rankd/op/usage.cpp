@@ -1,0 +1,49 @@
+// rankd/op/usage.cpp: adding up, and looking for who went too far.
+#include <rankd/op/usage.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <algorithm>
+
+namespace rankd {
+
+usage::usage(const plan_budget& budget, std::size_t nodes)
+    : bounds_{budget.rows.value_or(none), budget.bytes.value_or(none)},
+      nodes_(budget.rows || budget.bytes ? nodes : 0) {}
+
+/// Others may write meanwhile, so that more of them may be over than are seen here: `first_breach` sees all.
+auto usage::is_over(std::size_t what, std::uint32_t position) const noexcept -> bool {
+  std::uint64_t sum = 0;
+  for (std::uint32_t at = 0; at <= position; ++at) sum += nodes_[at][what].load(braid::relaxed);
+  return sum > bounds_[what];
+}
+
+auto usage::claim(std::uint32_t position, amounts made) noexcept -> bool {
+  BRAID_ASSERT(position < nodes_.size(), "a node that claims has a position");
+  const std::array<std::uint64_t, kinds> now{made.rows, made.bytes};
+  bool fits = true;
+  for (std::size_t what = 0; what < kinds; ++what) {
+    if (bounds_[what] == none) continue;
+    const std::uint64_t before = nodes_[position][what].load(braid::relaxed);
+    const std::uint64_t more = std::max(now[what], before) - before;
+    nodes_[position][what].store(before + more, braid::relaxed);
+    // Only where all of them together are over can those up to this one be.
+    const std::uint64_t all = all_[what].fetch_add(more, braid::relaxed) + more;
+    if (all > bounds_[what] && is_over(what, position)) fits = false;
+  }
+  return fits;
+}
+
+auto usage::first_breach(std::size_t count) const noexcept -> std::optional<breach> {
+  std::array<std::uint64_t, kinds> sums{};
+  for (std::uint32_t at = 0; at < std::min(count, nodes_.size()); ++at) {
+    for (std::size_t what = 0; what < kinds; ++what) {
+      sums[what] += nodes_[at][what].load(braid::relaxed);
+      if (sums[what] > bounds_[what])
+        return breach{.position = at, .what = static_cast<kind>(what), .made = sums[what], .bound = bounds_[what]};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace rankd

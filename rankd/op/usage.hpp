@@ -1,0 +1,63 @@
+// rankd/op/usage.hpp: what the nodes of one request have made so far, held against the budget of its plan.
+#pragma once
+
+#include <rankd/registry/budgets.hpp>
+
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rankd {
+
+/// Amounts of rows and bytes, by the position of their nodes in the order of the plan. A bound is on the sums of the
+/// nodes from the first one on: where the sum up to a node is above it, that node has broken it. So which one does is
+/// the same whatever the timing, although nodes run side by side. Protocol: docs/design/budgets.md
+/// Threads: any; each position one at a time. Cost: of `claim` a few nanoseconds while all is well.
+class usage {
+ public:
+  enum class kind : std::uint8_t { rows, bytes };
+
+  struct amounts {
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  /// The first node that went over a bound.
+  struct breach {
+    std::uint32_t position = 0;
+    kind what = kind::rows;
+    std::uint64_t made = 0;  ///< by all nodes up to this one, as far as it came
+    std::uint64_t bound = 0;
+  };
+
+  /// Takes memory for the nodes where the budget bounds rows or bytes.
+  usage(const plan_budget& budget, std::size_t nodes);
+
+  [[nodiscard]] auto is_bounded() const noexcept -> bool { return !nodes_.empty(); }
+  [[nodiscard]] auto bounds_bytes() const noexcept -> bool { return bounds_[1] != none; }
+
+  /// Says how much the node at `position` makes in all, as far as it knows; less than it has said before is ignored.
+  /// False where the nodes up to it have gone over a bound: then there will be no candidates, and it may end.
+  [[nodiscard]] auto claim(std::uint32_t position, amounts made) noexcept -> bool;
+
+  /// Which of the first `count` nodes has broken a bound first. Requires that all of them have ended, and that this is
+  /// known here.
+  [[nodiscard]] auto first_breach(std::size_t count) const noexcept -> std::optional<breach>;
+
+ private:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constexpr std::size_t kinds = 2;
+  using figures = std::array<braid::atomic<std::uint64_t>, kinds>;
+
+  [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
+
+  std::array<std::uint64_t, kinds> bounds_;
+  std::vector<figures> nodes_;  // by position: what it said; written by whoever runs it
+  figures all_{};               // the sums of these; written by all of them
+};
+
+}  // namespace rankd

@@ -1,0 +1,59 @@
+// rankd/registry/budgets.hpp: what requests to a plan may take, as rankd.toml says it.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd {
+
+/// The bounds of one request, `in_flight` excepted. What is not stated is not bounded.
+struct plan_budget {
+  std::optional<std::uint64_t> rows;                          ///< that all nodes together make
+  std::optional<std::uint64_t> bytes;                         ///< that all nodes together take for them
+  std::optional<std::chrono::milliseconds> longest_deadline;  ///< a later one is taken for this
+  std::optional<std::chrono::milliseconds> default_deadline;  ///< of a request that names none
+  std::optional<std::size_t> in_flight;                       ///< requests that a server runs, or lets wait, at a time
+
+  [[nodiscard]] auto operator==(const plan_budget&) const -> bool = default;
+};
+
+/// The budgets of all plans of a project.
+class plan_budgets {
+ public:
+  plan_budgets() = default;  ///< nothing is bounded
+  /// `of_plans` are complete: what a plan does not state by itself is what all have.
+  plan_budgets(plan_budget of_all, std::map<std::string, plan_budget, std::less<>> of_plans)
+      : all_(of_all), plans_(std::move(of_plans)) {}
+
+  [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
+
+  /// A complaint for each budget of a plan that is not among these.
+  [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
+
+  /// All that is stated, in one form: equal texts for equal budgets.
+  [[nodiscard]] auto to_text() const -> std::string;
+
+ private:
+  plan_budget all_;
+  std::map<std::string, plan_budget, std::less<>> plans_;
+};
+
+/// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` of all
+/// plans, and in `plan.NAME` what one of them has instead. Complaints: those of `object_reader`; bad_value for a name
+/// that no plan can have, and for a default deadline that is later than the latest.
+auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid::diagnostics& problems)
+    -> plan_budgets;
+
+}  // namespace rankd

@@ -1,0 +1,77 @@
+// rankd/server/metered_store.cpp: one object for each batch, which tells how it ended.
+#include <rankd/server/metered_store.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace rankd {
+
+void endpoint_figures::add(const endpoint_figures& other) noexcept {
+  times.add(other.times);
+  errors += other.errors;
+  late += other.late;
+  in_flight += other.in_flight;
+}
+
+/// A batch that is under way. One that is destroyed without an end was given up, or what it waited for threw.
+class metered_store::asking {
+ public:
+  explicit asking(metered_store& of) noexcept : of_(&of) { of_->in_flight_.fetch_add(1, braid::relaxed); }
+  asking(const asking&) = delete;
+  auto operator=(const asking&) -> asking& = delete;
+  ~asking() {
+    of_->in_flight_.fetch_sub(1, braid::relaxed);
+    if (std::uncaught_exceptions() > thrown_) end_ = end::error;
+    const std::scoped_lock lock(of_->mutex_);
+    if (end_ == end::none) {
+      ++of_->seen_.late;
+      return;
+    }
+    of_->seen_.times.add(braid::steady_time().now() - begun_);
+    if (end_ == end::error) ++of_->seen_.errors;
+  }
+
+  template <typename T>
+  void answered(const braid::result<T>& with) noexcept {
+    end_ = with ? end::answer : end::error;
+  }
+
+ private:
+  enum class end : std::uint8_t { none, answer, error };
+
+  metered_store* of_;
+  braid::time_point begun_ = braid::steady_time().now();
+  int thrown_ = std::uncaught_exceptions();
+  end end_ = end::none;
+};
+
+template <typename T>
+auto metered_store::metered(metered_store& by, braid::task<braid::result<T>> work) -> braid::task<braid::result<T>> {
+  asking one(by);
+  braid::result<T> got = co_await std::move(work);
+  one.answered(got);
+  co_return got;
+}
+
+auto metered_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
+    -> braid::task<braid::result<field_batch>> {
+  return metered(*this, behind_->hget(keys, field, arena));
+}
+
+auto metered_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> {
+  return metered(*this, behind_->hgetall(keys, arena));
+}
+
+auto metered_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
+    -> braid::task<braid::result<id_batch>> {
+  return metered(*this, behind_->lrange_ids(keys, first, arena));
+}
+
+auto metered_store::figures() const -> endpoint_figures {
+  const std::scoped_lock lock(mutex_);
+  endpoint_figures all = seen_;
+  all.in_flight = in_flight_.load(braid::relaxed);
+  return all;
+}
+
+}  // namespace rankd
