@@ -130,7 +130,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   const braid::time_point now = around.where().now();
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
-                                               first_chunk_.load(braid::relaxed));
+                                               first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
@@ -150,17 +150,17 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const braid::graph_shape& shape = options_.order == run_order::one_by_one ? state->plan->line : state->plan->shape;
   ranking answer = answer_of(state, {.graph = run->graph, .shape = shape, .failure = failure}, *declared_);
-  note_memory(state->memory.reserved());
+  note_memory(state->memory.used());
   co_return answer;
 }
 
-/// The next request begins with as much as the last ones took, so that its memory is one piece, which the heap has at
-/// hand. What a single large request took is forgotten again.
+/// The next request begins with as much as the last ones took, so that its memory is one piece, and of a size that
+/// stays the same while requests do. What a single large request took is forgotten again.
 void engine::note_memory(std::size_t used) noexcept {
   constexpr std::size_t least = 4096;
   constexpr std::size_t most = std::size_t{1} << 20U;
   const std::size_t before = first_chunk_.load(braid::relaxed);
-  const std::size_t wanted = used > before ? used : before - before / 16;
+  const std::size_t wanted = used > before ? used : before - (before - used) / 16;
   first_chunk_.store(std::clamp(wanted, least, most), braid::relaxed);
 }
 
