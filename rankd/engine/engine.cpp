@@ -178,7 +178,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   if (around.deadline() < own) request.deadline_from = deadline_source::request;  // it is somebody else's
   const node_timing timing = timing_of(request);
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
-                                               timing, first_chunk_.load(braid::relaxed));
+                                               timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));
@@ -201,7 +201,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
   ranking answer = answer_of(state, end, *declared_, options_.figures);
-  note_memory(state->memory.reserved());
+  note_memory(state->memory.used());
   co_return answer;
 }
 
@@ -212,13 +212,13 @@ auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
   return explained || counted ? node_timing::on : node_timing::off;
 }
 
-/// The next request begins with as much as the last ones took, so that its memory is one piece, which the heap has at
-/// hand. What a single large request took is forgotten again.
+/// The next request begins with as much as the last ones took, so that its memory is one piece, and of a size that
+/// stays the same while requests do. What a single large request took is forgotten again.
 void engine::note_memory(std::size_t used) noexcept {
   constexpr std::size_t least = 4096;
   constexpr std::size_t most = std::size_t{1} << 20U;
   const std::size_t before = first_chunk_.load(braid::relaxed);
-  const std::size_t wanted = used > before ? used : before - before / 16;
+  const std::size_t wanted = used > before ? used : before - (before - used) / 16;
   first_chunk_.store(std::clamp(wanted, least, most), braid::relaxed);
 }
 

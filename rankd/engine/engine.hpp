@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/chunk_cache.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/ranking.hpp>
 #include <rankd/engine/request.hpp>
@@ -59,6 +60,7 @@ class engine {
   braid::atomic<std::uint64_t> late_{0};          // written by the loop
   std::uint32_t asked_ = 0;                       // requests, of which some are timed; used by the loop
   braid::atomic<std::size_t> first_chunk_{4096};  // written by the loop: what requests took lately
+  std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // what requests have left
 };
 
 /// The complaint where no runtime can be had to run anything on.

@@ -9,6 +9,7 @@ namespace braid {
 namespace {
 
 constexpr std::size_t largest_chunk = std::size_t{1} << 20U;
+constexpr std::size_t chunk_alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
 }  // namespace
 
@@ -17,13 +18,15 @@ arena::arena(arena&& other) noexcept
       limit_(std::exchange(other.limit_, nullptr)),
       chunks_(std::exchange(other.chunks_, nullptr)),
       next_chunk_(other.next_chunk_),
-      reserved_(std::exchange(other.reserved_, 0)) {}
+      reserved_(std::exchange(other.reserved_, 0)),
+      chunks_from_(other.chunks_from_) {}
 
 auto arena::grow(std::size_t size, std::size_t alignment) -> void* {
   const std::size_t wanted = sizeof(chunk) + size + alignment;
   if (wanted < size) throw std::bad_alloc();
   const std::size_t total = std::max(wanted, next_chunk_);
-  auto* fresh = static_cast<chunk*>(::operator new(total));
+  auto* fresh = static_cast<chunk*>(chunks_from_ == nullptr ? ::operator new(total)
+                                                            : chunks_from_->allocate(total, chunk_alignment));
   *fresh = {chunks_, total};
   chunks_ = fresh;
   reserved_ += total;
@@ -37,7 +40,10 @@ auto arena::grow(std::size_t size, std::size_t alignment) -> void* {
 void arena::reset() noexcept {
   while (chunks_ != nullptr) {
     chunk* dead = std::exchange(chunks_, chunks_->next);
-    ::operator delete(dead, dead->size);
+    if (chunks_from_ == nullptr)
+      ::operator delete(dead, dead->size);
+    else
+      chunks_from_->deallocate(dead, dead->size, chunk_alignment);
   }
   cursor_ = limit_ = nullptr;
   reserved_ = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory_resource>
 #include <new>
 #include <string>
 #include <utility>
@@ -97,6 +98,60 @@ TEST_CASE("a reset gives everything back, and the arena can be used again") {
   memory.reset();
   memory.reset();
   CHECK(memory.reserved() == 0);
+}
+
+namespace {
+
+/// Counts what it has given and got back.
+struct counting_resource : std::pmr::memory_resource {
+  std::size_t given = 0;
+  std::size_t back = 0;
+
+ private:
+  auto do_allocate(std::size_t size, std::size_t alignment) -> void* override {
+    given += size;
+    return ::operator new(size, std::align_val_t(alignment));
+  }
+  void do_deallocate(void* place, std::size_t size, std::size_t alignment) override {
+    back += size;
+    ::operator delete(place, size, std::align_val_t(alignment));
+  }
+  [[nodiscard]] auto do_is_equal(const memory_resource& other) const noexcept -> bool override {
+    return this == &other;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("chunks come from where the arena was told, and go back there, of a moved arena as well") {
+  counting_resource chunks;
+  {
+    arena memory(256, &chunks);
+    CHECK(chunks.given == 0);
+    for (int i = 0; i < 100; ++i) static_cast<void>(memory.bytes(50, 8));
+    CHECK(chunks.given == memory.reserved());
+    memory.reset();
+    CHECK(chunks.back == chunks.given);
+    static_cast<void>(memory.bytes(1000, 8));
+    arena moved(std::move(memory));
+    CHECK(memory.copied("from there, too") == "from there, too");
+    CHECK(chunks.given == chunks.back + moved.reserved() + memory.reserved());
+  }
+  CHECK(chunks.back == chunks.given);
+}
+
+TEST_CASE("a first chunk of what was used holds the same again") {
+  arena memory(100);
+  const auto fill = [](arena& in) {
+    for (std::size_t i = 1; i < 200; ++i) static_cast<void>(in.bytes(i, std::size_t{1} << (i % 5)));
+  };
+  CHECK(memory.used() == 0);
+  fill(memory);
+  CHECK(memory.used() <= memory.reserved());
+  arena again(memory.used());
+  fill(again);
+  CHECK(again.reserved() == memory.used());
+  CHECK(again.used() <= again.reserved());
 }
 
 TEST_CASE("a moved arena takes its memory along, and leaves an empty one that works") {

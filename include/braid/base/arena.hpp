@@ -18,11 +18,13 @@ namespace braid {
 /// destructor of what lies in it is ever called. Also a std::pmr::memory_resource, so that standard containers can
 /// live in it.
 /// Threads: one at a time. Errors: std::bad_alloc.
-/// Cost: about 2 ns an allocation; a chunk from operator new now and then.
+/// Cost: about 2 ns an allocation; a chunk from operator new, or from where it was told, now and then.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
-  /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB.
-  explicit arena(std::size_t first_chunk = 4096) noexcept : next_chunk_(first_chunk) {}
+  /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB. They come from
+  /// `chunks_from`, which outlives the arena, or from operator new where there is none, and go back there.
+  explicit arena(std::size_t first_chunk = 4096, std::pmr::memory_resource* chunks_from = nullptr) noexcept
+      : next_chunk_(first_chunk), chunks_from_(chunks_from) {}
   arena(arena&& other) noexcept;
   auto operator=(arena&&) -> arena& = delete;
   ~arena() override { reset(); }
@@ -78,8 +80,13 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   /// Frees everything at once.
   void reset() noexcept;
 
-  /// Bytes taken from operator new and not given back.
+  /// Bytes of all chunks that are not given back.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
+
+  /// Those of them that are handed out or lost: a first chunk of so many would have held all of it.
+  [[nodiscard]] auto used() const noexcept -> std::size_t {
+    return reserved_ - static_cast<std::size_t>(limit_ - cursor_);
+  }
 
  private:
   struct chunk {
@@ -100,6 +107,7 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   chunk* chunks_ = nullptr;
   std::size_t next_chunk_;
   std::size_t reserved_ = 0;
+  std::pmr::memory_resource* chunks_from_;  ///< null: operator new
 };
 
 }  // namespace braid

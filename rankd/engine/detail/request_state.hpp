@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/engine/bound_plan.hpp>
+#include <rankd/engine/chunk_cache.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/op/operator.hpp>
@@ -22,14 +23,15 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace rankd {
 
 /// What belongs to one node while its request runs. A node is run by one thread at a time, so nothing here is shared.
 struct node_slot {
+  explicit node_slot(chunk_cache& chunks) noexcept : memory(1024, &chunks) {}
+
   /// Of a node that runs anywhere but on the loop between two others; takes memory with its first allocation.
-  braid::arena memory{1024};
+  braid::arena memory;
   row_set output;
   std::optional<op_error> error;
   std::uint64_t malformed_ids = 0;
@@ -52,27 +54,46 @@ struct node_slot {
 /// Whether clocks are read for each node.
 enum class node_timing : std::uint8_t { off, on };
 
-/// Everything that a request works on; all of it is freed at once.
+/// The memory that a request begins with.
+struct first_memory {
+  std::shared_ptr<chunk_cache> chunks;
+  std::size_t bytes = 0;
+};
+
+/// Everything that a request works on; all of it is freed at once, and what it lay in is left to the next request.
 struct request_state {
   request_state(std::shared_ptr<const bound_plan> p, rank_request r, std::span<store* const> s, braid::time_point now,
-                node_timing t, std::size_t first_chunk)
+                node_timing t, first_memory first)
       : plan(std::move(p)),
         request(std::move(r)),
         stores(s),
         begin(now),
         timing(t),
-        nodes(plan->nodes.size()),
-        memory(first_chunk),
-        used(plan->budget, plan->nodes.size()) {}
+        chunks(std::move(first.chunks)),
+        memory(first.bytes, chunks.get()),
+        used(plan->budget, plan->nodes.size()),
+        nodes(make_nodes()) {}
+  request_state(const request_state&) = delete;
+  auto operator=(const request_state&) -> request_state& = delete;
+  ~request_state() { std::ranges::destroy(nodes); }
 
   std::shared_ptr<const bound_plan> plan;  ///< perhaps not the one that serves by now
   rank_request request;
   std::span<store* const> stores;
   braid::time_point begin;
   node_timing timing;
-  std::vector<node_slot> nodes;
+  std::shared_ptr<chunk_cache> chunks;  ///< answers may outlive the engine
   braid::arena memory;  ///< of the request as a whole, and of the nodes that run on the loop; used by the loop only
   usage used;
+  std::span<node_slot> nodes;  ///< in `memory`
+
+ private:
+  auto make_nodes() -> std::span<node_slot> {
+    const std::size_t count = plan->nodes.size();
+    auto* const first = static_cast<node_slot*>(memory.bytes(count * sizeof(node_slot), alignof(node_slot)));
+    for (std::size_t at = 0; at < count; ++at) std::construct_at(first + at, *chunks);
+    return {first, count};
+  }
 };
 
 /// The nodes of a plan as the graph runner sees them.
