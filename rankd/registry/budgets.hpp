@@ -20,11 +20,11 @@ namespace rankd {
 
 /// The bounds of one request, `in_flight` excepted. What is not stated is not bounded.
 struct plan_budget {
-  std::optional<std::uint64_t> rows;                          ///< that all nodes together make
-  std::optional<std::uint64_t> bytes;                         ///< that all nodes together take for them
-  std::optional<std::chrono::milliseconds> longest_deadline;  ///< a later one is taken for this
-  std::optional<std::chrono::milliseconds> default_deadline;  ///< of a request that names none
-  std::optional<std::size_t> in_flight;                       ///< requests that a server runs, or lets wait, at a time
+  std::optional<std::uint64_t> rows = {};                          ///< that all nodes together make
+  std::optional<std::uint64_t> bytes = {};                         ///< that all nodes together take for them
+  std::optional<std::chrono::milliseconds> longest_deadline = {};  ///< a later one is taken for this
+  std::optional<std::chrono::milliseconds> default_deadline = {};  ///< of a request that names none
+  std::optional<std::size_t> in_flight = {};  ///< requests that a server runs, or lets wait, at a time
 
   [[nodiscard]] auto operator==(const plan_budget&) const -> bool = default;
 };

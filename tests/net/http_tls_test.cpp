@@ -558,3 +558,17 @@ TEST_CASE("a server and a client over TLS need few lines more, and a lane for th
   io->run([&] { io->spawn(ask()); });
   CHECK(body == "hello");
 }
+
+TEST_CASE("a server that gets another context shows it to those who come, and goes on with those who are there") {
+  tls_scene scene;
+  CHECK(scene.get().value().body == "hello");
+  const auto stranger = make_certificate({.name = "stranger"});
+  scene.server().replace_tls(server_as(stranger));
+  // The client keeps its connection.
+  CHECK(scene.get().value().body == "hello");
+  CHECK(scene.counts().accepted == 1);
+  http_client other(scene.here.io(), trusting());
+  outcome<result<http_answer>> ended = scene.here.run(other.get(scene.url()));
+  CHECK_FALSE(ended.take());
+  CHECK(scene.counts().accepted == 2);
+}
