@@ -1,7 +1,7 @@
 // tests/rankd/cli/serve_faults_stress.cpp: a server in bad weather: good requests among broken messages, wrong bodies,
 // slow clients, clients that vanish and plans that change, on a store that is embedded, or late and cut off, or
 // garbled. The server lives, each good request gets its right answer or an error that is documented, memory stays flat,
-// and the stop at the end loses nothing. BRAID_STRESS=100 takes about ten minutes under the address sanitizer.
+// and the stop at the end loses nothing. BRAID_STRESS=100 makes 450 000 answers, in about ten minutes.
 #include <rankd/store/batch.hpp>
 
 #include <braid/base/random.hpp>
