@@ -260,15 +260,21 @@ TEST_CASE("a deadline is explained: what was done, and what took the time") {
 
 TEST_CASE("a node that computes behind the answer is explained as running") {
   const watchdog dog(std::chrono::seconds(60));
-  engine_world world(1, {.longest_run_here_ns = 0});
-  const ranking answer =
-      world.rank(world.bind(artifact_of(source("s", 1) + "," + busy("b", "s", an_hour_ms), R"("b")")),
-                 R"({"user_id":1,"deadline_ms":5,"explain":true})");
-  CHECK(error_of(answer) == "deadline_exceeded ");
-  CHECK(fault_of(answer) == "");
-  CHECK((path_of(answer) == names{"s", "b"}));
-  CHECK(answer.explained->nodes[1].state == node_state::running);
-  CHECK_FALSE(answer.explained->nodes[1].ended);
+  // On a busy machine the answer may come before a worker has begun with the node, or after it has seen that it is to
+  // stop.
+  for (int deadline_ms = 5;; deadline_ms *= 4) {
+    engine_world world(1, {.longest_run_here_ns = 0});
+    const ranking answer =
+        world.rank(world.bind(artifact_of(source("s", 1) + "," + busy("b", "s", an_hour_ms), R"("b")")),
+                   R"({"user_id":1,"deadline_ms":)" + std::to_string(deadline_ms) + R"(,"explain":true})");
+    CHECK(error_of(answer) == "deadline_exceeded ");
+    CHECK(fault_of(answer) == "");
+    const node_report& busy_one = answer.explained->nodes[1];
+    if (!busy_one.started || busy_one.ended) continue;
+    CHECK(busy_one.state == node_state::running);
+    CHECK((path_of(answer) == names{"s", "b"}));
+    break;
+  }
 }
 
 TEST_CASE("a node that ran out of its own time is explained as that") {
