@@ -37,7 +37,8 @@ struct open_load_options {
   unsigned connections = 512;  ///< so many requests at most wait for an answer at a time
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(500);
   std::chrono::nanoseconds duration = std::chrono::seconds(1);
-  /// A request that finds no connection free for so long is not sent; an answer so long after the end is not awaited.
+  /// A request that finds no connection free for so long is not sent; an answer twice as long after the end is not
+  /// awaited.
   std::chrono::nanoseconds patience = std::chrono::seconds(1);
 };
 

@@ -115,7 +115,8 @@ class open_load {
       co_await std::move(all);
     };
     braid::task<void> whole = braid::with_scope(std::ref(start));
-    auto limited = braid::with_deadline(ends_at_ + how_->patience, std::move(whole));
+    // The last one may be sent so late, and then has so long for its answer.
+    auto limited = braid::with_deadline(ends_at_ + 2 * how_->patience, std::move(whole));
     static_cast<void>(co_await std::move(limited));  // what is not answered by then has failed
     while (const std::optional<arrival> left = due_.try_receive()) seen_->unsent += left->due >= counts_from_ ? 1 : 0;
   }
