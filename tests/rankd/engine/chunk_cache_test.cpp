@@ -24,7 +24,7 @@ using namespace rankd::testing;
 namespace {
 
 /// What a chunk of an arena may be, at the least.
-constexpr std::size_t smallest_chunk = 1024;
+[[maybe_unused]] constexpr std::size_t smallest_chunk = 1024;
 
 /// Calls of operator new of this program, of all threads, and those for as much as a chunk.
 std::atomic<long> blocks{0};
