@@ -32,11 +32,13 @@ namespace braid::testing {
 
 /// How many of a million pieces that pass meet which fate.
 struct fault_rates {
-  std::uint32_t delayed = 0;    ///< the piece, and all behind it, stay for some milliseconds
-  std::uint32_t split = 0;      ///< it goes on byte by byte for a while
-  std::uint32_t cut = 0;        ///< the connection ends before it
-  std::uint32_t halved = 0;     ///< the connection ends in the middle of it
-  std::uint32_t garbled = 0;    ///< a byte of it is another one; only what the server says
+  std::uint32_t delayed = 0;  ///< the piece, and all behind it, stay for some milliseconds
+  std::uint32_t split = 0;    ///< it goes on byte by byte for a while
+  std::uint32_t cut = 0;      ///< the connection ends before it
+  std::uint32_t halved = 0;   ///< the connection ends in the middle of it
+  /// A byte of it is another one, which no protocol of text uses; only what the server says. What RESP uses would not
+  /// do: it has no checksum, and a count that became another count makes each reply behind it that of another command.
+  std::uint32_t garbled = 0;
   std::uint32_t swallowed = 0;  ///< nothing passes any more, and the connection stays open
 
   std::chrono::microseconds held{};  ///< so long each piece that the server says stays, whatever its fate
@@ -215,7 +217,7 @@ class fault_proxy {
     if (happens(rates.delayed)) at.held_until = clock::now() + std::chrono::microseconds(random_.below(8'000));
     if (happens(rates.split)) at.crumbs = static_cast<int>(1 + random_.below(40));
     if (is_answer && happens(rates.garbled))
-      at.pending[random_.below(at.pending.size())] = static_cast<char>(random_.below(256));
+      at.pending[random_.below(at.pending.size())] = static_cast<char>(128 + random_.below(128));
     if (happens(rates.swallowed)) of.is_swallowed = true;
     if (happens(rates.halved)) {
       at.pending.resize(1 + random_.below(at.pending.size()));

@@ -33,7 +33,8 @@ std::atomic<long> large_blocks{0};
 }  // namespace
 
 #if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // they have replaced these operators themselves
-auto operator new(std::size_t size) -> void* {
+// Not inlined: g++ takes a deletion that it sees inside for one that does not match.
+[[gnu::noinline]] auto operator new(std::size_t size) -> void* {
   void* block = std::malloc(size);
   if (block == nullptr) throw std::bad_alloc();
   blocks.fetch_add(1, std::memory_order_relaxed);
@@ -41,9 +42,9 @@ auto operator new(std::size_t size) -> void* {
   return block;
 }
 
-void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
 
-void operator delete(void* block, std::size_t /*size*/) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t /*size*/) noexcept { std::free(block); }
 #endif
 
 namespace {
