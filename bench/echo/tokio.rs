@@ -1,93 +1,28 @@
-//! bench/echo/tokio.rs: Tokio with a runtime of one thread. The client is that of
-//! cases.hpp in Rust: plain epoll, on another thread.
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::os::fd::AsRawFd;
-
-use harness::{Parameters, Sample, run_program, thread_cpu_ns, timed};
+//! bench/echo/tokio.rs: Tokio with a runtime of one thread.
+use harness::{Parameters, Sample, run_program};
 use tokio::net::TcpListener;
 
+mod client;
 #[path = "tokio_server.rs"]
 mod server;
 
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const MESSAGE: usize = 64;
-
-#[repr(C, packed)]
-#[derive(Clone, Copy)]
-struct Event {
-    what: u32,
-    which: u64,
-}
-
-unsafe extern "C" {
-    fn epoll_create1(flags: i32) -> i32;
-    fn epoll_ctl(poll: i32, what: i32, descriptor: i32, event: *mut Event) -> i32;
-    fn epoll_wait(poll: i32, events: *mut Event, most: i32, timeout: i32) -> i32;
-}
-
-/// Sends and receives on all connections until so many answers have come; gives how many did, of which each was right.
-fn talk(port: u16, connections: u64, round_trips: u64) -> u64 {
-    let poll = unsafe { epoll_create1(0) };
-    let mut sockets = Vec::new();
-    for which in 0..connections {
-        let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        socket.set_nodelay(true).unwrap();
-        let mut event = Event { what: 1, which };
-        assert_eq!(unsafe { epoll_ctl(poll, 1, socket.as_raw_fd(), &mut event) }, 0);
-        sockets.push(socket);
-    }
-    let (mut sent, mut answered) = (0, 0);
-    for (which, socket) in sockets.iter_mut().enumerate().take(round_trips as usize) {
-        socket.write_all(&[which as u8; MESSAGE]).unwrap();
-        sent += 1;
-    }
-    let mut events = [Event { what: 0, which: 0 }; 512];
-    while answered < round_trips {
-        let count = unsafe { epoll_wait(poll, events.as_mut_ptr(), 512, -1) };
-        for event in &events[..count as usize] {
-            let which = event.which as usize;
-            let mut answer = [0; MESSAGE];
-            sockets[which].read_exact(&mut answer).unwrap();
-            if answer != [which as u8; MESSAGE] {
-                return 0;
-            }
-            answered += 1;
-            if sent < round_trips {
-                sockets[which].write_all(&answer).unwrap();
-                sent += 1;
-            }
-        }
-    }
-    answered
-}
-
 fn ping_pong(given: &Parameters) -> Sample {
-    let connections = given.number("connections", 50);
-    let round_trips = given.number("round_trips", 400_000);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-    let port = listener.local_addr().unwrap().port();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
-    std::thread::scope(|scope| {
-        let serving = scope.spawn(move || {
-            let begin = thread_cpu_ns();
-            runtime.block_on(async {
-                tokio::select! {
-                    () = server::serve(listener) => {}
-                    _ = ended => {}
-                }
-            });
-            thread_cpu_ns() - begin
+    let serve = move |ready: std::sync::mpsc::Sender<u16>| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        runtime.block_on(async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            ready.send(listener.local_addr().unwrap().port()).unwrap();
+            tokio::select! {
+                () = server::serve(listener) => {}
+                _ = ended => {}
+            }
         });
-        let mut sample = timed(round_trips as f64, round_trips, || talk(port, connections, round_trips));
-        end.send(()).unwrap();
-        let server_ns = serving.join().unwrap();
-        sample.extra = vec![("server_cpu_ns", server_ns / round_trips as f64)];
-        sample
-    })
+    };
+    client::timed_echo(given, serve, |_| end.send(()).unwrap())
 }
 
 fn main() {

@@ -55,6 +55,21 @@ auto run_timers(std::size_t count) -> timers_result {
   return result;
 }
 
+/// What is cancelled would be told its end by the loop, which does not run here.
+auto rearm(const bench::parameters& given) -> bench::sample {
+  const std::size_t pending = given.number("pending", 1'000'000);
+  asio::io_context loop(1);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<asio::steady_timer> all;
+  all.reserve(pending);
+  const auto arm = [&](asio::steady_timer& each, std::chrono::microseconds due) {
+    each.expires_at(start + due);  // which cancels what waits
+    each.async_wait([](const boost::system::error_code&) {});
+  };
+  for (std::size_t i = 0; i < pending; ++i) arm(all.emplace_back(loop), bench::rearm_due(i));
+  return bench::timed_rearm(pending, [&](std::size_t i, std::chrono::microseconds due) { arm(all[i], due); });
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -63,5 +78,6 @@ auto main(int count, char** arguments) -> int {
   return bench::run_program(
       count, arguments, "loop",
       {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
-       {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }}});
+       {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
+       {"rearm", who, rearm}});
 }

@@ -155,21 +155,13 @@ auto coroutine_timers(const parameters& given) -> sample {
 /// Timers of a wheel in which so many others are pending, disarmed and armed again.
 auto rearm(const parameters& given) -> sample {
   const std::size_t pending = given.number("pending", 1'000'000);
-  constexpr std::size_t turns = 100'000;
   const braid::time_point start = braid::steady_time().now();
   braid::timer_wheel wheel(start);
   std::vector<counting> all(pending);
-  const auto due = [&](std::size_t i) {
-    return start + milliseconds(10) + std::chrono::microseconds(i * 7 % 60'000'000);
-  };
-  for (std::size_t i = 0; i < pending; ++i) wheel.arm(all[i], due(i));
-  const sample measured = bench::timed(static_cast<double>(turns), turns, [&] {
-    for (std::size_t i = 0; i < turns; ++i) {
-      counting& each = all[i * 7919 % pending];
-      wheel.disarm(each);
-      wheel.arm(each, due(i));
-    }
-    return turns;
+  for (std::size_t i = 0; i < pending; ++i) wheel.arm(all[i], start + bench::rearm_due(i));
+  const sample measured = bench::timed_rearm(pending, [&](std::size_t i, std::chrono::microseconds due) {
+    wheel.disarm(all[i]);
+    wheel.arm(all[i], start + due);
   });
   for (counting& each : all) wheel.disarm(each);
   return measured;

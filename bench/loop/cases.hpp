@@ -3,6 +3,7 @@
 
 #include <bench/harness/program.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,6 +36,21 @@ auto timed_timers(const parameters& given, Run run) -> sample {
   });
   measured.extra = {{"early_timers", static_cast<double>(result.early)}};
   return measured;
+}
+
+/// How long after the start the i-th timer of `rearm` is due: from ten milliseconds to a minute.
+inline auto rearm_due(std::size_t i) -> std::chrono::microseconds {
+  return std::chrono::microseconds(10'000 + i * 7 % 60'000'000);
+}
+
+/// `rearm(i, due)` disarms the i-th of so many timers, all of which are pending, and arms it again.
+template <typename Rearm>
+auto timed_rearm(std::size_t pending, Rearm rearm) -> sample {
+  constexpr std::size_t turns = 100'000;
+  return timed(static_cast<double>(turns), turns, [&] {
+    for (std::size_t i = 0; i < turns; ++i) rearm(i * 7919 % pending, rearm_due(i));
+    return turns;
+  });
 }
 
 }  // namespace bench

@@ -2,6 +2,8 @@
 #include <bench/harness/moment.hpp>
 #include <bench/loop/cases.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -92,6 +94,28 @@ auto run_timers(std::size_t count) -> timers_result {
   return result;
 }
 
+auto rearm(const bench::parameters& given) -> bench::sample {
+  const std::size_t pending = given.number("pending", 1'000'000);
+  uv_loop_t loop;
+  uv_loop_init(&loop);
+  std::vector<uv_timer_t> all(pending);
+  const auto arm = [](uv_timer_t& each, std::chrono::microseconds due) {
+    uv_timer_start(&each, [](uv_timer_t*) {}, static_cast<std::uint64_t>(due.count()) / 1'000, 0);
+  };
+  for (std::size_t i = 0; i < pending; ++i) {
+    uv_timer_init(&loop, &all[i]);
+    arm(all[i], bench::rearm_due(i));
+  }
+  const bench::sample measured = bench::timed_rearm(pending, [&](std::size_t i, std::chrono::microseconds due) {
+    uv_timer_stop(&all[i]);
+    arm(all[i], due);
+  });
+  for (uv_timer_t& each : all) uv_close(reinterpret_cast<uv_handle_t*>(&each), nullptr);
+  uv_run(&loop, UV_RUN_DEFAULT);
+  uv_loop_close(&loop);
+  return measured;
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -100,5 +124,6 @@ auto main(int count, char** arguments) -> int {
   return bench::run_program(
       count, arguments, "loop",
       {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
-       {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }}});
+       {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
+       {"rearm", who, rearm}});
 }

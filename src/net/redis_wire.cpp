@@ -171,8 +171,12 @@ void redis_wire::send() noexcept {
 
 void redis_wire::give_up() noexcept {
   owner_ = nullptr;
-  if (is_open_)
+  if (is_open_) {
+    const auto* const secure = std::get_if<tls_stream>(&stream_);
+    // Not in the middle of what is being sent: that is cut, and the server shall see so.
+    if (secure != nullptr && idle_writer_ != nullptr) static_cast<void>(secure->try_shutdown());
     std::visit([](const auto& open) { static_cast<void>(socket_of(open).shutdown(socket_side::both)); }, stream_);
+  }
   if (around_ != nullptr) around_->request_stop();
 }
 

@@ -13,11 +13,15 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/resolver.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/io/tls_stream.hpp>
 #include <braid/net/redis_batch.hpp>
 #include <braid/task/blocking_lane.hpp>
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -151,6 +155,32 @@ TEST_CASE("many calls at once and large replies come by TLS as they are") {
   });
   CHECK(right == calls);
   CHECK(size == 3'000'000);
+}
+
+TEST_CASE("a connection by TLS that its owner ends, ends with the notice") {
+  result<std::size_t> end = 1;
+  run_on_loop([&](loop& io) -> task<void> {
+    const auto listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+    auto serve = [&]() -> task<void> {
+      auto socket = co_await listener.accept();
+      auto shaking = tls_stream::accept(server_context(), std::move(*socket));
+      const auto stream = co_await std::move(shaking);
+      std::array<std::byte, 4096> room{};
+      for (;;) {
+        end = co_await stream->read_some(room);
+        if (!end || *end == 0) co_return;
+        static_cast<void>(co_await stream->write_all(bytes_of("+OK\r\n")));
+      }
+    };
+    auto both = [&](scope& in) -> task<void> {
+      in.spawn(serve());
+      redis_connection redis(io, by_tls(listener.local_address().value().port()));
+      const auto set = co_await redis.set("k", "1");
+      CHECK(set);
+    };
+    co_await with_scope(std::ref(both));
+  });
+  CHECK(end == 0);
 }
 
 TEST_CASE("a connection by TLS that is lost is made again") {

@@ -1,0 +1,136 @@
+// bench/loop/event.cpp: libevent. Like libuv it has no queue for other threads: a list under a lock, and an event that
+// wakes the loop. Timers of one length share a queue, as its authors advise where there are many.
+#include <bench/harness/moment.hpp>
+#include <bench/loop/cases.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/thread.h>
+
+namespace {
+
+using bench::now_ns;
+using bench::timers_result;
+
+using task = void (*)(std::uint64_t&);
+using event_base_pointer = std::unique_ptr<event_base, decltype(&event_base_free)>;
+
+auto made_base() -> event_base_pointer {
+  const std::unique_ptr<event_config, decltype(&event_config_free)> wanted(event_config_new(), &event_config_free);
+  event_config_set_flag(wanted.get(), EVENT_BASE_FLAG_PRECISE_TIMER);
+  return {event_base_new_with_config(wanted.get()), &event_base_free};
+}
+
+struct inbox {
+  std::mutex mutex;
+  std::vector<task> tasks;
+  event wake{};
+  std::uint64_t ran = 0;
+  std::uint64_t expected = 0;
+
+  void post(task work) {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex);
+      is_first = tasks.empty();
+      tasks.push_back(work);
+    }
+    if (is_first) event_active(&wake, EV_READ, 0);
+  }
+
+  void run_all() {
+    std::vector<task> now;
+    {
+      const std::lock_guard lock(mutex);
+      now.swap(tasks);
+    }
+    for (const task work : now) work(ran);
+    if (ran == expected) event_del(&wake);
+  }
+};
+
+struct timed_timer {
+  event timer{};
+  std::int64_t due_ns = 0;
+  timers_result* result = nullptr;
+};
+
+auto post_all(unsigned producers, std::size_t each) -> std::uint64_t {
+  const event_base_pointer base = made_base();
+  inbox box;
+  box.expected = producers * each;
+  const timeval never{.tv_sec = 3'600, .tv_usec = 0};  // pending, so that the loop stays
+  event_assign(
+      &box.wake, base.get(), -1, EV_PERSIST, [](evutil_socket_t, short, void* self) { static_cast<inbox*>(self)->run_all(); },
+      &box);
+  event_add(&box.wake, &never);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < producers; ++i)
+    threads.emplace_back([&box, each] {
+      for (std::size_t n = 0; n < each; ++n) box.post([](std::uint64_t& count) { ++count; });
+    });
+  event_base_dispatch(base.get());
+  for (std::thread& thread : threads) thread.join();
+  return box.ran;
+}
+
+auto run_timers(std::size_t count) -> timers_result {
+  const event_base_pointer base = made_base();
+  const timeval wanted{.tv_sec = 0, .tv_usec = 1'000};
+  const timeval* const shared = event_base_init_common_timeout(base.get(), &wanted);
+  timers_result result;
+  std::vector<timed_timer> all(count);
+  const auto fire = [](evutil_socket_t, short, void* self) {
+    const auto& mine = *static_cast<timed_timer*>(self);
+    ++mine.result->fired;
+    if (now_ns() < mine.due_ns) ++mine.result->early;
+  };
+  for (timed_timer& each : all) {
+    each.result = &result;
+    each.due_ns = now_ns() + 1'000'000;
+    evtimer_assign(&each.timer, base.get(), fire, &each);
+    evtimer_add(&each.timer, shared);
+  }
+  event_base_dispatch(base.get());
+  return result;
+}
+
+auto rearm(const bench::parameters& given) -> bench::sample {
+  const std::size_t pending = given.number("pending", 1'000'000);
+  const event_base_pointer base = made_base();
+  std::vector<event> all(pending);
+  const auto arm = [](event& each, std::chrono::microseconds due) {
+    const timeval in{.tv_sec = due.count() / 1'000'000, .tv_usec = due.count() % 1'000'000};
+    evtimer_add(&each, &in);
+  };
+  for (std::size_t i = 0; i < pending; ++i) {
+    evtimer_assign(&all[i], base.get(), [](evutil_socket_t, short, void*) {}, nullptr);
+    arm(all[i], bench::rearm_due(i));
+  }
+  const bench::sample measured = bench::timed_rearm(pending, [&](std::size_t i, std::chrono::microseconds due) {
+    evtimer_del(&all[i]);
+    arm(all[i], due);
+  });
+  for (event& each : all) evtimer_del(&each);
+  return measured;
+}
+
+}  // namespace
+
+auto main(int count, char** arguments) -> int {
+  using bench::parameters;
+  evthread_use_pthreads();
+  const bench::contender who{.name = "libevent", .kind = bench::kind::rival, .version = event_get_version()};
+  return bench::run_program(
+      count, arguments, "loop",
+      {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
+       {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
+       {"rearm", who, rearm}});
+}
