@@ -29,6 +29,8 @@ home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exch
 home_run::~home_run() { innermost = outer; }
 
 constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
+constexpr std::size_t short_steps = 16;          // so many are run before the clock is read, where steps were short
+constexpr std::size_t turns_between_looks = 4;   // at the clock, there
 
 /// Never destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
@@ -106,14 +108,38 @@ void strand_home::take_turn() noexcept {
   if (run_turn() == after_turn::end) delete this;
 }
 
+/// Called behind so many steps of a turn, when there are more. Gives behind how many to ask again; the same number
+/// where the turn is over. The clock is read behind the first, second, fourth step and so on, because steps may be
+/// long; where turns were whole, because steps were short, in every fourth turn only, behind the 16th and the 32nd.
+/// What comes before the first look is not measured: most turns are a step or two, and read no clock.
+[[gnu::noinline]] auto strand_home::next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t {
+  if (ran >= most_in_a_row) {
+    const bool is_measured_next = ++whole_turns_ % turns_between_looks == 0;
+    first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_steps : most_in_a_row);
+    return ran;
+  }
+  const time_point seen = now();
+  if (ran == first_look_) first_seen = seen;
+  if (seen - first_seen < longest_turn) return 2 * ran;
+  first_look_ = 1;
+  whole_turns_ = 0;
+  return ran;
+}
+
 /// Once `try_rest` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
 auto strand_home::run_turn() noexcept -> after_turn {
   const home_run here(*this);
+  std::size_t look = first_look_;
+  time_point first_seen;
   for (std::size_t ran = 0;; ++ran) {
     if (refused_.load(relaxed)) root_.request_stop();
     if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
     if (!ready_.empty()) {
-      if (ran >= most_in_a_row && give_turn_on()) return after_turn::leave;
+      if (ran == look) [[unlikely]] {
+        look = next_look(ran, first_seen);
+        if (look == ran && give_turn_on()) return after_turn::leave;
+        look = std::max(look, ran + 1);
+      }
       run(*ready_.pop());
     } else if (is_alone_ && ended_.load(relaxed)) {
       silence_alarm();  // what it has posted is in the mailbox by now

@@ -93,6 +93,46 @@ TEST_CASE("steps run one at a time, and other work of the executor goes first af
   }
 }
 
+TEST_CASE("a turn takes many short steps, and few long ones") {
+  manual_clock clock;
+  shared_timers timers(clock);
+  manual_executor there;
+  {
+    strand_home where(there, timers);
+    int steps = 0;
+    bool over = false;
+    duration each{};
+    auto body = [&]() -> task<void> {
+      while (!over) {
+        ++steps;
+        clock.advance(each);
+        co_await yield();
+      }
+    };
+    auto start = [&] { where.root().spawn(body()); };
+    REQUIRE(post(where, start));
+    const auto in_a_turn_of = [&](duration length) {
+      each = length;
+      const int before = steps;
+      there.run();
+      CHECK(there.pending() == 1);
+      return steps - before;
+    };
+    CHECK(in_a_turn_of(0us) == 64);
+    for (int i = 0; i < 3; ++i) CHECK(in_a_turn_of(1ms) == 64);  // nobody looks at the clock, because steps were short
+    CHECK(in_a_turn_of(1ms) == 32);
+    CHECK(in_a_turn_of(1ms) == 2);
+    CHECK(in_a_turn_of(60us) == 4);
+    CHECK(in_a_turn_of(10us) == 16);
+    for (int i = 0; i < 10; ++i) CHECK(in_a_turn_of(1us) == 64);
+    for (int i = 0; i < 4; ++i) static_cast<void>(in_a_turn_of(1ms));
+    CHECK(in_a_turn_of(1ms) == 2);
+    over = true;
+    there.run_all();
+    there.close();
+  }
+}
+
 TEST_CASE("what comes from elsewhere is not shut out by tasks that yield for ever") {
   manual_executor there;
   {

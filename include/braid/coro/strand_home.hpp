@@ -35,7 +35,9 @@ namespace braid {
 /// the executor, and timers that were given, outlive it. Protocol: docs/design/strand_home.md
 class BRAID_API strand_home final : public home {
  public:
-  static constexpr std::size_t most_in_a_row = 64;  ///< steps; then other work of the executor goes first
+  // What ends a turn, so that other work of the executor goes first:
+  static constexpr std::size_t most_in_a_row = 64;  ///< steps
+  static constexpr duration longest_turn = 100us;   ///< about: steps are not interrupted, and not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
   explicit strand_home(executor& where) noexcept : strand_home(where, nullptr) {}
@@ -85,6 +87,7 @@ class BRAID_API strand_home final : public home {
 
   void take_turn() noexcept;
   auto run_turn() noexcept -> after_turn;
+  auto next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t;
   auto give_turn_on() noexcept -> bool;
   void run(job& work) noexcept;
   void post_tick() noexcept;
@@ -104,8 +107,10 @@ class BRAID_API strand_home final : public home {
   step end_{*this, &stop_all};  // of the home; its beginning as well, where it runs alone
   alarm_timer alarm_{*this};
   // Of who has the turn:
-  intrusive_queue<job> ready_;  // taken out of the mailbox
-  bool is_alone_ = false;       // deletes itself when it has ended
+  intrusive_queue<job> ready_;    // taken out of the mailbox
+  bool is_alone_ = false;         // deletes itself when it has ended
+  std::uint8_t first_look_ = 1;   // at the clock in a turn: behind so many steps
+  std::uint8_t whole_turns_ = 0;  // in a row: ended by the number of their steps
   task<void> first_;
   time_point alarm_at_ = time_point::max();
   std::unique_ptr<timer_wheel> wheel_;  // made for the first sleep

@@ -13,9 +13,9 @@
 namespace braid {
 
 /// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs turns it between
-/// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most. A turn takes up to
-/// 100 µs, and longer where one task does.
-/// Threads: `unpark` and `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
+/// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most, but after each job
+/// where each takes as long. A turn takes up to 100 µs, and longer where one task does. Threads: `unpark` and
+/// `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {
  public:
   explicit loop_driver(std::unique_ptr<loop> owned) noexcept : loop_(std::move(owned)) {}

@@ -53,7 +53,8 @@ class BRAID_API driver {
   /// Whether `work` would find something to do.
   [[nodiscard]] virtual auto is_ready() noexcept -> bool { return false; }
 
-  /// Called by a worker that is busy, between two jobs, at least every eight jobs: whether it is time to call `work`.
+  /// Called by a worker that is busy, between two jobs: behind the first one after a call of `work`, then less and less
+  /// often, and at least every eight jobs. Whether it is time to call `work`.
   [[nodiscard]] virtual auto is_due() noexcept -> bool { return false; }
 
   /// Does what there is to do, without blocking and for a bounded time. Called between two jobs, by a worker that

@@ -59,6 +59,7 @@ struct alignas(cache_line) worker {
   std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
   std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
   std::uint32_t urgent_in_a_row = 0;    ///< how often it has run jobs of the latency lane, ahead of the others
+  std::uint32_t between_own_work = 1;   ///< jobs that it runs before it asks its driver again whether there is work
   std::uint32_t since_look = 0;         ///< how many posted jobs it has run since it last looked for more of them
   std::uint32_t rest = longest_rest;    ///< pauses of the processor after its last job, before it looks again
   std::uint64_t begun_before_rest = 0;  ///< how many jobs it had begun when it last rested

@@ -94,7 +94,7 @@ class crew_of final : public crew {
 
  private:
   static constexpr std::uint32_t turns_between_ticks = 64;
-  static constexpr std::uint32_t jobs_between_looks_at_own_work = 8;
+  static constexpr std::uint32_t most_between_looks_at_own_work = 8;  // jobs
   static constexpr duration worth_a_rest = 2us;
   static constexpr std::uint32_t shortest_rest = 4;
 
@@ -158,6 +158,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
     woken = wake_cause::own;
     if (!item && stolen == nullptr) {
       self.pace.paused();
+      self.between_own_work = 1;
       if (self.away != 0) {
         owner_.stand_ins_->pause(self);
         woken = wake_cause::watched;  // such a seat never announces its sleep, so nobody relies on it to watch: it does
@@ -190,7 +191,10 @@ void crew_of<Policy>::work(worker& self) noexcept {
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t most = std::min(self.pace.left_in_batch(), self.until_fair - 1);
-  if (self.has_own_work) most = std::min(most, jobs_between_looks_at_own_work - 1);
+  if (self.has_own_work) {
+    most = std::min(most, self.between_own_work - 1);
+    self.between_own_work = std::min(2 * self.between_own_work, most_between_looks_at_own_work);
+  }
   std::uint32_t begun = 0;
   bool more = true;
   while (more && begun < most && self.away == 0 && urgent_.empty()) {
@@ -312,11 +316,13 @@ auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   return false;
 }
 
-/// What the driver has to do. Forks that it leaves are run here, as after a job.
+/// What the driver has to do. Forks that it leaves are run here, as after a job. Whether there is more is asked behind
+/// the next job, because jobs may be long, and then not so often, because they are not.
 template <scheduling_policy Policy>
 void crew_of<Policy>::work_beside_jobs(worker& self) noexcept {
   const std::uint32_t position = self.forks.position();
   self.pace.beside_jobs([&self] { self.sleep->work(); });
+  self.between_own_work = 1;
   if (self.leaves_forks) [[unlikely]]
     run_left_forks(self, position);
 }
