@@ -1,6 +1,7 @@
 // examples/12_coroutines.cpp: tasks that wait for each other, compute elsewhere, and end together.
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
+#include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
 #include <braid/coro/run_on.hpp>
 #include <braid/coro/sleep.hpp>
@@ -10,6 +11,7 @@
 #include <braid/task/spawn.hpp>
 
 #include <cstdio>
+#include <vector>
 
 using braid::task, braid::operator""ms, braid::operator""h;
 
@@ -34,6 +36,18 @@ auto answer_after(braid::duration span, int value) -> task<int> {
   co_return value;
 }
 
+// [forks]
+auto fib(int n) -> braid::fork_task<long> {
+  if (n < 2) co_return n;
+  const auto [left, right] = co_await fork_join(fib(n - 1), fib(n - 2));
+  co_return left + right;
+}
+auto halve(int& number) -> braid::fork_task<void> {
+  number /= 2;
+  co_return;
+}
+// [/forks]
+
 auto program(braid::runtime& runtime) -> task<void> {
   // [together]
   braid::channel<int> line(2);
@@ -48,6 +62,12 @@ auto program(braid::runtime& runtime) -> task<void> {
   const int again = co_await spawn(runtime.workers(), square, squared);  // a future can be awaited as well
   std::printf("%d and %d\n", squared, again);
   // [/elsewhere]
+  // [forked]
+  const long found = co_await spawn_future(runtime.workers(), fib(20));
+  std::vector<int> numbers{2, 4, 6};
+  co_await spawn_future(runtime.workers(), fork_each(numbers, halve));
+  std::printf("fib(20) is %ld, and the last number %d\n", found, numbers.back());
+  // [/forked]
 }
 
 int main() {

@@ -1,16 +1,20 @@
-// bench/fork_join/coro.cpp: the problems of fork-join by tasks. braid has no fork of coroutines that steals what
-// follows it; it has `when_all`, whose tasks share one home and so one worker at a time, and tasks that are spawned at
-// a home of their own each, which any worker runs.
+// bench/fork_join/coro.cpp: the problems of fork-join by coroutines: those that compute and fork; `when_all`, whose
+// tasks share one home and so one worker at a time; and tasks that are spawned at a home of their own each.
 #include <bench/fork_join/problems.hpp>
 
 #include <braid/coro/bridge.hpp>
+#include <braid/coro/fork_task.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/task/pool.hpp>
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <numeric>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -18,8 +22,15 @@ namespace {
 
 using bench::parameters;
 using bench::sample;
+using braid::fork_task;
 using braid::task;
 using number = std::uint64_t;
+
+auto fib_forked(number n) -> fork_task<number> {
+  if (n < 2) co_return n;
+  const auto [left, right] = co_await braid::fork_join(fib_forked(n - 1), fib_forked(n - 2));
+  co_return left + right;
+}
 
 auto fib_in_turn(braid::pool& on, number n) -> task<number> {
   if (n < 2) co_return n;
@@ -41,6 +52,18 @@ auto fib_at_own_homes(braid::pool& on, number n) -> task<number> {
   const number right = co_await fib_at_own_homes(on, n - 2);
   const number left = co_await std::move(forked);
   co_return left + right;
+}
+
+auto skynet_forked(number first, number size, number& into) -> fork_task<void> {
+  if (size == 1) {
+    into = first;
+    co_return;
+  }
+  const number step = size / bench::skynet_children;
+  std::array<number, bench::skynet_children> sums{};
+  auto child = [&](number i) { return skynet_forked(first + i * step, step, sums[i]); };
+  co_await braid::fork_each(std::views::iota(number{0}, bench::skynet_children), std::ref(child));
+  into = std::accumulate(sums.begin(), sums.end(), number{0});
 }
 
 auto skynet_in_turn(braid::pool& on, number first, number size) -> task<number> {
@@ -91,6 +114,30 @@ auto run_fib(const parameters& given) -> sample {
   return at_home(given, bench::fib_calls_of(n), bench::fib_of(n), [n](braid::pool& on) { return Fib(on, n); });
 }
 
+/// On all workers of a pool.
+template <typename Make>
+auto in_pool(const parameters& given, double items, number expected, Make make) -> sample {
+  braid::pool pool({.workers = given.workers()});
+  return bench::timed(items, expected, [&] { return braid::run_in(pool, make()); });
+}
+
+auto run_fib_forked(const parameters& given) -> sample {
+  const number n = given.number("n", 22);
+  return in_pool(given, bench::fib_calls_of(n), bench::fib_of(n), [n] { return fib_forked(n); });
+}
+
+auto whole_skynet(number leaves) -> fork_task<number> {
+  number sum = 0;
+  co_await skynet_forked(0, leaves, sum);
+  co_return sum;
+}
+
+auto run_skynet_forked(const parameters& given) -> sample {
+  const number leaves = bench::skynet_leaves(given.number("depth", 4));
+  return in_pool(given, static_cast<double>(leaves), leaves * (leaves - 1) / 2,
+                 [leaves] { return whole_skynet(leaves); });
+}
+
 template <auto Skynet>
 auto run_skynet(const parameters& given) -> sample {
   const number leaves = bench::skynet_leaves(given.number("depth", 4));
@@ -101,13 +148,16 @@ auto run_skynet(const parameters& given) -> sample {
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
+  const bench::contender forks = bench::braid_contender("braid forks");
   const bench::contender in_turn = bench::reference("braid awaits in turn");
   const bench::contender one_home = bench::braid_contender("braid when_all");
   const bench::contender own_homes = bench::braid_contender("braid own homes");
   return bench::run_program(count, arguments, "fork_join",
-                            {{"coro_fib", in_turn, &run_fib<&fib_in_turn>},
+                            {{"coro_fib", forks, &run_fib_forked},
+                             {"coro_fib", in_turn, &run_fib<&fib_in_turn>},
                              {"coro_fib", one_home, &run_fib<&fib_at_one_home>},
                              {"coro_fib", own_homes, &run_fib<&fib_at_own_homes>},
+                             {"coro_skynet", forks, &run_skynet_forked},
                              {"coro_skynet", in_turn, &run_skynet<&skynet_in_turn>},
                              {"coro_skynet", one_home, &run_skynet<&skynet_at_one_home>},
                              {"coro_skynet", own_homes, &run_skynet<&skynet_at_own_homes>}});

@@ -103,7 +103,7 @@ struct thread_cache {
   cache_state state;
 };
 
-constinit thread_local thread_cache cache{};
+constinit thread_local thread_cache cache __attribute__((tls_model("initial-exec"))){};
 
 /// Empties the lists of the thread at its end; later calls go to operator new and delete.
 struct cache_guard {
@@ -127,10 +127,9 @@ auto class_of(std::size_t size) noexcept -> std::size_t { return size == 0 ? 0 :
 
 auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index < classes; }
 
-}  // namespace
+// What is rare stands apart, so that the usual ways save no registers for it.
 
-auto allocate_job(std::size_t size) -> void* {
-  const std::size_t index = class_of(size);
+[[gnu::noinline]] auto allocate_elsewhere(std::size_t size, std::size_t index) -> void* {
   if (!is_listed(index)) return ::operator new(size);
   if (thread_cache* own = usable_cache(); own != nullptr) {
     chain& list = own->lists[index];
@@ -140,13 +139,34 @@ auto allocate_job(std::size_t size) -> void* {
   return ::operator new((index + 1) * class_bytes);
 }
 
-void free_job(void* memory, std::size_t size) noexcept {
-  const std::size_t index = class_of(size);
+[[gnu::noinline]] void give_half(chain& list, std::size_t index) noexcept { depots()[index].give(list.split(batch)); }
+
+[[gnu::noinline]] void free_elsewhere(void* memory, std::size_t index) noexcept {
   thread_cache* own = is_listed(index) ? usable_cache() : nullptr;
   if (own == nullptr) return ::operator delete(memory);
-  chain& list = own->lists[index];
+  own->lists[index].push(static_cast<block*>(memory));
+}
+
+}  // namespace
+
+auto allocate_job(std::size_t size) -> void* {
+  const std::size_t index = class_of(size);
+  if (is_listed(index)) {
+    chain& list = cache.lists[index];  // empty while the cache is not live
+    if (list.first != nullptr) [[likely]]
+      return list.pop();
+  }
+  return allocate_elsewhere(size, index);
+}
+
+void free_job(void* memory, std::size_t size) noexcept {
+  const std::size_t index = class_of(size);
+  if (!is_listed(index) || cache.state != cache_state::live) [[unlikely]]
+    return free_elsewhere(memory, index);
+  chain& list = cache.lists[index];
   list.push(static_cast<block*>(memory));
-  if (list.count >= 2 * batch) depots()[index].give(list.split(batch));
+  if (list.count >= 2 * batch) [[unlikely]]
+    give_half(list, index);
 }
 
 }  // namespace braid

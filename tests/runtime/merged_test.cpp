@@ -4,6 +4,7 @@
 
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/channel.hpp>
+#include <braid/coro/fork_task.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
@@ -88,6 +89,12 @@ auto jobs_before_steps(int jobs, const std::function<bool(int)>& work) -> std::v
   }));
   REQUIRE(eventually([&] { return over.load(acquire); }));  // edge test.over: observe
   return waited;
+}
+
+auto fib(int n) -> fork_task<int> {
+  if (n < 2) co_return n;
+  const auto [left, right] = co_await fork_join(fib(n - 1), fib(n - 2));
+  co_return left + right;
 }
 
 /// What a wait that is refused says; empty where it was not.
@@ -264,6 +271,20 @@ TEST_CASE("a task that forks and joins does not run another task in between") {
   };
   all->run(whole());
   CHECK(met_inside == 0);
+}
+
+TEST_CASE("a task has coroutines that fork compute on the workers, and goes on at home") {
+  for (const unsigned workers : {1U, 2U}) {
+    const scene all(workers);
+    auto body = [&]() -> task<int> {
+      const loop* const here = loop::current();
+      auto ahead = spawn_future(all->workers(), fib(16));
+      const int computed = co_await std::move(ahead);
+      CHECK(loop::current() == here);
+      co_return computed + run_in(all->workers(), fib(10));  // which the worker may wait for: it computes
+    };
+    CHECK(all->run(body()) == 987 + 55);
+  }
 }
 
 TEST_CASE("what is ready waits for so many jobs at most, whatever their number") {

@@ -10,7 +10,7 @@ struct worker;
 
 namespace detail {
 
-/// Lies on the stack of whoever forked it and comes back for it, or on the heap, where it belongs to a task_group.
+/// Lies on the stack of whoever forked it and returns to it, on the heap for a task_group, or in a coroutine's frame.
 /// Protocol: docs/design/fork_join.md
 struct fork_record {
   /// Runs what was forked, keeps what it gives or throws, and says that it has ended; then the record may be gone.

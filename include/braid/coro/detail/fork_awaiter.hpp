@@ -1,0 +1,189 @@
+// braid/coro/detail/fork_awaiter.hpp: awaiting several children at once: so many by name, or one for each element.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/fork_point.hpp>
+#include <braid/coro/detail/fork_promise.hpp>
+#include <braid/coro/detail/resume.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/call_outcome.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// What who awaits tasks that give these gets: nothing, where none of them gives anything.
+template <typename... T>
+using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
+
+/// Children that were all made before. Their frames live until the await is over.
+template <typename Stop, typename... T>
+class fork_awaiter final : public fork_point {
+ public:
+  explicit fork_awaiter(Stop stop, std::coroutine_handle<fork_promise<T>>... children) noexcept
+      : stop_(std::move(stop)), children_(children...) {}
+  ~fork_awaiter() {
+    std::apply([](auto... child) { (child.destroy(), ...); }, children_);
+  }
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+  template <std::derived_from<fork_promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+    this->begin(parent);
+    return transfer_to(start<0>(*this));
+  }
+  auto await_resume() -> unless_stopped<Stop, forked_values<T...>> {
+    this->rethrow();
+    if constexpr (!std::is_same_v<Stop, never_stopped>)
+      if (why_) return braid::fail(*why_);
+    return values();
+  }
+
+ private:
+  friend class fork_point;
+
+  template <std::size_t Index>
+  static auto start(fork_point& self) noexcept -> std::coroutine_handle<> {
+    auto& mine = static_cast<fork_awaiter&>(self);
+    if (!mine.goes_on()) [[unlikely]]
+      return mine.join();
+    const auto child = std::get<Index>(mine.children_);
+    if constexpr (Index + 1 == sizeof...(T))
+      mine.template run_last<fork_awaiter>(child.promise());
+    else
+      mine.template run_ahead<fork_awaiter, &start<Index + 1>>(child.promise());
+    return child;
+  }
+
+  static auto close(fork_promise_base& child) noexcept -> fork_point& {
+    auto& mine = *static_cast<fork_awaiter*>(static_cast<fork_point*>(child.context()));
+    if (child.thrown() != nullptr) [[unlikely]]
+      mine.fail(child.thrown());
+    return mine;
+  }
+
+  [[nodiscard]] auto goes_on() noexcept -> bool {
+    if (this->has_failed()) return false;
+    if constexpr (std::is_same_v<Stop, never_stopped>)
+      return true;
+    else
+      return !(why_ = stop_.reason());
+  }
+
+  auto values() -> unless_stopped<Stop, forked_values<T...>> {
+    if constexpr (std::is_void_v<forked_values<T...>>)
+      return unless_stopped<Stop, void>();
+    else
+      return std::apply([](auto... child) { return forked_values<T...>(value_of(child)...); }, children_);
+  }
+
+  template <typename U>
+  static auto value_of(std::coroutine_handle<fork_promise<U>> child) -> returned<U> {
+    if constexpr (std::is_void_v<U>)
+      return {};
+    else
+      return child.promise().take();
+  }
+
+  struct nothing {};
+
+  [[no_unique_address]] Stop stop_;
+  // Set where children were left out, by who has the rest.
+  [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
+  std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
+};
+
+/// What the parts of a range have in common.
+template <typename Stop, typename Iterator, typename Fn>
+struct fork_range {
+  /// Whether the next child may begin.
+  [[nodiscard]] auto goes_on() noexcept -> bool {
+    if (failed.load(relaxed)) return false;
+    const std::optional<errc> why = stop.reason();
+    if (why) left_out.store(static_cast<int>(*why), relaxed);
+    return !why;
+  }
+
+  const Iterator first;
+  Fn& fn;
+  const Stop stop;
+  atomic<bool> failed{false};  // set by who has failed
+  atomic<int> left_out{0};     // an errc; set by who has left out children
+};
+
+/// A child for each element of a part. It is made when its turn comes, by who has the rest, and freed when it has
+/// ended: so there are as many at a time as threads.
+template <typename Range>
+class fork_loop final : public fork_point {
+ public:
+  fork_loop(Range& all, std::size_t from, std::size_t to) noexcept : all_(all), at_(from), end_(to) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return at_ == end_; }
+  template <std::derived_from<fork_promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+    this->begin(parent);
+    return transfer_to(next(*this));
+  }
+  void await_resume() { this->rethrow(); }
+
+ private:
+  friend class fork_point;
+
+  static auto next(fork_point& self) noexcept -> std::coroutine_handle<> {
+    auto& mine = static_cast<fork_loop&>(self);
+    if (mine.at_ == mine.end_ || !mine.all_.goes_on()) return mine.join();
+    const auto child = mine.make_child(mine.at_++);
+    if (!child) return mine.join();
+    if (mine.at_ == mine.end_)
+      mine.template run_last<fork_loop>(child.promise());
+    else
+      mine.template run_ahead<fork_loop, &next>(child.promise());
+    return child;
+  }
+
+  static auto close(fork_promise_base& child) noexcept -> fork_point& {
+    auto& mine = *static_cast<fork_loop*>(static_cast<fork_point*>(child.context()));
+    if (child.thrown() != nullptr) [[unlikely]]
+      mine.give_up(child.thrown());
+    std::coroutine_handle<fork_promise<void>>::from_promise(static_cast<fork_promise<void>&>(child)).destroy();
+    return mine;
+  }
+
+  /// Null where that has failed.
+  auto make_child(std::size_t index) noexcept -> std::coroutine_handle<fork_promise<void>> {
+    try {
+      auto made = std::invoke(all_.fn, at(all_.first, index));
+      return made.release();
+    } catch (...) {
+      give_up(std::current_exception());
+      return nullptr;
+    }
+  }
+
+  void give_up(const std::exception_ptr& thrown) noexcept {
+    this->fail(thrown);
+    all_.failed.store(true, relaxed);
+  }
+
+  Range& all_;
+  std::size_t at_;  // the next element; written by who has the rest
+  const std::size_t end_;
+};
+
+/// So many elements are one loop; more are halved first, because a loop has one rest for all thieves.
+constexpr auto longest_fork_loop(std::size_t count) noexcept -> std::size_t {
+  return std::max<std::size_t>(16, count / 128);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,128 @@
+// braid/coro/detail/fork_promise.hpp: what the promises of coroutines that compute share.
+#pragma once
+
+#include <braid/coro/detail/resume.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+template <typename T>
+class fork_task;
+
+namespace detail {
+
+/// Says of itself that a coroutine which computes may await it.
+template <typename A>
+concept computed = requires { typename A::is_computed; };
+
+/// Ties a coroutine to what goes on when it has ended, and to nothing else: it has no home, and no scope.
+class fork_promise_base {
+ public:
+  /// Gives what goes on after the end of `ended`, or null. The frame of `ended` may be gone then.
+  using end_fn = std::coroutine_handle<> (*)(fork_promise_base& ended) noexcept;
+
+  struct final_awaiter {
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    template <std::derived_from<fork_promise_base> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+      return transfer_to(self.promise().finish());
+    }
+    void await_resume() const noexcept {}
+  };
+
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_job(frame, size); }
+
+  [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
+  [[nodiscard]] auto final_suspend() const noexcept -> final_awaiter { return {}; }
+  void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
+
+  template <typename A>
+  auto await_transform(A&& what) const noexcept -> A&& {
+    static_assert(computed<std::remove_cvref_t<A>>,
+                  "a fork_task computes: it awaits fork_tasks and forks of them; what waits for time, locks or sockets "
+                  "belongs into a task");
+    return static_cast<A&&>(what);
+  }
+
+  /// The coroutine goes on with `parent` when it has ended.
+  void attach(std::coroutine_handle<> parent) noexcept { context_ = parent.address(); }
+
+  /// `end` says what to go on with.
+  void attach(end_fn end, void* context) noexcept {
+    end_ = end;
+    context_ = context;
+  }
+
+  [[nodiscard]] auto context() const noexcept -> void* { return context_; }
+
+  /// What the coroutine threw; null where it did not.
+  [[nodiscard]] auto thrown() const noexcept -> const std::exception_ptr& { return thrown_; }
+  void fail(std::exception_ptr with) noexcept { thrown_ = std::move(with); }
+
+ protected:
+  std::exception_ptr thrown_;
+
+ private:
+  [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
+    return end_ == nullptr ? std::coroutine_handle<>::from_address(context_) : end_(*this);
+  }
+
+  end_fn end_ = nullptr;  // null: the context is a coroutine
+  void* context_ = nullptr;
+};
+
+template <typename T>
+class fork_promise final : public fork_promise_base {
+  static_assert(!std::is_rvalue_reference_v<T>, "a fork_task gives a value, an lvalue reference or nothing");
+  static constexpr bool is_reference = std::is_lvalue_reference_v<T>;
+
+ public:
+  auto get_return_object() noexcept -> fork_task<T>;
+
+  template <typename U = T>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    if constexpr (is_reference)
+      value_ = std::addressof(static_cast<T>(value));
+    else
+      value_.emplace(std::forward<U>(value));
+  }
+
+  /// Errors: what the coroutine threw.
+  auto take() -> T {
+    if (thrown_ != nullptr) [[unlikely]]
+      std::rethrow_exception(thrown_);
+    if constexpr (is_reference)
+      return *value_;
+    else
+      return std::move(*value_);
+  }
+
+ private:
+  std::conditional_t<is_reference, std::remove_reference_t<T>*, std::optional<std::remove_cv_t<T>>> value_{};
+};
+
+template <>
+class fork_promise<void> final : public fork_promise_base {
+ public:
+  auto get_return_object() noexcept -> fork_task<void>;
+  void return_void() const noexcept {}
+
+  void take() {
+    if (thrown_ != nullptr) [[unlikely]]
+      std::rethrow_exception(thrown_);
+  }
+};
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,103 @@
+// braid/coro/detail/fork_root.hpp: the beginning of a tree of coroutines that fork, and where its result goes.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/fork_promise.hpp>
+#include <braid/task/detail/fork_record.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/job_memory.hpp>
+#include <braid/task/promise.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// A job that starts a coroutine, which nobody awaits. It is a record as well, which never lies in a deque: for workers
+/// that wait for it as for a fork.
+class BRAID_API fork_root : public job, public fork_record {
+ public:
+  /// Runs it on this thread, as far as nobody else does, and returns when it has ended.
+  void run_here() noexcept;
+
+ protected:
+  /// The result is there. The last that is called; the root may be gone then.
+  using end_fn = void (*)(fork_root& self) noexcept;
+
+  template <typename Promise>
+  fork_root(std::coroutine_handle<Promise> frame, end_fn end) noexcept
+      : job(&act), fork_record(nullptr), frame_(frame), promise_(frame.promise()), end_(end) {
+    promise_.attach(&has_ended, this);
+  }
+  ~fork_root() { frame_.destroy(); }
+
+ private:
+  static void act(job& self, action what);
+  static auto has_ended(fork_promise_base& promise) noexcept -> std::coroutine_handle<>;
+
+  const std::coroutine_handle<> frame_;
+  fork_promise_base& promise_;
+  const end_fn end_;
+};
+
+/// Of somebody who waits, and has it on the stack.
+template <typename T>
+class awaited_root final : public fork_root {
+ public:
+  explicit awaited_root(std::coroutine_handle<fork_promise<T>> frame) noexcept
+      : fork_root(frame, &tell), promise_(frame.promise()) {}
+
+  auto take() -> T { return promise_.take(); }
+
+ private:
+  static void tell(fork_root& self) noexcept { self.ended.set(); }
+
+  fork_promise<T>& promise_;
+};
+
+/// Of a future. Frees itself.
+template <typename T>
+class future_root final : public fork_root {
+ public:
+  static auto operator new(std::size_t size) -> void* { return allocate_job(size); }
+  static void operator delete(void* root, std::size_t size) noexcept { free_job(root, size); }
+
+  future_root(std::coroutine_handle<fork_promise<T>> frame, promise<T> to) noexcept
+      : fork_root(frame, &settle), promise_(frame.promise()), to_(std::move(to)) {}
+
+ private:
+  static void settle(fork_root& self) noexcept {
+    std::unique_ptr<future_root> mine(static_cast<future_root*>(&self));
+    promise<T> to = std::move(mine->to_);
+    std::exception_ptr thrown = mine->promise_.thrown();
+    if (thrown == nullptr) thrown = give(std::move(mine), to);
+    mine.reset();
+    if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
+  }
+
+  /// What the coroutine held is gone before anybody sees its result. Gives what the moving of that threw.
+  static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        mine.reset();
+        static_cast<void>(to.set_value());
+      } else {
+        T value = mine->promise_.take();
+        mine.reset();
+        static_cast<void>(to.set_value(std::forward<T>(value)));
+      }
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  fork_promise<T>& promise_;
+  promise<T> to_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,41 @@
+// braid/coro/detail/join_balance.hpp: which of several strands of a fork is the last one, and goes on after it.
+#pragma once
+
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// A fork is one strand, its rest, until somebody takes that away from the child which runs ahead of it; then the child
+/// is a strand of its own. Each strand ends once, and exactly one of them learns that it was the last. What the others
+/// did before their ends is visible to that one. A fork whose rest was never taken costs no atomic.
+/// Threads: `took`, `is_one` and `rest_ended`: who has the rest; `child_ended`: any.
+/// Lifetime: until the last one has learnt that it is.
+/// Protocol: docs/design/fork_task.md
+class join_balance {
+ public:
+  /// The rest was taken from a child: one more strand.
+  void took() noexcept { ++taken_; }
+
+  /// Whether the rest is the only strand there ever was.
+  [[nodiscard]] auto is_one() const noexcept -> bool { return taken_ == 0; }
+
+  /// A child has ended whose rest was taken. Whether it is the last strand.
+  [[nodiscard]] auto child_ended() noexcept -> bool {
+    return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both
+  }
+
+  /// The rest has ended. Whether it is the last strand.
+  [[nodiscard]] auto rest_ended() noexcept -> bool {
+    const std::int32_t taken = taken_;
+    return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both
+  }
+
+ private:
+  std::int32_t taken_ = 0;  // written by who has the rest, which is handed on through deques and joins
+  // -1 for each child that has ended; + `taken_` when the rest has: from then on, how many have not.
+  atomic<std::int32_t> missing_{0};
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,211 @@
+// braid/coro/fork_task.hpp: coroutines that compute, and fork: several at once, on the workers of a pool.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/detail/fork_awaiter.hpp>
+#include <braid/coro/detail/fork_promise.hpp>
+#include <braid/coro/detail/fork_root.hpp>
+#include <braid/coro/detail/resume.hpp>
+#include <braid/task/detail/parallel_range.hpp>
+#include <braid/task/detail/stopped_by.hpp>
+#include <braid/task/future.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/task/promise.hpp>
+#include <braid/task/run_in.hpp>
+#include <braid/task/stop_signal.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace braid {
+
+/// A coroutine that computes a `T` (a value, an lvalue reference or void). It does nothing until it is awaited by
+/// another one of the kind, forked by it (`fork_join`, `fork_each`), or given to a pool (`run_in`, `spawn_future`); it
+/// is awaited at most once. What it throws is rethrown there. It has no home: it awaits what computes, and nothing
+/// else, and after each await it may be on another worker of its pool.
+/// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
+template <typename T = void>
+class [[nodiscard]] fork_task {
+ public:
+  using promise_type = detail::fork_promise<T>;
+  using value_type = T;
+  using is_computed = void;
+
+  fork_task() = default;
+  fork_task(fork_task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  auto operator=(fork_task&& other) noexcept -> fork_task& {
+    if (this != &other) {
+      reset();
+      frame_ = std::exchange(other.frame_, nullptr);
+    }
+    return *this;
+  }
+  ~fork_task() { reset(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return frame_ != nullptr; }
+
+  /// Runs it, as a call would, and gives its value. Its frame goes when the expression ends.
+  auto operator co_await() && noexcept { return awaiter(release()); }
+
+  /// Gives the frame to the caller, who destroys it. Requires that there is one.
+  [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
+    BRAID_EXPECTS(frame_, "only a fork_task that has not been awaited yet can be awaited or forked");
+    return std::exchange(frame_, nullptr);
+  }
+
+ private:
+  friend promise_type;
+
+  class awaiter {
+   public:
+    explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {}
+    awaiter(const awaiter&) = delete;
+    auto operator=(const awaiter&) -> awaiter& = delete;
+    ~awaiter() { child_.destroy(); }
+
+    [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+    template <std::derived_from<detail::fork_promise_base> Promise>
+    auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> detail::transfer {
+      child_.promise().attach(parent);
+      return detail::transfer_to(child_);
+    }
+    auto await_resume() -> T { return child_.promise().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> child_;
+  };
+
+  explicit fork_task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+
+  void reset() noexcept {
+    if (frame_) std::exchange(frame_, nullptr).destroy();
+  }
+
+  std::coroutine_handle<promise_type> frame_;
+};
+
+/// `co_await fork_join(a(), b(), …)` runs all of them and gives all values, as `fork_join` of functions does: nothing
+/// is a std::monostate there, and where none gives anything, nothing is given. The first runs here and now; what comes
+/// after it, the next ones and then the caller, may be taken by another worker meanwhile. So the caller goes on where
+/// the last one ends. Errors: what one of them threw first, when those that had begun have ended; the others are not
+/// begun then. Cost: no lock and no memory, and no read-modify-write where nobody asks for work.
+template <typename... T>
+  requires(sizeof...(T) > 1)
+[[nodiscard]] auto fork_join(fork_task<T>... work) {
+  return detail::fork_awaiter<detail::never_stopped, T...>({}, work.release()...);
+}
+
+/// As above, except that those which have not begun when a stop is requested are left out, and then there are no
+/// values. Errors: in the result: errc::stopped, or the reason of the flag.
+template <stop_signal Signal, typename... T>
+  requires(sizeof...(T) > 1)
+[[nodiscard]] auto fork_join(Signal&& stop, fork_task<T>... work) {
+  using stopped_by = detail::stopped_by_t<Signal>;
+  return detail::fork_awaiter<stopped_by, T...>(stopped_by(stop), work.release()...);
+}
+
+namespace detail {
+
+/// A part of a range: one loop, or two parts that are forked.
+template <typename Range>
+auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t most) -> fork_task<void> {
+  if (to - from <= most) {
+    fork_loop<Range> loop(all, from, to);
+    co_await loop;
+  } else {
+    const std::size_t middle = from + (to - from) / 2;
+    auto halves = fork_join(fork_part(all, from, middle, most), fork_part(all, middle, to, most));
+    co_await halves;
+  }
+}
+
+template <typename Stop, typename View, typename Fn>
+auto fork_elements(Stop stop, View elements, Fn fn) -> fork_task<unless_stopped<Stop, void>> {
+  using range = fork_range<Stop, std::ranges::iterator_t<View>, Fn>;
+  const auto count = static_cast<std::size_t>(std::ranges::size(elements));
+  range all{.first = std::ranges::begin(elements), .fn = fn, .stop = std::move(stop)};
+  if (const std::size_t most = longest_fork_loop(count); count <= most) {
+    fork_loop<range> loop(all, 0, count);
+    co_await loop;
+  } else {
+    co_await fork_part(all, 0, count, most);
+  }
+  if constexpr (!std::is_same_v<Stop, never_stopped>) {
+    if (const int why = all.left_out.load(relaxed); why != 0) co_return fail(static_cast<errc>(why));
+    co_return unless_stopped<Stop, void>();
+  }
+}
+
+template <typename Fn, typename Range>
+concept forks_elements =
+    std::invocable<Fn&, std::ranges::range_reference_t<Range>> &&
+    std::same_as<std::invoke_result_t<Fn&, std::ranges::range_reference_t<Range>>, fork_task<void>>;
+
+}  // namespace detail
+
+/// `co_await fork_each(range, fn)` runs the fork_task<void> that `fn(element)` gives for each element. Each is made
+/// when its turn comes, so that there are about as many as workers at a time. `fn` is moved into the frame, lives until
+/// the end, and may be called by several workers at a time; the range is referred to where it is an lvalue, else moved.
+/// Requires random access, and a size that is known. Errors: what a task or `fn` threw first, when those that had begun
+/// have ended; the others are not begun then.
+template <detail::divisible_range Range, std::move_constructible Fn>
+  requires detail::forks_elements<Fn, Range>
+auto fork_each(Range&& range, Fn fn) -> fork_task<void> {
+  return detail::fork_elements(detail::never_stopped{}, std::views::all(std::forward<Range>(range)), std::move(fn));
+}
+
+/// As above, except that tasks which have not begun when a stop is requested are left out. Errors: in the result:
+/// errc::stopped, or the reason of the flag, if any were.
+template <stop_signal Signal, detail::divisible_range Range, std::move_constructible Fn>
+  requires detail::forks_elements<Fn, Range>
+auto fork_each(Signal&& stop, Range&& range, Fn fn) -> fork_task<result<void>> {
+  return detail::fork_elements(detail::stopped_by_t<Signal>(stop), std::views::all(std::forward<Range>(range)),
+                               std::move(fn));
+}
+
+/// What `work` gives, run on workers of `where`; whatever it forks is run there. References stay references.
+/// Threads: any. Blocks: until it has ended; a worker of this very pool begins with it, and runs forks of others while
+/// it waits. In a pool without threads all of it runs on the calling thread. Errors: what it throws; std::system_error
+/// with errc::closed when the pool takes nothing more, and with errc::dropped when a shutdown drops it.
+template <typename T>
+auto run_in(pool& where, fork_task<T> work) -> T {
+  detail::awaited_root<T> root(work.release());
+  if (where.is_current())
+    root.run_here();
+  else
+    detail::run_root(where, root, root.ended);
+  return root.take();
+}
+
+/// Runs `work` on workers of `where`, as above, and gives a future of its value. Dropping the future detaches the work.
+/// Tasks await that future, and so come home with the value. Threads: any. Errors: in the future: as above.
+template <typename T>
+auto spawn_future(pool& where, fork_task<T> work) -> future<T> {
+  promise<T> made(where);
+  future<T> ahead = made.get_future();
+  auto root = std::make_unique<detail::future_root<T>>(work.release(), std::move(made));
+  if (!where.try_post(*root)) return failed_future<T>(make_error_code(errc::closed));
+  static_cast<void>(root.release());
+  return ahead;
+}
+
+namespace detail {
+
+template <typename T>
+auto fork_promise<T>::get_return_object() noexcept -> fork_task<T> {
+  return fork_task<T>(std::coroutine_handle<fork_promise>::from_promise(*this));
+}
+
+inline auto fork_promise<void>::get_return_object() noexcept -> fork_task<void> {
+  return fork_task<void>(std::coroutine_handle<fork_promise>::from_promise(*this));
+}
+
+}  // namespace detail
+}  // namespace braid

@@ -1,0 +1,59 @@
+// src/coro/fork_point.cpp: the rare side of coroutines that fork: what was taken, what failed, and the way in.
+#include <braid/coro/detail/fork_point.hpp>
+
+#include <braid/coro/detail/fork_root.hpp>
+#include <braid/task/detail/failure_of.hpp>
+
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Somebody has taken the rest: a thief, or a frame of the same worker that empties its deque.
+void fork_point::run_rest(fork_record& self) noexcept {
+  auto& fork = static_cast<fork_point&>(self);
+  fork.balance_.took();
+  resume(fork.next_(fork));
+}
+
+/// A child has ended, and its rest is not the newest in the deque: somebody has it, or will take it where it lies. What
+/// is there in its place goes back.
+auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
+  if (newest != nullptr) {
+    static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now
+    self.leaves_forks = true;
+  }
+  return balance_.child_ended() ? parent_ : std::coroutine_handle<>{};
+}
+
+auto fork_point::join_taken() noexcept -> std::coroutine_handle<> {
+  const std::coroutine_handle<> parent = parent_;  // the fork may be gone as soon as the rest has ended
+  return balance_.rest_ended() ? parent : std::coroutine_handle<>{};
+}
+
+void fork_point::fail(const std::exception_ptr& thrown) noexcept {
+  if (!failed_.exchange(true, relaxed)) thrown_ = thrown;
+}
+
+void fork_root::run_here() noexcept {
+  worker* const self = worker_of_thread;
+  if (self == nullptr || self->exchange == nullptr) return resume(frame_);  // nothing is left to others
+  const std::uint32_t position = self->forks.position();
+  resume(frame_);
+  run_forks_since(*self, position);
+  if (!ended.is_set()) self->exchange->wait_for(*self, *this);
+}
+
+void fork_root::act(job& self, action what) {
+  auto& root = static_cast<fork_root&>(self);
+  if (what == action::run) return resume(root.frame_);
+  root.promise_.fail(failure_of(errc::dropped));
+  root.end_(root);
+}
+
+auto fork_root::has_ended(fork_promise_base& promise) noexcept -> std::coroutine_handle<> {
+  auto& root = *static_cast<fork_root*>(promise.context());
+  root.end_(root);
+  return {};
+}
+
+}  // namespace braid::detail
