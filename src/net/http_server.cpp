@@ -237,6 +237,7 @@ void http_server::state::begin_stop(time_point cut_at) noexcept {
   if (phase_ == phase::serving && cut_at != time_point::max()) on.arm(cut_, cut_at);
   if (phase_ == phase::serving && !handshakes_.empty()) on.arm(hurry_, detail::after(on.now(), options.linger_timeout));
   if (accepting_ != nullptr) accepting_->request_stop();
+  pacer.open();
   while (!idle.empty()) idle.front().close_idle();
 }
 
@@ -254,7 +255,11 @@ void http_server::replace_tls(tls_context by) {
   state_->options.tls = std::move(by);
 }
 
-auto http_server::counts() const noexcept -> http_server_counts { return state_->counts; }
+auto http_server::counts() const noexcept -> http_server_counts {
+  http_server_counts now = state_->counts;
+  now.paced = state_->pacer.waiting();
+  return now;
+}
 
 auto http_server::serve(stream_listener listener) -> task<result<void>> { return state_->serve(std::move(listener)); }
 
