@@ -246,6 +246,12 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
       ->capture_default_str();
   add_milliseconds(command, "--max-wait-ms", server.longest_wait,
                    "Once one has waited for its turn so long, those who come are refused");
+  command
+      .add_option_function<int>(
+          "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
+          "Of a loop's time, for refusals; who is refused beyond that is read from later; default: 20")
+      ->check(CLI::Range(0, 100))
+      ->type_name("N");
   command.add_option("--connections", server.connections, "Connections; more wait to be accepted")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 
 #include <braid/coro/with_scope.hpp>
 
+#include <algorithm>
 #include <system_error>
 
 namespace rankd {
@@ -29,6 +30,11 @@ auto admission_gate::try_enter() noexcept -> std::optional<pass> {
   ++under_way_;
   ++admitted_;
   return pass(*this);
+}
+
+auto admission_gate::free_places() const noexcept -> std::size_t {
+  if (waiting_ > 0) return 0;
+  return limit_.limit() - std::min(under_way_, limit_.limit());
 }
 
 auto admission_gate::enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>> {

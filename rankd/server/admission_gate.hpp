@@ -56,6 +56,9 @@ class admission_gate {
   /// Enters if nobody has to be waited for.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
+  /// How many that come now would be let in at once.
+  [[nodiscard]] auto free_places() const noexcept -> std::size_t;
+
   /// Learns from a request that has ended; see `concurrency_limit`.
   void note(double slowdown, const pass& of) noexcept;
 

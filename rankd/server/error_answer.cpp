@@ -67,6 +67,13 @@ auto answer_error(http_status status, std::string code, std::string_view message
   return {.status = status, .code = std::move(code), .body = std::move(body)};
 }
 
+auto with_request_id(std::string_view body, std::string_view request_id) -> std::string {
+  constexpr std::string_view end = "}\n";
+  std::string out(body.substr(0, body.size() - end.size()));
+  append_member(out, "request_id", request_id);
+  return out += end;
+}
+
 auto answer_error(http_status status, const braid::diagnostics& problems, std::string_view request_id) -> error_answer {
   const braid::diagnostic& first = problems.front();
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";

@@ -82,6 +82,9 @@ auto lane::listen(const braid::socket_address& at, port_use port, std::function<
     -> braid::task<braid::result<braid::socket_address>> {
   braid::http_server_options options = server_options_of(all_->options, shares_);
   options.word_refusal = [this](const braid::http_refusal& refusal) { return word_refusal(refusal); };
+  options.pacing.share = all_->options.refusal_share;
+  options.pacing.longest = all_->options.longest_unread;
+  options.pacing.room = [this] { return gate_.free_places(); };
   options.on_error = [this](std::exception_ptr error, const auto&...) {
     all_->context.log.note(log_level::error, "handler_failed", {{"message", thrown_message(error)}});
   };

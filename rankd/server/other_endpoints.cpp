@@ -178,7 +178,7 @@ void lane::write_endpoints(exposition& out) const {
 
 void lane::figures(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::metrics)) return;
-  metrics_.note_gate(gate_.counts());
+  metrics_.note_gate(gate_.counts(), unread());
   std::vector<serve_metrics*> loops;
   double late = 0;
   for (const auto& each : all_->lanes) {

@@ -67,28 +67,39 @@ struct lane::held_body {
 
 /// Tells of a request when it ends, whatever way.
 struct lane::record_end {
-  lane* by;
+  lane* by;  // null: somebody else tells
   request_record* record;
   braid::time_point begun;
-  ~record_end() { by->note(*record, begun); }
+  ~record_end() {
+    if (by != nullptr) by->note(*record, begun);
+  }
 };
 
+/// A refusal that needs no look at the body needs no coroutine either.
 auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
-  request_record record;
-  record.time = std::chrono::system_clock::now();
   const braid::time_point begun = io_->now();
-  const record_end end{this, &record, begun};
-  braid::task<void> work = answer_rank(x, record, begun);
-  co_await std::move(work);
+  request_record record;
+  if (all_->context.audit != nullptr) record.time = std::chrono::system_clock::now();
+  record_end end{this, &record, begun};
+  if (!check_head(x, record)) return {};
+  auto of_client =
+      all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
+  if (!of_client) {
+    busy(x, record, "client_busy", "this client has as many requests under way as it may; ask again later");
+    return {};
+  }
+  if (may_refuse_unread(x) && gate_.refuses(begun)) {
+    overloaded(x, record);
+    return {};
+  }
+  end.by = nullptr;  // the coroutine tells of it
+  return read_and_rank(x, std::move(record), begun, std::move(*of_client));
 }
 
-auto lane::answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void> {
-  if (!check_head(x, record)) co_return;
-  const auto of_client =
-      all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
-  if (!of_client)
-    co_return busy(x, record, "client_busy", "this client has as many requests under way as it may; ask again later");
-  if (may_refuse_unread(x) && gate_.refuses(begun)) co_return overloaded(x, record);
+auto lane::read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
+                         in_flight_shares::pass of_client) -> braid::task<void> {
+  const record_end end{this, &record, begun};
+  const in_flight_shares::pass held = std::move(of_client);
   held_body body(*this);
   auto reading = read_body(x, body);
   const braid::result<void> read = co_await std::move(reading);
@@ -223,16 +234,17 @@ void lane::fail_body(braid::http_exchange& x, request_record& record, std::error
   fail(x, record, answer_error(braid::status_of(fault), std::string(code_of(fault)), why.message(), record.request_id));
 }
 
-/// Must cost less than what it saves: the words are made once, but for a request with an id.
+/// Must cost less than what it saves: the words are made once, and only the id is filled in.
 void lane::overloaded(braid::http_exchange& x, request_record& record) {
   record.is_shed = true;
+  x.pace();
   if (record.request_id.empty()) return fail(x, record, refusal_);
-  fail(x, record, refusal_for(record.request_id));
+  const error_answer named{refusal_.status, refusal_.code, with_request_id(refusal_.body, record.request_id)};
+  fail(x, record, named);
 }
 
-auto lane::refusal_for(std::string_view request_id) -> error_answer {
-  return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later",
-                      request_id);
+auto lane::make_refusal() -> error_answer {
+  return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later");
 }
 
 /// Somebody's own share is used up, whatever room the server has.
@@ -250,9 +262,7 @@ void lane::fail(braid::http_exchange& x, request_record& record, const error_ans
 
 void lane::note(request_record& record, braid::time_point begun) {
   record.took = io_->now() - begun;
-  if (record.status != http_status{}) metrics_.count_answer(endpoint::rank, record.status);
-  metrics_.count_time(endpoint::rank, record.took);
-  metrics_.note_gate(gate_.counts());
+  metrics_.count_end(record.status, record.took, gate_.counts(), unread());
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
   const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;

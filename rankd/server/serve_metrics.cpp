@@ -37,9 +37,13 @@ void serve_metrics::count_answer(endpoint which, braid::http_status status) {
   ++answers_[{which, static_cast<int>(status)}];
 }
 
-void serve_metrics::count_time(endpoint which, braid::duration took) {
+void serve_metrics::count_end(braid::http_status status, braid::duration took, const admission_counts& now,
+                              std::size_t unread) {
   const std::scoped_lock lock(mutex_);
-  times_[which].add(took);
+  if (status != braid::http_status{}) ++answers_[{endpoint::rank, static_cast<int>(status)}];
+  times_[endpoint::rank].add(took);
+  gate_ = now;
+  unread_ = unread;
 }
 
 /// Under the mutex.
@@ -68,9 +72,10 @@ void serve_metrics::count_run(std::string_view plan, std::string_view code, brai
   figures.candidates += candidates;
 }
 
-void serve_metrics::note_gate(const admission_counts& now) {
+void serve_metrics::note_gate(const admission_counts& now, std::size_t unread) {
   const std::scoped_lock lock(mutex_);
   gate_ = now;
+  unread_ = unread;
 }
 
 void serve_metrics::add_to(serve_metrics& sums) const {
@@ -89,6 +94,7 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   sums.gate_.under_way += gate_.under_way;
   sums.gate_.waiting += gate_.waiting;
   sums.gate_.limit += gate_.limit;
+  sums.unread_ += unread_;
 }
 
 void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops) {
@@ -122,6 +128,8 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   out.sample({}, static_cast<double>(all.gate_.waiting));
   out.family("rankd_concurrency_limit", kind::gauge, "How many requests may be under way at the moment.");
   out.sample({}, static_cast<double>(all.gate_.limit));
+  out.family("rankd_unread_connections", kind::gauge, "Connections that were refused, and wait to be read from again.");
+  out.sample({}, static_cast<double>(all.unread_));
 }
 
 }  // namespace rankd

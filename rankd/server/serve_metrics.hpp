@@ -45,8 +45,8 @@ class serve_metrics {
  public:
   /// An answer of any kind.
   void count_answer(endpoint which, braid::http_status status);
-  /// How long one took, from the head of its request on.
-  void count_time(endpoint which, braid::duration took);
+  /// The end of a request to rank: its answer, 0 for none, how long it took from its head on, and who is there now.
+  void count_end(braid::http_status status, braid::duration took, const admission_counts& now, std::size_t unread);
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
@@ -55,8 +55,8 @@ class serve_metrics {
   /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
   /// out, so that no node stays that is gone.
   void count_nodes(const bound_plan& plan, std::span<const node_figure> nodes, const plan_source& serving);
-  /// A request that was refused for want of room, or whose deadline passed while it waited.
-  void note_gate(const admission_counts& now);
+  /// Who is there now; `unread` connections wait to be read from again.
+  void note_gate(const admission_counts& now, std::size_t unread);
 
   /// Writes the sums of all loops.
   static void write(exposition& out, std::span<serve_metrics* const> loops);
@@ -103,6 +103,7 @@ class serve_metrics {
   std::map<std::string, plan_figures, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;  // by plan
   admission_counts gate_;
+  std::size_t unread_ = 0;  // connections
 };
 
 /// Figures of this process, by the names that Prometheus has for them.

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace braid {
@@ -111,6 +112,15 @@ auto stream_listener::listen(loop& on, const socket_address& at, const listener_
 
 auto stream_listener::local_address() const -> result<socket_address> {
   return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+}
+
+auto stream_listener::waiting() const noexcept -> result<std::size_t> {
+  tcp_info seen{};
+  socklen_t size = sizeof(seen);
+  const int number = open_ != nullptr ? open_->number() : -1;
+  if (::getsockopt(number, IPPROTO_TCP, TCP_INFO, &seen, &size) != 0) return fail(last_system_error());
+  if (seen.tcpi_state != TCP_LISTEN) return fail(std::make_error_code(std::errc::not_supported));
+  return seen.tcpi_unacked;  // which of a listener is that
 }
 
 auto stream_listener::accept() -> task<result<stream_socket>> {

@@ -141,15 +141,24 @@ void http_connection::begin_request() {
   body_deadline_.reset();
 }
 
-auto http_connection::call_plain(const http_handler& handler, http_exchange& exchange) noexcept -> outcome<void> {
-  outcome<void> ended;
-  try {
-    std::get<0>(handler)(exchange);
-    ended.set_value();
-  } catch (...) {
-    ended.set_exception(std::current_exception());
+auto http_connection::call_handler(http_exchange& exchange) -> called {
+  called out;
+  const http_handler* const handler = match_.handler();
+  if (handler == nullptr) {
+    answer_without_handler();
+    out.ended.set_value();
+    return out;
   }
-  return ended;
+  try {
+    if (const auto* const plain = std::get_if<0>(handler))
+      (*plain)(exchange);
+    else
+      out.rest = std::get<1>(*handler)(exchange);
+    if (!out.rest) out.ended.set_value();
+  } catch (...) {
+    out.ended.set_exception(std::current_exception());
+  }
+  return out;
 }
 
 void http_connection::answer_without_handler() {
@@ -197,6 +206,20 @@ auto http_connection::after_request() -> bool {
   parser_.reset();
   head_deadline_.reset();
   return true;
+}
+
+/// Whether it has to wait before it is read from again. The time since the last bytes came is that of their answers,
+/// unless a handler waited: then it is the time since that.
+auto http_connection::is_held_back() noexcept -> bool {
+  if (!std::exchange(paced_, false)) return false;
+  const time_point sent = by_->on.now();
+  return by_->pacer.charge(sent - now_, sent);
+}
+
+auto http_connection::wait_for_turn() -> task<void> {
+  http_pacer::turn mine(by_->pacer, by_->on.now());
+  co_await mine.comes;
+  now_ = by_->on.now();
 }
 
 // Bodies

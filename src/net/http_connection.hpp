@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http_input.hpp"
+#include "http_pacer.hpp"
 
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
@@ -29,7 +30,8 @@ class http_connection;
 
 /// What the connections of a server share. Touched on its loop only.
 struct http_service {
-  http_service(loop& l, const http_router& r, http_server_options o) : on(l), routes(r), options(std::move(o)) {}
+  http_service(loop& l, const http_router& r, http_server_options o)
+      : on(l), routes(r), options(std::move(o)), pacer(l, options.pacing) {}
 
   /// The date of today, made anew each second.
   auto date(time_point now) -> std::string_view;
@@ -39,6 +41,7 @@ struct http_service {
   const http_router& routes;
   http_server_options options;
   http_server_counts counts;
+  http_pacer pacer;
   intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first
   bool stopping = false;
   bool wants_room = false;  // somebody waits to be accepted
@@ -65,6 +68,7 @@ class http_connection : public list_hook {
   virtual auto read_body() -> task<result<std::string_view>> = 0;
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
   void reply(http_status status, std::string_view type, std::string_view body);
+  void pace() noexcept { paced_ = true; }
   void begin(http_status status, std::string_view type, std::optional<std::uint64_t> length);
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
@@ -78,6 +82,12 @@ class http_connection : public list_hook {
   struct deadline_timer : timer {
     explicit deadline_timer(http_connection& c) noexcept : timer(&fired), owner(&c) {}
     http_connection* owner;
+  };
+
+  /// How a handler ended, or what is left of it to be awaited.
+  struct called {
+    outcome<void> ended;
+    task<void> rest;
   };
 
   explicit http_connection(http_service& by);
@@ -95,13 +105,15 @@ class http_connection : public list_hook {
   void wait_for_request() noexcept;
   [[nodiscard]] auto input_ended() -> bool;
   void begin_request();
-  auto call_plain(const http_handler& handler, http_exchange& exchange) noexcept -> outcome<void>;
+  auto call_handler(http_exchange& exchange) -> called;
   void answer_without_handler();
   void finish_answer(const outcome<void>& ended);
   void end_pieces();
   void refuse(http_errc why);
   void say(http_status status, std::error_code why = {});
   auto after_request() -> bool;
+  [[nodiscard]] auto is_held_back() noexcept -> bool;
+  auto wait_for_turn() -> task<void>;
   void discard_body() noexcept;
   auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
   void clear_output() noexcept;
@@ -126,6 +138,7 @@ class http_connection : public list_hook {
   bool in_request_ = false;    // there is a head
   bool keep_ = true;           // another request may follow
   bool continue_due_ = false;  // the client waits for leave to send
+  bool paced_ = false;         // among the answers that are kept for sending is one that refuses
   std::optional<http_errc> body_error_;
   std::optional<time_point> body_deadline_;
   std::optional<time_point> head_deadline_;

@@ -48,18 +48,12 @@ auto http_connection_over<Stream>::run() -> task<void> {
     if (what == next::serve) {
       begin_request();
       http_exchange exchange = open_exchange();
-      outcome<void> ended;
-      const http_handler* const handler = match_.handler();
-      if (handler == nullptr) {
-        answer_without_handler();
-        ended.set_value();
-      } else if (handler->index() == 0) {
-        ended = call_plain(*handler, exchange);
-      } else {
-        ended = co_await as_outcome(std::get<1>(*handler)(exchange));
+      called handled = call_handler(exchange);
+      if (handled.rest) {
+        handled.ended = co_await as_outcome(std::move(handled.rest));
         now_ = by_->on.now();
       }
-      finish_answer(ended);
+      finish_answer(handled.ended);
       if (!after_request()) break;
       if (++in_a_row_ < most_in_a_row && output_.size() < most_output) continue;
     }
@@ -69,6 +63,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       stop_waiting();
       clear_output();
       if (!sent) co_return;
+      if (is_held_back()) co_await wait_for_turn();
     }
     if (what == next::serve) {
       co_await yield();

@@ -35,6 +35,8 @@ void http_exchange::reply(http_status status, std::string_view type, std::string
   by_->reply(status, type, body);
 }
 
+void http_exchange::pace() noexcept { by_->pace(); }
+
 void http_exchange::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {
   by_->begin(status, type, length);
 }

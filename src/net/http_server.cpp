@@ -18,9 +18,11 @@
 namespace braid {
 namespace {
 
-/// Connections that the kernel has taken before a stop are looked for so long, and so many of them.
+/// Connections that the kernel has taken before a stop are looked for so long, and so many of them: those that wait,
+/// where the kernel says how many, and a few that come meanwhile. Under a storm of new ones it would not end otherwise.
 constexpr auto last_look = 1ms;
-constexpr int most_last_looks = 4096;
+constexpr std::size_t few_more = 16;
+constexpr std::size_t most_last_looks = 4096;
 /// Where an error of this process, such as want of memory, keeps it from accepting.
 constexpr auto pause_after_error = 10ms;
 
@@ -181,7 +183,8 @@ auto http_server::state::start_next(scope& all) -> task<void> {
 /// Who was connected before the stop may have sent a request.
 auto http_server::state::accept_last(stream_listener& listener, scope& all) -> task<void> {
   if (next_) co_await start_next(all);
-  for (int left = most_last_looks; left > 0; --left) {
+  const result<std::size_t> waiting = listener.waiting();
+  for (std::size_t left = waiting ? *waiting + few_more : most_last_looks; left > 0; --left) {
     task<result<stream_socket>> accepts = listener.accept();
     task<result<result<stream_socket>>> limited = with_timeout(last_look, std::move(accepts));
     result<result<stream_socket>> got = co_await std::move(limited);
@@ -234,6 +237,7 @@ void http_server::state::begin_stop(time_point cut_at) noexcept {
   if (phase_ == phase::serving && cut_at != time_point::max()) on.arm(cut_, cut_at);
   if (phase_ == phase::serving && !handshakes_.empty()) on.arm(hurry_, detail::after(on.now(), options.linger_timeout));
   if (accepting_ != nullptr) accepting_->request_stop();
+  pacer.open();
   while (!idle.empty()) idle.front().close_idle();
 }
 
@@ -251,7 +255,11 @@ void http_server::replace_tls(tls_context by) {
   state_->options.tls = std::move(by);
 }
 
-auto http_server::counts() const noexcept -> http_server_counts { return state_->counts; }
+auto http_server::counts() const noexcept -> http_server_counts {
+  http_server_counts now = state_->counts;
+  now.paced = state_->pacer.waiting();
+  return now;
+}
 
 auto http_server::serve(stream_listener listener) -> task<result<void>> { return state_->serve(std::move(listener)); }
 

@@ -270,3 +270,18 @@ TEST_CASE("two that accept at once, and a listener that goes meanwhile, end the 
     here.io().spawn(accepts(by));
   });
 }
+
+TEST_CASE("a listener knows how many wait to be accepted, where it is of TCP") {
+  turned_loop here;
+  stream_listener listener = on_loopback(here.io());
+  CHECK(listener.waiting() == 0U);
+  std::vector<plain_peer> peers;
+  for (int i = 0; i < 3; ++i) peers.push_back(plain_peer::connected_to(listener.local_address().value()));
+  CHECK(testing::eventually([&] { return listener.waiting() == 3U; }));
+  auto accepting = listener.accept();
+  const auto accepted = here.run(std::move(accepting)).take();
+  CHECK(accepted.has_value());
+  CHECK(listener.waiting() == 2U);
+  listener.close();
+  CHECK_FALSE(listener.waiting().has_value());
+}

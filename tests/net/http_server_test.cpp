@@ -230,3 +230,149 @@ TEST_CASE("a client that goes on sending after it was refused still hears why") 
   CHECK_FALSE(client->error());
   CHECK(statuses_of(client->heard()) == "400");
 }
+
+TEST_CASE("a handler that gives an empty task has ended, whatever came of it") {
+  http_router routes;
+  routes.get("/done", [](http_exchange& x) -> task<void> {
+    x.reply(http_status::ok, "text/plain", "at once");
+    return {};
+  });
+  routes.get("/nothing", [](http_exchange&) -> task<void> { return {}; });
+  routes.get("/throws", [](http_exchange&) -> task<void> { throw std::runtime_error("before there is a task"); });
+  int thrown = 0;
+  http_scene scene(routes, {.on_error = [&](const std::exception_ptr&) { ++thrown; }});
+  const auto client = scene.talker();
+  for (const std::string_view path : {"/done", "/nothing", "/throws", "/done"})
+    client->say("GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  client->finish();
+  REQUIRE(client->hears_end());
+  CHECK(statuses_of(client->heard()) == "200 500 500 200");
+  CHECK(thrown == 1);
+  CHECK(scene.server().counts().failed == 2);
+}
+
+namespace {
+
+constexpr std::string_view refused = "GET /no HTTP/1.1\r\nHost: a\r\n\r\n";
+
+auto refusing_routes() -> http_router {
+  http_router routes = hello_routes();
+  routes.get("/no", [](http_exchange& x) {
+    x.pace();
+    x.reply(http_status::service_unavailable, "text/plain", "no room");
+  });
+  return routes;
+}
+
+/// A client whose next request is not read before its turn; by a clock that stands, a refusal costs 4 us.
+struct paced_scene : http_scene {
+  explicit paced_scene(http_pacing how) : http_scene(routes, {.pacing = std::move(how)}) {}
+
+  [[nodiscard]] auto is_refused(testing::http_talker& client) -> bool {
+    client.forget();
+    client.say(refused);
+    return client.hears("no room");
+  }
+  /// Without a look at the clock: what is sent now waits.
+  [[nodiscard]] auto waits(testing::http_talker& client, std::string_view text) -> bool {
+    client.forget();
+    client.say(text);
+    here.turn(50);
+    return client.heard().empty();
+  }
+
+  static inline const http_router routes = refusing_routes();
+};
+
+}  // namespace
+
+TEST_CASE("who is refused beyond the share of time is read from in turn, and others meanwhile as ever") {
+  paced_scene scene({.share = 0.001});  // of 10 ms: 10 us
+  const auto one = scene.talker();
+  const auto two = scene.talker();
+  for (int i = 0; i < 3; ++i) CHECK(scene.is_refused(*one));  // 2 us overdrawn
+  CHECK(scene.server().counts().paced == 1);
+  CHECK(scene.waits(*one, refused));
+  CHECK(scene.is_refused(*two));  // 6 us
+  CHECK(scene.server().counts().paced == 2);
+  CHECK(scene.waits(*two, refused));
+  const auto other = scene.talker();
+  other->say(get);
+  CHECK(other->hears("hello"));
+  scene.here.advance(5ms);
+  CHECK(one->heard().empty());
+  scene.here.advance(2ms);
+  CHECK(one->hears("no room"));
+  scene.here.turn(50);
+  CHECK(two->heard().empty());
+  scene.here.advance(4ms);
+  CHECK(two->hears("no room"));
+  CHECK(scene.server().counts().paced == 2);
+}
+
+TEST_CASE("a refusal within the share of time has no consequences") {
+  paced_scene scene({.share = 0.001});
+  const auto client = scene.talker();
+  for (int i = 0; i < 20; ++i) {
+    CHECK(scene.is_refused(*client));
+    CHECK(scene.server().counts().paced == 0);
+    scene.here.advance(5ms);
+  }
+}
+
+TEST_CASE("no connection waits longer than the longest wait, whatever the share") {
+  paced_scene scene({.share = 0, .longest = 1s});
+  const auto client = scene.talker();
+  CHECK(scene.is_refused(*client));
+  CHECK(scene.waits(*client, get));
+  scene.here.advance(999ms);
+  CHECK(client->heard().empty());
+  scene.here.advance(3ms);
+  CHECK(client->hears("hello"));
+  CHECK(scene.server().counts().paced == 0);
+}
+
+TEST_CASE("where there is room, as many connections have their turn, whatever the share") {
+  std::size_t room = 0;
+  paced_scene scene({.share = 0, .longest = 1h, .room = [&] { return room; }});
+  const auto one = scene.talker();
+  const auto two = scene.talker();
+  for (const auto& client : {one.get(), two.get()}) {
+    CHECK(scene.is_refused(*client));
+    CHECK(scene.waits(*client, get));
+  }
+  scene.here.advance(10ms);
+  CHECK(one->heard().empty());
+  room = 1;
+  scene.here.advance(2ms);
+  CHECK(one->hears("hello"));
+  scene.here.turn(50);
+  CHECK(two->heard().empty());
+  scene.here.advance(2ms);
+  CHECK(two->hears("hello"));
+}
+
+TEST_CASE("requests that come together are refused together") {
+  paced_scene scene({.share = 0, .longest = 1h});
+  const auto client = scene.talker();
+  client->say(std::string(refused) + std::string(refused) + std::string(refused));
+  CHECK(scene.here.turn_until([&] { return statuses_of(client->heard()) == "503 503 503"; }));
+  CHECK(scene.server().counts().paced == 1);
+}
+
+TEST_CASE("a stop reads what those have sent who wait for their turn") {
+  paced_scene scene({.share = 0, .longest = 1h});
+  const auto asks = scene.talker();
+  const auto silent = scene.talker();
+  for (const auto& client : {asks.get(), silent.get()}) CHECK(scene.is_refused(*client));
+  CHECK(scene.waits(*asks, get));
+  silent->forget();
+  scene.stop(10s);
+  REQUIRE(asks->hears_end());
+  REQUIRE(silent->hears_end());
+  CHECK(asks->heard().ends_with("hello"));
+  CHECK(asks->heard().find("Connection: close\r\n") != std::string::npos);
+  CHECK(silent->heard().empty());
+  scene.here.advance(2ms);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}

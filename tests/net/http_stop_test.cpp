@@ -9,8 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace braid;
 using testing::http_scene;
@@ -155,4 +157,25 @@ TEST_CASE("a loop that stops ends the server and its connections with it") {
     CHECK(scene.server().counts().open == 0);
     CHECK(client->heard().empty());
   }
+}
+
+TEST_CASE("a storm of new connections does not keep a stop from its end") {
+  if (testing::tests_tls()) return;  // the peers are plain
+  waiting_routes all;
+  http_scene scene(all.routes);
+  scene.stop(10s);
+  std::vector<testing::plain_peer> storm;
+  const auto is_refused = [&] {
+    try {
+      storm.push_back(testing::plain_peer::connected_to(scene.address()));
+      scene.here.turn();
+      return false;
+    } catch (const std::runtime_error&) {
+      return true;
+    }
+  };
+  int peers = 0;
+  while (peers < 200 && !is_refused()) ++peers;
+  CHECK(peers < 50);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
 }

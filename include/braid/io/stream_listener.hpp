@@ -10,6 +10,7 @@
 #include <braid/io/socket_address.hpp>
 #include <braid/io/stream_socket.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -47,6 +48,9 @@ class BRAID_API stream_listener {
   /// that their peers know; where not even that is to be had, it looks again every 10 ms.
   /// Errors: the system's, which are not expected.
   [[nodiscard]] auto accept() -> task<result<stream_socket>>;
+
+  /// How many connections wait to be accepted. Errors: the system's; not_supported by what is no TCP.
+  [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
 
   /// How many connections were closed for want of a descriptor.
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }

@@ -36,6 +36,16 @@ struct http_refusal_text {
   std::string body = {};
 };
 
+/// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection that
+/// got one beyond that is not read from before its turn; what it sends waits in the kernel.
+struct http_pacing {
+  double share = 1;       ///< of the loop's time; 1: all of it, so that nobody waits
+  duration longest = 1s;  ///< no connection waits longer than that
+  /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
+  /// millisecond while any wait, on the loop. Must not throw.
+  std::function<std::size_t()> room = {};
+};
+
 struct http_server_options {
   http_limits limits = {};
   std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
@@ -50,6 +60,7 @@ struct http_server_options {
   /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
   /// A handshake has the context's time or `head_timeout`, whichever is less.
   std::optional<tls_context> tls = {};
+  http_pacing pacing = {};
   std::size_t handshakes = 1'000;  ///< under way at a time; for one more the oldest is given up
 };
 
@@ -61,6 +72,7 @@ struct http_server_counts {
   std::uint64_t timeouts = 0;
   std::uint64_t failed = 0;             ///< handlers that threw, or said nothing
   std::size_t open = 0;                 ///< connections at the moment
+  std::size_t paced = 0;                ///< of them, those that wait to be read from again
   std::size_t handshakes = 0;           ///< connections at the moment that are not open yet
   std::uint64_t failed_handshakes = 0;  ///< of connections that were no TLS, too slow, refused or given up
   std::uint64_t resumed = 0;            ///< connections that went on from an earlier session of TLS

@@ -96,7 +96,8 @@ class lane {
 
   // rank_endpoint.cpp
   auto rank(braid::http_exchange& x) -> braid::task<void>;
-  auto answer_rank(braid::http_exchange& x, request_record& record, braid::time_point begun) -> braid::task<void>;
+  auto read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
+                     in_flight_shares::pass of_client) -> braid::task<void>;
   auto run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
            braid::time_point begun) -> braid::task<void>;
   auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
@@ -105,10 +106,11 @@ class lane {
   void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
   void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
   void overloaded(braid::http_exchange& x, request_record& record);
-  static auto refusal_for(std::string_view request_id) -> error_answer;
+  static auto make_refusal() -> error_answer;
   void busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message);
   void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
   void note(request_record& record, braid::time_point begun);
+  [[nodiscard]] auto unread() const noexcept -> std::size_t { return server_ ? server_->counts().paced : 0; }
   void tell_of_refusals(braid::time_point now);
 
   // change_endpoints.cpp
@@ -140,7 +142,7 @@ class lane {
   std::map<std::string, unhindered_time, std::less<>> paces_;  // by plan
   std::size_t held_bytes_ = 0;                                 // of bodies
   serve_metrics metrics_;
-  const error_answer refusal_ = refusal_for({});
+  const error_answer refusal_ = make_refusal();
   std::uint64_t untold_refusals_ = 0;                                   // that the log has not told of
   braid::time_point next_word_of_refusals_ = braid::time_point::min();  // when it may do so again
 

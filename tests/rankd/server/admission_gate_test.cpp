@@ -47,6 +47,7 @@ TEST_CASE("as many as may come in, the next ones wait in their order, and the re
   CHECK(gate.counts().under_way == 2);
   CHECK(gate.counts().waiting == 2);
   CHECK(gate.counts().refused == 2);
+  CHECK(gate.free_places() == 0);
   CHECK(!gate.try_enter());
   first.set();
   here.turn();
@@ -58,6 +59,14 @@ TEST_CASE("as many as may come in, the next ones wait in their order, and the re
   CHECK(gate.counts().under_way == 0);
   CHECK(gate.counts().waiting == 0);
   CHECK(gate.counts().admitted == 4);
+  CHECK(gate.free_places() == 2);
+  const auto inside = gate.try_enter();
+  CHECK(inside.has_value());
+  CHECK(gate.free_places() == 1);
+}
+
+TEST_CASE("a pass that nobody keeps is given back") {
+  admission_gate gate({.most_under_way = 1});
   CHECK(gate.try_enter().has_value());
   CHECK(gate.counts().under_way == 0);
 }

@@ -20,6 +20,7 @@ TEST_CASE("an error is an object with code, sentence and place, and the request'
   const error_answer bare = answer_error(http_status::not_found, "x", "y");
   CHECK(bare.body == "{\"error\":{\"code\":\"x\",\"message\":\"y\"}}\n");
   CHECK(bare.status == http_status::not_found);
+  CHECK(with_request_id(bare.body, "i\"d") == answer_error(http_status::not_found, "x", "y", "i\"d").body);
 }
 
 TEST_CASE("several complaints are all told, one is the error") {

@@ -357,6 +357,36 @@ TEST_CASE("a refusal leaves the connection open, does not want the body, and hun
   CHECK(lines < times / 5);
 }
 
+TEST_CASE("beyond their share of time, refusals keep connections waiting for their turn, and a stop does not") {
+  serve_options narrow;
+  narrow.most_in_flight = 1;
+  narrow.queue = 0;
+  narrow.refusal_share = 0;
+  narrow.longest_unread = std::chrono::hours(1);
+  serve_world world(narrow);
+  auto running = world.caller();
+  running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
+  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  auto one = world.caller();
+  const std::string request = request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten"})");
+  one.say(request);
+  CHECK(error_of(one.hear().value()) == "503 overloaded -");
+  CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "1"; }));
+  one.say(request);
+  auto other = world.caller();
+  other.say(request);  // who has not been refused yet is answered at once
+  CHECK(error_of(other.hear().value()) == "503 overloaded -");
+  CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "2"; }));
+  CHECK(figure(world, "rankd_shed_total") == "2");
+  world.server().begin_stop(std::chrono::hours(1));
+  const heard_answer last = one.hear().value();
+  CHECK(error_of(last) == "503 overloaded -");
+  CHECK(last.field("Connection") == "close");
+  CHECK(!other.hear());
+  world.server().begin_stop(braid::duration::zero());
+  world.server().wait();
+}
+
 TEST_CASE("a request whose turn does not come in time is late") {
   serve_options narrow;
   narrow.most_in_flight = 1;

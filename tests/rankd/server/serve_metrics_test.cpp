@@ -20,15 +20,15 @@ using rankd::testing::read_figures;
 TEST_CASE("the figures of several loops are added up") {
   serve_metrics one;
   serve_metrics two;
-  one.count_answer(endpoint::rank, http_status::ok);
+  one.count_end(http_status::ok, 2ms,
+                {.admitted = 1, .refused = 2, .late = 3, .under_way = 4, .waiting = 5, .limit = 6}, 7);
   two.count_answer(endpoint::rank, http_status::ok);
-  one.count_time(endpoint::rank, 2ms);
   two.count_answer(endpoint::rank, http_status::service_unavailable);
   one.count_run("p", "ok", 1ms, 10);
   two.count_run("p", "ok", 1ms, 5);
   two.count_run("odd \"name\"\\\n", "late", 1ms, 0);
-  one.note_gate({.admitted = 1, .refused = 2, .late = 3, .under_way = 4, .waiting = 5, .limit = 6});
-  two.note_gate({.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60});
+  two.note_gate({.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
+  two.count_end({}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   exposition out;
   serve_metrics::write(out, std::array{&one, &two});
   write_process_figures(out);
@@ -46,6 +46,9 @@ TEST_CASE("the figures of several loops are added up") {
   CHECK(figures["rankd_in_flight"] == 44);
   CHECK(figures["rankd_queue_length"] == 55);
   CHECK(figures["rankd_concurrency_limit"] == 66);
+  CHECK(figures["rankd_unread_connections"] == 77);
+  CHECK(figures[R"(rankd_http_request_duration_seconds_count{endpoint="/v1/rank"})"] == 2);
+  CHECK(!figures.contains(R"(rankd_http_responses_total{endpoint="/v1/rank",status="0"})"));
   CHECK(figures["process_resident_memory_bytes"] > 100'000);
   CHECK(figures["process_open_fds"] >= 3);
   CHECK(figures["process_cpu_seconds_total"] > 0);

@@ -1,0 +1,83 @@
+// src/net/http_pacer.cpp: the account of refusals, and the turns that it pays for.
+#include "http_pacer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace braid::detail {
+namespace {
+
+using nanoseconds = std::chrono::duration<double, std::nano>;
+
+constexpr auto between_ticks = 1ms;
+constexpr auto saved_for = 10ms;      // what the share leaves in so long is kept for a burst
+constexpr auto unseen = 4us;          // the kernel's part before a head is read; nothing of ours can see it
+constexpr auto longest_step = 100us;  // more is not the refusal's: the thread was interrupted
+constexpr std::size_t most_at_once = 256;
+
+auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span).count(); }
+
+}  // namespace
+
+http_pacer::http_pacer(loop& on, const http_pacing& how) noexcept
+    : on_(&on),
+      how_(&how),
+      account_(how.share * in_nanoseconds(saved_for)),
+      mean_(in_nanoseconds(unseen)),
+      refilled_(on.now()) {}
+
+auto http_pacer::charge(duration took, time_point now) noexcept -> bool {
+  if (is_open_ || how_->share >= 1) return false;
+  refill(now);
+  const double cost = in_nanoseconds(std::clamp<duration>(took, duration::zero(), longest_step) + unseen);
+  mean_ += (cost - mean_) / 8;
+  const double most_owed = how_->share * in_nanoseconds(how_->longest);
+  account_ = std::max(account_, -most_owed) - cost;
+  return account_ < 0;
+}
+
+void http_pacer::refill(time_point now) noexcept {
+  const double most = how_->share * in_nanoseconds(saved_for);
+  account_ = std::min(account_ + how_->share * in_nanoseconds(now - refilled_), most);
+  refilled_ = now;
+}
+
+void http_pacer::open() noexcept {
+  is_open_ = true;
+  while (!queue_.empty()) leave(queue_.front());
+}
+
+/// Who has waited for the longest time goes whatever is left.
+void http_pacer::tick() noexcept {
+  const time_point now = on_->now();
+  for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {
+    turn& first = queue_.front();
+    if (left == 0 && now - first.since_ < how_->longest) break;
+    leave(first);
+  }
+  if (!queue_.empty()) on_->arm(tick_, now + between_ticks);
+}
+
+/// As many as the account can pay for, should all of them be refused, and those that will not be.
+auto http_pacer::due(time_point now) noexcept -> std::size_t {
+  refill(now);
+  const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);
+  return std::min(paid + (how_->room ? how_->room() : 0), most_at_once);
+}
+
+void http_pacer::leave(turn& one) noexcept {
+  one.unlink();
+  if (--waiting_ == 0) on_->disarm(tick_);
+  one.comes.set();
+}
+
+http_pacer::turn::turn(http_pacer& by, time_point now) noexcept : by_(&by), since_(now) {
+  by.queue_.push_back(*this);
+  if (by.waiting_++ == 0) by.on_->arm(by.tick_, now + between_ticks);
+}
+
+http_pacer::turn::~turn() {
+  if (is_linked()) by_->leave(*this);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,71 @@
+// src/net/http_pacer.hpp: how much of a loop's time goes to refusals, and when those who got one are read from again.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/coro/event.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/net/http_server.hpp>
+
+#include <cstddef>
+
+namespace braid::detail {
+
+/// An account of time: it gains its share of the time that passes, and pays for answers that refuse. Who gets one while
+/// it is overdrawn waits for a turn. Threads: the loop's own. Why so: docs/design/http.md, "Back pressure".
+class http_pacer {
+ public:
+  class turn;
+
+  http_pacer(loop& on, const http_pacing& how) noexcept;
+  http_pacer(const http_pacer&) = delete;
+  auto operator=(const http_pacer&) -> http_pacer& = delete;
+
+  /// Answers that refuse were sent with one write; it took so long to make and send them. True: their connection is to
+  /// wait for a turn.
+  [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
+  /// From now on nobody waits.
+  void open() noexcept;
+  [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_; }
+
+ private:
+  struct tick_timer : timer {
+    explicit tick_timer(http_pacer& p) noexcept : timer(&fired), owner(&p) {}
+    static void fired(timer& self) noexcept { static_cast<tick_timer&>(self).owner->tick(); }
+    http_pacer* owner;
+  };
+
+  void refill(time_point now) noexcept;
+  void tick() noexcept;
+  [[nodiscard]] auto due(time_point now) noexcept -> std::size_t;
+  void leave(turn& one) noexcept;
+
+  loop* on_;
+  const http_pacing* how_;
+  double account_;  // nanoseconds; below zero: overdrawn
+  double mean_;     // nanoseconds of the last refusals
+  time_point refilled_;
+  bool is_open_ = false;
+  intrusive_list<turn> queue_;  // in the order in which they began to wait
+  std::size_t waiting_ = 0;     // in the queue
+  tick_timer tick_{*this};      // armed while anybody waits
+};
+
+/// The wait of one connection.
+class http_pacer::turn : public list_hook {
+ public:
+  turn(http_pacer& by, time_point now) noexcept;
+  turn(const turn&) = delete;
+  auto operator=(const turn&) -> turn& = delete;
+  ~turn();
+
+  event comes;
+
+ private:
+  friend class http_pacer;
+  http_pacer* by_;
+  time_point since_;
+};
+
+}  // namespace braid::detail
