@@ -68,8 +68,8 @@ auto post_all(unsigned producers, std::size_t each) -> std::uint64_t {
   box.expected = producers * each;
   const timeval never{.tv_sec = 3'600, .tv_usec = 0};  // pending, so that the loop stays
   event_assign(
-      &box.wake, base.get(), -1, EV_PERSIST, [](evutil_socket_t, short, void* self) { static_cast<inbox*>(self)->run_all(); },
-      &box);
+      &box.wake, base.get(), -1, EV_PERSIST,
+      [](evutil_socket_t, short, void* self) { static_cast<inbox*>(self)->run_all(); }, &box);
   event_add(&box.wake, &never);
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < producers; ++i)
