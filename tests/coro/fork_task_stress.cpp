@@ -151,7 +151,7 @@ TEST_CASE_FIXTURE(watched, "random trees have as many nodes for several workers 
   pool one({.workers = 1});
   pool two({.workers = 2});
   pool four({.workers = 4});
-  for (std::uint64_t i = 0; i < scaled(600); ++i) {
+  for (std::uint64_t i = 0; i < scaled(3000); ++i) {
     tree which(seed + i, i % 3 == 0);
     const std::uint64_t expected = nodes_of(one, which, 8);
     CHECK(which.left() == 0);
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(watched, "trees from several threads, as futures and in calls,
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {
-      for (std::uint64_t i = 0; i < scaled(200); ++i) {
+      for (std::uint64_t i = 0; i < scaled(1000); ++i) {
         const std::uint64_t nodes = t == 0   ? spawn_future(where, which.walk(0, 6)).get()
                                     : t == 1 ? run_in(where, [&] { return run_in(where, which.walk(0, 6)); })
                                              : run_in(where, which.walk(0, 6));

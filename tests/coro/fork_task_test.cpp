@@ -1,6 +1,7 @@
 // tests/coro/fork_task_test.cpp: coroutines that fork give what plain calls give, whoever runs which part of them.
 #include <braid/coro/fork_task.hpp>
 
+#include <braid/coro/awaitable.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -153,7 +154,7 @@ TEST_CASE_FIXTURE(watched, "values, references, nothing and what can only be mov
   auto pointer = []() -> fork_task<std::unique_ptr<int>> { co_return std::make_unique<int>(9); };
   auto convert = []() -> fork_task<std::string> { co_return "converted"; };
   auto body = [&]() -> fork_task<void> {
-    static_assert(std::is_void_v<decltype(fork_join(nothing(), nothing()).await_resume())>);
+    static_assert(std::is_void_v<await_result_t<decltype(fork_join(nothing(), nothing()))>>);
     co_await fork_join(nothing(), nothing(), nothing());
     auto [one, two, three] = co_await fork_join(refer(), nothing(), pointer());
     static_assert(std::is_same_v<decltype(two), std::monostate>);
@@ -189,7 +190,7 @@ TEST_CASE_FIXTURE(watched, "any number of children give their values in order") 
 TEST_CASE_FIXTURE(watched,
                   "what comes after a child is taken by another worker, and the last one goes on with the caller") {
   pool where({.workers = 2});
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 50; ++i) {
     meeting both;
     auto body = [&both]() -> fork_task<bool> {
       const auto [one, two] = co_await fork_join(meet(both, 2), meet(both, 2));
@@ -234,7 +235,7 @@ TEST_CASE_FIXTURE(watched, "who waits for the first child, for the last, or for 
     const auto [a, b, c] = co_await fork_join(early(at), late(at, 2), early(at));
     co_return a + b + c;
   };
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 50; ++i) {
     meeting one;
     REQUIRE(run_in(where, first(one)) == 3);
     meeting two;
@@ -256,7 +257,7 @@ TEST_CASE_FIXTURE(watched, "what a child throws arrives when the others have end
     throw std::runtime_error("the second");
     co_return;
   };
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 50; ++i) {
     meeting at;
     auto body = [&]() -> fork_task<int> {
       deaths seen;
@@ -284,7 +285,7 @@ TEST_CASE_FIXTURE(watched, "a failure leaves out those that have not begun, and 
   CHECK_THROWS_WITH_AS(run_in(where, last()), "last", std::runtime_error);
   CHECK(ran.load(relaxed) == 1);
   pool two({.workers = 2});
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 50; ++i) {
     meeting at;
     auto fails = [&at](const char* what) -> fork_task<void> {
       co_await meet(at, 2);

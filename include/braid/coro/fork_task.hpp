@@ -99,7 +99,7 @@ class [[nodiscard]] fork_task {
 template <typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(fork_task<T>... work) {
-  return detail::fork_awaiter<detail::never_stopped, T...>({}, work.release()...);
+  return detail::forked_tasks<detail::never_stopped, T...>({}, work.release()...);
 }
 
 /// As above, except that those which have not begun when a stop is requested are left out, and then there are no
@@ -108,7 +108,7 @@ template <stop_signal Signal, typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(Signal&& stop, fork_task<T>... work) {
   using stopped_by = detail::stopped_by_t<Signal>;
-  return detail::fork_awaiter<stopped_by, T...>(stopped_by(stop), work.release()...);
+  return detail::forked_tasks<stopped_by, T...>(stopped_by(stop), work.release()...);
 }
 
 namespace detail {

@@ -23,27 +23,45 @@
 
 namespace braid::detail {
 
+/// Awaits a fork, which stays where it is: g++ 12 copies awaiters that are named, or come by reference.
+template <typename Fork>
+class fork_awaiter {
+ public:
+  explicit fork_awaiter(Fork& of) noexcept : of_(&of) {}
+
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return of_->is_empty(); }
+  template <std::derived_from<fork_promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
+    return transfer_to(of_->begin(parent));
+  }
+  auto await_resume() -> decltype(auto) { return of_->take(); }
+
+ private:
+  Fork* of_;
+};
+
 /// What who awaits tasks that give these gets: nothing, where none of them gives anything.
 template <typename... T>
 using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
 
 /// Children that were all made before. Their frames live until the await is over.
 template <typename Stop, typename... T>
-class fork_awaiter final : public fork_point {
+class forked_tasks final : public fork_point {
  public:
-  explicit fork_awaiter(Stop stop, std::coroutine_handle<fork_promise<T>>... children) noexcept
+  explicit forked_tasks(Stop stop, std::coroutine_handle<fork_promise<T>>... children) noexcept
       : stop_(std::move(stop)), children_(children...) {}
-  ~fork_awaiter() {
+  ~forked_tasks() {
     std::apply([](auto... child) { (child.destroy(), ...); }, children_);
   }
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
-  template <std::derived_from<fork_promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
-    this->begin(parent);
-    return transfer_to(start<0>(*this));
+  auto operator co_await() noexcept { return fork_awaiter<forked_tasks>(*this); }
+
+  [[nodiscard]] static auto is_empty() noexcept -> bool { return false; }
+  [[nodiscard]] auto begin(std::coroutine_handle<> parent) noexcept -> std::coroutine_handle<> {
+    this->come_from(parent);
+    return start<0>(*this);
   }
-  auto await_resume() -> unless_stopped<Stop, forked_values<T...>> {
+  auto take() -> unless_stopped<Stop, forked_values<T...>> {
     this->rethrow();
     if constexpr (!std::is_same_v<Stop, never_stopped>)
       if (why_) return braid::fail(*why_);
@@ -55,19 +73,19 @@ class fork_awaiter final : public fork_point {
 
   template <std::size_t Index>
   static auto start(fork_point& self) noexcept -> std::coroutine_handle<> {
-    auto& mine = static_cast<fork_awaiter&>(self);
+    auto& mine = static_cast<forked_tasks&>(self);
     if (!mine.goes_on()) [[unlikely]]
       return mine.join();
     const auto child = std::get<Index>(mine.children_);
     if constexpr (Index + 1 == sizeof...(T))
-      mine.template run_last<fork_awaiter>(child.promise());
+      mine.template run_last<forked_tasks>(child.promise());
     else
-      mine.template run_ahead<fork_awaiter, &start<Index + 1>>(child.promise());
+      mine.template run_ahead<forked_tasks, &start<Index + 1>>(child.promise());
     return child;
   }
 
   static auto close(fork_promise_base& child) noexcept -> fork_point& {
-    auto& mine = *static_cast<fork_awaiter*>(static_cast<fork_point*>(child.context()));
+    auto& mine = *static_cast<forked_tasks*>(static_cast<fork_point*>(child.context()));
     if (child.thrown() != nullptr) [[unlikely]]
       mine.fail(child.thrown());
     return mine;
@@ -129,13 +147,14 @@ class fork_loop final : public fork_point {
  public:
   fork_loop(Range& all, std::size_t from, std::size_t to) noexcept : all_(all), at_(from), end_(to) {}
 
-  [[nodiscard]] auto await_ready() const noexcept -> bool { return at_ == end_; }
-  template <std::derived_from<fork_promise_base> Promise>
-  auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> transfer {
-    this->begin(parent);
-    return transfer_to(next(*this));
+  auto operator co_await() noexcept { return fork_awaiter<fork_loop>(*this); }
+
+  [[nodiscard]] auto is_empty() const noexcept -> bool { return at_ == end_; }
+  [[nodiscard]] auto begin(std::coroutine_handle<> parent) noexcept -> std::coroutine_handle<> {
+    this->come_from(parent);
+    return next(*this);
   }
-  void await_resume() { this->rethrow(); }
+  void take() { this->rethrow(); }
 
  private:
   friend class fork_point;

@@ -31,7 +31,7 @@ class BRAID_API fork_point : public fork_record {
   fork_point() noexcept : fork_record(&run_rest) {}
   ~fork_point() = default;
 
-  void begin(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
+  void come_from(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
 
   /// Gets a child ready to run ahead of the rest, which is `Next`. The rest may be with others when this returns.
   template <typename Fork, next_fn Next>
