@@ -119,7 +119,7 @@ void strand_home::take_turn() noexcept {
     return ran;
   }
   const time_point seen = now();
-  if (ran == first_look_) first_seen = seen;
+  if (first_seen == time_point()) first_seen = seen;
   if (seen - first_seen < longest_turn) return 2 * ran;
   first_look_ = 1;
   whole_turns_ = 0;
@@ -135,7 +135,7 @@ auto strand_home::run_turn() noexcept -> after_turn {
     if (refused_.load(relaxed)) root_.request_stop();
     if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
     if (!ready_.empty()) {
-      if (ran == look) [[unlikely]] {
+      if (ran >= look) [[unlikely]] {
         look = next_look(ran, first_seen);
         if (look == ran && give_turn_on()) return after_turn::leave;
         look = std::max(look, ran + 1);
