@@ -114,12 +114,11 @@ void strand_home::take_turn() noexcept {
 /// What comes before the first look is not measured: most turns are a step or two, and read no clock.
 [[gnu::noinline]] auto strand_home::next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t {
   if (ran >= most_in_a_row) {
-    const bool is_measured_next = ++whole_turns_ % turns_between_looks == 0;
-    first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_steps : most_in_a_row);
+    note_whole_turn();
     return ran;
   }
   const time_point seen = now();
-  if (ran == first_look_) first_seen = seen;
+  if (first_seen == time_point()) first_seen = seen;
   if (seen - first_seen < longest_turn) return 2 * ran;
   first_look_ = 1;
   whole_turns_ = 0;
@@ -128,18 +127,34 @@ void strand_home::take_turn() noexcept {
 
 /// Once `try_rest` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
 auto strand_home::run_turn() noexcept -> after_turn {
+  // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a step.
+  if (first_look_ == most_in_a_row)
+    return run_steps([this](std::size_t ran) {
+      if (ran < most_in_a_row) return false;
+      note_whole_turn();
+      return true;
+    });
+  return run_steps([this, look = std::size_t{first_look_}, first_seen = time_point()](std::size_t ran) mutable {
+    if (ran < look) return false;
+    const std::size_t next = next_look(ran, first_seen);
+    look = std::max(next, ran + 1);
+    return next == ran;
+  });
+}
+
+void strand_home::note_whole_turn() noexcept {
+  const bool is_measured_next = ++whole_turns_ % turns_between_looks == 0;
+  first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_steps : most_in_a_row);
+}
+
+template <typename Fn>
+auto strand_home::run_steps(Fn is_over) noexcept -> after_turn {
   const home_run here(*this);
-  std::size_t look = first_look_;
-  time_point first_seen;
   for (std::size_t ran = 0;; ++ran) {
     if (refused_.load(relaxed)) root_.request_stop();
     if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
     if (!ready_.empty()) {
-      if (ran == look) [[unlikely]] {
-        look = next_look(ran, first_seen);
-        if (look == ran && give_turn_on()) return after_turn::leave;
-        look = std::max(look, ran + 1);
-      }
+      if (is_over(ran) && give_turn_on()) return after_turn::leave;
       run(*ready_.pop());
     } else if (is_alone_ && ended_.load(relaxed)) {
       silence_alarm();  // what it has posted is in the mailbox by now

@@ -1,6 +1,7 @@
 // tests/task/lane_test.cpp: urgent jobs go first, patient ones last, and neither waits for ever.
 #include <braid/task/lane.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>
 
 #include <doctest/doctest.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <latch>
 #include <string>
 #include <vector>
@@ -106,6 +108,42 @@ TEST_CASE("two jobs that post each other for ever keep no third from running, wh
       REQUIRE(post(game.where, [&game] { game.over = true; }));
       CHECK(game.where.wait_idle());
     }
+  }
+}
+
+TEST_CASE("what others post waits for few of the jobs that a worker posts itself, however long these are") {
+  constexpr std::size_t posted = 50;
+  const auto compute_for = [](braid::duration time) {
+    const braid::time_point over = braid::steady_time().now() + time;
+    while (braid::steady_time().now() < over) {}
+  };
+  for (const scheduler chosen : with_threads) {
+    std::vector<int> begun_at;  // how many of the worker's own jobs had begun before each that was posted from here
+    int begun = 0;
+    std::latch opened(1);
+    const braid::testing::watchdog dog(60s);
+    braid::pool where({.workers = 1, .scheduler = chosen});
+    std::function<void()> again = [&] {
+      ++begun;
+      compute_for(150us);
+      if (begun_at.size() < posted) static_cast<void>(post(where, again));
+    };
+    REQUIRE(post(where, [&] {
+      opened.wait();
+      compute_for(1ms);  // jobs are known to be long from the start
+      for (int i = 0; i < 2; ++i) static_cast<void>(post(where, again));
+    }));
+    for (std::size_t i = 0; i < posted; ++i) REQUIRE(post(where, [&] { begun_at.push_back(begun); }));
+    opened.count_down();
+    REQUIRE(where.wait_idle());
+    REQUIRE(begun_at.size() == posted);
+    CHECK(begun_at.front() <= 2);
+    std::size_t rows = 1;
+    for (std::size_t i = 1; i < begun_at.size(); ++i) {
+      CHECK(begun_at[i] - begun_at[i - 1] <= 2);
+      if (begun_at[i] != begun_at[i - 1]) ++rows;
+    }
+    CHECK(rows < posted);
   }
 }
 

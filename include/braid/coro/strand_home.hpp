@@ -87,6 +87,9 @@ class BRAID_API strand_home final : public home {
 
   void take_turn() noexcept;
   auto run_turn() noexcept -> after_turn;
+  template <typename Fn>
+  auto run_steps(Fn is_over) noexcept -> after_turn;
+  void note_whole_turn() noexcept;
   auto next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t;
   auto give_turn_on() noexcept -> bool;
   void run(job& work) noexcept;

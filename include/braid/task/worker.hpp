@@ -63,6 +63,8 @@ struct alignas(cache_line) worker {
   std::uint32_t since_look = 0;         ///< how many posted jobs it has run since it last looked for more of them
   std::uint32_t rest = longest_rest;    ///< pauses of the processor after its last job, before it looks again
   std::uint64_t begun_before_rest = 0;  ///< how many jobs it had begun when it last rested
+  time_point row_ended;                 ///< of jobs that others had posted, which it ran ahead of its own
+  bool owes_a_row = false;              ///< of them, behind the job that it runs; for its own have had their time
   bool calls_others = false;            ///< set by its scheduler when others may find work here; the pool clears it
   time_point watch_due;                 ///< when it looks, as the one who watches, whether others are held up; or unset
   std::vector<std::uint64_t> seen;      ///< how many jobs the others had begun when this one watched them last

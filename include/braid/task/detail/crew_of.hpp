@@ -17,6 +17,7 @@
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -95,6 +96,10 @@ class crew_of final : public crew {
  private:
   static constexpr std::uint32_t turns_between_ticks = 64;
   static constexpr std::uint32_t most_between_looks_at_own_work = 8;  // jobs
+  static constexpr duration time_of_own_jobs = 100us;
+  static constexpr duration time_beside_own_work = 20us;
+  static constexpr std::uint32_t most_posted_in_a_row = 256;
+  static constexpr std::uint32_t worth_a_look = 16;  // jobs that a look at the inbox has shown
   static constexpr duration worth_a_rest = 2us;
   static constexpr std::uint32_t shortest_rest = 4;
 
@@ -113,6 +118,9 @@ class crew_of final : public crew {
 
   auto next(worker& self, search why) noexcept -> found_job;
   auto next_in_fairness(worker& self) noexcept -> found_job;
+  void run_posted(worker& self) noexcept;
+  auto is_row_over(worker& self, std::uint32_t ran) noexcept -> bool;
+  auto next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job;
   auto run_own(worker& self) noexcept -> bool;
   auto run_fresh(worker& self) noexcept -> bool;
   static void rest_after_jobs(worker& self) noexcept;
@@ -180,10 +188,49 @@ void crew_of<Policy>::work(worker& self) noexcept {
       continue;
     }
     run(self, item);
-    // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
-    if constexpr (seated_policy<Policy>)
+    if constexpr (seated_policy<Policy>) {
+      if (self.owes_a_row) [[unlikely]]
+        run_posted(self);
+      // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
       if (!run_own(self) && owner_.looks_before_sleep_ != 0) rest_after_jobs(self);
+    }
   }
+}
+
+/// What others have posted, ahead of what the worker has posted itself, which has had its time: now they have as much.
+/// Each counts as a look for work, so that the bulk lane comes to its turns.
+template <scheduling_policy Policy>
+void crew_of<Policy>::run_posted(worker& self) noexcept {
+  self.owes_a_row = false;
+  if (self.queue.seems_empty()) return;  // then the inbox is next anyway
+  self.row_ended = self.pace.beside_jobs([&] {
+    std::uint32_t since_look = worth_a_look;
+    for (std::uint32_t ran = 0; !is_row_over(self, ran); ++ran) {
+      const bool is_fair_look = --self.until_fair == 0;
+      if (!run_if_any(self, is_fair_look ? next_in_fairness(self) : next_posted(self, since_look))) return;
+    }
+  });
+}
+
+/// The clock is read behind the first, second and fourth job, because jobs may be long, and then every eight jobs.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::is_row_over(worker& self, std::uint32_t ran) noexcept -> bool {
+  if (ran == most_posted_in_a_row || self.away != 0 || !urgent_.empty()) return true;
+  if (ran == 0 || (!std::has_single_bit(ran) && ran % most_between_looks_at_own_work != 0)) return false;
+  return self.pace.elapsed() >= (self.has_own_work ? time_beside_own_work : time_of_own_jobs);
+}
+
+/// What lay there at the last look; then what lies there now, where the last look was worth it: a producer may be
+/// writing there, and loses its lines to each look.
+template <scheduling_policy Policy>
+auto crew_of<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
+  if (found_job seen = self.box.claim_seen()) {
+    ++since_look;
+    return seen;
+  }
+  if (since_look < worth_a_look) return {};
+  since_look = 1;
+  return policy_.tick(self);
 }
 
 /// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
@@ -288,9 +335,12 @@ auto crew_of<Policy>::help_with_forks(worker& self) noexcept -> bool {
 template <scheduling_policy Policy>
 void crew_of<Policy>::look_up(worker& self) noexcept {
   self.sleep->poll();
-  if constexpr (seated_policy<Policy>)
+  if constexpr (seated_policy<Policy>) {
+    const time_point behind_next_job = self.pace.batch_began() + self.pace.average();
+    self.owes_a_row = behind_next_job - self.row_ended >= time_of_own_jobs;
     if (owner_.sleepers_->anybody_sleeps() && is_worth_a_wake(self, self.backlog()))
       owner_.sleepers_->pass_on(self, *this);
+  }
 }
 
 /// A producer that has posted several jobs since the worker rested goes on writing: it is left alone for long. One that

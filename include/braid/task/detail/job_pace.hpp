@@ -42,16 +42,27 @@ class job_pace {
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
 
-  /// Calls `other`, which is no job. The worker counts as busy meanwhile, and the time is not that of the jobs.
+  /// Calls `other`, which is none of the jobs that are measured. The worker counts as busy meanwhile. Gives the time
+  /// when it has ended.
   template <typename Fn>
-  void beside_jobs(Fn&& other) noexcept {
+  auto beside_jobs(Fn&& other) noexcept -> time_point {
     const std::int64_t begin = clock_->now().time_since_epoch().count();
     const std::int64_t began = began_ns_.load(relaxed);
     began_ns_.store(begin, relaxed);
     other();
-    const std::int64_t took = clock_->now().time_since_epoch().count() - begin;
+    const time_point ended = clock_->now();
+    const std::int64_t took = ended.time_since_epoch().count() - begin;
     began_ns_.store(began != 0 ? began + took : 0, relaxed);
+    return ended;
   }
+
+  /// When the batch began, or what is called beside it.
+  [[nodiscard]] auto batch_began() const noexcept -> time_point {
+    return time_point(duration(began_ns_.load(relaxed)));
+  }
+
+  /// How long that was ago. Cost: a look at the clock.
+  [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
   /// The worker has nothing to run: the time until its next job is nobody's.
   void paused() noexcept {
