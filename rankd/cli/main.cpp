@@ -249,7 +249,7 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
-          "Of a loop's time, for refusals; who is refused beyond that is read from later; default: 20")
+          "Of a loop's time, for refusals; who is refused beyond that is read from later; default: 10")
       ->check(CLI::Range(0, 100))
       ->type_name("N");
   command.add_option("--connections", server.connections, "Connections; more wait to be accepted")

@@ -37,7 +37,7 @@ struct serve_options {
   braid::duration longest_wait = std::chrono::milliseconds(50);
   /// Of a loop's time, for refusals for want of room. Connections that are refused beyond that are not read from before
   /// it is their turn again, or there is room. 1: nobody waits.
-  double refusal_share = 0.2;
+  double refusal_share = 0.1;
   /// But no longer than that, which is what the answer says (`Retry-After`).
   braid::duration longest_unread = std::chrono::seconds(1);
   /// Of a request that names none, counted from its arrival.

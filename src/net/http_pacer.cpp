@@ -10,9 +10,9 @@ namespace {
 using nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr auto between_ticks = 1ms;
-constexpr auto saved_for = 10ms;      // what the share leaves in so long is kept for a burst
-constexpr auto unseen = 4us;          // the kernel's part before a head is read; nothing of ours can see it
-constexpr auto longest_step = 100us;  // more is not the refusal's: the thread was interrupted
+constexpr auto saved_for = 10ms;     // what the share leaves in so long is kept for a burst
+constexpr auto unseen = 4us;         // the kernel's part before a head is read; nothing of ours can see it
+constexpr auto longest_step = 10ms;  // of an interruption, which counts: on a shared processor all takes longer
 constexpr std::size_t most_at_once = 256;
 
 auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span).count(); }
