@@ -25,11 +25,13 @@ if(BRAID_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BRAID_CCACHE})
 endif()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  find_program(BRAID_LLD NAMES ld.lld-22 ld.lld-19 ld.lld)
-  if(BRAID_LLD)
-    add_link_options(--ld-path=${BRAID_LLD})
-  endif()
+find_program(BRAID_LLD NAMES ld.lld-22 ld.lld-19 ld.lld)
+if(BRAID_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(--ld-path=${BRAID_LLD})
+elseif(BRAID_LLD)  # g++ takes no path, and looks for one name
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/linker)
+  file(CREATE_LINK ${BRAID_LLD} ${CMAKE_BINARY_DIR}/linker/ld.lld SYMBOLIC)
+  add_link_options(-fuse-ld=lld -B${CMAKE_BINARY_DIR}/linker)
 endif()
 
 if(BRAID_SANITIZE)
