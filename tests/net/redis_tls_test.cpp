@@ -160,7 +160,7 @@ TEST_CASE("many calls at once and large replies come by TLS as they are") {
 TEST_CASE("a connection by TLS that its owner ends, ends with the notice") {
   result<std::size_t> end = 1;
   run_on_loop([&](loop& io) -> task<void> {
-    const auto listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+    auto listener = stream_listener::listen(io, socket_address::loopback(0)).value();
     auto serve = [&]() -> task<void> {
       auto socket = co_await listener.accept();
       auto shaking = tls_stream::accept(server_context(), std::move(*socket));
