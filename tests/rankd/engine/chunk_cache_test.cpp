@@ -172,7 +172,14 @@ auto taken_by_requests(const std::string& artifact, int warm_up = 200) -> block_
   return {static_cast<double>(blocks.load() - before) / requests, large_blocks.load() - large_before};
 }
 
-constexpr bool is_counted = !braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer;
+#if defined(__clang__)
+constexpr bool has_small_frames = true;
+#else
+constexpr bool has_small_frames = false;  // those of g++ 12 may be as large as a chunk
+#endif
+
+constexpr bool is_counted =
+    has_small_frames && !braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer;
 
 auto users(const std::string& id, const std::string& op, const std::string& input) -> std::string {
   return node(id, op, input, R"({"endpoint":"ep_0001","fanout":10})");
