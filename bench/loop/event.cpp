@@ -2,11 +2,11 @@
 // wakes the loop. Timers of one length share a queue, as its authors advise where there are many.
 #include <bench/harness/moment.hpp>
 #include <bench/loop/cases.hpp>
+#include <bench/loop/task_list.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -19,7 +19,6 @@ namespace {
 using bench::now_ns;
 using bench::timers_result;
 
-using task = void (*)(std::uint64_t&);
 using event_base_pointer = std::unique_ptr<event_base, decltype(&event_base_free)>;
 
 auto made_base() -> event_base_pointer {
@@ -29,31 +28,14 @@ auto made_base() -> event_base_pointer {
 }
 
 struct inbox {
-  std::mutex mutex;
-  std::vector<task> tasks;
-  event wake{};
-  std::uint64_t ran = 0;
-  std::uint64_t expected = 0;
-
-  void post(task work) {
-    bool is_first = false;
-    {
-      const std::lock_guard lock(mutex);
-      is_first = tasks.empty();
-      tasks.push_back(work);
-    }
-    if (is_first) event_active(&wake, EV_READ, 0);
-  }
+  explicit inbox(std::uint64_t expected) : tasks(expected) {}
 
   void run_all() {
-    std::vector<task> now;
-    {
-      const std::lock_guard lock(mutex);
-      now.swap(tasks);
-    }
-    for (const task work : now) work(ran);
-    if (ran == expected) event_del(&wake);
+    if (tasks.run_all()) event_del(&wake);
   }
+
+  bench::task_list tasks;
+  event wake{};
 };
 
 struct timed_timer {
@@ -64,8 +46,7 @@ struct timed_timer {
 
 auto post_all(unsigned producers, std::size_t each) -> std::uint64_t {
   const event_base_pointer base = made_base();
-  inbox box;
-  box.expected = producers * each;
+  inbox box(producers * each);
   const timeval never{.tv_sec = 3'600, .tv_usec = 0};  // pending, so that the loop stays
   event_assign(
       &box.wake, base.get(), -1, EV_PERSIST,
@@ -74,11 +55,12 @@ auto post_all(unsigned producers, std::size_t each) -> std::uint64_t {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < producers; ++i)
     threads.emplace_back([&box, each] {
-      for (std::size_t n = 0; n < each; ++n) box.post([](std::uint64_t& count) { ++count; });
+      for (std::size_t n = 0; n < each; ++n)
+        box.tasks.post([](std::uint64_t& count) { ++count; }, [&box] { event_active(&box.wake, EV_READ, 0); });
     });
   event_base_dispatch(base.get());
   for (std::thread& thread : threads) thread.join();
-  return box.ran;
+  return box.tasks.ran();
 }
 
 auto run_timers(std::size_t count) -> timers_result {

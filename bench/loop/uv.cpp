@@ -1,12 +1,11 @@
 // bench/loop/uv.cpp: libuv. It has no queue of its own for other threads: the usual one is a list under a lock.
 #include <bench/harness/moment.hpp>
 #include <bench/loop/cases.hpp>
+#include <bench/loop/task_list.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <uv.h>
@@ -16,34 +15,15 @@ namespace {
 using bench::now_ns;
 using bench::timers_result;
 
-using task = void (*)(std::uint64_t&);
-
 struct inbox {
-  std::mutex mutex;
-  std::vector<task> tasks;
-  uv_async_t wake{};
-  std::uint64_t ran = 0;
-  std::uint64_t expected = 0;
-
-  void post(task work) {
-    bool is_first = false;
-    {
-      const std::lock_guard lock(mutex);
-      is_first = tasks.empty();
-      tasks.push_back(work);
-    }
-    if (is_first) uv_async_send(&wake);
-  }
+  explicit inbox(std::uint64_t expected) : tasks(expected) {}
 
   void run_all() {
-    std::vector<task> now;
-    {
-      const std::lock_guard lock(mutex);
-      now.swap(tasks);
-    }
-    for (const task work : now) work(ran);
-    if (ran == expected) uv_close(reinterpret_cast<uv_handle_t*>(&wake), nullptr);
+    if (tasks.run_all()) uv_close(reinterpret_cast<uv_handle_t*>(&wake), nullptr);
   }
+
+  bench::task_list tasks;
+  uv_async_t wake{};
 };
 
 struct timed_timer {
@@ -55,19 +35,19 @@ struct timed_timer {
 auto post_all(unsigned producers, std::size_t each) -> std::uint64_t {
   uv_loop_t loop;
   uv_loop_init(&loop);
-  inbox box;
-  box.expected = producers * each;
+  inbox box(producers * each);
   box.wake.data = &box;
   uv_async_init(&loop, &box.wake, [](uv_async_t* self) { static_cast<inbox*>(self->data)->run_all(); });
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < producers; ++i)
     threads.emplace_back([&box, each] {
-      for (std::size_t n = 0; n < each; ++n) box.post([](std::uint64_t& count) { ++count; });
+      for (std::size_t n = 0; n < each; ++n)
+        box.tasks.post([](std::uint64_t& count) { ++count; }, [&box] { uv_async_send(&box.wake); });
     });
   uv_run(&loop, UV_RUN_DEFAULT);
   for (std::thread& thread : threads) thread.join();
   uv_loop_close(&loop);
-  return box.ran;
+  return box.tasks.ran();
 }
 
 auto run_timers(std::size_t count) -> timers_result {
