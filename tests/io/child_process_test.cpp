@@ -95,7 +95,10 @@ TEST_CASE("folder, environment and arguments are those that were given") {
     how.folder = folder.path();
     how.environment = std::vector<std::string>{"WORD=bird", "PATH=/usr/bin:/bin"};
     child_process child = child_process::start(here.io(), how).value();
-    co_return co_await all_of(child.out());
+    std::string told = co_await all_of(child.out());
+    const auto ended = co_await child.wait();
+    CHECK(ended->is_success());
+    co_return told;
   };
   CHECK(here.run(body()).take() == folder.path().string() + "\nbird name\n");
   CHECK_FALSE(has_children());
