@@ -29,8 +29,6 @@ home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exch
 home_run::~home_run() { innermost = outer; }
 
 constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
-constexpr std::size_t short_steps = 16;          // so many are run before the clock is read, where steps were short
-constexpr std::size_t turns_between_looks = 4;   // at the clock, there
 
 /// Never destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
@@ -108,47 +106,13 @@ void strand_home::take_turn() noexcept {
   if (run_turn() == after_turn::end) delete this;
 }
 
-/// Called behind so many steps of a turn, when there are more. Gives behind how many to ask again; the same number
-/// where the turn is over. The clock is read behind the first, second, fourth step and so on, because steps may be
-/// long; where turns were whole, because steps were short, in every fourth turn only, behind the 16th and the 32nd.
-/// What comes before the first look is not measured: most turns are a step or two, and read no clock.
-[[gnu::noinline]] auto strand_home::next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t {
-  if (ran >= most_in_a_row) {
-    note_whole_turn();
-    return ran;
-  }
-  const time_point seen = now();
-  if (first_seen == time_point()) first_seen = seen;
-  if (seen - first_seen < longest_turn) return 2 * ran;
-  first_look_ = 1;
-  whole_turns_ = 0;
-  return ran;
-}
-
 /// Once `try_rest` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
 auto strand_home::run_turn() noexcept -> after_turn {
-  // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a step.
-  if (first_look_ == most_in_a_row)
-    return run_steps([this](std::size_t ran) {
-      if (ran < most_in_a_row) return false;
-      note_whole_turn();
-      return true;
-    });
-  return run_steps([this, look = std::size_t{first_look_}, first_seen = time_point()](std::size_t ran) mutable {
-    if (ran < look) return false;
-    const std::size_t next = next_look(ran, first_seen);
-    look = std::max(next, ran + 1);
-    return next == ran;
-  });
-}
-
-void strand_home::note_whole_turn() noexcept {
-  const bool is_measured_next = ++whole_turns_ % turns_between_looks == 0;
-  first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_steps : most_in_a_row);
+  return length_.in_turn([this] { return now(); }, [this](auto is_over) { return run_steps(is_over); });
 }
 
 template <typename Fn>
-auto strand_home::run_steps(Fn is_over) noexcept -> after_turn {
+auto strand_home::run_steps(Fn& is_over) noexcept -> after_turn {
   const home_run here(*this);
   for (std::size_t ran = 0;; ++ran) {
     if (refused_.load(relaxed)) root_.request_stop();

@@ -2,7 +2,6 @@
 #include <braid/task/strand.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/base/clock.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/worker.hpp>
 
@@ -70,14 +69,17 @@ void strand::report(std::exception_ptr error) noexcept { where_.report(std::move
 /// Once `has_more` is false, or the next turn is posted, the strand may be in other hands, or gone.
 void strand::take_turn() noexcept {
   const strand_run here(*this);
-  for (std::size_t ran = 0; has_more(); ++ran) {
-    if (ran >= most_in_a_row && yields_) {
-      if (where_.try_post(turn_)) return;
-      yields_ = false;  // what was accepted runs now, and nothing else is accepted, so that it ends
-      ready_.push_chain(mailbox_.close());
+  const auto turn_until = [this](auto is_over) {
+    for (std::size_t ran = 0; has_more(); ++ran) {
+      if (yields_ && is_over(ran)) {
+        if (where_.try_post(turn_)) return;
+        yields_ = false;  // what was accepted runs now, and nothing else is accepted, so that it ends
+        ready_.push_chain(mailbox_.close());
+      }
+      run(*ready_.pop());
     }
-    run(*ready_.pop());
-  }
+  };
+  length_.in_turn([this] { return clock_.now(); }, turn_until);
 }
 
 void strand::drop_turn() noexcept {

@@ -194,6 +194,30 @@ TEST_CASE("timers that are given decide when a sleep ends") {
   }
 }
 
+TEST_CASE("after long steps a home lets others go first, by the clock of its timers") {
+  manual_clock clock;
+  shared_timers timers(clock);
+  manual_executor there;
+  {
+    strand_home where(there, timers);
+    int steps = 0;
+    auto walks = [&]() -> task<void> {
+      for (int i = 0; i < 10; ++i) {
+        clock.advance(strand_home::longest_turn);
+        ++steps;
+        co_await yield();
+      }
+    };
+    REQUIRE(post(where, [&] { where.root().spawn(walks()); }));
+    for (int before = 0; there.pending() != 0; before = steps) {
+      there.run();
+      CHECK(steps - before <= 2);
+    }
+    CHECK(steps == 10);
+    there.close();
+  }
+}
+
 TEST_CASE("a pool that shuts down stops the tasks of its homes where it meets them") {
   for (const auto mode : {shutdown_mode::drain, shutdown_mode::drop_pending}) {
     pool workers(with_workers(1));

@@ -1,6 +1,7 @@
 // tests/task/strand_test.cpp: a strand runs its jobs one at a time, in order, and ends as its executor does.
 #include <braid/task/strand.hpp>
 
+#include <braid/base/clock.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -76,8 +77,9 @@ TEST_CASE("what a job posts runs after what was posted before") {
 }
 
 TEST_CASE("after many jobs in a row a strand lets others go first") {
+  const braid::manual_clock clock;
   manual_executor where;
-  strand one(where);
+  strand one(where, clock);
   std::size_t ran = 0;
   std::size_t seen = 0;
   for (std::size_t i = 0; i < 2 * strand::most_in_a_row + 1; ++i) REQUIRE(post(one, [&ran] { ++ran; }));
@@ -89,6 +91,59 @@ TEST_CASE("after many jobs in a row a strand lets others go first") {
   CHECK(seen == strand::most_in_a_row);
   where.run_all();
   CHECK(ran == 2 * strand::most_in_a_row + 1);
+}
+
+namespace {
+
+/// A strand whose jobs take as long by its clock as the test says.
+class measured {
+ public:
+  void post_jobs(int count, braid::duration each) {
+    for (int i = 0; i < count; ++i)
+      REQUIRE(post(one_, [this, each] {
+        clock_.advance(each);
+        ++ran_;
+      }));
+  }
+  auto run_turn() -> int {
+    const int before = ran_;
+    where_.run();
+    return ran_ - before;
+  }
+  [[nodiscard]] auto is_at_rest() const -> bool { return where_.pending() == 0; }
+
+ private:
+  braid::manual_clock clock_;
+  manual_executor where_;
+  strand one_{where_, clock_};
+  int ran_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("after long jobs a strand lets others go first") {
+  measured jobs;
+  jobs.post_jobs(6, strand::longest_turn);
+  CHECK(jobs.run_turn() == 2);  // what comes before the first look is not measured
+  jobs.post_jobs(8, strand::longest_turn / 4);
+  CHECK(jobs.run_turn() == 2);
+  CHECK(jobs.run_turn() == 2);
+  CHECK(jobs.run_turn() == 8);  // looks behind the first, second, fourth and eighth
+  CHECK(jobs.is_at_rest());
+}
+
+TEST_CASE("where short jobs of a strand become long, no more than four turns of them go by unmeasured") {
+  int most = 0;
+  for (int short_ones = 0; short_ones < 10 * 64; ++short_ones) {
+    measured jobs;
+    jobs.post_jobs(short_ones, 0us);
+    jobs.post_jobs(6 * 64, strand::longest_turn);
+    int unmeasured = -short_ones;
+    for (int turn = jobs.run_turn(); turn > 2; turn = jobs.run_turn()) unmeasured += turn;
+    most = std::max(most, unmeasured);
+    while (!jobs.is_at_rest()) CHECK(jobs.run_turn() <= 2);
+  }
+  CHECK(most == 4 * 64);
 }
 
 TEST_CASE_FIXTURE(watched, "with workers without number no two jobs of a strand run at once, nor out of order") {
@@ -188,8 +243,9 @@ TEST_CASE("where the executor drops the turn all that waits is dropped") {
 }
 
 TEST_CASE("where the executor closes in the middle of a turn, what was accepted runs, and no more is accepted") {
+  const braid::manual_clock clock;
   manual_executor where;
-  strand one(where);
+  strand one(where, clock);
   std::size_t ran = 0;
   std::size_t refused = 0;
   for (std::size_t i = 0; i < 2 * strand::most_in_a_row; ++i)

@@ -11,6 +11,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/strand_mailbox.hpp>
+#include <braid/task/detail/turn_length.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/shared_timers.hpp>
@@ -36,8 +37,8 @@ namespace braid {
 class BRAID_API strand_home final : public home {
  public:
   // What ends a turn, so that other work of the executor goes first:
-  static constexpr std::size_t most_in_a_row = 64;  ///< steps
-  static constexpr duration longest_turn = 100us;   ///< about: steps are not interrupted, and not all are measured
+  static constexpr std::size_t most_in_a_row = detail::turn_length::most_in_a_row;  ///< steps
+  static constexpr duration longest_turn = detail::turn_length::longest;            ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
   explicit strand_home(executor& where) noexcept : strand_home(where, nullptr) {}
@@ -88,9 +89,7 @@ class BRAID_API strand_home final : public home {
   void take_turn() noexcept;
   auto run_turn() noexcept -> after_turn;
   template <typename Fn>
-  auto run_steps(Fn is_over) noexcept -> after_turn;
-  void note_whole_turn() noexcept;
-  auto next_look(std::size_t ran, time_point& first_seen) noexcept -> std::size_t;
+  auto run_steps(Fn& is_over) noexcept -> after_turn;
   auto give_turn_on() noexcept -> bool;
   void run(job& work) noexcept;
   void post_tick() noexcept;
@@ -110,10 +109,9 @@ class BRAID_API strand_home final : public home {
   step end_{*this, &stop_all};  // of the home; its beginning as well, where it runs alone
   alarm_timer alarm_{*this};
   // Of who has the turn:
-  intrusive_queue<job> ready_;    // taken out of the mailbox
-  bool is_alone_ = false;         // deletes itself when it has ended
-  std::uint8_t first_look_ = 1;   // at the clock in a turn: behind so many steps
-  std::uint8_t whole_turns_ = 0;  // in a row: ended by the number of their steps
+  intrusive_queue<job> ready_;  // taken out of the mailbox
+  bool is_alone_ = false;       // deletes itself when it has ended
+  detail::turn_length length_;
   task<void> first_;
   time_point alarm_at_ = time_point::max();
   std::unique_ptr<timer_wheel> wheel_;  // made for the first sleep

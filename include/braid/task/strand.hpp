@@ -1,9 +1,11 @@
 // braid/task/strand.hpp: an executor whose jobs run one at a time, in their order, on the threads of another one.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_queue.hpp>
 #include <braid/task/detail/strand_mailbox.hpp>
+#include <braid/task/detail/turn_length.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
@@ -15,7 +17,8 @@ namespace braid {
 
 /// Whatever is posted here runs alone, after what was posted before it, and sees what that did: data that only jobs of
 /// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and is told so. No
-/// lock is held while a job runs. After `most_in_a_row` jobs a strand lets other work of the executor go first.
+/// lock is held while a job runs. After `most_in_a_row` jobs, or about `longest_turn`, a strand lets other work of the
+/// executor go first.
 ///
 /// Where the executor is closed the strand is too, from the next time on that it needs it; where the executor drops the
 /// strand's turn, all jobs that wait are dropped.
@@ -24,9 +27,12 @@ namespace braid {
 /// Protocol: docs/design/strand.md
 class BRAID_API strand final : public executor {
  public:
-  static constexpr std::size_t most_in_a_row = 64;
+  static constexpr std::size_t most_in_a_row = detail::turn_length::most_in_a_row;
+  static constexpr duration longest_turn = detail::turn_length::longest;
 
-  explicit strand(executor& where) noexcept : where_(where), turn_(*this) {}
+  /// `clock` measures the jobs, and outlives the strand.
+  explicit strand(executor& where, const clock_source& clock = steady_time()) noexcept
+      : where_(where), clock_(clock), turn_(*this) {}
   ~strand() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
@@ -49,10 +55,12 @@ class BRAID_API strand final : public executor {
   [[nodiscard]] auto has_more() noexcept -> bool;
 
   executor& where_;
+  const clock_source& clock_;
   detail::strand_mailbox<job> mailbox_;
   // Of who has the turn:
   intrusive_queue<job> ready_;  // taken out of the mailbox
   bool yields_ = true;          // the executor has not refused a turn yet
+  detail::turn_length length_;
   turn turn_;
 };
 

@@ -1,0 +1,69 @@
+// braid/task/detail/turn_length.hpp: when who takes turns on an executor lets other work of it go first.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// A turn ends after so many jobs or so much time. A look at the clock costs two or three short jobs, so it is read
+/// behind the first, second, fourth job and so on, because jobs may be long; where turns were whole, because jobs were
+/// short, in every fourth turn only, behind the 16th and the 32nd. What comes before the first look is not measured:
+/// most turns are a job or two, and read no clock.
+/// Threads: of who has the turn.
+class turn_length {
+ public:
+  static constexpr std::size_t most_in_a_row = 64;  // jobs
+  static constexpr duration longest = 100us;        // about: jobs are not interrupted, and not all are measured
+
+  /// Gives what `turn(is_over)` gives, which is one turn: it asks `is_over(ran)` before each job, when so many have run
+  /// in this turn. Nothing is touched behind the last question.
+  template <typename Now, typename Fn>
+  auto in_turn(Now now, Fn turn) noexcept {
+    // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a job.
+    if (first_look_ == most_in_a_row)
+      return turn([this](std::size_t ran) {
+        if (ran < most_in_a_row) return false;
+        note_whole_turn();
+        return true;
+      });
+    return turn([this, now, look = std::size_t{first_look_}, first_seen = time_point()](std::size_t ran) mutable {
+      if (ran < look) return false;
+      const std::size_t next = next_look(ran, now, first_seen);
+      look = std::max(next, ran + 1);
+      return next == ran;
+    });
+  }
+
+ private:
+  static constexpr std::size_t short_jobs = 16;          // so many run before the clock is read, where jobs were short
+  static constexpr std::size_t turns_between_looks = 4;  // at the clock, there
+
+  /// Behind how many jobs to ask again; the same number where the turn is over.
+  template <typename Now>
+  [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
+    if (ran >= most_in_a_row) {
+      note_whole_turn();
+      return ran;
+    }
+    const time_point seen = now();
+    if (first_seen == time_point()) first_seen = seen;
+    if (seen - first_seen < longest) return 2 * ran;
+    first_look_ = 1;
+    whole_turns_ = 0;
+    return ran;
+  }
+
+  void note_whole_turn() noexcept {
+    const bool is_measured_next = ++whole_turns_ % turns_between_looks == 0;
+    first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_jobs : most_in_a_row);
+  }
+
+  std::uint8_t first_look_ = 1;   // at the clock in a turn: behind so many jobs
+  std::uint8_t whole_turns_ = 0;  // in a row: ended by the number of their jobs
+};
+
+}  // namespace braid::detail
