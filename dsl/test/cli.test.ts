@@ -1,7 +1,7 @@
 // cli.test.ts: the commands of dslc, as processes.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
@@ -79,6 +79,50 @@ test("build writes artifacts and their index, and verify finds what is stale", (
     readFileSync(join(folder, "other/a.json"), "utf8"),
     readFileSync(join(folder, "plans/compiled/a.json"), "utf8"),
   );
+});
+
+test("what cannot be read or written is told in a line, and what was there before stays", () => {
+  const folder = projectFolder();
+  const built = dslc(folder, "build");
+  assert.match(built.err, /^dslc: wrote 2 of 2 plans to plans\/compiled\n$/);
+  const file = join(folder, "plans/compiled/a.json");
+  const before = readFileSync(file, "utf8");
+  writeFileSync(join(folder, "plans/a.plan.ts"), plan("a", 4));
+  // No file may become larger than a block: the disk is as good as full.
+  const full = spawnSync(
+    "sh",
+    ["-c", `trap '' XFSZ; ulimit -f 0; exec "$0" "$@"`, process.execPath, command, "build"],
+    {
+      cwd: folder,
+      encoding: "utf8",
+    },
+  );
+  assert.equal(full.status, 1, full.stderr);
+  assert.match(full.stderr, /^dslc: \S+a\.json cannot be written: EFBIG: file too large\n$/);
+  assert.equal(readFileSync(file, "utf8"), before);
+  assert.deepEqual(readdirSync(join(folder, "plans/compiled")).sort(), ["a.json", "b.json", "index.json"]);
+
+  const told = (...args: string[]): string => {
+    const wrong = dslc(folder, ...args);
+    assert.equal(wrong.status, 1);
+    return wrong.err;
+  };
+  assert.match(told("build", "--out", "/dev/null"), /^dslc: \/dev\/null\/a\.json cannot be written: \S+: .*\n$/);
+  assert.equal(told("build", "plans/none.plan.ts"), "dslc: plans/none.plan.ts is not there\n");
+  assert.match(told("check", "plans.json"), /^dslc: plans\.json is not there\n$/);
+  rmSync(join(folder, "plans/manifest.json"));
+  assert.match(
+    told("build"),
+    /manifest\.json, which lists the sources of plans as in \{.*\}: ENOENT: .*; or name files\n$/,
+  );
+});
+
+test("a folder whose plans are all built gets an index", () => {
+  const folder = projectFolder();
+  assert.equal(dslc(folder, "build", "--out", "some", "plans/a.plan.ts").status, 0);
+  assert.deepEqual(readdirSync(join(folder, "some")), ["a.json"]);
+  assert.equal(dslc(folder, "build", "--out", "all").status, 0);
+  assert.deepEqual(readdirSync(join(folder, "all")).sort(), ["a.json", "b.json", "index.json"]);
 });
 
 test("check says what is wrong with plans and artifacts, for people and for programs, and writes nothing", () => {

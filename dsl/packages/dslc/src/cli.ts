@@ -1,6 +1,6 @@
 // cli.ts: the command line of dslc.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 
 import { bindings } from "./bindings.js";
 import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
@@ -13,6 +13,7 @@ import { libraryFolder } from "./program.js";
 import type { Problem } from "./reader.js";
 import { validate } from "./validate.js";
 import { watch } from "./watch.js";
+import { reasonOf, replaceFile } from "./write.js";
 
 const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
 
@@ -69,6 +70,7 @@ function parse(args: readonly string[]): Options {
     else if (word.startsWith("-")) throw new UsageError(`there is no option ${word}`);
     else files.push(word);
   }
+  if (command === "diff" && files.length !== 2) throw new UsageError("diff wants two plans");
   const number = (name: string, otherwise: number): number => {
     const value = Number(values.get(name) ?? otherwise);
     if (!Number.isInteger(value) || value < 1) throw new UsageError(`${name} wants a whole number of at least 1`);
@@ -95,6 +97,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   try {
     const options = parse(args);
+    for (const file of options.files) if (!existsSync(file)) throw new ProjectError(`${file} is not there`);
     const project = loadProject(
       options.project ?? findProject(options.files[0] === undefined ? "." : dirname(options.files[0])),
     );
@@ -108,7 +111,7 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function run(options: Options, project: Project): Promise<number> {
   if (options.command === "bindings") {
-    writeFileSync(options.out ?? join(libraryFolder, "generated.ts"), bindings(project.declared));
+    replaceFile(options.out ?? join(libraryFolder, "generated.ts"), bindings(project.declared));
     return 0;
   }
   const compiler = new Compiler(project, {
@@ -138,9 +141,17 @@ async function compileAll(files: readonly string[], project: Project, compiler: 
   return files.map((file) => (file.endsWith(".json") ? checkArtifact(file, project) : compiled.shift()!));
 }
 
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new ProjectError(`${file} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
 /** An artifact that was made elsewhere, held against the rules. */
 function checkArtifact(file: string, project: Project): Compiled {
-  const bytes = readFileSync(file);
+  const bytes = readBytes(file);
   const { value, problems } = parseExact(bytes);
   const said: readonly Problem[] =
     problems.length > 0
@@ -182,18 +193,25 @@ let isStale = false;
 /** Writes what compiled, or says where it differs from what is there. */
 function finish(compiled: readonly Compiled[], options: Options, project: Project): void {
   const folder = resolve(options.out ?? project.plans);
-  for (const { name, artifact } of compiled) {
-    if (artifact === undefined) continue;
-    const file = join(folder, `${name}.json`);
-    if (!options.isVerify) {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(file, artifact);
-    } else if (readOrEmpty(file) !== artifact) {
-      process.stderr.write(`dslc: ${file} is not what its source compiles to; run dslc build\n`);
-      isStale = true;
-    }
+  const good = compiled.flatMap(({ name, artifact }) =>
+    artifact === undefined ? [] : [{ file: join(folder, `${name}.json`), artifact }],
+  );
+  if (!options.isVerify) {
+    for (const { file, artifact } of good) replaceFile(file, artifact);
+    // A folder that shall have none but these gets an index; where there is one it is kept up to date.
+    const isWhole = options.files.length === 0 && good.length === compiled.length;
+    if (isWhole || existsSync(join(folder, "index.json"))) writeIndex(folder);
+    if (options.command === "build" && good.length > 0)
+      process.stderr.write(
+        `dslc: wrote ${good.length} of ${compiled.length} plans to ${relative("", folder) || "."}\n`,
+      );
+    return;
   }
-  if (!options.isVerify) writeIndex(folder);
+  for (const { file, artifact } of good) {
+    if (readOrEmpty(file) === artifact) continue;
+    process.stderr.write(`dslc: ${file} is not what its source compiles to; run dslc build\n`);
+    isStale = true;
+  }
 }
 
 function readOrEmpty(file: string): string {
@@ -205,9 +223,7 @@ function readOrEmpty(file: string): string {
 }
 
 async function diff(options: Options, project: Project, compiler: Compiler): Promise<number> {
-  const [a, b, ...more] = options.files;
-  if (a === undefined || b === undefined || more.length > 0) throw new UsageError("diff wants two plans");
-  const compiled = await compileAll([a, b], project, compiler);
+  const compiled = await compileAll(options.files, project, compiler);
   report(compiled, options);
   const [before, after] = compiled.map((each) => each.artifact);
   if (before === undefined || after === undefined) return 1;

@@ -1,16 +1,26 @@
 // folder.ts: the list of a project's plans, and the index beside its artifacts.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { prettyJson, sha256 } from "./json.js";
 import { type Project, ProjectError } from "./project.js";
+import { reasonOf, replaceFile } from "./write.js";
 
 /** The sources of all plans, from plans/manifest.json. */
 export function readManifest(project: Project): string[] {
   const file = join(project.root, "plans", "manifest.json");
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const wanted = '{"plans": ["plans/NAME.plan.ts"]}';
+    throw new ProjectError(
+      `${file}, which lists the sources of plans as in ${wanted}: ${reasonOf(error)}; or name files`,
+    );
+  }
   let manifest: unknown;
   try {
-    manifest = JSON.parse(readFileSync(file, "utf8"));
+    manifest = JSON.parse(text);
   } catch (error) {
     throw new ProjectError(`${file}: ${(error as Error).message}`);
   }
@@ -20,10 +30,8 @@ export function readManifest(project: Project): string[] {
   return plans.map((each) => join(project.root, each));
 }
 
-/** Brings the index of a folder up to date, where it has one. */
+/** Writes the index of a folder: all artifacts that lie there, with their digests. */
 export function writeIndex(folder: string): void {
-  const index = join(folder, "index.json");
-  if (!existsSync(index)) return;
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".json") && name !== "index.json")
     .sort();
@@ -32,5 +40,5 @@ export function writeIndex(folder: string): void {
     path,
     digest: sha256(readFileSync(join(folder, path))),
   }));
-  writeFileSync(index, prettyJson({ schema_version: 1, plans }));
+  replaceFile(join(folder, "index.json"), prettyJson({ schema_version: 1, plans }));
 }

@@ -185,7 +185,9 @@ export function findProject(from: string): string {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "rankd.toml"))) return folder;
     if (dirname(folder) === folder)
-      throw new ProjectError(`no rankd.toml lies in ${resolve(from)} or in any folder above`);
+      throw new ProjectError(
+        `no rankd.toml lies in ${resolve(from)} or in any folder above; --project names the folder that has it`,
+      );
   }
 }
 
