@@ -1,5 +1,6 @@
 # How the whole tree is compiled: language, output folders, sanitizers, the model build.
 
+option(BRAID_PROGRAMS "Build rankd and braid-doctor, which need more libraries than braid" ${PROJECT_IS_TOP_LEVEL})
 option(BRAID_SHARED "Build braid as a shared library: one runtime per process" ON)
 option(BRAID_CHECKED "Keep the checks that cost time (BRAID_ASSERT)" OFF)
 option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of interleavings drives" OFF)
@@ -43,10 +44,12 @@ if(BRAID_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-add_compile_definitions(
-  $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
-  $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
-  $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
+# Of whoever includes the headers, too.
+set(BRAID_DEFINITIONS
+    $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
+    $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
+    $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
+add_compile_definitions(${BRAID_DEFINITIONS})
 
 find_package(Threads REQUIRED)
 find_path(BRAID_HWLOC_INCLUDE_DIR hwloc.h)

@@ -1,0 +1,23 @@
+// tests/install/program.cpp: a program of somebody else: computes on a pool, waits on a loop.
+#include <braid/coro/offload.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/runtime/runtime.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace std::chrono_literals;
+
+static auto answer(braid::pool& workers) -> braid::task<int> {
+  co_await braid::sleep_for(1ms);
+  auto compute = [] { return 6 * 7; };
+  auto computing = braid::offload(workers, compute);
+  co_return co_await computing;
+}
+
+auto main() -> int {
+  auto runtime = braid::runtime::create();
+  if (!runtime) return 1;
+  std::printf("%d\n", (*runtime)->run(answer((*runtime)->workers())));
+}
