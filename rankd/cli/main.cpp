@@ -1,10 +1,8 @@
 // rankd/cli/main.cpp: the command line of rankd.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/option_checks.hpp>
 #include <rankd/cli/printable.hpp>
-#include <rankd/cli/workspace.hpp>
 #include <rankd/store/redis_options.hpp>
-
-#include <braid/io/socket_address.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -14,6 +12,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,13 +22,20 @@
 
 namespace {
 
+using rankd::check_filled_store;
+using rankd::check_listen;
+using rankd::check_not_empty;
+using rankd::check_server_url;
+using rankd::check_store;
 using rankd::exit_status;
+using rankd::number_between;
 using rankd::output_form;
+using rankd::whole_number;
 
 /// What the chosen subcommand will do, once the whole line has been read.
 using action = std::function<exit_status()>;
 
-auto check_not_empty(const std::string& text) -> std::string { return text.empty() ? "must not be empty" : ""; }
+constexpr std::int64_t longest_ms = 86'400'000;  // a day
 
 void add_project(CLI::App& command, rankd::project_options& options) {
   command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
@@ -47,19 +53,13 @@ void add_node_timeout(CLI::App& command, Options& options) {
       .add_option_function<std::int64_t>(
           "--node-timeout-ms", [&options](std::int64_t ms) { options.node_timeout = std::chrono::milliseconds(ms); },
           "Time that each node has")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
+      ->check(whole_number(1, longest_ms));
 }
 
 template <typename Options>
 void add_workers(CLI::App& command, Options& options) {
   command.add_option("--workers", options.workers, "Threads that compute; default: as many as the machine grants")
-      ->check(CLI::Range(1, 4096));
-}
-
-auto check_store(const std::string& url) -> std::string {
-  if (url.empty()) return check_not_empty(url);
-  const auto folder = rankd::parse_store_url(url);
-  return folder ? "" : folder.error().front().message + "; " + folder.error().front().hint;
+      ->check(whole_number(1, 4096));
 }
 
 void add_store(CLI::App& command, std::string& store) {
@@ -87,6 +87,7 @@ void add_rank(CLI::App& app, action& chosen) {
       ->add_option("--why", options->why,
                    "Say at which node an id vanished, or where it stands; several with commas between")
       ->delimiter(',')
+      ->check(whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()))
       ->type_name("ID");
   auto* json =
       command->add_flag_callback("--json", [] {}, "Print JSON, as without --table and --explain")->excludes("--table");
@@ -160,18 +161,18 @@ void add_bench(CLI::App& app, action& chosen) {
       ->type_name("FILE");
   command->add_option("--clients", options->clients, "How many ask at the same time, one number after the other")
       ->delimiter(',')
-      ->check(CLI::Range(1, 100'000))
+      ->check(whole_number(1, 100'000))
       ->capture_default_str();
   command
       ->add_option_function<std::int64_t>(
           "--duration-ms", [options](std::int64_t ms) { options->duration = std::chrono::milliseconds(ms); },
           "Time for each number of clients; default: 1000")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{86'400'000}));
+      ->check(whole_number(1, longest_ms));
   command->add_option("--loops", options->loops, "Event loops that share the clients, each with its thread")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->capture_default_str();
   command->add_option("--workers", options->workers, "Threads that compute, for each loop")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->capture_default_str();
   command->add_flag_callback(
       "--sequential", [options] { options->order = rankd::run_order::one_by_one; },
@@ -181,7 +182,7 @@ void add_bench(CLI::App& app, action& chosen) {
           ->add_option(
               "--http", options->http,
               "Ask the server at this URL instead, as http://HOST:PORT; RANKD_TOKEN of the environment is its token")
-          ->check(check_not_empty)
+          ->check(check_server_url)
           ->type_name("URL");
   auto* const plot = command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
                          ->check(check_not_empty)
@@ -190,86 +191,69 @@ void add_bench(CLI::App& app, action& chosen) {
                          ->add_option("--rate", options->rates,
                                       "Send it so many requests a second, one number after the other, answered or not")
                          ->delimiter(',')
-                         ->check(CLI::Range(0.001, 10'000'000.0))
+                         ->check(number_between(0.001, 10'000'000))
                          ->needs(http)
                          ->excludes(plot);
   command->add_option("--connections", options->connections, "How many requests may wait for an answer, with --rate")
-      ->check(CLI::Range(1, 100'000))
+      ->check(whole_number(1, 100'000))
       ->capture_default_str()
       ->needs(rate);
   add_form(*command, options->form);
   command->callback([options, &chosen] { chosen = [options] { return bench_command(*options); }; });
 }
 
-/// What `load` fills besides folders.
-auto check_filled_store(const std::string& url) -> std::string {
-  if (!rankd::is_redis_url(url)) return check_store(url);
-  const auto fine = rankd::check_redis_url(url);
-  return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
-}
-
 template <typename Duration>
-auto add_milliseconds(CLI::App& command, const std::string& name, Duration& into, const std::string& doc)
-    -> CLI::Option* {
+void add_milliseconds(CLI::App& command, const std::string& name, Duration& into, const std::string& doc,
+                      std::int64_t least = 1) {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(into).count();
-  return command
+  command
       .add_option_function<std::int64_t>(
           name, [&into](std::int64_t ms) { into = std::chrono::milliseconds(ms); },
           doc + "; default: " + std::to_string(now))
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}))
+      ->check(whole_number(least, longest_ms))
       ->type_name("MS");
-}
-
-/// An address with its port, by numbers.
-auto check_listen(const std::string& text) -> std::string {
-  const auto at = braid::socket_address::parse(text);
-  return at && at->is_ip() ? "" : "wants ADDRESS:PORT, by numbers: 127.0.0.1:8080, 0.0.0.0:80, [::]:8080";
 }
 
 void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) {
   rankd::serve_options& server = options.server;
   command.add_option("--max-in-flight", server.most_in_flight, "Requests that are ranked at a time")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command.add_option("--queue", server.queue, "Requests that wait for that, for a while; more are refused")
-      ->check(CLI::Range(0, 1'000'000))
+      ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
   command
       .add_option(
           "--client-in-flight", server.client_in_flight,
           "Requests of each client of --token-file at a time; more get 429; default: as many as there is room for")
-      ->check(CLI::Range(1, 1'000'000));
+      ->check(whole_number(1, 1'000'000));
   command
       .add_option("--time-nodes-of", server.engine.timed_of,
                   "The nodes of one request in so many are timed for /metrics")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   add_milliseconds(command, "--max-wait-ms", server.longest_wait,
-                   "Once one has waited for its turn so long, those who come are refused");
+                   "Once one has waited for its turn so long, those who come are refused", 0);
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
           "Of a loop's time, for refusals; who is refused beyond that is read from later; default: 10")
-      ->check(CLI::Range(0, 100))
+      ->check(whole_number(0, 100))
       ->type_name("N");
   command.add_option("--connections", server.connections, "Connections; more wait to be accepted")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command.add_option("--max-body-bytes", server.limits.body_bytes, "The largest body of a request")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{16} << 20U))
+      ->check(whole_number(1, 16 << 20))
       ->capture_default_str();
   command.add_option("--max-header-bytes", server.limits.head_bytes, "The largest head of a request")
-      ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 20U))
+      ->check(whole_number(256, 1 << 20))
       ->capture_default_str();
-  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time that the head of a request has")
-      ->check(CLI::PositiveNumber);
-  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time that its body has")
-      ->check(CLI::PositiveNumber);
-  add_milliseconds(command, "--idle-timeout-ms", server.idle_timeout, "Time between two requests of a connection")
-      ->check(CLI::PositiveNumber);
+  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time that the head of a request has");
+  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time that its body has");
+  add_milliseconds(command, "--idle-timeout-ms", server.idle_timeout, "Time between two requests of a connection");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
-                   "Deadline of requests that name none, from their arrival")
-      ->check(CLI::PositiveNumber);
+                   "Deadline of requests that name none, from their arrival");
 }
 
 void add_serve_output(CLI::App& command, rankd::serve_command_options& options) {
@@ -303,9 +287,9 @@ void add_serve(CLI::App& app, action& chosen) {
       ->check(check_listen)
       ->type_name("ADDR:PORT");
   command->add_option("--loops", options->server.loops, "Event loops; default: as many as the machine grants threads")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number(1, 4096));
   command->add_option("--workers", options->server.workers, "Threads that compute, for each loop")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->capture_default_str();
   add_node_timeout(*command, options->server.engine);
   command
@@ -329,9 +313,9 @@ void add_serve(CLI::App& app, action& chosen) {
       ->needs("--token-file");
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
-  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop");
+  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop", 0);
   add_milliseconds(*command, "--announce-ms", options->announcement,
-                   "Time between `/readyz` says that it stops and it takes no more connections");
+                   "Time between `/readyz` says that it stops and it takes no more connections", 0);
   command->footer(
       "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
       "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew.");
@@ -421,12 +405,14 @@ void add_init(CLI::App& app, action& chosen) {
       ->required()
       ->check(check_not_empty)
       ->type_name("DIR");
-  demo->add_option("--seed", options->size.seed, "Seed of the data")->capture_default_str();
+  demo->add_option("--seed", options->size.seed, "Seed of the data")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
   demo->add_option("--users", options->size.users, "How many users")
-      ->check(CLI::Range(1, 10'000'000))
+      ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
   demo->add_option("--media", options->size.media, "How many media")
-      ->check(CLI::Range(0, 100'000'000))
+      ->check(whole_number(0, 100'000'000))
       ->capture_default_str();
   demo->callback([options, &chosen] { chosen = [options] { return init_demo_command(*options); }; });
 }
@@ -439,9 +425,14 @@ auto output_is_out() -> bool {
   return false;
 }
 
-/// What is wrong with the command line, which holds what somebody else may have put there.
-auto complaint_of(const CLI::App* /*app*/, const CLI::Error& error) -> std::string {
-  return "rankd: " + rankd::printable(error.what()) + "\nRun with --help or --help-all for more information.\n";
+/// What is wrong with the command line, which holds what somebody else may have put there. Where a command is missing,
+/// what stands in its place is told.
+auto complaint_of(const CLI::App* app, const CLI::Error& error) -> std::string {
+  std::string what = error.what();
+  if (const auto unknown = app->remaining(true);
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) && !unknown.empty())
+    what = "there is no command or option `" + unknown.front() + "`";
+  return "rankd: " + rankd::printable(what) + "\nRun with --help or --help-all for more information.\n";
 }
 
 }  // namespace
@@ -478,6 +469,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& stop) {
     const bool asked = stop.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     app.exit(stop);
+    if (asked && !output_is_out()) return static_cast<int>(exit_status::failed);
     return static_cast<int>(asked ? exit_status::fine : exit_status::wrong_usage);
   }
   try {

@@ -85,9 +85,9 @@ auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
   if (url.starts_with(scheme)) return fs::path(url.substr(scheme.size()));
   if (is_redis_url(url))
     return refused("store_unsupported", "a Redis server is no embedded store", "name a folder, as PATH or lmdb:PATH");
-  if (url.find("://") != std::string_view::npos)
+  if (url.substr(0, url.find('/')).find(':') != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
-                   "name a folder, as PATH or lmdb:PATH");
+                   "name a folder, as PATH or lmdb:PATH, or a server, as redis://HOST:PORT");
   return fs::path(url);
 }
 

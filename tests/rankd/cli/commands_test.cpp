@@ -91,6 +91,35 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
   }
 }
 
+TEST_CASE("what is wrong with a value or a word is said with the value or the word") {
+  struct wrong {
+    words line;
+    std::string said;
+  };
+  const std::vector<wrong> table{
+      {{"frobnicate", "x"}, "there is no command or option `frobnicate`"},
+      {{"--hlp"}, "there is no command or option `--hlp`"},
+      {{"init", "dmeo"}, "there is no command or option `dmeo`"},
+      {{"rank", "--workers", "010"}, "--workers: wants a whole number from 1 to 4096, not `010`"},
+      {{"rank", "--workers", "0x10"}, "--workers: wants a whole number from 1 to 4096, not `0x10`"},
+      {{"rank", "--workers", "4097"}, "--workers: wants a whole number from 1 to 4096, not `4097`"},
+      {{"rank", "--why", "7,9223372036854775808"}, "--why: wants a whole number of 64 bits, not `9223372036854775808`"},
+      {{"rank", "--why", "01"}, "--why: wants a whole number of 64 bits, not `01`"},
+      {{"bench", "--plan", "p", "--http", "http://h", "--rate", "nan"},
+       "--rate: wants a number from 0.001 to 10000000"},
+      {{"bench", "--plan", "p", "--http", "ftp://h"}, "--http: wants http://HOST:PORT or https://HOST:PORT"},
+      {{"bench", "--plan", "p", "--http", "http://h/"}, "--http: wants http://HOST:PORT or https://HOST:PORT"},
+      {{"serve", "--idle-timeout-ms", "0"}, "--idle-timeout-ms: wants a whole number from 1 to 86400000, not `0`"},
+      {{"load", "--store", "redis:localhost"},
+       "--store: `redis:localhost` is no store that this build can read or fill"}};
+  for (const wrong& each : table) {
+    CAPTURE(each.said);
+    const process_end end = rankd_here(each.line);
+    CHECK(end.status == 2);
+    CHECK(end.err.starts_with("rankd: " + each.said));
+  }
+}
+
 TEST_CASE("what the command line holds cannot steer the terminal that shows it") {
   const std::string steering = "a\x1b[2J\nb\xff\xe2\x80\xae";
   for (const words& line : {words{steering},
@@ -474,7 +503,7 @@ TEST_CASE("names and contents of files cannot steer the terminal of whoever read
 }
 
 TEST_CASE("output that does not arrive is a failure") {
-  for (const std::string arguments : {"ops", "ops --json"}) {
+  for (const std::string arguments : {"ops", "ops --json", "--help", "rank --help", "--version"}) {
     const std::string line = std::string(RANKD_BINARY) + " " + arguments + " >/dev/full 2>/dev/null";
     const process_end end = braid::testing::run_process({"/bin/sh", "-c", line}, {.folder = "/", .text = ""});
     CHECK(end.status == 1);

@@ -1,0 +1,31 @@
+// rankd/cli/option_checks.hpp: what the values of options must look like, in sentences for who typed them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace rankd {
+
+/// Digits of ten, from `least` to `most`. CLI11 by itself takes 010 for eight, and the largest number for a larger one.
+[[nodiscard]] auto whole_number(std::int64_t least, std::int64_t most) -> CLI::Validator;
+
+/// A number from `least` to `most`, with a fraction or without.
+[[nodiscard]] auto number_between(double least, double most) -> CLI::Validator;
+
+[[nodiscard]] auto check_not_empty(const std::string& text) -> std::string;
+
+/// An address with its port, by numbers.
+[[nodiscard]] auto check_listen(const std::string& text) -> std::string;
+
+/// A server, and nothing behind it: http://HOST:PORT.
+[[nodiscard]] auto check_server_url(const std::string& text) -> std::string;
+
+/// A store that is a folder.
+[[nodiscard]] auto check_store(const std::string& url) -> std::string;
+
+/// A store that is a folder or a Redis.
+[[nodiscard]] auto check_filled_store(const std::string& url) -> std::string;
+
+}  // namespace rankd
