@@ -7,15 +7,15 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/request.hpp>
+#include <rankd/registry/complaint.hpp>
 #include <rankd/registry/file.hpp>
 
 #include <braid/runtime/runtime.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,15 +23,31 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 namespace rankd {
 namespace {
 
 constexpr std::string_view nothing = "-";  ///< what a table shows for a value that is absent
 
+auto read_standard_input() -> braid::checked<std::string> {
+  std::string text;
+  for (std::array<char, 65'536> part{};;) {
+    const ssize_t got = ::read(STDIN_FILENO, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      return refused("request_unreadable", "the request cannot be read from standard input: " +
+                                               std::error_code(errno, std::system_category()).message());
+    if (got == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
 /// The text that --request gives or names.
 auto text_of(const std::string& request) -> braid::checked<std::string> {
   if (!request.empty() && request.find_first_not_of(" \t\r\n") == request.find('{')) return request;
-  auto text = request.empty() ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_text_file(request);
+  auto text = request.empty() ? read_standard_input() : read_text_file(request);
   if (text) text->erase(0, text->size() - without_mark(*text).size());
   return text;
 }

@@ -4,6 +4,7 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
@@ -134,9 +135,12 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     if (!tokens) return report(tokens.error());
     server_options.tokens = std::move(*tokens);
   }
-  if (!options.tls_cert.empty())
+  if (!options.tls_cert.empty()) {
+    for (const std::string& file : {options.tls_cert, options.tls_key})
+      if (const auto text = read_text_file(file); !text) return report(text.error());
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
+  }
   plan_library library(in->declared, {.budgets = in->where.budgets});
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());

@@ -1,6 +1,7 @@
 // rankd/registry/file.cpp: reading a whole file.
 #include <rankd/registry/file.hpp>
 
+#include <cerrno>
 #include <fstream>
 #include <system_error>
 
@@ -26,7 +27,9 @@ auto read_text_file(const std::filesystem::path& file, std::size_t largest) -> b
   if (!std::filesystem::is_regular_file(status)) return refuse(file, "unreadable_file", "this is not a regular file");
 
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) return refuse(file, "unreadable_file", "the file cannot be opened");
+  if (!stream)
+    return refuse(file, "unreadable_file",
+                  "the file cannot be opened: " + std::error_code(errno, std::system_category()).message());
   const auto size = std::filesystem::file_size(file, error);
   if (error) return refuse(file, "unreadable_file", "the size of the file cannot be read: " + error.message());
   if (size > largest)

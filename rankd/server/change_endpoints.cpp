@@ -17,6 +17,7 @@ using braid::http_status;
 constexpr std::string_view json_type = "application/json";
 
 auto number_in(std::string_view text) -> std::optional<std::uint64_t> {
+  if (text.starts_with('0')) return std::nullopt;
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -96,8 +97,13 @@ void lane::changed(braid::http_exchange& x, endpoint which, const braid::checked
 
 void lane::pin(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::pin)) return;
-  // What is no number is the number of no version.
-  changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), number_in(x.value("number")).value_or(0)));
+  const auto number = number_in(x.value("number"));
+  if (!number)
+    return reply(x, endpoint::pin,
+                 answer_error(http_status::not_found, "unknown_version",
+                              "`" + std::string(x.value("number")) + "` is no number of a version",
+                              given_request_id(x.request())));
+  changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), *number));
 }
 
 void lane::roll_back(braid::http_exchange& x) {

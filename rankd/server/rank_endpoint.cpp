@@ -209,7 +209,7 @@ auto lane::check_head(braid::http_exchange& x, request_record& record) -> bool {
   if (fields.find("Content-Encoding") || (type && !is_json(*type)) || fields.count("Content-Type") > 1) {
     fail(x, record,
          answer_error(http_status::unsupported_media_type, "unsupported_media_type",
-                      "a request is application/json, as it is", id));
+                      "a request wants Content-Type: application/json, or none, and no Content-Encoding", id));
     return false;
   }
   return true;

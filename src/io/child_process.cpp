@@ -3,6 +3,7 @@
 
 #include "sockets.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -161,6 +162,13 @@ class killed_process {
   std::unique_ptr<detail::open_port> process_;
 };
 
+/// The system takes words up to their first zero.
+auto has_zero(const child_options& how) -> bool {
+  const auto holds = [](const std::string& word) { return word.find('\0') != std::string::npos; };
+  return holds(how.program) || holds(how.folder) || std::ranges::any_of(how.arguments, holds) ||
+         (how.environment && std::ranges::any_of(*how.environment, holds));
+}
+
 auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
   if (!end) return pipe_stream();
   return pipe_stream::adopt(on, std::move(end));
@@ -169,6 +177,7 @@ auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
 }  // namespace
 
 auto child_process::start(loop& on, const child_options& how) -> result<child_process> {
+  if (has_zero(how)) return fail(std::make_error_code(std::errc::invalid_argument));
   spawn_plan plan;
   child_process made;
   const std::array<std::pair<child_stream, pipe_stream*>, 3> streams{

@@ -40,7 +40,11 @@ auto flags_of(file_mode mode) noexcept -> int {
   return O_RDONLY;
 }
 
+/// The system takes a path up to its first zero.
+auto is_whole(const std::string& path) noexcept -> bool { return path.find('\0') == std::string::npos; }
+
 auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
+  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
   constexpr mode_t everybody = 0666;
   for (;;) {
     descriptor opened(::open(path.c_str(), flags_of(mode) | O_CLOEXEC, everybody));
@@ -116,6 +120,7 @@ auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
 }
 
 auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
+  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
   if (folder == nullptr) return fail(last_system_error());
   std::vector<folder_entry> all;

@@ -135,6 +135,11 @@ TEST_CASE("a program that is not there, or may not run, or a folder that is not 
   CHECK(error_of({.program = "no-such-program-anywhere"}) == std::errc::no_such_file_or_directory);
   CHECK(error_of({.program = "/etc/passwd"}) == std::errc::permission_denied);
   CHECK(error_of({.program = "sh", .folder = "/no/such/folder"}) == std::errc::no_such_file_or_directory);
+  const std::string cut("sh\0x", 4);
+  CHECK(error_of({.program = cut}) == std::errc::invalid_argument);
+  CHECK(error_of({.program = "sh", .arguments = {"-c", cut}}) == std::errc::invalid_argument);
+  CHECK(error_of({.program = "sh", .folder = cut}) == std::errc::invalid_argument);
+  CHECK(error_of({.program = "sh", .environment = std::vector{cut}}) == std::errc::invalid_argument);
   CHECK(testing::open_descriptors() == before);
   CHECK_FALSE(has_children());
 }

@@ -93,6 +93,9 @@ TEST_CASE("a file is read whole, one that says it is empty included") {
   CHECK(here.run(read_file(lane, "/proc/self/status")).take().value().starts_with("Name:"));
   CHECK(here.run(read_file(lane, folder.path() / "none")).take().error() == std::errc::no_such_file_or_directory);
   CHECK(here.run(read_file(lane, folder.path())).take().error() == std::errc::is_a_directory);
+  const std::string cut = std::string("/proc/self/status") + '\0' + ".txt";  // the system would read the first
+  CHECK(here.run(read_file(lane, cut)).take().error() == std::errc::invalid_argument);
+  CHECK(here.run(list_folder(lane, std::string("/\0x", 3))).take().error() == std::errc::invalid_argument);
 }
 
 TEST_CASE("a folder is listed by name, with the kinds of what it holds") {

@@ -52,7 +52,8 @@ struct exit_status {
 /// gone.
 class BRAID_API child_process {
  public:
-  /// Errors: the system's, such as no_such_file_or_directory, permission_denied; needs Linux 5.4.
+  /// Errors: the system's, such as no_such_file_or_directory, permission_denied; invalid_argument for a word with a
+  /// zero byte; needs Linux 5.4.
   [[nodiscard]] static auto start(loop& on, const child_options& how) -> result<child_process>;
 
   child_process(child_process&&) noexcept = default;

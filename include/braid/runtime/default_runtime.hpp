@@ -23,8 +23,9 @@ BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 /// finalized, draining, with the static objects of the process, before those that were made before it. The child of a
 /// fork has none of its threads, and starts anew: what is called there first makes a runtime of the child's own.
 /// Threads: any. Blocks: the first call, until its threads run.
-/// Errors: std::system_error with errc::closed where `finalize` came first; where the system gives no threads, its own,
-/// and then the next call tries again.
+/// After `finalize` it is the runtime that was ended, whose parts refuse.
+/// Errors: std::system_error with errc::closed where `finalize` came before any was made; where the system gives no
+/// threads, its own, and then the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
 /// Ends the runtime of the process, if there is one, as `runtime::shutdown` does; there will be no other. What is

@@ -502,6 +502,19 @@ TEST_CASE("names and contents of files cannot steer the terminal of whoever read
   CHECK(rankd_in(project.path(), {"load", "fine.ndjson", "--store", "db\r"}).out == "loaded 1 record into db\\r\n");
 }
 
+TEST_CASE("what cannot be read is told with the system's reason") {
+  const auto shell = [](const std::string& line) {
+    return braid::testing::run_process({"/bin/sh", "-c", line},
+                                       {.folder = std::filesystem::current_path().string(), .text = ""});
+  };
+  const process_end folder = shell(std::string(RANKD_BINARY) + " rank --plan concat_plan < /");
+  CHECK(folder.status == 1);
+  CHECK(has(folder.out, "the request cannot be read from standard input: Is a directory"));
+  const process_end closed = shell(std::string(RANKD_BINARY) + " rank --plan concat_plan <&-");
+  CHECK(closed.status == 1);
+  CHECK(has(closed.out, "the request cannot be read from standard input: Bad file descriptor"));
+}
+
 TEST_CASE("output that does not arrive is a failure") {
   for (const std::string arguments : {"ops", "ops --json", "--help", "rank --help", "--version"}) {
     const std::string line = std::string(RANKD_BINARY) + " " + arguments + " >/dev/full 2>/dev/null";

@@ -74,7 +74,7 @@ TEST_CASE("changes of what is not there are refused by name") {
   CHECK(code("POST", "/v1/plans/none/rollback", 404) == "unknown_plan");
   CHECK(code("POST", "/v1/plans/none/unpin", 404) == "unknown_plan");
   CHECK(code("POST", "/v1/plans/a/rollback", 409) == "no_earlier_version");
-  for (const char* number : {"99", "0", "-1", "x", "1x", "99999999999999999999999"})
+  for (const char* number : {"99", "0", "01", "-1", "x", "1x", "99999999999999999999999"})
     CHECK(code("POST", "/v1/plans/a/versions/" + std::string(number) + "/pin", 404) == "unknown_version");
 }
 
