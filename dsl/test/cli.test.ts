@@ -117,6 +117,14 @@ test("what cannot be read or written is told in a line, and what was there befor
   );
 });
 
+test("what a plan says cannot steer the terminal that shows it", () => {
+  const folder = projectFolder();
+  writeFiles(folder, { "plans/a.plan.ts": 'throw new Error("x\\u001b[31m\\u202e\\u0085y");\n' });
+  const { err } = dslc(folder, "check", "plans/a.plan.ts");
+  assert.match(err, /x\\u\{1b\}\[31m\\u\{202e\}\\u\{85\}y/);
+  assert.doesNotMatch(err, /[\u001b\u202e\u0085]/);
+});
+
 test("a folder whose plans are all built gets an index", () => {
   const folder = projectFolder();
   assert.equal(dslc(folder, "build", "--out", "some", "plans/a.plan.ts").status, 0);

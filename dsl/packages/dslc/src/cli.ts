@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 
 import { bindings } from "./bindings.js";
 import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
-import { toLine } from "./complaint.js";
+import { printable, toLine } from "./complaint.js";
 import { difference } from "./diff.js";
 import { parseExact } from "./exact_json.js";
 import { readManifest, writeIndex } from "./folder.js";
@@ -56,7 +56,7 @@ const commands = ["build", "check", "watch", "diff", "bindings"];
 function parse(args: readonly string[]): Options {
   const [command = "", ...rest] = args;
   if (!commands.includes(command))
-    throw new UsageError(command === "" ? "a command is wanted" : `there is no command ${command}`);
+    throw new UsageError(`there is no ${command.startsWith("-") ? "option" : "command"} ${command}`);
   const values = new Map<string, string>();
   const flags = new Set<string>();
   const files: string[] = [];
@@ -104,7 +104,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await run(options, project);
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof ProjectError)) throw error;
-    process.stderr.write(`dslc: ${error.message}\n`);
+    process.stderr.write(`dslc: ${printable(error.message)}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
@@ -227,6 +227,6 @@ async function diff(options: Options, project: Project, compiler: Compiler): Pro
   report(compiled, options);
   const [before, after] = compiled.map((each) => each.artifact);
   if (before === undefined || after === undefined) return 1;
-  process.stdout.write(difference(JSON.parse(before), JSON.parse(after)));
+  process.stdout.write(printable(difference(JSON.parse(before), JSON.parse(after))));
   return 0;
 }

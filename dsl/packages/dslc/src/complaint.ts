@@ -35,10 +35,16 @@ export function complaint(
   return { code, message, hint: more.hint ?? "", place, pointer: more.pointer ?? "" };
 }
 
+/** Text from a plan or a path as it may be shown: nothing in it steers the terminal or turns the order of what is read. */
+export function printable(text: string): string {
+  const code = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`;
+  return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, code);
+}
+
 /** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint" */
 export function toLine(of: Complaint): string {
   const hint = of.hint === "" ? "" : `; ${of.hint}`;
-  return `${of.place.file}:${of.place.line}:${of.place.column}: ${of.code}: ${of.message}${hint}`;
+  return printable(`${of.place.file}:${of.place.line}:${of.place.column}: ${of.code}: ${of.message}${hint}`);
 }
 
 /** In the order of their places; what is said twice is said once. */
