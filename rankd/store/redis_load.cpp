@@ -31,8 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
-constexpr auto patience = std::chrono::seconds(60);  ///< with a server that is writing to its disk, say
-constexpr std::size_t most_words = 1'000;            ///< of a command, so that none is long
+constexpr auto patience = std::chrono::seconds(60);       ///< with a server that is writing to its disk, say
+constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
+constexpr std::size_t most_words = 1'000;                 ///< of a command, so that none is long
 
 auto complaint(std::string_view code, std::string message, std::string hint, std::string source) -> braid::diagnostic {
   return {.code = std::string(code),
@@ -235,7 +236,10 @@ class sender {
  public:
   sender(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options,
          const data_check& checked)
-      : server_(&server), files_(files), options_(&options), checked_(&checked) {
+      : server_(&server), curious_(server), patient_(server), files_(files), options_(&options), checked_(&checked) {
+    curious_.request_timeout = first_patience;
+    patient_.request_timeout = patience;
+    patient_.silence = patience;
     at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
   }
 
@@ -246,6 +250,9 @@ class sender {
   static auto resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>>;
   template <typename Redis>
   static auto send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>>;
+  template <typename Redis, typename Options>
+  static auto run_with(sender& self, braid::loop& on, Options curious, Options patient)
+      -> braid::task<braid::checked<load_report>>;
   static auto commit(sender& self, braid::redis_connection& redis) -> braid::task<braid::checked<void>>;
   static auto commit(sender& self, braid::redis_cluster& redis) -> braid::task<braid::checked<void>>;
   auto fill(record_source& source) -> braid::checked<bool>;
@@ -258,6 +265,8 @@ class sender {
   [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
 
   const redis_place* server_;
+  redis_place curious_;
+  redis_place patient_;
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
@@ -355,8 +364,6 @@ auto sender::first_error(std::span<const braid::resp_value> replies) const -> br
 
 template <typename Redis>
 auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load_report>> {
-  auto beginning = resume(self, redis);
-  if (auto begun = co_await std::move(beginning); !begun) co_return std::unexpected(std::move(begun.error()));
   record_source source(self.files_, self.at_.file, self.at_.line);
   for (bool more = true; more;) {
     const auto filled = self.fill(source);
@@ -375,15 +382,24 @@ auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load
   co_return self.report_;
 }
 
-auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
-  if (self.server_->is_cluster()) {
-    braid::redis_cluster redis(on, self.server_->as_cluster());
-    auto sending = send(self, redis);
-    co_return co_await std::move(sending);
+/// Whether somebody is there is known soon; what is sent then may take its time.
+template <typename Redis, typename Options>
+auto sender::run_with(sender& self, braid::loop& on, Options curious, Options patient)
+    -> braid::task<braid::checked<load_report>> {
+  {
+    Redis first(on, std::move(curious));
+    auto beginning = resume(self, first);
+    if (auto begun = co_await std::move(beginning); !begun) co_return std::unexpected(std::move(begun.error()));
   }
-  braid::redis_connection redis(on, *self.server_);
+  Redis redis(on, std::move(patient));
   auto sending = send(self, redis);
   co_return co_await std::move(sending);
+}
+
+auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
+  if (self.server_->is_cluster())
+    return run_with<braid::redis_cluster>(self, on, self.curious_.as_cluster(), self.patient_.as_cluster());
+  return run_with<braid::redis_connection, braid::redis_options>(self, on, self.curious_, self.patient_);
 }
 
 auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<load_report>>& ended)
@@ -407,10 +423,7 @@ auto load_redis(const redis_place& server, std::span<const fs::path> files, cons
   if (!on)
     return std::unexpected(
         braid::diagnostics(complaint("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
-  redis_place patient = server;
-  patient.request_timeout = patience;
-  patient.silence = patience;
-  sender work(patient, files, options, checked);
+  sender work(server, files, options, checked);
   braid::outcome<braid::checked<load_report>> ended;
   (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });
   return ended.take();

@@ -212,6 +212,11 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     nobody = at(gone);
   }
   CHECK(code_of(load_redis(nobody, data, {})) == "store_unreachable");
+  redis_place cluster;  // where nobody is one cannot know whether it only begins; so it is asked for some seconds
+  cluster.nodes = {{.host = "127.0.0.1", .port = nobody.port}};
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(code_of(load_redis(cluster, data, {})) == "store_timeout");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(50));
 }
 
 TEST_CASE("progress goes from nothing to all that is read and sent") {
