@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/registry/complaint.hpp>
 #include <rankd/cli/load_plot.hpp>
+#include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
 #include <rankd/cli/workspace.hpp>
@@ -102,6 +103,14 @@ struct named_part {
 constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named_part{"p99", 0.99},
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
+/// In a line, and not all of what may be long.
+auto told_failure(const measured& of) -> std::string {
+  constexpr std::size_t enough = 400;
+  std::string_view text = of.seen.first_failure;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return printable(text.substr(0, enough)) + (text.size() > enough ? "…" : "");
+}
+
 void print_table(const std::vector<measured>& all) {
   using align = text_table::align;
   std::vector<text_table::head> heads{{"clients", align::right},
@@ -119,6 +128,9 @@ void print_table(const std::vector<measured>& all) {
     table.add(std::move(cells));
   }
   print(table.to_text());
+  for (const measured& each : all)
+    if (each.seen.failed != 0)
+      print("the first failure with " + counted(each.clients, "client") + ": " + told_failure(each) + "\n");
 }
 
 void append_figure(std::string& out, std::string_view name, double value) {
@@ -135,6 +147,10 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
     out += "{\"clients\":" + std::to_string(each.clients) + ",\"loops\":" + std::to_string(each.loops) +
            ",\"requests\":" + std::to_string(each.seen.latencies.size()) +
            ",\"failed\":" + std::to_string(each.seen.failed);
+    if (each.seen.failed != 0) {
+      out += ",\"first_failure\":";
+      append_json_string(out, each.seen.first_failure);
+    }
     append_figure(out, "rps", each.seen.per_second());
     for (const named_part& part : parts)
       append_figure(out, std::string(part.name) + "_us", microseconds(each.seen.latency(part.part)));

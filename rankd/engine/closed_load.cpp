@@ -47,12 +47,12 @@ auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> 
   while (begin < load.ends_at && load.counted.load(braid::relaxed) < load.how.most_requests) {
     const std::uint64_t number = load.next.fetch_add(1, braid::relaxed);
     auto work = target.answer(load.requests[number % load.requests.size()]);
-    const load_answer one = co_await std::move(work);
+    load_answer one = co_await std::move(work);
     const braid::time_point end = braid::steady_time().now();
     if (begin >= load.counts_from) {
       load.counted.fetch_add(1, braid::relaxed);
       on.seen.latencies.push_back(end - begin);
-      on.seen.failed += one.failed ? 1 : 0;
+      if (one.failed && ++on.seen.failed == 1) on.seen.first_failure = std::move(one.failure);
       on.seen.answer_bytes += one.bytes;
     }
     begin = end;
@@ -82,6 +82,11 @@ auto make_lanes(const closed_load_options& how) -> braid::checked<std::vector<la
   return lanes;
 }
 
+auto failed_with(std::string answer) -> load_answer {
+  const std::size_t bytes = answer.size();
+  return {.failed = true, .bytes = bytes, .failure = std::move(answer)};
+}
+
 /// A plan in this process.
 class plan_target final : public load_target {
  public:
@@ -90,10 +95,12 @@ class plan_target final : public load_target {
 
   auto answer(const std::string& request) -> braid::task<load_answer> override {
     auto parsed = parse_request(request, *declared_);
-    if (!parsed) co_return load_answer{.failed = true, .bytes = to_json(parsed.error(), {}).size()};
+    if (!parsed) co_return failed_with(to_json(parsed.error(), {}));
     auto work = ranker_->rank(*plan_, std::move(*parsed));
     const ranking answer = co_await std::move(work);
-    co_return load_answer{.failed = answer.error.has_value(), .bytes = to_json(answer).size()};
+    std::string text = to_json(answer);
+    if (answer.error) co_return failed_with(std::move(text));
+    co_return load_answer{.failed = false, .bytes = text.size()};
   }
 
  private:
@@ -134,6 +141,7 @@ auto run_closed_load(const make_load_target& target, std::span<const std::string
   all.total = std::max(braid::steady_time().now(), counts_from) - counts_from;
   for (lane& each : *lanes) {
     all.failed += each.seen.failed;
+    if (all.first_failure.empty()) all.first_failure = std::move(each.seen.first_failure);
     all.answer_bytes += each.seen.answer_bytes;
     all.latencies.insert(all.latencies.end(), each.seen.latencies.begin(), each.seen.latencies.end());
   }

@@ -36,6 +36,7 @@ struct closed_load_options {
 struct load_answer {
   bool failed = false;
   std::size_t bytes = 0;
+  std::string failure = {};  ///< the answer, or why there is none, where it failed
 };
 
 /// What answers the clients of one loop. Threads: the loop's own, on which it is made and destroyed, too.
@@ -59,6 +60,7 @@ using make_load_target = std::function<std::unique_ptr<load_target>(braid::runti
 /// What came of a load.
 struct closed_load_result {
   std::uint64_t failed = 0;
+  std::string first_failure;  ///< of one of the clients
   std::chrono::nanoseconds total{};
   std::vector<std::chrono::nanoseconds> latencies;  ///< of each answer, ascending
   std::uint64_t answer_bytes = 0;                   ///< of all answers

@@ -239,7 +239,13 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   const fs::path wrong = project.write("requests.ndjson", "{}\n");
   words failing = short_load;
   failing.insert(failing.end(), {"--requests", wrong.string()});
-  CHECK(rankd_in(project.path(), failing).status == 1);
+  const process_end failed = rankd_in(project.path(), failing);
+  CHECK(failed.status == 1);
+  CHECK(has(failed.out, "the first failure with 3 clients: {\"error\":{\"code\":\"missing_field\""));
+  failing.emplace_back("--json");
+  const json told = json::parse(rankd_in(project.path(), failing).out);
+  CHECK(has(told.at("runs")[0].at("first_failure").get<std::string>(), "missing_field"));
+  failing.pop_back();
   project.write("requests.ndjson", "\n");
   CHECK(has(rankd_in(project.path(), failing).err, "no request"));
 }
