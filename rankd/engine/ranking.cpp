@@ -105,12 +105,13 @@ void append_complaint(std::string& out, const braid::diagnostic& item) {
 
 }  // namespace
 
-auto to_json(const ranking& answer) -> std::string {
-  std::string out = "{";
+void append_json(std::string& out, const ranking& answer) {
+  out += '{';
   if (answer.error) {
     append_error(out, *answer.error, answer.request_id);
     append_explanation(out, answer);
-    return out + "}";
+    out += '}';
+    return;
   }
   append_field(out, "request_id", answer.request_id);
   out += ',';
@@ -124,6 +125,11 @@ auto to_json(const ranking& answer) -> std::string {
   }
   append_explanation(out, answer);
   out += '}';
+}
+
+auto to_json(const ranking& answer) -> std::string {
+  std::string out;
+  append_json(out, answer);
   return out;
 }
 

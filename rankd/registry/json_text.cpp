@@ -46,7 +46,7 @@ void append_number(std::string& out, T value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
   BRAID_ASSERT(error == std::errc{}, "every number fits the buffer");
-  out.append(buffer, end);
+  out.append(buffer, static_cast<std::size_t>(end - buffer));
 }
 
 /// Writes a number below 100000 of at most three digits behind the point, as scores and prices are; null for others.
@@ -74,9 +74,9 @@ auto write_short(char* to, double value) noexcept -> char* {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   for (;;) {
-    const auto special = std::ranges::find_if_not(text, is_plain);
-    out.append(text.begin(), special);
-    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
     if (text.empty()) break;
     const std::size_t length = utf8_character(text);
     if (static_cast<unsigned char>(text.front()) < 0x80)
@@ -94,7 +94,7 @@ void append_json_number(std::string& out, double value) {
   BRAID_ASSERT(std::isfinite(value), "JSON has no number that is not finite");
   char buffer[16];
   if (char* const end = write_short(buffer, value); end != nullptr)
-    out.append(buffer, end);
+    out.append(buffer, static_cast<std::size_t>(end - buffer));
   else
     append_number(out, value);
 }
