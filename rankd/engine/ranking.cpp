@@ -14,36 +14,53 @@ using detail::append_count;
 using detail::append_field;
 
 struct shown_column {
-  std::string_view name;
+  std::string lead;  // a comma, the name and a colon
   column values;
 };
+
+/// What is written of each candidate beside values and names, and a number's usual length.
+constexpr std::size_t usual_candidate = 32;
+constexpr std::size_t usual_value = 12;
+constexpr std::size_t usual_rest = 192;
+
+auto columns_to_show(const ranking& answer) -> std::vector<shown_column> {
+  std::vector<shown_column> shown;
+  shown.reserve(answer.fields.size());
+  for (const key_entry* key : answer.fields) {
+    const auto values = answer.rows.table().find(key->key_id);
+    if (!values) continue;
+    shown_column& made = shown.emplace_back(std::string(","), *values);
+    append_json_string(made.lead, key->name);
+    made.lead += ':';
+  }
+  return shown;
+}
 
 void append_candidate(std::string& out, const std::vector<shown_column>& shown, std::int64_t id, std::size_t row) {
   out += "{\"id\":";
   append_json_number(out, id);
   out += ",\"fields\":{";
-  std::string_view separator;
+  std::size_t comma = 1;  // how much of the next lead is left out
   for (const shown_column& field : shown) {
     if (field.values.is_null(row)) continue;
-    out += separator;
-    append_json_string(out, field.name);
-    out += ':';
+    out.append(field.lead, comma);
     detail::append_value(out, field.values, row);
-    separator = ",";
+    comma = 0;
   }
   out += "}}";
 }
 
 void append_candidates(std::string& out, const ranking& answer) {
-  std::vector<shown_column> shown;
-  for (const key_entry* key : answer.fields)
-    if (const auto values = answer.rows.table().find(key->key_id)) shown.push_back({key->name, *values});
+  const std::vector<shown_column> shown = columns_to_show(answer);
+  std::size_t usual = usual_candidate;
+  for (const shown_column& field : shown) usual += field.lead.size() + usual_value;
+  out.reserve(out.size() + usual_rest + answer.rows.size() * usual);
   out += ",\"candidates\":[";
-  std::string_view separator;
+  bool is_first = true;
   answer.rows.for_each_row([&](std::uint32_t row) {
-    out += separator;
+    if (!is_first) out += ',';
+    is_first = false;
     append_candidate(out, shown, answer.rows.table().ids()[row], row);
-    separator = ",";
   });
   out += ']';
 }
@@ -88,12 +105,13 @@ void append_complaint(std::string& out, const braid::diagnostic& item) {
 
 }  // namespace
 
-auto to_json(const ranking& answer) -> std::string {
-  std::string out = "{";
+void append_json(std::string& out, const ranking& answer) {
+  out += '{';
   if (answer.error) {
     append_error(out, *answer.error, answer.request_id);
     append_explanation(out, answer);
-    return out + "}";
+    out += '}';
+    return;
   }
   append_field(out, "request_id", answer.request_id);
   out += ',';
@@ -106,7 +124,13 @@ auto to_json(const ranking& answer) -> std::string {
     append_count(out, "malformed_ids", answer.malformed_ids);
   }
   append_explanation(out, answer);
-  return out + "}";
+  out += '}';
+}
+
+auto to_json(const ranking& answer) -> std::string {
+  std::string out;
+  append_json(out, answer);
+  return out;
 }
 
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string {

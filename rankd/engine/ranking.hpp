@@ -54,6 +54,9 @@ struct ranking {
 /// The response of the HTTP interface and the command line, as one line of JSON without a line feed.
 auto to_json(const ranking& answer) -> std::string;
 
+/// The same behind what `out` has.
+void append_json(std::string& out, const ranking& answer);
+
 /// The error response for what could not be read or bound; more than one complaint is listed whole. An empty id is
 /// left out. Requires at least one complaint.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;

@@ -159,18 +159,17 @@ void read_explain(object_reader& in, rank_request& into, complaints problems) {
   what.refuse_unknown_fields();
 }
 
-auto made_up_id(std::string_view prefix, std::string_view text) -> std::string {
-  return std::string(prefix) + sha256_hex(text).substr(0, id_digits);
+/// What tells the requests of an engine from each other. Two lines with the same text are two requests.
+auto digits_of(std::string_view text, request_origin from) -> std::string {
+  std::string digest = sha256_hex(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+  digest.resize(id_digits);
+  return digest;
 }
 
-auto made_up_request_id(std::string_view text, request_origin from) -> std::string {
+/// A request that came alone has the engine's digits.
+auto made_up_request_id(std::string_view digits, request_origin from) -> std::string {
   if (!from.request_id.empty()) return std::string(from.request_id);
-  return from.line != 0 ? "line_" + std::to_string(from.line) : made_up_id("req_", text);
-}
-
-/// Two lines with the same text are two requests.
-auto made_up_engine_id(std::string_view text, request_origin from) -> std::string {
-  return made_up_id("eng_", from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
+  return from.line != 0 ? "line_" + std::to_string(from.line) : "req_" + std::string(digits);
 }
 
 /// Looks for the request_id of a text that need not be a right one: a string that stands at the top, once.
@@ -242,12 +241,14 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 
   braid::diagnostics problems;
   rank_request request;
+  request.params.reserve(declared.params().size());
   for (const param_entry& param : declared.params()) request.params.push_back(param.default_value);
 
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
-  request.request_id = id != nullptr ? *id : made_up_request_id(text, from);
-  request.engine_request_id = made_up_engine_id(text, from);
+  const std::string digits = digits_of(text, from);
+  request.request_id = id != nullptr ? *id : made_up_request_id(digits, from);
+  request.engine_request_id = "eng_" + digits;
   request.user_id = read_user_id(in, {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_overrides(in, declared, request, {problems});
@@ -265,7 +266,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
 auto request_id_of(std::string_view text, request_origin from) -> std::string {
   id_finder finder;
   if (text.size() <= largest_document) nlohmann::json::sax_parse(text, &finder);
-  return finder.found().value_or(made_up_request_id(text, from));
+  return finder.found().value_or(made_up_request_id(digits_of(text, from), from));
 }
 
 void keep_to_budget(rank_request& request, const plan_budget& budget) {

@@ -72,8 +72,10 @@ class builder : public nlohmann::json_sax<json> {
 
   bool key(std::string& name) override {
     frame& top = open_.back();
-    top.key = std::move(name);
-    if (!top.container->contains(top.key)) return true;
+    const auto [field, is_new] = top.container->get_ref<json::object_t&>().try_emplace(std::move(name));
+    top.key = field->first;
+    top.field = &field->second;
+    if (is_new) return true;
     problems_.add(complaint("duplicate_field", pointer(), "the field " + quote_name(top.key) + " occurs twice"));
     return problems_.size() < most_duplicates;
   }
@@ -91,13 +93,14 @@ class builder : public nlohmann::json_sax<json> {
  private:
   struct frame {
     json* container;
-    std::string key;  ///< of the field that is being read, in an object
+    std::string_view key = {};  ///< of the field that is being read, in an object
+    json* field = nullptr;      ///< where its value goes
   };
 
   auto place(json value) -> json* {
     if (open_.empty()) return &(root_ = std::move(value));
     frame& top = open_.back();
-    if (top.container->is_object()) return &((*top.container)[top.key] = std::move(value));
+    if (top.container->is_object()) return &(*top.field = std::move(value));
     top.container->push_back(std::move(value));
     return &top.container->back();
   }
@@ -113,7 +116,7 @@ class builder : public nlohmann::json_sax<json> {
                               "arrays and objects nest deeper than " + std::to_string(max_json_depth) + " levels"));
       return false;
     }
-    open_.push_back({place(std::move(empty)), {}});
+    open_.push_back({.container = place(std::move(empty))});
     return true;
   }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 
 #include <nlohmann/json.hpp>
 #include <openssl/evp.h>
@@ -14,6 +15,10 @@ namespace rankd {
 namespace {
 
 using json = nlohmann::json;
+
+struct free_context {
+  void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
+};
 
 /// The digits of the shortest text that reads back as `value`, and the power of ten of the point before them.
 struct decimal {
@@ -88,15 +93,19 @@ void print(const json& value, std::string& out) {
 }  // namespace
 
 auto sha256_hex(std::string_view bytes) -> std::string {
+  static const EVP_MD* const kind = EVP_MD_fetch(nullptr, "SHA256", nullptr);  // looked up once; stays
+  thread_local const std::unique_ptr<EVP_MD_CTX, free_context> context(EVP_MD_CTX_new());
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  const int status = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  BRAID_EXPECTS(status == 1 && size == 32, "OpenSSL offers SHA-256");
+  const bool done = kind != nullptr && EVP_DigestInit_ex2(context.get(), kind, nullptr) == 1 &&
+                    EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) == 1 &&
+                    EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;
+  BRAID_EXPECTS(done && size == 32, "OpenSSL offers SHA-256");
   constexpr std::string_view hex = "0123456789abcdef";
-  std::string out;
-  for (unsigned int i = 0; i < size; ++i) {
-    out += hex[digest[i] >> 4U];
-    out += hex[digest[i] & 15U];
+  std::string out(2 * std::size_t{size}, '0');
+  for (std::size_t i = 0; i < size; ++i) {
+    out[2 * i] = hex[digest[i] >> 4U];
+    out[2 * i + 1] = hex[digest[i] & 15U];
   }
   return out;
 }

@@ -4,12 +4,23 @@
 
 #include <braid/base/assert.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 
 namespace rankd {
 namespace {
+
+/// The bytes that are a character each and stand in JSON as they are: nearly all of what is written.
+constexpr std::array<bool, 256> plain_bytes = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0x20; byte < 0x7F; ++byte) plain[byte] = byte != '"' && byte != '\\';
+  return plain;
+}();
+
+auto is_plain(char c) noexcept -> bool { return plain_bytes[static_cast<unsigned char>(c)]; }
 
 void append_escape(std::string& out, unsigned char byte) {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -18,6 +29,7 @@ void append_escape(std::string& out, unsigned char byte) {
   out += digits[byte & 0xFU];
 }
 
+/// One that is not plain.
 void append_ascii(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;
@@ -25,13 +37,8 @@ void append_ascii(std::string& out, char c) {
     case '\n': out += "\\n"; return;
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
-    default: break;
+    default: append_escape(out, static_cast<unsigned char>(c)); return;
   }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte < 0x20 || byte == 0x7F)
-    append_escape(out, byte);
-  else
-    out += c;
 }
 
 template <typename T>
@@ -39,17 +46,40 @@ void append_number(std::string& out, T value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
   BRAID_ASSERT(error == std::errc{}, "every number fits the buffer");
-  out.append(buffer, end);
+  out.append(buffer, static_cast<std::size_t>(end - buffer));
+}
+
+/// Writes a number below 100000 of at most three digits behind the point, as scores and prices are; null for others.
+/// The quotient is the double next to those digits, and no two numbers of 15 digits have the same double: so these
+/// digits are the shortest. With an exponent they would be no shorter.
+auto write_short(char* to, double value) noexcept -> char* {
+  if (!(std::abs(value) < 100'000)) return nullptr;
+  const auto thousandths = static_cast<std::int64_t>(value * 1000 + (value < 0 ? -0.5 : 0.5));
+  if (thousandths == 0 || static_cast<double>(thousandths) / 1000 != value) return nullptr;
+  const std::int64_t size = std::abs(thousandths);
+  if (value < 0) *to++ = '-';
+  to = std::to_chars(to, to + 5, size / 1000).ptr;
+  const std::int64_t behind = size % 1000;
+  if (behind == 0) return to;
+  const auto digit = [](std::int64_t number) { return static_cast<char>('0' + number % 10); };
+  *to++ = '.';
+  *to++ = digit(behind / 100);
+  if (behind % 100 != 0) *to++ = digit(behind / 10);
+  if (behind % 10 != 0) *to++ = digit(behind);
+  return to;
 }
 
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  while (!text.empty()) {
-    const bool ascii = static_cast<unsigned char>(text.front()) < 0x80;  // nearly all of what is written
-    const std::size_t length = ascii ? 1 : utf8_character(text);
-    if (length == 1)
+  for (;;) {
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.data(), plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const std::size_t length = utf8_character(text);
+    if (static_cast<unsigned char>(text.front()) < 0x80)
       append_ascii(out, text.front());
     else if (length == 0)
       append_escape(out, static_cast<unsigned char>(text.front()));
@@ -62,7 +92,11 @@ void append_json_string(std::string& out, std::string_view text) {
 
 void append_json_number(std::string& out, double value) {
   BRAID_ASSERT(std::isfinite(value), "JSON has no number that is not finite");
-  append_number(out, value);
+  char buffer[16];
+  if (char* const end = write_short(buffer, value); end != nullptr)
+    out.append(buffer, static_cast<std::size_t>(end - buffer));
+  else
+    append_number(out, value);
 }
 
 void append_json_number(std::string& out, std::int64_t value) { append_number(out, value); }

@@ -76,7 +76,8 @@ auto is_utf8(std::string_view text) noexcept -> bool { return utf8_prefix(text) 
 auto utf8_prefix(std::string_view text) noexcept -> std::size_t {
   std::size_t at = 0;
   while (at < text.size()) {
-    const std::size_t length = utf8_character(text.substr(at));
+    const bool ascii = static_cast<std::uint8_t>(text[at]) < 0x80;  // nearly all of what is read
+    const std::size_t length = ascii ? 1 : utf8_character(text.substr(at));
     if (length == 0) break;
     at += length;
   }

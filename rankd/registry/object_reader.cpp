@@ -15,6 +15,9 @@ using json = nlohmann::json;
 /// A document made of nothing but unknown fields must not cost a complaint for each of a million.
 constexpr std::size_t most_unknown_fields = 100;
 
+/// That an object is asked for.
+constexpr std::size_t usual_fields = 8;
+
 auto problem(std::string_view code, std::string message) -> std::unexpected<braid::diagnostic> {
   return std::unexpected(braid::diagnostic{
       .code = std::string(code), .pointer = {}, .message = std::move(message), .hint = {}, .node = {}, .source = {}});
@@ -52,6 +55,7 @@ auto double_from(const json& value) -> std::expected<scalar, braid::diagnostic> 
 
 object_reader::object_reader(const json& value, std::string pointer, braid::diagnostics& problems)
     : pointer_(std::move(pointer)), problems_(problems) {
+  asked_.reserve(usual_fields);
   if (value.is_object()) {
     object_ = &value;
     return;

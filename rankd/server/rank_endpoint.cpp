@@ -19,10 +19,12 @@ using braid::http_status;
 constexpr std::string_view json_type = "application/json";
 constexpr std::string_view retry_after_s = "1";
 constexpr std::size_t longest_request_id = 256;
+constexpr std::size_t largest_kept_answer = 256 * 1024;
 constexpr auto time_between_words = std::chrono::seconds(1);
 
 /// `application/json`, with whatever parameters.
 auto is_json(std::string_view type) -> bool {
+  if (type == json_type) return true;  // nearly all of them
   const std::string_view essence = type.substr(0, type.find(';'));
   const std::string_view trimmed = essence.substr(0, essence.find_last_not_of(" \t") + 1);
   return std::ranges::equal(trimmed, json_type, {},
@@ -54,15 +56,25 @@ auto left_until(braid::time_point deadline, braid::time_point now) -> std::chron
 
 }  // namespace
 
-/// A body on its way in, counted among those that the loop holds.
+/// A body, counted among those that the loop holds from its first piece on until the request is answered.
 struct lane::held_body {
   explicit held_body(lane& l) noexcept : of(&l) {}
   held_body(const held_body&) = delete;
   auto operator=(const held_body&) -> held_body& = delete;
-  ~held_body() { of->held_bytes_ -= text.size(); }
+  ~held_body() { of->held_bytes_ -= size; }
+
+  /// False where the loop holds too much already.
+  [[nodiscard]] auto count(std::size_t more) noexcept -> bool {
+    if (of->held_bytes_ + more > of->shares_.body_memory) return false;
+    of->held_bytes_ += more;
+    size += more;
+    return true;
+  }
 
   lane* of;
-  std::string text;
+  std::size_t size = 0;
+  std::string pieces;     // those that came one by one
+  std::string_view text;  // of all, once it is read: there, or in the memory of the connection
 };
 
 /// Tells of a request when it ends, whatever way.
@@ -101,12 +113,15 @@ auto lane::read_and_rank(braid::http_exchange& x, request_record record, braid::
   const record_end end{this, &record, begun};
   const in_flight_shares::pass held = std::move(of_client);
   held_body body(*this);
-  auto reading = read_body(x, body);
-  const braid::result<void> read = co_await std::move(reading);
-  if (!read) co_return fail_body(x, record, read.error());
-  if (gate_.refuses(io_->now())) co_return overloaded(x, record);
+  std::optional<braid::result<void>> read = read_body_now(x, body);
+  if (!read) {
+    auto reading = read_body(x, body);
+    read = co_await std::move(reading);
+    if (*read && gate_.refuses(io_->now())) co_return overloaded(x, record);
+  }
+  if (!*read) co_return fail_body(x, record, read->error());
 
-  const request_origin from{.line = 0, .request_id = given_request_id(x.request())};
+  const request_origin from{.line = 0, .request_id = record.request_id};  // which the head has given
   auto request = parse_request(body.text, *all_->context.declared, from);
   if (!request) {
     record.request_id = request_id_of(body.text, from);
@@ -144,9 +159,13 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
   if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(request, budget);
   const braid::time_point deadline = begun + *request.deadline;
-  auto entering = gate_.enter(io_->now(), deadline);
-  braid::result<admission_gate::pass> pass = co_await std::move(entering);
-  if (!pass && pass.error() == braid::errc::full) co_return overloaded(x, record);
+  std::optional<admission_gate::pass> pass = gate_.try_enter();
+  if (!pass) {
+    auto entering = gate_.enter(io_->now(), deadline);
+    braid::result<admission_gate::pass> entered = co_await std::move(entering);
+    if (!entered && entered.error() == braid::errc::full) co_return overloaded(x, record);
+    if (entered) pass.emplace(std::move(*entered));
+  }
   const braid::time_point admitted = io_->now();
   if (pass) co_await braid::yield();
   const braid::time_point now = io_->now();
@@ -180,9 +199,11 @@ void lane::answer(braid::http_exchange& x, request_record& record, const ranking
   record.status = http_status::ok;
   record.code = "ok";
   record.candidates = result.rows.size();
-  std::string body = to_json(result);
-  body += '\n';
-  x.reply(http_status::ok, json_type, body);
+  answer_.clear();
+  append_json(answer_, result);
+  answer_ += '\n';
+  x.reply(http_status::ok, json_type, answer_);
+  if (answer_.capacity() > largest_kept_answer) answer_ = std::string();
 }
 
 /// Whether the request may go on; if not, it has been answered.
@@ -215,16 +236,26 @@ auto lane::check_head(braid::http_exchange& x, request_record& record) -> bool {
   return true;
 }
 
+/// A small body has mostly come with its head.
+auto lane::read_body_now(braid::http_exchange& x, held_body& into) -> std::optional<braid::result<void>> {
+  const std::optional<std::string_view> all = x.read_now();
+  if (!all) return std::nullopt;
+  if (!into.count(all->size())) return braid::fail(braid::errc::full);
+  into.text = *all;
+  return braid::result<void>();
+}
+
 auto lane::read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>> {
   for (;;) {
     auto reading = x.read_some();
     const braid::result<std::string_view> piece = co_await std::move(reading);
     if (!piece) co_return braid::fail(piece.error());
-    if (piece->empty()) co_return braid::result<void>();
-    if (held_bytes_ + piece->size() > shares_.body_memory) co_return braid::fail(braid::errc::full);
-    into.text += *piece;
-    held_bytes_ += piece->size();
+    if (piece->empty()) break;
+    if (!into.count(piece->size())) co_return braid::fail(braid::errc::full);
+    into.pieces += *piece;
   }
+  into.text = into.pieces;
+  co_return braid::result<void>();
 }
 
 void lane::fail_body(braid::http_exchange& x, request_record& record, std::error_code why) {

@@ -130,7 +130,8 @@ void http_connection::begin_request() {
   body_.start(parser_.head().body);
   continue_due_ = parser_.head().expects_continue && !body_.finished();
   const std::size_t size = parser_.size();
-  input_.hold(size, body_.finished() ? 0 : room_for_body);
+  const bool more_comes = !body_.ends_within(input_.view().size() - size);
+  input_.hold(size, more_comes ? room_for_body : 0);
   static_cast<void>(parser_.parse(input_.held()));  // the views are where the bytes are now
   match_ = by_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
@@ -223,6 +224,14 @@ auto http_connection::wait_for_turn() -> task<void> {
 }
 
 // Bodies
+
+auto http_connection::read_body_now() -> std::optional<std::string_view> {
+  if (body_error_ || !has_whole_body()) return std::nullopt;
+  continue_due_ = false;                         // it did not wait
+  const auto piece = body_.next(input_.view());  // it has a length, so nothing is wrong with it
+  input_.consume(piece->consumed);
+  return piece->data;
+}
 
 void http_connection::discard_body() noexcept {
   while (!input_.empty() && !body_.finished() && !body_error_) {

@@ -65,6 +65,7 @@ class http_connection : public list_hook {
   [[nodiscard]] auto match() const noexcept -> const http_router::match& { return match_; }
   [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return body_; }
   [[nodiscard]] auto has_whole_body() const noexcept -> bool { return body_.ends_within(input_.view().size()); }
+  auto read_body_now() -> std::optional<std::string_view>;
   virtual auto read_body() -> task<result<std::string_view>> = 0;
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
   void reply(http_status status, std::string_view type, std::string_view body);

@@ -25,6 +25,8 @@ auto http_exchange::read_all() -> task<result<std::string>> {
 
 auto http_exchange::has_whole_body() const noexcept -> bool { return by_->has_whole_body(); }
 
+auto http_exchange::read_now() -> std::optional<std::string_view> { return by_->read_body_now(); }
+
 auto http_exchange::trailers() const noexcept -> http_fields { return by_->body().trailers(); }
 
 auto http_exchange::set_field(std::string_view name, std::string_view value) -> result<void> {

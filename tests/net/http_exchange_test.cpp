@@ -136,6 +136,46 @@ TEST_CASE(
   CHECK(whole.front() == false);
 }
 
+TEST_CASE("a body with a length that came with its head is there at once, and other bodies are not") {
+  http_router routes;
+  std::vector<std::optional<std::string>> now;
+  std::vector<std::string> later;
+  routes.post("/", [&](http_exchange& x) -> task<void> {
+    for (int times = 0; times < 2; ++times) now.emplace_back(x.read_now());
+    result<std::string> rest = co_await x.read_all();
+    later.push_back(std::move(rest).value());
+    x.reply(http_status::ok, "text/plain", now[now.size() - 2].value_or(""));
+  });
+  http_scene scene(routes);
+  const auto client = scene.talker();
+  const auto ask = [&](std::string_view rest) {
+    now.clear();
+    later.clear();
+    client->forget();
+    client->say("POST / HTTP/1.1\r\nHost: a\r\n" + std::string(rest));
+  };
+  using seen = std::vector<std::optional<std::string>>;
+  ask("Content-Length: 5\r\n\r\nhello");
+  REQUIRE(client->hears("200 OK"));
+  CHECK(now == seen{"hello", ""});
+  CHECK(later == std::vector<std::string>{""});
+  ask("\r\n");
+  REQUIRE(client->hears("200 OK"));
+  CHECK(now == seen{"", ""});
+  ask("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+  REQUIRE(client->hears("200 OK"));
+  CHECK(now == seen{std::nullopt, std::nullopt});
+  CHECK(later == std::vector<std::string>{"hello"});
+  ask("Content-Length: 5\r\n\r\nhel");
+  client->say("lo");
+  REQUIRE(client->hears("200 OK"));
+  CHECK(now == seen{std::nullopt, std::nullopt});
+  CHECK(later == std::vector<std::string>{"hello"});
+  ask("Content-Length: 2\r\n\r\nhiPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nyou");
+  REQUIRE(client->hears("\r\n\r\nyou"));
+  CHECK(now == seen{"hi", "", "you", ""});
+}
+
 TEST_CASE("a client that waits for leave gets it when the body is wanted, and not before") {
   http_router routes;
   routes.post("/", [](http_exchange& x) -> task<void> {

@@ -41,6 +41,9 @@ class BRAID_API http_exchange {
   /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
   /// the connection.
   [[nodiscard]] auto has_whole_body() const noexcept -> bool;
+  /// What is left of the body, where all of it has come and lies in one piece: at once, without a task. Nothing
+  /// otherwise, and `read_some` gives it then. Lifetime: until the next call.
+  [[nodiscard]] auto read_now() -> std::optional<std::string_view>;
   /// What came behind the body, once that has ended.
   [[nodiscard]] auto trailers() const noexcept -> http_fields;
 

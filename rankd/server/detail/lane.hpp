@@ -101,6 +101,8 @@ class lane {
   auto run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
            braid::time_point begun) -> braid::task<void>;
   auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
+  [[nodiscard]] static auto read_body_now(braid::http_exchange& x, held_body& into)
+      -> std::optional<braid::result<void>>;
   auto check_head(braid::http_exchange& x, request_record& record) -> bool;
   void answer(braid::http_exchange& x, request_record& record, const ranking& result);
   void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
@@ -142,6 +144,7 @@ class lane {
   std::map<std::string, unhindered_time, std::less<>> paces_;  // by plan
   std::size_t held_bytes_ = 0;                                 // of bodies
   serve_metrics metrics_;
+  std::string answer_;  // the last one; its memory is for the next
   const error_answer refusal_ = make_refusal();
   std::uint64_t untold_refusals_ = 0;                                   // that the log has not told of
   braid::time_point next_word_of_refusals_ = braid::time_point::min();  // when it may do so again

@@ -47,6 +47,13 @@ TEST_CASE("candidates stand in the current order, their non-null fields in the o
         R"({"id":-5,"fields":{"score":0.1,"country":"U\"S","fixed":true}}]})");
 }
 
+TEST_CASE("an answer is written behind what is there already") {
+  op_bench bench;
+  std::string out = "before ";
+  append_json(out, sample(bench));
+  CHECK(out == "before " + to_json(sample(bench)));
+}
+
 TEST_CASE("columns that are not asked for or not there are left out; no candidates are an empty array") {
   op_bench bench;
   ranking answer = sample(bench);

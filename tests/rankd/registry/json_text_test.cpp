@@ -18,6 +18,12 @@ using namespace std::string_literals;
 
 namespace {
 
+/// As the standard library writes it.
+auto shortest(double value) -> std::string {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr};
+}
+
 auto as_json(std::string_view text) -> std::string {
   std::string out;
   append_json_string(out, text);
@@ -75,6 +81,36 @@ TEST_CASE("random bytes always become valid JSON, and UTF-8 comes back as it was
     const std::string ascii(text.size(), 'x');
     CHECK(nlohmann::json::parse(as_json(ascii)).get<std::string>() == ascii);
   }
+}
+
+TEST_CASE("whatever stands beside plain characters, each comes out once") {
+  for (const std::string special : {"\"", "\\", "\n", "\x01", "\x7f", "é", "\xff"}) {
+    CAPTURE(special);
+    const std::string one = as_json(special);
+    const std::string inside = one.substr(1, one.size() - 2);
+    CHECK(as_json(special + "ab") == '"' + inside + "ab\"");
+    CHECK(as_json("ab" + special) == "\"ab" + inside + '"');
+    CHECK(as_json("a" + special + special + "~ b") == "\"a" + inside + inside + "~ b\"");
+  }
+}
+
+TEST_CASE("numbers of few digits are written as all others are, and so are those next to them") {
+  braid::random_source random(13);
+  const auto check = [](double value) {
+    const std::string text = printed(value);
+    if (text != shortest(value)) CHECK(text == shortest(value));
+  };
+  const auto check_around = [&check](double value) {
+    for (const double each : {value, std::nextafter(value, -1e9), std::nextafter(value, 1e9)}) {
+      check(each);
+      check(-each);
+    }
+  };
+  for (int thousandths = 0; thousandths <= 20'000; ++thousandths) check_around(thousandths / 1000.0);
+  for (int round = 0; round < 20'000; ++round) check_around(static_cast<double>(random.below(110'000'000)) / 1000);
+  for (int round = 0; round < 20'000; ++round) check_around(static_cast<double>(random.below(1'100'000'000)) / 10'000);
+  for (const double edge : {99'999.0, 99'999.999, 99'999.9995, 100'000.0, 100'000.5, 1e5 + 0.001, 1e15, 5e-4})
+    check_around(edge);
 }
 
 TEST_CASE("numbers are the shortest that read back as the same") {

@@ -414,6 +414,24 @@ TEST_CASE("bodies that would take too much memory together are refused") {
   CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
 }
 
+TEST_CASE("a body that came with its head counts among those in memory until its request is answered") {
+  serve_options poor;
+  poor.limits.body_bytes = 1000;
+  poor.body_memory = 1000;
+  serve_world world(poor);
+  const auto padded = [](std::string body, std::size_t size) {
+    body.resize(size, ' ');
+    return body;
+  };
+  auto running = world.caller();
+  const std::string slow = R"({"user_id":1,"plan":"slow","deadline_ms":86400000})";
+  running.say(request_text("POST", "/v1/rank", {}, padded(slow, 700)));
+  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  const std::string ten = R"({"user_id":1,"plan":"ten"})";
+  CHECK(error_of(world.rank(padded(ten, 301))).starts_with("503 overloaded"));
+  CHECK(world.rank(padded(ten, 300)).status == 200);
+}
+
 TEST_CASE("a stop answers what was received, refuses to be ready, and then nobody listens") {
   for (const unsigned loops : {1U, 3U}) {
     serve_options several;
