@@ -105,6 +105,10 @@ auto to_json(const ranking& answer) -> std::string {
     out += ',';
     append_count(out, "malformed_ids", answer.malformed_ids);
   }
+  if (answer.malformed_values != 0) {
+    out += ',';
+    append_count(out, "malformed_values", answer.malformed_values);
+  }
   append_explanation(out, answer);
   return out + "}";
 }

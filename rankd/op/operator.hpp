@@ -42,6 +42,7 @@ struct node_context {
   std::int64_t user_id = 0;
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
+  std::uint64_t malformed_values = 0;      ///< counted up by operators that skip values which are none of their type
   /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
   /// by side on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;

@@ -14,6 +14,7 @@ auto viewer_entry() -> op_entry;
 auto follow_entry() -> op_entry;
 auto recommendation_entry() -> op_entry;
 auto media_entry() -> op_entry;
+auto fetch_features_entry() -> op_entry;
 
 // What computes on rows.
 auto vm_entry() -> op_entry;

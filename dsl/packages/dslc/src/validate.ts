@@ -29,6 +29,8 @@ const maxNodes = 10_000;
 const maxEdges = 100_000;
 const maxBytes = 16 * 1024 * 1024;
 const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
+const longestName = 100;
+const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) && text.length <= longestName;
 const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
 
 interface Node extends GraphNode {
@@ -367,6 +369,9 @@ class Validator {
       case "string":
         params.text(name, need);
         break;
+      case "name":
+        this.readNameParam(params, name, need);
+        break;
       case "choice":
         params.choice(name, need, param.choices ?? []);
         break;
@@ -377,7 +382,7 @@ class Validator {
         break;
       }
       case "key_ids":
-        this.readKeys(params, name, need);
+        this.readKeys(params, param, need);
         break;
       default:
         return this.readReference(params, param, need);
@@ -399,9 +404,26 @@ class Validator {
       );
   }
 
-  private readKeys(params: Reader, name: string, need: "required" | "nullable"): void {
+  private readNameParam(params: Reader, name: string, need: "required" | "nullable"): void {
+    const text = params.text(name, need);
+    if (text === undefined || isName(text)) return;
+    const rule = `at most ${longestName} letters, digits and \`_\` with no digit in front`;
+    params.complain(name, "bad_name", `\`${text}\` is not ${rule}`);
+  }
+
+  /** The items of a list; none where it is absent or wrong. */
+  private itemsOf(params: Reader, param: OpParam, need: "required" | "nullable"): readonly unknown[] {
+    const items = params.array(param.name, need);
+    const least = Number(param.min_items ?? 0);
+    if (items !== undefined && items.length < least)
+      params.complain(param.name, "too_few_items", `\`${param.name}\` needs at least ${least} items`);
+    return items ?? [];
+  }
+
+  private readKeys(params: Reader, param: OpParam, need: "required" | "nullable"): void {
+    const { name } = param;
     const seen = new Set<bigint>();
-    for (const [index, item] of (params.array(name, need) ?? []).entries()) {
+    for (const [index, item] of this.itemsOf(params, param, need).entries()) {
       const complain = (code: string, message: string): void => {
         params.problems.push({
           code,

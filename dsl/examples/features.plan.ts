@@ -1,0 +1,16 @@
+import { definePlan, EP, Key } from "@rankd/plan";
+
+const endpoint = EP.redis_default;
+
+// [features]
+export default definePlan({
+  name: "features",
+  build: (ctx) =>
+    ctx
+      .viewer({ endpoint })
+      .follow({ endpoint, fanout: 20 })
+      .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" })
+      .filter({ pred: Key.title != null })
+      .take({ count: 5 }),
+});
+// [/features]
