@@ -11,6 +11,8 @@ export default definePlan({
       .follow({ endpoint, fanout: 20 })
       .fetchFeatures({ endpoint, keys: [Key.title], hash: "user" })
       .filter({ pred: Key.title != null })
+      .callModels({ models: ["clicks"], outKeys: [Key.final_score] })
+      .sort({ by: Key.final_score, order: "desc" })
       .take({ count: 5 }),
 });
 // [/features]

@@ -215,8 +215,6 @@ auto bind_fetch_features(const plan_node& node, const bind_context& with) -> bra
   params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
   const plan_param* hash = node.find_param("hash");
   params.prefix = (hash == nullptr ? std::string(usual_hash) : std::get<std::string>(hash->value)) + ":";
-  if (const plan_param* by = node.find_param("by"))
-    if (const key_entry* key = find_typed_key(*by, by_shape, with, problems)) params.by_key = key->key_id;
   const plan_param& keys = *node.find_param("keys");
   for (const key_entry* key : find_typed_keys(keys, keys_shape, with, problems)) {
     if (key == nullptr) continue;
@@ -225,6 +223,8 @@ auto bind_fetch_features(const plan_node& node, const bind_context& with) -> bra
                              .type = key->type,
                              .otherwise = key->nullable ? scalar() : key->default_value});
   }
+  if (const plan_param* by = node.find_param("by"))
+    if (const key_entry* key = find_typed_key(*by, by_shape, with, problems)) params.by_key = key->key_id;
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return make_bound(std::move(params));
 }

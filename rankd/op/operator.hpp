@@ -23,6 +23,9 @@
 
 namespace rankd {
 
+class model;
+class model_folder;
+
 /// Why a node could not do its work for a request.
 struct op_error {
   std::string code;     ///< snake_case, stable
@@ -106,10 +109,12 @@ enum class row_change : std::uint8_t {
 };
 
 /// What a node is bound with. Complaints carry the pointers of the artifact.
+/// Lifetime: what it refers to is used by `bind` alone.
 struct bind_context {
   const registries& declared;
   std::span<const expr_program> exprs;  ///< of plan::expr_table
   std::span<const pred_program> preds;  ///< of plan::pred_table
+  model_folder* models = nullptr;       ///< null where there are none
 };
 
 /// One operator, as the list of all operators knows it.

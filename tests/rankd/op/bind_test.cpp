@@ -28,6 +28,8 @@ TEST_CASE("nodes that use what they may are bound") {
       {"core::fetch_features", R"({"endpoint":"ep_0003","keys":[5002]})"},
       {"core::fetch_features", R"({"endpoint":"ep_0001","keys":[2001,1502,3001,1501],"hash":"_a1","by":1501})"},
       {"core::fetch_features", R"({"endpoint":"ep_0001","keys":[1001],"hash":null,"by":null})"},
+      {"core::call_models", R"({"models":["line"],"out_keys":[1001]})"},
+      {"core::call_models", R"({"models":["line","forest"],"out_keys":[5002,2001]})"},
       {"core::sort", R"({"by":1})"},
       {"core::sort", R"({"by":5003,"order":"desc"})"},
       {"core::sort", R"({"by":3001,"order":null})"},

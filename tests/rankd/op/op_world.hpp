@@ -3,6 +3,7 @@
 
 #include <rankd/expr/compile.hpp>
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/models.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/store.hpp>
@@ -140,7 +141,8 @@ inline auto bind_op(const std::string& op, const std::string& params, const std:
   if (!loaded) return std::unexpected(loaded.error());
   const std::vector exprs{compile_expr(loaded->expr_table.front().tree, op_world()).value()};
   const std::vector preds{compile_pred(loaded->pred_table.front().tree, op_world()).value()};
-  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds});
+  model_folder models("tests/rankd/tables/models", op_world());
+  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds, &models});
 }
 
 /// What is wrong with such a node; nothing where it can be bound.

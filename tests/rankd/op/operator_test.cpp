@@ -233,6 +233,13 @@ TEST_CASE("what is missing is null, or the default of a key that is not nullable
   CHECK(none.empty());
   CHECK(none.table().columns().size() == 2);
   CHECK(bench.store.asked.size() == 1);
+
+  // The second row names no hash.
+  const row_set unnamed = bench.with<std::int64_t>(bench.rows_of({5, 6}), count_key, {1, std::nullopt});
+  const row_set by = bench.rows("core::fetch_features", fetching(R"("keys":[2001],"by":1501)"), {unnamed});
+  const auto finals = *by.table().find(final_key);
+  CHECK((cell_of(finals, 0) == cell(3.0)));
+  CHECK((cell_of(finals, 1) == cell(0.0)));
 }
 
 TEST_CASE("values that are none of their type count as missing, once for each hash, and are told") {

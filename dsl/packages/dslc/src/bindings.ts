@@ -114,6 +114,8 @@ function paramType(param: OpParam): string {
       return "CandidateSet";
     case "endpoint_ref":
       return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
+    case "names":
+      return "readonly string[]";
     case "key_id":
       return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
     case "key_ids":

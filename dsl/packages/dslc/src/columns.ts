@@ -13,6 +13,7 @@ const joinName = "core::join";
 /** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
   [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
+  "core::call_models": { params: ["out_keys"], hint: "give the scores a key that nothing before has written" },
   "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, and before its key is written" },
 };
 const idOnly: ReadonlySet<string> = new Set(["core::media", "test::fixed_source"]);
@@ -44,6 +45,14 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
     const message = `key ${id} (${to.name}) is of type ${to.type}, and the one that goes there of type ${from.type}`;
     problems.push({ code: "wrong_key_type", pointer: pointerTo(pointer, index), message, hint, node: node.id });
   }
+}
+
+/** Complains where the models and the keys of their scores are not as many. Whether the models are there, the engine says. */
+export function checkModels(node: ColumnNode, problems: Problem[]): void {
+  const [models, keys] = [node.params["models"], node.params["out_keys"]];
+  if (!Array.isArray(models) || !Array.isArray(keys) || models.length === keys.length) return;
+  const message = `\`out_keys\` has ${keys.length} items, and \`models\` has ${models.length}`;
+  problems.push({ code: "wrong_length", pointer: paramPointer(node, "out_keys"), message, hint: "", node: node.id });
 }
 
 /** Complains where a node adds a column that the rows of its input may have, and its operator writes over none. */

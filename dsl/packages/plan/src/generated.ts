@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops be558cfb1758a65f40aca3c556d9ef13eed864b52f994d1004766e72563c5174
+// digest ops 669ae5fbddde65ff4254062532d9403d0285d3b07e4a774345ffe6bcb68c20aa
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -64,6 +64,14 @@ export interface NodeOptions {
   readonly as?: string;
   /** A note that traces show. */
   readonly trace?: string;
+}
+
+/** Options of core::call_models. */
+export interface CallModelsOptions extends NodeOptions {
+  /** `models`. At least 1 of them. */
+  readonly models: readonly string[];
+  /** `out_keys`. At least 1 of them. */
+  readonly outKeys: readonly KeyToken<"float", { write: true }>[];
 }
 
 /** Options of core::concat. */
@@ -201,6 +209,8 @@ export interface PlanContext {
 
 /** Rows on their way through a plan; each method makes a node that takes them. */
 export interface CandidateSet {
+  /** Adds float columns: the scores of models from files. */
+  callModels(options: CallModelsOptions): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
@@ -234,6 +244,17 @@ export interface CandidateSet {
 
 /** The operators as data. */
 export const operators: readonly OperatorInfo[] = [
+  {
+    op: "core::call_models",
+    scope: "",
+    method: "callModels",
+    inputs: 1,
+    params: [
+      { name: "models", option: "models", kind: "names" },
+      { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
   {
     op: "core::concat",
     scope: "",
