@@ -8,6 +8,7 @@
 
 #include <braid/base/random.hpp>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -344,6 +345,30 @@ TEST_CASE("the operator writes scores, squeezed where the model says so, and nam
 
   static_cast<void>(bench.stop.request(braid::errc::stopped));
   CHECK(failing("strict", 1001).starts_with("stopped: "));
+}
+
+TEST_CASE("scores and features are asked for before memory is taken, where the plan has a budget") {
+  op_bench bench;
+  std::vector<std::int64_t> ids(100'000, 1);
+  const std::vector<row_set> input{row_set(batch(std::span<const std::int64_t>(ids)))};
+  const std::array<store*, 3> stores{&bench.store, nullptr, nullptr};
+  const auto ended = [&](const std::string& op, const std::string& params, std::uint64_t bytes) {
+    usage used({.bytes = bytes}, 1);
+    braid::arena memory;
+    node_context context{.memory = memory, .inputs = input, .params = bench.params, .stores = stores, .used = &used};
+    const auto bound = bind_op(op, params).value();
+    const bool waits = bound->work() == op_work::waits;
+    const op_result<row_set> result = waits ? braid::sync_wait(bound->start(context)) : bound->run(context);
+    if (!result) CHECK(memory.reserved() < 100'000);
+    return result ? "fine" : result.error().code;
+  };
+  for (const auto& [op, params] :
+       {std::pair{"core::call_models", R"({"models":["line","forest"],"out_keys":[1001,2001]})"},
+        std::pair{"core::fetch_features", R"({"endpoint":"ep_0001","keys":[1001,1501]})"}}) {
+    CAPTURE(op);
+    CHECK(ended(op, params, 1'000'000) == "budget_exceeded");
+    CHECK(ended(op, params, 100'000'000) == "fine");
+  }
 }
 
 TEST_CASE("a folder reads a model once, knows its digest, and notices who writes meanwhile") {
