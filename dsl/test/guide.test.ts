@@ -30,10 +30,11 @@ test("every example compiles, and runs", async () => {
   const folder = scratchFolder();
   for (const part of ["registry", "data/reference"])
     cpSync(join(repository, part), join(folder, part), { recursive: true });
+  cpSync(join(examples, "models"), join(folder, "models"), { recursive: true });
   mkdirSync(join(folder, "plans"));
   writeFileSync(
     join(folder, "rankd.toml"),
-    'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\ndata = "data/reference"\n',
+    'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\nmodels = "models"\ndata = "data/reference"\n',
   );
   const compiled = await compilerFor(examples).compile(names.map((name) => join(examples, `${name}.plan.ts`)));
   for (const { name, artifact, complaints } of compiled) {

@@ -98,13 +98,15 @@ auto fingerprint(const fs::path& in) -> nlohmann::json {
   return {{"bytes", error ? 0 : size}, {"head", sha256_hex(head)}};
 }
 
-/// The bytes of all plans that a request could name.
+/// The bytes of all plans that a request could name, and of all models that these could call.
 auto plans_digest(const workspace& in) -> std::string {
   std::string all;
-  const auto artifacts = list_artifacts(in.where.plans);
-  if (!artifacts) return all;
-  for (const artifact& each : *artifacts)
-    if (const auto text = read_text_file(each.file)) all += each.name + ' ' + sha256_hex(*text) + '\n';
+  for (const fs::path& folder : {in.where.plans, in.where.models}) {
+    const auto files = folder.empty() ? std::vector<artifact>() : list_artifacts(folder);
+    if (!files) continue;
+    for (const artifact& each : *files)
+      if (const auto text = read_text_file(each.file)) all += each.name + ' ' + sha256_hex(*text) + '\n';
+  }
   return sha256_hex(all);
 }
 

@@ -141,7 +141,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
   }
-  plan_library library(in->declared, {.budgets = in->where.budgets});
+  plan_library library(in->declared, {.budgets = in->where.budgets, .models = in->where.models});
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
   if (const auto strangers = in->where.budgets.strangers(loaded->added); !strangers.empty()) return report(strangers);

@@ -67,7 +67,8 @@ auto workspace::load_plan_of(std::string_view name_or_file) const -> braid::chec
     return std::unexpected(std::move(problems));
   const auto loaded = load_plan(*file, {all_op_shapes(), declared});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(*loaded, declared, where.budgets.of(loaded->plan_name));
+  model_folder models(where.models, declared);
+  auto bound = bind_plan(*loaded, declared, where.budgets.of(loaded->plan_name), &models);
   if (!bound) bound.error().set_source(file->string());
   return bound;
 }

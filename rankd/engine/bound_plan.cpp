@@ -5,6 +5,7 @@
 #include <rankd/op/columns.hpp>
 #include <rankd/op/fuse.hpp>
 #include <rankd/plan/source_place.hpp>
+#include <rankd/registry/digest.hpp>
 
 #include <braid/base/assert.hpp>
 
@@ -84,15 +85,32 @@ auto bind_node(const plan_node& node, const bind_context& with, braid::diagnosti
           .fused_with = std::nullopt};
 }
 
+/// Of models that were found.
+auto digests_of(std::vector<std::string> names, model_folder* models) -> std::vector<model_digest> {
+  std::vector<model_digest> out;
+  for (std::string& name : names) {
+    std::string sha256 = models->digest(name).value();
+    out.push_back({std::move(name), std::move(sha256)});
+  }
+  return out;
+}
+
 }  // namespace
 
-auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget)
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string {
+  if (models.empty()) return artifact_digest;
+  std::string all = artifact_digest;
+  for (const model_digest& each : models) all += '\n' + each.name + ' ' + each.sha256;
+  return sha256_hex(all);
+}
+
+auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget, model_folder* models)
     -> braid::checked<bound_plan> {
   braid::diagnostics problems;
   const std::vector<expr_program> exprs = compile_table<expr_program>(loaded.expr_table, declared, problems);
   const std::vector<pred_program> preds = compile_table<pred_program>(loaded.pred_table, declared, problems);
 
-  const bind_context with{declared, exprs, preds};
+  const bind_context with{declared, exprs, preds, models};
 
   std::vector<bound_node> nodes;
   nodes.reserve(loaded.nodes.size());
@@ -109,8 +127,11 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
   BRAID_EXPECTS(shape, "the loader of plans refuses circles");
   auto line = braid::graph_shape::make(nodes.size(), edges_of_line(shape->order()));
   BRAID_EXPECTS(line, "a line has no circle");
+  std::vector<model_digest> called = digests_of(models_of(loaded), models);
   return bound_plan{.name = loaded.plan_name,
-                    .digest = loaded.digest,
+                    .digest = plan_identity(loaded.digest, called),
+                    .artifact_digest = loaded.digest,
+                    .models = std::move(called),
                     .budget = budget,
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,

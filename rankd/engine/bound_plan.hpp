@@ -1,6 +1,7 @@
 // rankd/engine/bound_plan.hpp: a plan that is ready to run: a graph of checked operators, nothing left to look up.
 #pragma once
 
+#include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/budgets.hpp>
@@ -29,7 +30,9 @@ struct bound_node {
 /// Immutable; shared by all requests. Threads: any.
 struct bound_plan {
   std::string name;
-  std::string digest;
+  std::string digest;                ///< of all that it was made from: see `plan_identity`
+  std::string artifact_digest;       ///< of the artifact alone
+  std::vector<model_digest> models;  ///< that it calls, in the order of their names
   plan_budget budget;
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
@@ -37,9 +40,14 @@ struct bound_plan {
   braid::graph_shape line;  ///< the same nodes one behind the other, as they stand in `shape.order()`
 };
 
-/// Looks up all that the plan names and checks it, once; requests to it have that budget.
-/// Errors: every complaint at once: those of the operators' binders and of `compile_expr` and `compile_pred`.
-auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {})
-    -> braid::checked<bound_plan>;
+/// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
+/// from `models`, if there are any.
+/// Errors: every complaint at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
+/// model, with its file as their source.
+auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {},
+               model_folder* models = nullptr) -> braid::checked<bound_plan>;
+
+/// What tells versions of a plan apart: the digest of its artifact, or, where it calls models, one of that and theirs.
+auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string;
 
 }  // namespace rankd

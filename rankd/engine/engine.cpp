@@ -155,7 +155,10 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
   } else {
     answer.rows = rows_of_outputs(*state);
     answer.fields = fields_of(answer.rows, request, declared);
-    for (const node_slot& slot : state->nodes) answer.malformed_ids += slot.malformed_ids;
+    for (const node_slot& slot : state->nodes) {
+      answer.malformed_ids += slot.malformed_ids;
+      answer.malformed_values += slot.malformed_values;
+    }
   }
   if (figures == node_figures::told) answer.nodes = figures_of(run.graph, run.failure, *state);
   answer.total = braid::steady_time().now() - state->begin;

@@ -20,6 +20,12 @@ auto unknown_plan(std::string_view name, const std::vector<std::string_view>& kn
 
 auto number_of(const std::shared_ptr<const plan_version>& version) -> std::uint64_t { return version->number; }
 
+/// Whether the models that a plan calls have the bytes that it was bound to.
+auto has_models(const bound_plan& plan, model_folder& in) -> bool {
+  return std::ranges::all_of(plan.models,
+                             [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
+}
+
 template <typename Shelves>
 auto no_such_shelf(std::string_view name, const Shelves& all) -> std::unexpected<braid::diagnostics> {
   std::vector<std::string_view> known;
@@ -47,30 +53,35 @@ auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked
 
   braid::diagnostics problems;
   std::vector<version_ptr> found;
+  model_folder models(options_.models, *declared_, options_.read);
   for (const artifact_image& each : *image) {
-    auto version = bind(each);
+    auto version = bind(each, models);
     if (version)
       found.push_back(std::move(*version));
     else
       problems.append(std::move(version.error()));
   }
+  if (!models.stands_still())
+    return refused("folder_changing", "somebody writes into the folder of the models while it is read",
+                   "load the plans again later", options_.models);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return install(found);
 }
 
-/// The newest version of the same name, where it has the same bytes: then it is the same plan.
-auto plan_library::newest_with(std::string_view name, std::string_view digest) const -> version_ptr {
+/// The newest version of the same name, where its artifact has the same bytes.
+auto plan_library::newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
   const auto at = shelves_.find(name);
-  if (at == shelves_.end() || at->second.kept.back()->plan.digest != digest) return nullptr;
+  if (at == shelves_.end() || at->second.kept.back()->plan.artifact_digest != artifact_digest) return nullptr;
   return at->second.kept.back();
 }
 
-auto plan_library::bind(const artifact_image& image) -> braid::checked<version_ptr> {
-  if (auto same = newest_with(image.name, sha256_hex(image.text))) return same;
+auto plan_library::bind(const artifact_image& image, model_folder& models) -> braid::checked<version_ptr> {
+  // With the same models it is the same plan.
+  if (auto same = newest_of(image.name, sha256_hex(image.text)); same && has_models(same->plan, models)) return same;
   const auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(*loaded, *declared_, options_.budgets.of(image.name));
+  auto bound = bind_plan(*loaded, *declared_, options_.budgets.of(image.name), &models);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));

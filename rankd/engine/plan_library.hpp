@@ -22,9 +22,10 @@
 namespace rankd {
 
 struct plan_library_options {
-  std::size_t most_kept = 4;  ///< versions of each plan, pinned ones not counted; at least one
-  file_reader read = {};      ///< of artifacts and their index; empty: from the disk
-  plan_budgets budgets = {};  ///< of the plans, by their names
+  std::size_t most_kept = 4;          ///< versions of each plan, pinned ones not counted; at least one
+  file_reader read = {};              ///< of artifacts and their index; empty: from the disk
+  plan_budgets budgets = {};          ///< of the plans, by their names
+  std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
 };
 
 /// What a reload has changed, by the names of plans.
@@ -39,7 +40,7 @@ struct reload_report {
 struct plan_version_info {
   std::string name;
   std::uint64_t number = 0;
-  std::string digest;  ///< of the artifact
+  std::string digest;  ///< as bound_plan::digest
   std::chrono::system_clock::time_point loaded_at;
   bool serves = false;
   bool pinned = false;
@@ -55,12 +56,11 @@ class plan_library {
   plan_library(const plan_library&) = delete;
   auto operator=(const plan_library&) -> plan_library& = delete;
 
-  /// Reads and binds all artifacts of a folder aside, then serves them all from one moment on: artifacts whose bytes
-  /// have changed get a new version, plans that the folder has no more are gone, unless they are pinned. Where anything
-  /// is wrong nothing changes. Reloads wait for each other, and readers for none of them.
-  /// Blocks: on the disk.
-  /// Errors: every complaint at once: those of `read_folder_image`, `load_plan` and `bind_plan`; no_artifacts where the
-  /// folder has none.
+  /// Reads and binds all artifacts of a folder aside, then serves them all from one moment on: artifacts whose bytes,
+  /// or those of a model that they call, have changed get a new version, plans that the folder has no more are gone,
+  /// unless they are pinned. Where anything is wrong nothing changes. Reloads wait for each other, and readers for none
+  /// of them. Blocks: on the disk. Errors: every complaint at once: those of `read_folder_image`, `load_plan` and
+  /// `bind_plan`; no_artifacts where the folder has none.
   auto reload(const std::filesystem::path& folder) -> braid::checked<reload_report>;
 
   /// The version of a plan that serves. Errors: unknown_plan.
@@ -99,8 +99,8 @@ class plan_library {
   };
   using shelves = std::map<std::string, shelf, std::less<>>;
 
-  auto bind(const artifact_image& image) -> braid::checked<version_ptr>;
-  auto newest_with(std::string_view name, std::string_view digest) const -> version_ptr;
+  auto bind(const artifact_image& image, model_folder& models) -> braid::checked<version_ptr>;
+  auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found) -> reload_report;
   void put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const;
   void publish(shelves next);

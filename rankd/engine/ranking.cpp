@@ -123,6 +123,10 @@ void append_json(std::string& out, const ranking& answer) {
     out += ',';
     append_count(out, "malformed_ids", answer.malformed_ids);
   }
+  if (answer.malformed_values != 0) {
+    out += ',';
+    append_count(out, "malformed_values", answer.malformed_values);
+  }
   append_explanation(out, answer);
   out += '}';
 }

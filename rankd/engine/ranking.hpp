@@ -45,6 +45,7 @@ struct ranking {
   row_set rows;                                  ///< the candidates in order, if there is no error
   std::vector<const key_entry*> fields;          ///< what to show of each, ascending by key id, without `id`
   std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
+  std::uint64_t malformed_values = 0;            ///< features in the store that were none of their type
   braid::duration total{};                       ///< from when the engine took the request to when this was ready
   std::span<const node_figure> nodes;            ///< by number; empty unless `engine_options::figures` wants them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too

@@ -62,6 +62,7 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   node_slot& slot = state_->nodes[node];
   slot.ended.store(now().time_since_epoch().count(), braid::relaxed);
   slot.malformed_ids = context.malformed_ids;
+  slot.malformed_values = context.malformed_values;
   const bool fits = keeps_budget(state_->plan->nodes[node], context, result ? result->size() : 0);
   if (result && !fits) result = over_budget();
   if (!result) {

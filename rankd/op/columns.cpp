@@ -4,6 +4,7 @@
 #include <rankd/op/catalog.hpp>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,23 @@
 namespace rankd {
 namespace {
 
-constexpr std::string_view join_name = "core::join";
+/// Operators that add columns and write over none, and the params that list them: the first that is given counts.
+struct adding_op {
+  std::string_view name;
+  std::array<std::string_view, 2> params;
+  std::string_view hint;
+};
+constexpr std::array adding_ops{
+    adding_op{"core::join", {"map", "select"}, "`map` gives the values another key"},
+    adding_op{"core::call_models", {"out_keys", "out_keys"}, "give the scores a key that nothing before has written"},
+    adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, and before its key is written"},
+};
+
+auto find_adding(std::string_view op) -> const adding_op* {
+  const auto at = std::ranges::find(adding_ops, op, &adding_op::name);
+  return at == adding_ops.end() ? nullptr : &*at;
+}
+
 constexpr std::string_view media_name = "core::media";
 constexpr std::string_view fixed_source_name = "test::fixed_source";
 constexpr std::string_view country = "country";
@@ -47,7 +64,7 @@ class column_walk {
       return;
     }
     own = columns_[node.sources.front()];
-    if (node.op == join_name) return add_joined(at, own);
+    if (const adding_op* adds = find_adding(node.op)) return add_columns(at, *adds, own);
     for (const node_index source : node.sources)
       std::transform(own.begin(), own.end(), columns_[source].begin(), own.begin(), std::logical_or{});
     for (const plan_param& param : node.params)
@@ -63,24 +80,24 @@ class column_walk {
     return out;
   }
 
-  void add_joined(node_index at, key_set& own) {
+  void add_columns(node_index at, const adding_op& adds, key_set& own) {
     const plan_node& node = loaded_->nodes[at];
-    const plan_param* added = node.find_param("map");
-    if (added == nullptr) added = node.find_param("select");
+    const plan_param* added = node.find_param(adds.params[0]);
+    if (added == nullptr) added = node.find_param(adds.params[1]);
     if (added == nullptr) return;
     for (std::size_t i = 0; i < added->key_ids.size(); ++i) {
       const std::size_t place = place_of(added->key_ids[i]);
-      if (own[place]) complain(at, braid::json_pointer(added->pointer, i), declared_->keys()[place]);
+      if (own[place]) complain(at, braid::json_pointer(added->pointer, i), declared_->keys()[place], adds);
       own[place] = true;
     }
   }
 
-  void complain(node_index at, std::string pointer, const key_entry& key) {
+  void complain(node_index at, std::string pointer, const key_entry& key, const adding_op& adds) {
     found_[at].add({.code = "column_exists",
                     .pointer = std::move(pointer),
                     .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
-                               ") already, and a join writes over nothing",
-                    .hint = "`map` gives the values another key",
+                               ") already, and " + "`" + std::string(adds.name) + "`" + " writes over nothing",
+                    .hint = std::string(adds.hint),
                     .node = loaded_->nodes[at].node_id,
                     .source = {}});
   }
@@ -94,7 +111,8 @@ class column_walk {
 }  // namespace
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
-  if (std::ranges::find(loaded.nodes, join_name, &plan_node::op) == loaded.nodes.end()) return {};
+  const auto adds = [](const plan_node& node) { return find_adding(node.op) != nullptr; };
+  if (std::ranges::none_of(loaded.nodes, adds)) return {};
   return column_walk(loaded, declared).complaints();
 }
 

@@ -34,6 +34,7 @@ auto choices_field(param_kind kind) noexcept -> std::string_view {
 
 /// What has no limit of its own is left out.
 void append_range(std::string& out, const param_shape& param) {
+  if (param.least != 0) append_line(out, "min_items", std::to_string(param.least));
   constexpr int_range any_int;
   constexpr float_range any_float;
   if (param.kind == param_kind::int64) {
@@ -84,12 +85,14 @@ auto to_string(param_kind kind) noexcept -> std::string_view {
     case param_kind::boolean: return "bool";
     case param_kind::string: return "string";
     case param_kind::enumeration: return "choice";
+    case param_kind::name: return "name";
     case param_kind::expr_id: return "expr_id";
     case param_kind::pred_id: return "pred_id";
     case param_kind::node_ref: return "node_ref";
     case param_kind::endpoint_ref: return "endpoint_ref";
     case param_kind::key_id: return "key_id";
     case param_kind::key_ids: return "key_ids";
+    case param_kind::names: return "names";
   }
   return "";
 }

@@ -1,6 +1,8 @@
 // rankd/op/lookup.cpp: names in params against the registries.
 #include <rankd/op/detail/lookup.hpp>
 
+#include <rankd/op/models.hpp>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -72,6 +74,35 @@ auto find_typed_keys(const plan_param& param, const param_shape& shape, const bi
   for (std::size_t at = 0; at < param.key_ids.size(); ++at)
     out.push_back(find_typed_key_at(param.key_ids[at], braid::json_pointer(param.pointer, at), shape, with, problems));
   return out;
+}
+
+void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
+                       braid::diagnostics& problems) {
+  if (items == others) return;
+  problems.add(refused("wrong_length", list.pointer,
+                       "`" + list.name + "` has " + std::to_string(items) + " items, and `" + other.name + "` has " +
+                           std::to_string(others)));
+}
+
+auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
+    -> std::shared_ptr<const model> {
+  const std::string pointer = braid::json_pointer(param.pointer, item);
+  if (with.models == nullptr) {
+    problems.add(refused("no_models", pointer, "there is no folder of models here"));
+    return nullptr;
+  }
+  auto found = with.models->find(param.names[item]);
+  if (found) return std::move(*found);
+  const bool is_missing = !with.models->digest(param.names[item]);
+  for (braid::diagnostic each : found.error()) {
+    if (is_missing) {
+      if (!each.source.empty()) each.message += " (" + each.source + ")";
+      each.pointer = pointer;
+      each.source.clear();
+    }
+    problems.add(std::move(each));
+  }
+  return nullptr;
 }
 
 auto find_string_key(std::string_view name, const plan_node& node, const bind_context& with,

@@ -23,6 +23,9 @@
 
 namespace rankd {
 
+class model;
+class model_folder;
+
 /// Why a node could not do its work for a request.
 struct op_error {
   std::string code;     ///< snake_case, stable
@@ -42,6 +45,7 @@ struct node_context {
   std::int64_t user_id = 0;
   const braid::stop_flag* stop = nullptr;  ///< polled by long computations
   std::uint64_t malformed_ids = 0;         ///< counted up by operators that skip ids which are none
+  std::uint64_t malformed_values = 0;      ///< counted up by operators that skip values which are none of their type
   /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
   /// by side on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
@@ -105,10 +109,12 @@ enum class row_change : std::uint8_t {
 };
 
 /// What a node is bound with. Complaints carry the pointers of the artifact.
+/// Lifetime: what it refers to is used by `bind` alone.
 struct bind_context {
   const registries& declared;
   std::span<const expr_program> exprs;  ///< of plan::expr_table
   std::span<const pred_program> preds;  ///< of plan::pred_table
+  model_folder* models = nullptr;       ///< null where there are none
 };
 
 /// One operator, as the list of all operators knows it.

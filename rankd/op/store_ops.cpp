@@ -1,4 +1,5 @@
 // rankd/op/store_ops.cpp: the operators that read the store: viewer, follow, recommendation, media.
+#include <rankd/op/detail/asking.hpp>
 #include <rankd/op/detail/bound.hpp>
 #include <rankd/op/detail/entries.hpp>
 #include <rankd/op/detail/lookup.hpp>
@@ -12,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace rankd::detail {
@@ -20,29 +20,6 @@ namespace {
 
 constexpr std::string_view country_field = "country";
 constexpr std::string_view user_prefix = "user:";
-
-auto store_failed(const store& from, const std::error_code& why) -> std::unexpected<op_error> {
-  store_failure failure = from.explain(why);
-  return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});
-}
-
-auto no_store() -> std::unexpected<op_error> {
-  return std::unexpected(op_error{"store_not_open", "the store of the endpoint is not open"});
-}
-
-/// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
-/// when many rows or lists name the same users.
-auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
-  const std::span<std::int64_t> sorted = memory.copied(ids);
-  std::ranges::sort(sorted);
-  const auto repeats = std::ranges::unique(sorted);
-  return sorted.first(sorted.size() - repeats.size());
-}
-
-/// Where an id stands among the distinct ones.
-auto place_of(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
-  return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
-}
 
 /// The countries of `ids` as a column; null where the user or the field is absent.
 auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena& memory)
@@ -140,8 +117,6 @@ struct list_params {
   }
 };
 
-constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"};
-constexpr param_shape store_endpoint{.name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
 constexpr std::array viewer_shape{store_endpoint};
 
 constexpr std::int64_t most_rows_of_a_source = 10'000'000;

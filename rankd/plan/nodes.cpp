@@ -3,6 +3,8 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <expected>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -62,6 +64,21 @@ auto read_choice(object_reader& in, const param_shape& shape) -> scalar {
   return chosen ? scalar(std::string(shape.choices[*chosen])) : scalar();
 }
 
+auto is_name(std::string_view text) -> bool { return is_identifier(text) && text.size() <= longest_name; }
+
+auto no_name(std::string_view text) -> std::string {
+  return quote_name(text) + " is not at most " + std::to_string(longest_name) +
+         " letters, digits and `_` with no digit in front";
+}
+
+auto read_identifier(object_reader& in, const param_shape& shape) -> scalar {
+  const std::string* name = in.text(shape.name, shape.need);
+  if (name == nullptr) return {};
+  if (is_name(*name)) return *name;
+  in.complain(shape.name, "bad_name", no_name(*name));
+  return {};
+}
+
 /// The value of a param; null where it is absent or wrong.
 auto read_scalar(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
   switch (shape.kind) {
@@ -78,41 +95,80 @@ auto read_scalar(object_reader& in, const param_shape& shape, known_names& known
     case param_kind::string: return in.typed(shape.name, shape.need, value_type::string).value_or(scalar());
     case param_kind::enumeration: return read_choice(in, shape);
     case param_kind::endpoint_ref: return read_endpoint(in, shape);
+    case param_kind::name: return read_identifier(in, shape);
     case param_kind::expr_id:
     case param_kind::pred_id:
     case param_kind::node_ref: return read_name_param(in, shape, known);
-    case param_kind::key_ids: break;
+    case param_kind::key_ids:
+    case param_kind::names: break;
   }
   return {};
 }
 
-auto read_key_list(object_reader& in, const param_shape& shape, braid::diagnostics& problems)
-    -> std::optional<std::vector<std::uint32_t>> {
+struct item_problem {
+  std::string code;
+  std::string message;
+};
+
+template <typename T>
+using item_result = std::expected<T, item_problem>;
+
+auto wrong_item(std::string code, std::string message) -> std::unexpected<item_problem> {
+  return std::unexpected(item_problem{std::move(code), std::move(message)});
+}
+
+/// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a complaint.
+template <typename T, typename Read>
+auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics& problems, const Read& read)
+    -> std::optional<std::vector<T>> {
   const json* list = in.array(shape.name, shape.need);
   if (list == nullptr) return std::nullopt;
+  if (list->size() < shape.least)
+    in.complain(shape.name, "too_few_items",
+                quote_name(shape.name) + " needs at least " + std::to_string(shape.least) + " items");
   const std::string parent = in.pointer_of(shape.name);
-  std::vector<std::uint32_t> out;
+  std::vector<T> out;
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const auto number = scalar_from_json((*list)[i], value_type::integer);
-    const std::int64_t key = number ? std::get<std::int64_t>(*number) : 0;
-    const auto complain = [&](std::string_view code, std::string message) {
-      problems.add({.code = std::string(code),
+    item_result<T> item = read((*list)[i]);
+    if (item && std::ranges::find(out, *item) != out.end()) item = wrong_item("duplicate_value", "it is listed twice");
+    if (item)
+      out.push_back(std::move(*item));
+    else
+      problems.add({.code = std::move(item.error().code),
                     .pointer = braid::json_pointer(parent, i),
-                    .message = std::move(message),
+                    .message = std::move(item.error().message),
                     .hint = {},
                     .node = {},
                     .source = {}});
-    };
-    if (!number)
-      complain(number.error().code, "the id of a key " + number.error().message);
-    else if (key < id_range.min || key > id_range.max)
-      complain("out_of_range", "no key has this id");
-    else if (std::ranges::find(out, key) != out.end())
-      complain("duplicate_value", "this key is listed twice");
-    else
-      out.push_back(static_cast<std::uint32_t>(key));
   }
   return out;
+}
+
+auto read_key_item(const json& item) -> item_result<std::uint32_t> {
+  const auto number = scalar_from_json(item, value_type::integer);
+  if (!number) return wrong_item(number.error().code, "the id of a key " + number.error().message);
+  const std::int64_t key = std::get<std::int64_t>(*number);
+  if (key < id_range.min || key > id_range.max) return wrong_item("out_of_range", "no key has this id");
+  return static_cast<std::uint32_t>(key);
+}
+
+auto read_name_item(const json& item) -> item_result<std::string> {
+  if (!item.is_string()) return wrong_item("wrong_type", "a name is a string, not " + std::string(kind_of(item)));
+  const auto& name = item.get_ref<const std::string&>();
+  if (!is_name(name)) return wrong_item("bad_name", no_name(name));
+  return name;
+}
+
+/// Reads a param that is a list. False where it is absent or no list.
+auto read_list(object_reader& in, const param_shape& shape, braid::diagnostics& problems, plan_param& out) -> bool {
+  if (shape.kind == param_kind::key_ids) {
+    auto keys = read_items<std::uint32_t>(in, shape, problems, read_key_item);
+    if (keys) out.key_ids = std::move(*keys);
+    return keys.has_value();
+  }
+  auto names = read_items<std::string>(in, shape, problems, read_name_item);
+  if (names) out.names = std::move(*names);
+  return names.has_value();
 }
 
 /// Whether what stands before a param gives it a meaning; nothing where what stands there is wrong itself.
@@ -150,10 +206,8 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
                      .value = {},
                      .key_ids = {},
                      .pointer = reader.pointer_of(wanted.name)};
-    if (wanted.kind == param_kind::key_ids) {
-      auto list = read_key_list(reader, wanted, in.problems);
-      if (!list) continue;
-      param.key_ids = std::move(*list);
+    if (wanted.kind == param_kind::key_ids || wanted.kind == param_kind::names) {
+      if (!read_list(reader, wanted, in.problems, param)) continue;
     } else {
       param.value = read_scalar(reader, wanted, in.into.known);
       if (is_null(param.value)) continue;

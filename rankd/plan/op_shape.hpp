@@ -4,6 +4,7 @@
 #include <rankd/registry/object_reader.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -18,13 +19,18 @@ enum class param_kind : std::uint8_t {
   boolean,
   string,
   enumeration,   ///< one of `choices`
+  name,          ///< letters, digits and `_`, no digit in front, at most `longest_name`
   expr_id,       ///< names a tree of expr_table
   pred_id,       ///< names a tree of pred_table
   node_ref,      ///< names a node, and is an edge from it
   endpoint_ref,  ///< ep_NNNN
   key_id,        ///< a number of the registry of keys
   key_ids,       ///< an array of such, without repeats
+  names,         ///< an array of names, without repeats
 };
+
+/// Characters of a param of kind name.
+inline constexpr std::size_t longest_name = 100;
 
 /// What an operator does with the key that a param names.
 enum class key_use : std::uint8_t { read, write };
@@ -48,6 +54,7 @@ struct param_shape {
   int_range range = {};         ///< of an int64
   float_range floats = {};      ///< of a float64
   key_use use = key_use::read;  ///< of a key_id and of key_ids
+  std::size_t least = 0;        ///< items of a list
   /// Of an enumeration its values; of a key_id and of key_ids the types, of an endpoint_ref the kinds that its operator
   /// accepts when it is bound.
   std::span<const std::string_view> choices = {};

@@ -30,11 +30,12 @@ struct source_span {
 struct plan_param {
   std::string name;
   param_kind kind = param_kind::int64;
-  /// int64, double, bool or string; a key_id as int64; an enumeration and an endpoint_ref as string; of an expr_id,
-  /// pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for key_ids only.
+  /// int64, double, bool or string; a key_id as int64; an enumeration, a name and an endpoint_ref as string; of an
+  /// expr_id, pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for lists.
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
+  std::vector<std::string> names = {};
 
   /// The value of a key_id, expr_id, pred_id or node_ref.
   [[nodiscard]] auto index() const -> std::uint32_t {

@@ -32,7 +32,8 @@ auto source_place(const plan& of, std::string_view pointer) -> std::string {
 auto with_places(braid::diagnostics problems, const plan& of) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic each : problems) {
-    const std::string place = source_place(of, each.pointer);
+    // What has a source of its own is about another file.
+    const std::string place = each.source.empty() ? source_place(of, each.pointer) : std::string();
     if (!place.empty()) each.message += " (" + place + ")";
     out.add(std::move(each));
   }

@@ -50,6 +50,7 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
   out.registry = read_folder(in, "registry", presence::required, out.root).value_or("");
   out.plans = read_folder(in, "plans", presence::required, out.root).value_or("");
   out.data = read_folder(in, "data", presence::optional, out.root);
+  out.models = read_folder(in, "models", presence::optional, out.root).value_or("");
   if (const nlohmann::json* table = in.object("budget", presence::optional))
     out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
   in.refuse_unknown_fields();

@@ -24,6 +24,7 @@ struct project {
   std::filesystem::path registry;             ///< folder of the registries
   std::filesystem::path plans;                ///< folder of the compiled artifacts
   std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
+  std::filesystem::path models;               ///< folder of the models that plans call; empty where there are none
   plan_budgets budgets;                       ///< what requests to its plans may take
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.

@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 70> words{
+constexpr std::array<std::string_view, 73> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -90,7 +90,12 @@ constexpr std::array<std::string_view, 70> words{
     "\"how\":\"left\",\"select\":[1001,3001],\"on_missing\":\"default\"",
     "\"select\":[1,1001],\"map\":[1501,2001]",
     "{\"node_id\":\"z\",\"op\":\"core::join\",\"inputs\":[\"v\"],\"params\":{\"rhs\":\"v\",\"how\":\"semi\",\"by\":"
-    "3001}}"};
+    "3001}}",
+    "\"core::fetch_features\"",
+    "{\"node_id\":\"z\",\"op\":\"core::call_models\",\"inputs\":[\"v\"],\"params\":{\"models\":[\"line\",\"forest\"],"
+    "\"out_keys\":[1001,2001]}}",
+    "{\"node_id\":\"z\",\"op\":\"core::fetch_features\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\","
+    "\"hash\":\"user\",\"keys\":[1001,1501,3002]}}"};
 
 constexpr std::size_t longest_list = 6;
 
@@ -166,7 +171,8 @@ void run_twice(const bound_plan& bound) {
 }
 
 void bind_and_run(const plan& loaded, const nlohmann::json& document) {
-  const auto bound = bind_plan(loaded, op_world());
+  model_folder models("tests/rankd/tables/models", op_world());
+  const auto bound = bind_plan(loaded, op_world(), {}, &models);
   if (!bound) {
     expect_sound(bound.error());
     expect_places(bound.error(), document);

@@ -35,6 +35,7 @@ struct node_slot {
   row_set output;
   std::optional<op_error> error;
   std::uint64_t malformed_ids = 0;
+  std::uint64_t malformed_values = 0;
   std::size_t rows_in = 0;
   braid::node_place place = braid::node_place::here;
   // Only where the request is timed: reading a clock takes as long as a small node.

@@ -14,6 +14,7 @@ auto viewer_entry() -> op_entry;
 auto follow_entry() -> op_entry;
 auto recommendation_entry() -> op_entry;
 auto media_entry() -> op_entry;
+auto fetch_features_entry() -> op_entry;
 
 // What computes on rows.
 auto vm_entry() -> op_entry;
@@ -21,6 +22,7 @@ auto filter_entry() -> op_entry;
 auto concat_entry() -> op_entry;
 auto sort_entry() -> op_entry;
 auto take_entry() -> op_entry;
+auto call_models_entry() -> op_entry;
 
 // What compares rows with each other.
 auto dedupe_entry() -> op_entry;

@@ -4,7 +4,9 @@
 #include <braid/base/diagnostics.hpp>
 #include <rankd/op/operator.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +23,15 @@ auto find_typed_key(const plan_param& param, const param_shape& shape, const bin
 /// The keys of a param of kind key_ids, looked up in the same way; null where there was a complaint.
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
+
+/// Complains with wrong_length where two lists are not of the same length, one item for each.
+void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
+                       braid::diagnostics& problems);
+
+/// The model that an item of a param of kind names names. Complaints about where it lies are of the param, those about
+/// what is in its file of the file. Null then.
+auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
+    -> std::shared_ptr<const model>;
 
 /// The column of strings called `name` that operators fill by themselves. Complains with unknown_key,
 /// blocked_key and wrong_key_type at the node; null then.

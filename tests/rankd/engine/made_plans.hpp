@@ -48,7 +48,7 @@ class plan_maker {
 
   void add_operator(const std::string& from) {
     const std::string list = R"({"endpoint":"ep_0001","fanout":)" + std::to_string(1 + random_.below(4)) + "}";
-    switch (random_.below(14)) {
+    switch (random_.below(15)) {
       case 0: return add(sleep(next(), from, static_cast<int>(random_.below(3))));
       case 1: return add(sleep(next(), from, static_cast<int>(random_.below(3)), sometimes_failing()));
       case 2: return add(busy(next(), from, static_cast<int>(random_.below(2))));
@@ -62,6 +62,7 @@ class plan_maker {
       case 10: return add(node(next(), "core::dedupe", from, R"({"by":3001,"strategy":"last"})"));
       case 11: return add(node(next(), "core::dedupe", from, R"({"strategy":"max_by","score_key":2001})"));
       case 12: return add_join(from);
+      case 13: return add_fetch(from);
       default: {
         const std::string other = pick();
         return add(node(next(), "core::concat", from, R"({"rhs":")" + other + "\"}"));
@@ -80,11 +81,18 @@ class plan_maker {
     add(node(next(), "core::join", from, R"({"rhs":")" + once + "\"" + adding));
   }
 
+  /// Only the first writes 3002, since none may write over a column; behind it there are others.
+  void add_fetch(const std::string& from) {
+    if (fetches_++ != 0) return add(node(next(), "core::take", from, R"({"count":9})"));
+    add(node(next(), "core::fetch_features", from, R"({"endpoint":"ep_0001","keys":[3002],"hash":"user"})"));
+  }
+
   auto sometimes_failing() -> sleep_end { return random_.below(3) == 0 ? sleep_end::failing : sleep_end::well; }
 
   braid::random_source random_;
   std::size_t count_ = 0;
   std::size_t joins_ = 0;
+  std::size_t fetches_ = 0;
   std::string nodes_;
   std::set<std::string> unused_;
 };

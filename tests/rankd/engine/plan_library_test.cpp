@@ -95,6 +95,49 @@ TEST_CASE("where one plan is wrong all of the old ones go on serving, and every 
   CHECK(mark_now(world, library, "b") == "5");
 }
 
+TEST_CASE("a changed model makes a new version of the plans that call it, and a bad one leaves the old ones serving") {
+  engine_world world;
+  const scratch_folder folder;
+  const scratch_folder models;
+  const auto write_model = [&models](const std::string& intercept) {
+    models.write("same.json", R"({"schema_version":1,"kind":"linear","intercept":)" + intercept +
+                                  R"(,"weights":[{"key":"id","weight":0}]})");
+  };
+  folder.write("a.json", R"({"schema_version":1,"plan_name":"a","outputs":["m"],"nodes":[)" + source("s", 2) + "," +
+                             node("l", "core::call_models", "s", R"({"models":["same"],"out_keys":[1001]})") + "," +
+                             node("m", "core::call_models", "l", R"({"models":["same"],"out_keys":[1002]})") + "]}");
+  write_plan(folder, "b", 2);
+  plan_library library(declared(), {.models = models.path()});
+  const auto missing = library.reload(folder.path());
+  CHECK((codes_of(missing) == names{"unknown_model", "unknown_model"}));
+  CHECK(missing.error().front().pointer == "/nodes/1/params/models/0");
+  CHECK(missing.error().front().source == (folder.path() / "a.json").string());
+
+  write_model("1");
+  CHECK((value_of(library.reload(folder.path())).added == names{"a", "b"}));
+  CHECK(mark_now(world, library, "a") == "1");
+  const plan_handle first = value_of(library.find("a"));
+  CHECK((value_of(library.reload(folder.path())).unchanged == names{"a", "b"}));
+  CHECK(value_of(library.find("a")) == first);
+
+  write_model("3");
+  const reload_report second = value_of(library.reload(folder.path()));
+  CHECK((second.changed == names{"a"}));
+  CHECK((second.unchanged == names{"b"}));
+  CHECK(mark_now(world, library, "a") == "3");
+  CHECK(value_of(library.find("a"))->digest != first->digest);
+  CHECK(value_of(library.find("a"))->artifact_digest == first->artifact_digest);
+
+  write_model("1e400");
+  const auto refused = library.reload(folder.path());
+  CHECK((codes_of(refused) == names{"number_out_of_range", "number_out_of_range"}));
+  CHECK(refused.error().front().source == (models.path() / "same.json").string());
+  CHECK(mark_now(world, library, "a") == "3");
+
+  plan_library without(declared());
+  CHECK((codes_of(without.reload(folder.path())) == names{"no_models", "no_models"}));
+}
+
 TEST_CASE("complaints of binding name the file, as those of loading do") {
   const scratch_folder folder;
   const auto file = folder.write(

@@ -70,6 +70,8 @@ TEST_CASE("malformed ids are told only where there are some") {
   CHECK(to_json(answer).find("malformed_ids") == std::string::npos);
   answer.malformed_ids = 3;
   CHECK(to_json(answer).ends_with(R"(,"malformed_ids":3})"));
+  answer.malformed_values = 4;
+  CHECK(to_json(answer).ends_with(R"(,"malformed_ids":3,"malformed_values":4})"));
 }
 
 TEST_CASE("an explanation stands behind everything else, of an answer and of an error") {

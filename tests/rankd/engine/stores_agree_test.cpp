@@ -48,6 +48,10 @@ constexpr std::string_view odd_data = R"({"hash":"follow:900","fields":{"a":"b"}
 {"list":"follow:904","values":["1","","-0","+1","01"," 1","1.0","9223372036854775807","9223372036854775808",2,901]}
 {"hash":"user:905","fields":{"country":""}}
 {"list":"follow:905","values":[905,906,905,902,903,-1]}
+{"hash":"features:905","fields":{"final_score":"0.1","title":"\u0000\u20ac","model_score_1":"1e400"}}
+{"hash":"features:906","fields":{"final_score":"-1e-3"}}
+{"hash":"features:903","fields":{}}
+{"list":"features:901","values":[1]}
 {"hash":"user:906","fields":{"country":"\u0000\"\u20ac","title":"x"}}
 {"list":"recommendation:905","values":["x",906,1]}
 {"list":"media:905","values":[1,"x",2,3]}
@@ -100,12 +104,22 @@ auto sources_plan() -> std::string {
                      R"("v","f","g","r","m")");
 }
 
+/// Features of the rows that a user follows, several at a time and one alone.
+auto features_plan() -> std::string {
+  return artifact_of(node("v", "core::viewer", "", endpoint_and("")) + "," +
+                         node("f", "core::follow", "v", endpoint_and(R"(,"fanout":100)")) + "," +
+                         node("u", "core::fetch_features", "v", endpoint_and(R"(,"keys":[3002],"hash":"user")")) + "," +
+                         node("s", "core::fetch_features", "f", endpoint_and(R"(,"keys":[2001,1001,3002])")) + "," +
+                         node("o", "core::fetch_features", "f", endpoint_and(R"(,"keys":[1001])")),
+                     R"("u","s","o")");
+}
+
 /// What many plans answer to many users.
 auto answers_of(store& from, const registries& declared) -> std::vector<std::string> {
   constexpr std::uint64_t generated = 40;
   engine_world world(declared, {&from, nullptr}, 2);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan"),
-                                       &world.bind(sources_plan())};
+                                       &world.bind(sources_plan()), &world.bind(features_plan())};
   for (std::uint64_t seed = 100; seed < 100 + generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));
   std::vector<std::string> out;
   for (const bound_plan* plan : plans)
@@ -128,10 +142,11 @@ TEST_CASE("the reference plans and made ones give the same bytes on all stores")
   for (std::size_t i = 0; i < got.size(); ++i) {
     CHECK(got[i] == expected[i]);
     CHECK(spread[i] == expected[i]);
-    for (const char* what : {R"("malformed_ids":)", R"("code":"store_wrong_type")", R"("candidates":[{)"})
+    for (const char* what :
+         {R"("malformed_ids":)", R"("malformed_values":)", R"("code":"store_wrong_type")", R"("candidates":[{)"})
       if (expected[i].find(what) != std::string::npos) ++endings[what];
   }
-  CHECK(endings.size() == 3);  // all three are worth comparing
+  CHECK(endings.size() == 4);  // all of them are worth comparing
 }
 
 TEST_CASE("a request whose deadline passes while its server stands still is answered, and the next one is right") {

@@ -67,6 +67,19 @@ TEST_CASE("what a node before it wrote is there, on every way, and what the othe
   CHECK(said_of(bare + scored + join("s", R"("select":[2001])", "j", "w")).empty());
 }
 
+TEST_CASE("a feature is not fetched over a column, fetched, written or joined") {
+  const auto fetch = [](const std::string& input, const std::string& keys, const std::string& id) {
+    return node(id, "core::fetch_features", input, from_store + R"(,"keys":)" + keys);
+  };
+  CHECK(said_of(bare + fetch("s", "[1001,3001]", "j")).empty());
+  CHECK((said_of(bare + fetch("s", "[1001]", "k") + "," + fetch("k", "[3001,1001]", "j")) ==
+         lines{"column_exists /nodes/2/params/keys/1"}));
+  CHECK((said_of(bare + fetch("s", "[2001]", "k") + "," + join("k", R"("select":[2001])")) ==
+         lines{"column_exists /nodes/2/params/select/0"}));
+  const std::string scored = node("w", "core::vm", "s", R"("out_key":2001,"expr_id":"e")") + ",";
+  CHECK((said_of(bare + scored + fetch("w", "[2001]", "j")) == lines{"column_exists /nodes/2/params/keys/0"}));
+}
+
 TEST_CASE("a join sees what joins before it added; complaints come in the order of the nodes, not of the data") {
   const std::string second = join("k", R"("select":[1001,1501])") + ",";
   const std::string first = join("s", R"("select":[1501,1])", "k");

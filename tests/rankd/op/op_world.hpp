@@ -3,6 +3,7 @@
 
 #include <rankd/expr/compile.hpp>
 #include <rankd/op/catalog.hpp>
+#include <rankd/op/models.hpp>
 #include <rankd/plan/load.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <rankd/store/store.hpp>
@@ -68,7 +69,16 @@ class memory_store : public store {
 
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override {
     asked.push_back("hgetall" + spelled(keys));
-    co_return arena.filled(keys.ids.size(), std::span<const hash_field>());
+    if (refusal) co_return std::unexpected(refusal);
+    const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      const auto hash = hashes.find(key_of(keys, at));
+      if (hash == hashes.end()) continue;
+      std::vector<hash_field> fields;
+      for (const auto& [name, value] : hash->second) fields.push_back({arena.copied(name), arena.copied(value)});
+      out[at] = arena.copied(std::span<const hash_field>(fields));
+    }
+    co_return out;
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
@@ -131,7 +141,8 @@ inline auto bind_op(const std::string& op, const std::string& params, const std:
   if (!loaded) return std::unexpected(loaded.error());
   const std::vector exprs{compile_expr(loaded->expr_table.front().tree, op_world()).value()};
   const std::vector preds{compile_pred(loaded->pred_table.front().tree, op_world()).value()};
-  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds});
+  model_folder models("tests/rankd/tables/models", op_world());
+  return entry->bind(loaded->nodes[2], {op_world(), exprs, preds, &models});
 }
 
 /// What is wrong with such a node; nothing where it can be bound.
@@ -146,7 +157,8 @@ class op_bench {
   memory_store store;
   std::vector<scalar> params;
   braid::stop_flag stop;
-  std::uint64_t malformed_ids = 0;  ///< of the last run
+  std::uint64_t malformed_ids = 0;     ///< of the last run
+  std::uint64_t malformed_values = 0;  ///< the same
 
   op_bench() {
     for (const param_entry& each : op_world().params()) params.push_back(each.default_value);
@@ -162,6 +174,7 @@ class op_bench {
     else
       result = op.run(context);
     malformed_ids = context.malformed_ids;
+    malformed_values = context.malformed_values;
     return result;
   }
 

@@ -5,15 +5,22 @@
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 using namespace rankd;
 using rankd::testing::bind_op;
+using rankd::testing::cell;
+using rankd::testing::cell_of;
 using rankd::testing::ids_of;
 using rankd::testing::lines;
+using rankd::testing::model_row;
 using rankd::testing::op_bench;
 
 namespace {
@@ -158,13 +165,116 @@ TEST_CASE("media gives ids and asks for nothing else") {
   CHECK((bench.store.asked == lines{"lrange 5 media:1 media:2"}));
 }
 
+namespace {
+
+constexpr std::uint32_t score_key = 1001;
+constexpr std::uint32_t count_key = 1501;
+constexpr std::uint32_t fresh_key = 1502;
+constexpr std::uint32_t final_key = 2001;
+
+auto fetching(const std::string& more) -> std::string { return R"({"endpoint":"ep_0001",)" + more + "}"; }
+
+using fields = std::map<std::uint32_t, cell>;
+
+auto fields_of(const row_set& rows) -> std::vector<fields> {
+  std::vector<fields> out;
+  for (const model_row& row : rankd::testing::rows_of(rows)) out.push_back(row.fields);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("features become columns of the types of their keys, by one batch, each hash once") {
+  op_bench bench;
+  bench.store.hashes["features:1"] = {{"count", "-7"}, {"country", "\xff"}, {"fresh", "true"}, {"score", "2.5e-1"}};
+  bench.store.hashes["features:2"] = {{"count", "9223372036854775807"}, {"fresh", "0"}, {"other", "1"}};
+  const row_set rows =
+      bench.rows("core::fetch_features", fetching(R"("keys":[1001,3001,1501,1502])"), {bench.rows_of({2, 1, 9, 2})});
+  const fields first{
+      {score_key, 0.25}, {count_key, std::int64_t{-7}}, {fresh_key, true}, {country_key, std::string("\xff")}};
+  const fields second{{count_key, std::int64_t{9223372036854775807}}, {fresh_key, false}};
+  CHECK((ids_of(rows) == ids{2, 1, 9, 2}));
+  CHECK((fields_of(rows) == std::vector<fields>{second, first, {}, second}));
+  CHECK(bench.malformed_values == 0);
+  CHECK((bench.store.asked == lines{"hgetall features:1 features:2 features:9"}));
+}
+
+TEST_CASE("a single feature is asked for alone, from the hash and by the key that the plan names") {
+  op_bench bench;
+  bench.store.hashes["user:5"] = {{"score", "1"}};
+  bench.store.hashes["user:-6"] = {{"score", "2"}};
+  row_set input = bench.with<std::int64_t>(bench.rows_of({1, 2, 3, 4}), count_key, {5, std::nullopt, -6, 5});
+  input = row_set(input.table(),
+                  bench.memory().copied(std::span<const std::uint32_t>(std::vector<std::uint32_t>{2, 1, 0})));
+  const row_set rows =
+      bench.rows("core::fetch_features", fetching(R"("keys":[1001],"hash":"user","by":1501)"), {input});
+  CHECK((ids_of(rows) == ids{3, 2, 1}));
+  const auto scores = *rows.table().find(score_key);
+  CHECK((cell_of(scores, 2) == cell(2.0)));
+  CHECK((cell_of(scores, 1) == cell()));
+  CHECK((cell_of(scores, 0) == cell(1.0)));
+  CHECK((cell_of(scores, 3) == cell()));  // not active
+  CHECK((bench.store.asked == lines{"hget user:-6 user:5"}));
+
+  // Without the column no row names a hash.
+  const row_set none = bench.rows("core::fetch_features", fetching(R"("keys":[1001],"by":1501)"), {bench.rows_of({1})});
+  CHECK((fields_of(none) == std::vector<fields>{{}}));
+  CHECK(bench.store.asked.size() == 1);
+}
+
+TEST_CASE("what is missing is null, or the default of a key that is not nullable") {
+  op_bench bench;
+  bench.store.hashes["features:1"] = {{"final_score", "3"}};
+  const row_set rows =
+      bench.rows("core::fetch_features", fetching(R"("keys":[2001,1501])"), {bench.rows_of({1, 2}).take(2)});
+  CHECK((fields_of(rows) == std::vector<fields>{{{final_key, 3.0}}, {{final_key, 0.0}}}));
+  const row_set none =
+      bench.rows("core::fetch_features", fetching(R"("keys":[2001,1501])"), {bench.rows_of({1}).take(0)});
+  CHECK(none.empty());
+  CHECK(none.table().columns().size() == 2);
+  CHECK(bench.store.asked.size() == 1);
+
+  // The second row names no hash.
+  const row_set unnamed = bench.with<std::int64_t>(bench.rows_of({5, 6}), count_key, {1, std::nullopt});
+  const row_set by = bench.rows("core::fetch_features", fetching(R"("keys":[2001],"by":1501)"), {unnamed});
+  const auto finals = *by.table().find(final_key);
+  CHECK((cell_of(finals, 0) == cell(3.0)));
+  CHECK((cell_of(finals, 1) == cell(0.0)));
+}
+
+TEST_CASE("values that are none of their type count as missing, once for each hash, and are told") {
+  op_bench bench;
+  const std::vector<std::pair<std::string, lines>> bad{
+      {"score", {"", " 1", "1 ", "x", "nan", "inf", "-inf", "1e400", "+1", "0x1", "1,5"}},
+      {"count", {"", "1.0", "+1", " 1", "9223372036854775808", "1e3"}},
+      {"fresh", {"", "yes", "True", "2", "01"}}};
+  for (const auto& [name, values] : bad) {
+    CAPTURE(name);
+    for (const std::string& value : values) {
+      CAPTURE(value);
+      bench.store.hashes["features:1"] = {{name, value}};
+      const row_set rows =
+          bench.rows("core::fetch_features", fetching(R"("keys":[1001,1501,1502])"), {bench.rows_of({1, 1, 2})});
+      CHECK((fields_of(rows) == std::vector<fields>{{}, {}, {}}));
+      CHECK(bench.malformed_values == 1);
+    }
+  }
+  bench.store.hashes["features:1"] = {{"score", "-0"}, {"count", "007"}};
+  const row_set right = bench.rows("core::fetch_features", fetching(R"("keys":[1001,1501])"), {bench.rows_of({1})});
+  CHECK((fields_of(right) == std::vector<fields>{{{score_key, -0.0}, {count_key, std::int64_t{7}}}}));
+  CHECK(bench.malformed_values == 0);
+}
+
 TEST_CASE("a store that refuses, and one that is not open, are errors of the node") {
   social_bench bench;
   bench.store.refusal = store_errc::wrong_type;
   const row_set input = bench.rows_of({1});
-  const std::vector<std::pair<std::string, std::string>> ops{{"core::viewer", R"({"endpoint":"EP"})"},
-                                                             {"core::follow", R"({"endpoint":"EP","fanout":1})"},
-                                                             {"core::media", R"({"endpoint":"EP","fanout":1})"}};
+  const std::vector<std::pair<std::string, std::string>> ops{
+      {"core::viewer", R"({"endpoint":"EP"})"},
+      {"core::follow", R"({"endpoint":"EP","fanout":1})"},
+      {"core::media", R"({"endpoint":"EP","fanout":1})"},
+      {"core::fetch_features", R"({"endpoint":"EP","keys":[1001]})"},
+      {"core::fetch_features", R"({"endpoint":"EP","keys":[1001,1501]})"}};
   for (const auto& [op, params] : ops) {
     const auto with_endpoint = [&params](const char* endpoint) {
       return std::string(params).replace(params.find("EP"), 2, endpoint);

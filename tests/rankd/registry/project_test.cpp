@@ -40,6 +40,14 @@ TEST_CASE("no project is found where there is none") {
   CHECK_FALSE(project::find(folder.path()));
 }
 
+TEST_CASE("the folder of models is the one that the file names, or none") {
+  const braid::testing::scratch_folder folder;
+  CHECK(project::load(folder.write("rankd.toml", good))->models.empty());
+  CHECK(project::load(folder.write("rankd.toml", std::string(good) + "models = \"models\"\n"))->models ==
+        folder.path() / "models");
+  CHECK((complaints(std::string(good) + "models = \"\"\n") == std::vector<std::string>{"bad_value /models"}));
+}
+
 TEST_CASE("folders are resolved against the root, and the data folder may be absent") {
   const braid::testing::scratch_folder folder;
   const auto file = folder.write("rankd.toml", good);

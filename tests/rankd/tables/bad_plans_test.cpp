@@ -21,7 +21,8 @@ auto good_plan() -> std::string { return table_file("good_plan.json"); }
 auto found_in(const std::string& artifact) -> std::vector<std::string> {
   const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
   if (!loaded) return spelled(loaded.error());
-  const auto bound = bind_plan(*loaded, op_world());
+  model_folder models("tests/rankd/tables/models", op_world());
+  const auto bound = bind_plan(*loaded, op_world(), {}, &models);
   return bound ? std::vector<std::string>() : spelled(bound.error());
 }
 

@@ -102,6 +102,7 @@ function paramType(param: OpParam): string {
     case "bool":
       return "boolean";
     case "string":
+    case "name":
       return "string";
     case "choice":
       return union(param.choices ?? []);
@@ -113,6 +114,8 @@ function paramType(param: OpParam): string {
       return "CandidateSet";
     case "endpoint_ref":
       return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
+    case "names":
+      return "readonly string[]";
     case "key_id":
       return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
     case "key_ids":
@@ -123,6 +126,8 @@ function paramType(param: OpParam): string {
 }
 
 function range(param: OpParam): string {
+  if (param.kind === "name") return "Letters, digits and `_`, no digit in front.";
+  if (param.min_items !== undefined) return `At least ${param.min_items} of them.`;
   if (param.kind !== "int" && param.kind !== "float") return "";
   if (param.min !== undefined && param.max !== undefined) return `From ${param.min} to ${param.max}.`;
   return param.min !== undefined ? `At least ${param.min}.` : param.max !== undefined ? `At most ${param.max}.` : "";

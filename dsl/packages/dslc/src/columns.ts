@@ -1,4 +1,4 @@
-// columns.ts: which columns the rows of each node may have, and what joins add to them, as the engine looks at it.
+// columns.ts: which columns the rows of each node may have, and what nodes add to them, as the engine looks at it.
 import { type GraphNode, orderOf } from "./graph.js";
 import type { Op, Registries } from "./project.js";
 import { integerOf, type JsonObject, type Problem, pointerTo } from "./reader.js";
@@ -10,6 +10,12 @@ export interface ColumnNode extends GraphNode {
 }
 
 const joinName = "core::join";
+/** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
+const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
+  [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
+  "core::call_models": { params: ["out_keys"], hint: "give the scores a key that nothing before has written" },
+  "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, and before its key is written" },
+};
 const idOnly: ReadonlySet<string> = new Set(["core::media", "test::fixed_source"]);
 const withCountry: ReadonlySet<string> = new Set(["core::viewer", "core::follow", "core::recommendation"]);
 const idKey = 1;
@@ -41,9 +47,17 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
   }
 }
 
-/** Complains where a join adds a column that the rows of its input may have. */
+/** Complains where the models and the keys of their scores are not as many. Whether the models are there, the engine says. */
+export function checkModels(node: ColumnNode, problems: Problem[]): void {
+  const [models, keys] = [node.params["models"], node.params["out_keys"]];
+  if (!Array.isArray(models) || !Array.isArray(keys) || models.length === keys.length) return;
+  const message = `\`out_keys\` has ${keys.length} items, and \`models\` has ${models.length}`;
+  problems.push({ code: "wrong_length", pointer: paramPointer(node, "out_keys"), message, hint: "", node: node.id });
+}
+
+/** Complains where a node adds a column that the rows of its input may have, and its operator writes over none. */
 export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
-  if (!nodes.some((node) => node.op?.name === joinName)) return;
+  if (!nodes.some((node) => Object.hasOwn(addingOps, node.op?.name ?? ""))) return;
   const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
   const found: { node: number; problem: Problem }[] = [];
@@ -58,17 +72,18 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
       for (const key of columns[source]!) own.add(key);
     const written = node.params["out_key"];
     if (written !== undefined && written !== null) own.add(Number(integerOf(written)));
-    if (name !== joinName) continue;
-    const param = keysOf(node, "map") === undefined ? "select" : "map";
-    for (const [index, key] of (keysOf(node, param) ?? []).entries()) {
+    const adds = Object.hasOwn(addingOps, name) ? addingOps[name] : undefined;
+    const param = adds?.params.find((each) => keysOf(node, each) !== undefined);
+    if (adds === undefined || param === undefined) continue;
+    for (const [index, key] of keysOf(node, param)!.entries()) {
       if (own.has(key))
         found.push({
           node: at,
           problem: {
             code: "column_exists",
             pointer: pointerTo(paramPointer(node, param), index),
-            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and a join writes over nothing`,
-            hint: "`map` gives the values another key",
+            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and \`${name}\` writes over nothing`,
+            hint: adds.hint,
             node: node.id,
           },
         });

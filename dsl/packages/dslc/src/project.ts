@@ -42,6 +42,8 @@ export interface OpParam {
   readonly required: boolean;
   readonly min?: number | bigint;
   readonly max?: number | bigint;
+  /** Of a list. */
+  readonly min_items?: number | bigint;
   readonly use?: "read" | "write";
   readonly choices?: readonly string[];
   readonly key_types?: readonly string[];

@@ -1,5 +1,5 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
-import { checkColumns, checkMap } from "./columns.js";
+import { checkColumns, checkMap, checkModels } from "./columns.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import {
@@ -29,6 +29,27 @@ const maxNodes = 10_000;
 const maxEdges = 100_000;
 const maxBytes = 16 * 1024 * 1024;
 const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
+const longestName = 100;
+const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) && text.length <= longestName;
+interface ItemProblem {
+  readonly code: string;
+  readonly message: string;
+}
+
+function nameProblem(item: unknown): ItemProblem | undefined {
+  if (typeof item !== "string") return { code: "wrong_type", message: `a name is a string, not ${kindOf(item)}` };
+  if (isName(item)) return undefined;
+  const rule = `at most ${longestName} letters, digits and \`_\` with no digit in front`;
+  return { code: "bad_name", message: `\`${item}\` is not ${rule}` };
+}
+
+function keyProblem(item: unknown): ItemProblem | undefined {
+  const wrong = numberProblem(item, "int");
+  if (wrong !== undefined) return { code: wrong.code, message: `the id of a key ${wrong.message}` };
+  const key = integerOf(item)!;
+  return key < 1n || key > 4294967295n ? { code: "out_of_range", message: "no key has this id" } : undefined;
+}
+
 const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
 
 interface Node extends GraphNode {
@@ -367,6 +388,9 @@ class Validator {
       case "string":
         params.text(name, need);
         break;
+      case "name":
+        this.readNameParam(params, name, need);
+        break;
       case "choice":
         params.choice(name, need, param.choices ?? []);
         break;
@@ -377,7 +401,8 @@ class Validator {
         break;
       }
       case "key_ids":
-        this.readKeys(params, name, need);
+      case "names":
+        this.readList(params, param, need);
         break;
       default:
         return this.readReference(params, param, need);
@@ -399,24 +424,33 @@ class Validator {
       );
   }
 
-  private readKeys(params: Reader, name: string, need: "required" | "nullable"): void {
-    const seen = new Set<bigint>();
-    for (const [index, item] of (params.array(name, need) ?? []).entries()) {
-      const complain = (code: string, message: string): void => {
-        params.problems.push({
-          code,
-          pointer: pointerTo(pointerTo(params.pointer, name), index),
-          message,
-          hint: "",
-          node: "",
-        });
-      };
-      const key = integerOf(item);
-      const wrong = numberProblem(item, "int");
-      if (wrong !== undefined) complain(wrong.code, `the id of a key ${wrong.message}`);
-      else if (key! < 1n || key! > 4294967295n) complain("out_of_range", "no key has this id");
-      else if (seen.has(key!)) complain("duplicate_value", "this key is listed twice");
-      else seen.add(key!);
+  private readNameParam(params: Reader, name: string, need: "required" | "nullable"): void {
+    const text = params.text(name, need);
+    const wrong = text === undefined ? undefined : nameProblem(text);
+    if (wrong !== undefined) params.complain(name, wrong.code, wrong.message);
+  }
+
+  /** The items of a list; none where it is absent or wrong. */
+  private itemsOf(params: Reader, param: OpParam, need: "required" | "nullable"): readonly unknown[] {
+    const items = params.array(param.name, need);
+    const least = Number(param.min_items ?? 0);
+    if (items !== undefined && items.length < least)
+      params.complain(param.name, "too_few_items", `\`${param.name}\` needs at least ${least} items`);
+    return items ?? [];
+  }
+
+  /** A list of names or of keys, without repeats. */
+  private readList(params: Reader, param: OpParam, need: "required" | "nullable"): void {
+    const seen = new Set<unknown>();
+    for (const [index, item] of this.itemsOf(params, param, need).entries()) {
+      const value = param.kind === "names" ? item : integerOf(item);
+      const wrong =
+        (param.kind === "names" ? nameProblem(item) : keyProblem(item)) ??
+        (seen.has(value) ? { code: "duplicate_value", message: "it is listed twice" } : undefined);
+      seen.add(value);
+      if (wrong === undefined) continue;
+      const pointer = pointerTo(pointerTo(params.pointer, param.name), index);
+      params.problems.push({ ...wrong, pointer, hint: "", node: "" });
     }
   }
 
@@ -449,6 +483,7 @@ class Validator {
       const before = this.problems.length;
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
+      if (node.op?.name === "core::call_models") checkModels(node, this.problems);
     }
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
   }

@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 38194a4aee61a7b07d58c7a147f8063f88084220a86ae6a01de2dcda5246bb28
+// digest ops 669ae5fbddde65ff4254062532d9403d0285d3b07e4a774345ffe6bcb68c20aa
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -66,6 +66,14 @@ export interface NodeOptions {
   readonly trace?: string;
 }
 
+/** Options of core::call_models. */
+export interface CallModelsOptions extends NodeOptions {
+  /** `models`. At least 1 of them. */
+  readonly models: readonly string[];
+  /** `out_keys`. At least 1 of them. */
+  readonly outKeys: readonly KeyToken<"float", { write: true }>[];
+}
+
 /** Options of core::concat. */
 export interface ConcatOptions extends NodeOptions {
   /** `rhs`. */
@@ -80,6 +88,18 @@ export interface DedupeOptions extends NodeOptions {
   readonly strategy?: "first" | "last" | "max_by";
   /** `score_key`. Only where strategy is max_by, and then required. */
   readonly scoreKey?: KeyToken<"int" | "float", { read: true }>;
+}
+
+/** Options of core::fetch_features. */
+export interface FetchFeaturesOptions extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `keys`. At least 1 of them. */
+  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  /** `hash`. Letters, digits and `_`, no digit in front. */
+  readonly hash?: string;
+  /** `by`. */
+  readonly by?: KeyToken<"int", { read: true }>;
 }
 
 /** Options of core::filter. */
@@ -189,10 +209,14 @@ export interface PlanContext {
 
 /** Rows on their way through a plan; each method makes a node that takes them. */
 export interface CandidateSet {
+  /** Adds float columns: the scores of models from files. */
+  callModels(options: CallModelsOptions): CandidateSet;
   /** The rows of the input, then those of another node. */
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
   dedupe(options?: DedupeOptions): CandidateSet;
+  /** Adds columns: the fields of hash features:ID, by the names of their keys. */
+  fetchFeatures(options: FetchFeaturesOptions): CandidateSet;
   /** Keeps the rows for which a predicate holds. */
   filter(options: FilterOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
@@ -221,6 +245,17 @@ export interface CandidateSet {
 /** The operators as data. */
 export const operators: readonly OperatorInfo[] = [
   {
+    op: "core::call_models",
+    scope: "",
+    method: "callModels",
+    inputs: 1,
+    params: [
+      { name: "models", option: "models", kind: "names" },
+      { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::concat",
     scope: "",
     method: "concat",
@@ -239,6 +274,19 @@ export const operators: readonly OperatorInfo[] = [
       { name: "by", option: "by", kind: "key_id" },
       { name: "strategy", option: "strategy", kind: "choice" },
       { name: "score_key", option: "scoreKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::fetch_features",
+    scope: "",
+    method: "fetchFeatures",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "keys", option: "keys", kind: "key_ids" },
+      { name: "hash", option: "hash", kind: "name" },
+      { name: "by", option: "by", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -1,0 +1,46 @@
+// rankd/op/detail/asking.hpp: what operators that read a store share: asking for each id once, and saying why not.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+
+#include <braid/base/arena.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace rankd::detail {
+
+inline constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"};
+inline constexpr param_shape store_endpoint{
+    .name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
+
+inline auto store_failed(const store& from, const std::error_code& why) -> std::unexpected<op_error> {
+  store_failure failure = from.explain(why);
+  return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});
+}
+
+inline auto no_store() -> std::unexpected<op_error> {
+  return std::unexpected(op_error{"store_not_open", "the store of the endpoint is not open"});
+}
+
+/// The ids in ascending order, each once. Asking for each once and answering by binary search keeps the batch small
+/// when many rows or lists name the same users.
+inline auto distinct(std::span<const std::int64_t> ids, braid::arena& memory) -> std::span<const std::int64_t> {
+  const std::span<std::int64_t> sorted = memory.copied(ids);
+  std::ranges::sort(sorted);
+  const auto repeats = std::ranges::unique(sorted);
+  return sorted.first(sorted.size() - repeats.size());
+}
+
+/// Where an id stands among the distinct ones.
+inline auto place_of(std::int64_t id, std::span<const std::int64_t> among) -> std::size_t {
+  return static_cast<std::size_t>(std::ranges::lower_bound(among, id) - among.begin());
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,91 @@
+// rankd/op/models.cpp: finding, reading and remembering the files of models.
+#include <rankd/op/models.hpp>
+
+#include <rankd/op/detail/scoring.hpp>
+#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/digest.hpp>
+#include <rankd/registry/file.hpp>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "did you mean `x`?" among the files of a folder.
+auto hint_for(const fs::path& folder, std::string_view name) -> std::string {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".json") names.push_back(at->path().stem().string());
+  std::ranges::sort(names);
+  return braid::did_you_mean(name, {names.begin(), names.end()});
+}
+
+}  // namespace
+
+model_folder::model_folder(fs::path folder, const registries& declared, file_reader read)
+    : folder_(std::move(folder)), declared_(&declared), read_(std::move(read)) {
+  if (!read_) read_ = [](const fs::path& file) { return read_text_file(file); };
+}
+
+auto model_folder::read_model(const fs::path& file, std::string_view name) const -> braid::checked<std::string> {
+  if (folder_.empty())
+    return refused("no_models", "the project has no folder of models", "name one in rankd.toml: models = \"models\"");
+  std::error_code error;
+  if (!fs::exists(file, error))
+    return refused("unknown_model", "there is no model `" + std::string(name) + "`", hint_for(folder_, name), file);
+  return read_(file);
+}
+
+auto model_folder::entry_of(std::string_view name) -> entry& {
+  if (const auto known = entries_.find(name); known != entries_.end()) return known->second;
+  const fs::path file = folder_ / (std::string(name) + ".json");
+  entry made{.file = file, .text = read_model(file, name), .sha256 = {}, .made = nullptr, .problems = {}};
+  if (made.text) made.sha256 = sha256_hex(*made.text);
+  return entries_.emplace(std::string(name), std::move(made)).first->second;
+}
+
+auto model_folder::digest(std::string_view name) -> braid::checked<std::string> {
+  const entry& known = entry_of(name);
+  if (!known.text) return std::unexpected(known.text.error());
+  return known.sha256;
+}
+
+auto model_folder::find(std::string_view name) -> braid::checked<std::shared_ptr<const model>> {
+  entry& known = entry_of(name);
+  if (!known.text) return std::unexpected(known.text.error());
+  if (known.made == nullptr && known.problems.empty()) {
+    auto parsed = detail::parse_model(*known.text, known.file.string(), *declared_);
+    if (parsed)
+      known.made = std::move(*parsed);
+    else
+      known.problems = std::move(parsed.error());
+  }
+  if (!known.problems.empty()) return std::unexpected(known.problems);
+  return known.made;
+}
+
+auto model_folder::stands_still() const -> bool {
+  return std::ranges::all_of(entries_, [this](const auto& each) {
+    const auto& [name, known] = each;
+    const auto now = read_model(known.file, name);
+    return now.has_value() == known.text.has_value() && (!now || *now == *known.text);
+  });
+}
+
+auto models_of(const plan& loaded) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const plan_node& node : loaded.nodes)
+    if (const plan_param* models = node.op == "core::call_models" ? node.find_param("models") : nullptr)
+      names.insert(names.end(), models->names.begin(), models->names.end());
+  std::ranges::sort(names);
+  const auto repeats = std::ranges::unique(names);
+  names.erase(repeats.begin(), repeats.end());
+  return names;
+}
+
+}  // namespace rankd

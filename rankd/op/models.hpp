@@ -1,0 +1,74 @@
+// rankd/op/models.hpp: the models that plans call: files of one folder, each read and checked once.
+#pragma once
+
+#include <rankd/plan/folder_image.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+/// A model, checked: rows in, a score for each out. Immutable; shared by all requests. What it does is in
+/// op/detail/scoring.hpp.
+class model;
+
+/// Which bytes of a model a plan was bound to.
+struct model_digest {
+  std::string name;
+  std::string sha256;
+
+  auto operator==(const model_digest&) const -> bool = default;
+};
+
+/// NAME.json in a folder of models. A file is read when it is first asked for, and never again by the same object: so
+/// all plans that are bound with one of these see the same bytes.
+/// Threads: one at a time. Lifetime: `declared` outlives it; the models may outlive it.
+class model_folder {
+ public:
+  /// An empty `folder` is that of a project without models. `read` is `read_text_file` unless it is given.
+  model_folder(std::filesystem::path folder, const registries& declared, file_reader read = {});
+
+  /// The SHA-256 of a model's bytes. Requires a name of letters, digits and `_`.
+  /// Blocks: on the disk. Errors: no_models, unknown_model, those of `read_text_file`.
+  auto digest(std::string_view name) -> braid::checked<std::string>;
+
+  /// The model.
+  /// Blocks: on the disk. Errors: every complaint about the file, with it as their source: those of `digest`, of
+  /// `parse_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key, wrong_key_type,
+  /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep.
+  auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;
+
+  /// Whether all files that were read still have the same bytes. Blocks: on the disk.
+  [[nodiscard]] auto stands_still() const -> bool;
+
+ private:
+  struct entry {
+    std::filesystem::path file;
+    braid::checked<std::string> text;
+    std::string sha256;
+    std::shared_ptr<const model> made;
+    braid::diagnostics problems;  // once it was looked at, if there are any
+  };
+
+  auto entry_of(std::string_view name) -> entry&;
+  [[nodiscard]] auto read_model(const std::filesystem::path& file, std::string_view name) const
+      -> braid::checked<std::string>;
+
+  std::filesystem::path folder_;
+  const registries* declared_;
+  file_reader read_;
+  std::map<std::string, entry, std::less<>> entries_;
+};
+
+/// The names of the models that a plan calls, ascending, each once.
+auto models_of(const plan& loaded) -> std::vector<std::string>;
+
+}  // namespace rankd

@@ -1,0 +1,217 @@
+// rankd/op/scoring.cpp: models over blocks of rows, key by key and tree by tree.
+// The order of all sums is that of the file. Products and sums stay two roundings: the file is compiled with
+// -ffp-contract=off.
+#include <rankd/op/detail/scoring.hpp>
+
+#include <braid/sync/atomic.hpp>
+#include <braid/task/parallel_for.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using detail::linear_model;
+using detail::tree_model;
+using detail::tree_node;
+
+constexpr std::size_t block_rows = model::block_rows;
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();  // columns hold finite numbers
+
+/// Some active rows that follow each other.
+struct block {
+  const row_set& rows;
+  std::size_t first;
+  std::size_t count;
+};
+
+template <typename T>
+void gather(std::span<const T> from, const block& at, double* out) {
+  if (at.rows.is_prefix()) {
+    for (std::size_t i = 0; i < at.count; ++i) out[i] = static_cast<double>(from[at.first + i]);
+  } else {
+    const std::uint32_t* order = at.rows.order().data() + at.first;
+    for (std::size_t i = 0; i < at.count; ++i) out[i] = static_cast<double>(from[order[i]]);
+  }
+}
+
+/// The values of a column in a block as numbers, `no_value` where they are null.
+void gather(const std::optional<column>& from, const block& at, double* out) {
+  if (!from) return static_cast<void>(std::fill_n(out, at.count, no_value));
+  if (const auto* floats = from->floats()) gather(*floats, at, out);
+  if (const auto* whole = from->integers()) gather(*whole, at, out);
+  if (const auto* flags = from->booleans()) gather(*flags, at, out);
+  if (from->validity.all_set()) return;
+  for (std::size_t i = 0; i < at.count; ++i)
+    if (from->is_null(at.rows.row(at.first + i))) out[i] = no_value;
+}
+
+/// What all parts share: the columns, and the sums by position.
+struct scoring {
+  const row_set& rows;
+  std::span<const std::optional<column>> columns;
+  std::span<double> sums;
+  std::uint64_t* known;  ///< a bit for each position that has a sum; null where all have
+};
+
+void score_block(const linear_model& what, const scoring& all, const block& at, double* values) {
+  double* sums = all.sums.data() + at.first;
+  for (std::size_t k = 0; k < what.weights.size(); ++k) {
+    const detail::model_weight& each = what.weights[k];
+    gather(all.columns[k], at, values);
+    if (each.when_null) {
+      for (std::size_t i = 0; i < at.count; ++i)
+        sums[i] += each.weight * (std::isnan(values[i]) ? *each.when_null : values[i]);
+      continue;
+    }
+    for (std::size_t i = 0; i < at.count; ++i) {
+      if (std::isnan(values[i])) clear_bit(all.known, at.first + i);
+      sums[i] += each.weight * values[i];
+    }
+  }
+  if (all.known == nullptr) return;
+  for (std::size_t i = 0; i < at.count; ++i)
+    if (!test_bit(all.known, at.first + i)) sums[i] = 0;
+}
+
+/// Rows that go down a tree side by side, so that the loads of one do not wait for those of another.
+constexpr std::size_t abreast = 8;
+static_assert(block_rows % abreast == 0);
+
+/// The leaves in which rows end up whose values lie from `values` on, one block behind the other.
+auto leaves_of(const detail::tree_shape& tree, const tree_node* nodes, const double* values)
+    -> std::array<std::uint32_t, abreast> {
+  std::array<std::uint32_t, abreast> places;
+  places.fill(tree.root);
+  for (std::uint32_t level = 0; level < tree.levels; ++level) {
+    for (std::size_t i = 0; i < abreast; ++i) {
+      const tree_node& node = nodes[places[i]];
+      const double value = values[node.feature * block_rows + i];
+      const auto right = static_cast<std::uint32_t>(value >= node.threshold) |
+                         (static_cast<std::uint32_t>(std::isnan(value)) & node.null_right);
+      places[i] = node.left + right;
+    }
+  }
+  return places;
+}
+
+void score_block(const tree_model& what, const scoring& all, const block& at, double* values) {
+  for (std::size_t k = 0; k < what.key_ids.size(); ++k) {
+    gather(all.columns[k], at, values + k * block_rows);
+    std::fill_n(values + k * block_rows + at.count, block_rows - at.count, 0.0);
+  }
+  double* sums = all.sums.data() + at.first;
+  for (const detail::tree_shape& tree : what.trees) {
+    for (std::size_t first = 0; first < at.count; first += abreast) {
+      const auto leaves = leaves_of(tree, what.nodes.data(), values + first);
+      const std::size_t used = std::min(abreast, at.count - first);
+      for (std::size_t i = 0; i < used; ++i) sums[first + i] += what.values[leaves[i]];
+    }
+  }
+}
+
+auto columns_of(const linear_model& what, const row_set& rows, braid::arena& memory)
+    -> std::span<const std::optional<column>> {
+  const auto out = memory.filled(what.weights.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.weights[k].key_id);
+  return out;
+}
+
+auto columns_of(const tree_model& what, const row_set& rows, braid::arena& memory)
+    -> std::span<const std::optional<column>> {
+  const auto out = memory.filled(what.key_ids.size(), std::optional<column>());
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows.table().find(what.key_ids[k]);
+  return out;
+}
+
+/// How many blocks of values a part needs at once.
+auto blocks_of(const linear_model& /*what*/) noexcept -> std::size_t { return 1; }
+auto blocks_of(const tree_model& what) noexcept -> std::size_t { return std::max<std::size_t>(what.key_ids.size(), 1); }
+
+/// Whether some rows may have no sum.
+auto may_be_null(const linear_model& what) noexcept -> bool {
+  return !std::ranges::all_of(what.weights, [](const auto& each) { return each.when_null.has_value(); });
+}
+auto may_be_null(const tree_model& /*what*/) noexcept -> bool { return false; }
+
+/// Runs all blocks, in parts that follow each other; each has values of its own, which are made here: an arena serves
+/// one thread. False where it was stopped.
+template <typename Model>
+auto score(const Model& what, const scoring& all, braid::arena& memory, const detail::scoring_options& how) -> bool {
+  const std::size_t rows = all.rows.size();
+  const std::size_t wanted = std::clamp(how.rows_of_part, block_rows, std::max(rows, block_rows));
+  const std::size_t of_each = (wanted + block_rows - 1) / block_rows * block_rows;
+  const std::size_t parts = (rows + of_each - 1) / of_each;
+  const std::size_t values = blocks_of(what) * block_rows;
+  const std::span<double> work = memory.uninitialized<double>(parts * values);
+  braid::atomic<bool> stopped{false};  // set by the parts, read when all have ended
+  const auto run_part = [&](std::size_t part) {
+    const std::size_t end = std::min(rows, (part + 1) * of_each);
+    for (std::size_t first = part * of_each; first < end; first += block_rows) {
+      if (how.stop != nullptr && how.stop->requested()) return stopped.store(true, braid::relaxed);
+      score_block(what, all, {all.rows, first, std::min(block_rows, end - first)}, work.data() + part * values);
+    }
+  };
+  if (parts <= 1) {
+    if (parts == 1) run_part(0);
+  } else {
+    braid::parallel_for(std::size_t{0}, parts, run_part, {.grain = 1});
+  }
+  return !stopped.load(braid::relaxed);
+}
+
+/// The sums by position as a column by row.
+auto by_row(const scoring& all, braid::arena& memory) -> model_sums {
+  const std::size_t size = all.rows.table().size();
+  if (all.rows.is_prefix() && all.rows.size() == size)
+    return {{.values = std::span<const double>(all.sums), .validity = bitmap(all.known)}, all.sums};
+  const std::span<double> values = memory.filled(size, 0.0);
+  const std::span<std::uint64_t> valid = memory.filled(words_for(size), std::uint64_t{0});
+  for (std::size_t at = 0; at < all.rows.size(); ++at) {
+    if (all.known != nullptr && !test_bit(all.known, at)) continue;
+    values[all.rows.row(at)] = all.sums[at];
+    set_bit(valid.data(), all.rows.row(at));
+  }
+  return {{.values = std::span<const double>(values), .validity = bitmap(valid.data())}, values};
+}
+
+}  // namespace
+
+auto model::sums(const row_set& rows, braid::arena& memory, const detail::scoring_options& how) const
+    -> std::optional<model_sums> {
+  return std::visit(
+      [&](const auto& what) -> std::optional<model_sums> {
+        scoring all{.rows = rows,
+                    .columns = columns_of(what, rows, memory),
+                    .sums = memory.filled(rows.size(), intercept_),
+                    .known = nullptr};
+        if (may_be_null(what) && !rows.empty())
+          all.known = memory.filled(words_for(rows.size()), ~std::uint64_t{0}).data();
+        if (!score(what, all, memory, how)) return std::nullopt;
+        return by_row(all, memory);
+      },
+      parts_);
+}
+
+auto model::row_ns() const noexcept -> double {
+  if (const auto* linear = std::get_if<linear_model>(&parts_))
+    return 2 + 1.5 * static_cast<double>(linear->weights.size());
+  const auto& forest = std::get<tree_model>(parts_);
+  double steps = 0;
+  for (const detail::tree_shape& each : forest.trees) steps += 1 + each.levels;
+  return 2 + 2.0 * static_cast<double>(forest.key_ids.size()) + 1.5 * steps;
+}
+
+auto model::work_bytes() const noexcept -> std::size_t {
+  return std::visit([](const auto& what) { return blocks_of(what) * block_rows * sizeof(double); }, parts_);
+}
+
+void model_sums::squeeze() noexcept {
+  for (double& each : writable) each = 1 / (1 + std::exp(-each));
+}
+
+}  // namespace rankd
