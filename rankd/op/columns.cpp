@@ -96,7 +96,7 @@ class column_walk {
     found_[at].add({.code = "column_exists",
                     .pointer = std::move(pointer),
                     .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
-                               ") already, and " + "`" + std::string(adds.name) + "`" + " writes over nothing",
+                               ") already, and `" + std::string(adds.name) + "` writes over nothing",
                     .hint = std::string(adds.hint),
                     .node = loaded_->nodes[at].node_id,
                     .source = {}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <expected>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -128,9 +129,10 @@ auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics&
                 quote_name(shape.name) + " needs at least " + std::to_string(shape.least) + " items");
   const std::string parent = in.pointer_of(shape.name);
   std::vector<T> out;
+  std::set<T> seen;
   for (std::size_t i = 0; i < list->size(); ++i) {
     item_result<T> item = read((*list)[i]);
-    if (item && std::ranges::find(out, *item) != out.end()) item = wrong_item("duplicate_value", "it is listed twice");
+    if (item && !seen.insert(*item).second) item = wrong_item("duplicate_value", "it is listed twice");
     if (item)
       out.push_back(std::move(*item));
     else
