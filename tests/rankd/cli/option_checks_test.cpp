@@ -1,0 +1,52 @@
+// tests/rankd/cli/option_checks_test.cpp: what numbers, addresses and stores on a command line look like.
+#include <rankd/cli/option_checks.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+using namespace rankd;
+
+TEST_CASE("whole numbers are digits of ten within their bounds") {
+  const CLI::Validator check = whole_number(1, 4096);
+  for (const char* fine : {"1", "10", "4096"}) CHECK(check(std::string(fine)).empty());
+  for (const char* wrong : {"", "0", "4097", "-1", "+1", "01", "010", "0x10", "1.0", "1e2", " 1", "1 ", "one",
+                            "18446744073709551617", "9223372036854775808"}) {
+    CAPTURE(wrong);
+    CHECK(check(std::string(wrong)) == "wants a whole number from 1 to 4096, not `" + std::string(wrong) + "`");
+  }
+  const CLI::Validator any =
+      whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  for (const char* fine : {"0", "-1", "9223372036854775807", "-9223372036854775808"})
+    CHECK(any(std::string(fine)).empty());
+  for (const char* wrong : {"9223372036854775808", "-9223372036854775809", "-01", "00"})
+    CHECK(any(std::string(wrong)) == "wants a whole number of 64 bits, not `" + std::string(wrong) + "`");
+}
+
+TEST_CASE("numbers with fractions are finite and within their bounds") {
+  const CLI::Validator check = number_between(0.001, 10'000'000);
+  for (const char* fine : {"0.001", "1", "2.5", "1e3", "10000000"}) CHECK(check(std::string(fine)).empty());
+  for (const char* wrong : {"", "0", "nan", "-nan", "inf", "-1", "10000001", "1,5", "1x"}) {
+    CAPTURE(wrong);
+    CHECK(check(std::string(wrong)) == "wants a number from 0.001 to 10000000, not `" + std::string(wrong) + "`");
+  }
+}
+
+TEST_CASE("servers, addresses and stores are told from what only looks like them") {
+  for (const char* fine : {"http://h", "http://127.0.0.1:80", "https://[::1]:8443"})
+    CHECK(check_server_url(fine).empty());
+  for (const char* wrong : {"", "h:80", "127.0.0.1:80", "ftp://h", "http://h/", "http://h/x", "http://u@h"})
+    CHECK(check_server_url(wrong) == "wants http://HOST:PORT or https://HOST:PORT");
+  CHECK(check_listen("127.0.0.1:8080").empty());
+  CHECK_FALSE(check_listen("localhost:8080").empty());
+  for (const char* fine : {"folder", "./a:b", "lmdb:folder", "lmdb:a:b", "/tmp/a:b/c"})
+    CHECK(check_store(fine).empty());
+  for (const char* wrong : {"", "lmdb:", "redis:h", "redis://h", "http://h", "a:b"})
+    CHECK_FALSE(check_store(wrong).empty());
+  CHECK(check_filled_store("redis://127.0.0.1:6379").empty());
+  CHECK(check_filled_store("folder").empty());
+  CHECK_FALSE(check_filled_store("redis:127.0.0.1").empty());
+  CHECK_FALSE(check_filled_store("redis://h/x").empty());
+}
