@@ -218,7 +218,8 @@ TEST_CASE("what keeps a server from starting is said, with status 1") {
   project.write("tokens", "short\n");
   CHECK(has(refusal({"--token-file", "tokens"}), "[bad_token]"));
   CHECK(has(refusal({"--audit", "no folder/x"}), "[unwritable_file]"));
-  CHECK(has(refusal({"--tls-cert", "none", "--tls-key", "none"}), "[bad_certificate]"));
+  CHECK(has(refusal({"--tls-cert", "tokens", "--tls-key", "none"}), "none#: there is no such file [unreadable_file]"));
+  CHECK(has(refusal({"--tls-cert", "tokens", "--tls-key", "tokens"}), "[bad_certificate]"));
   const running_server other(project.path());
   CHECK(has(refusal({"--listen", other.address().to_string()}), "cannot_listen"));
   fs::remove_all(project.path() / "plans/compiled");
