@@ -83,7 +83,10 @@ auto check_store(const std::string& url) -> std::string {
 }
 
 auto check_filled_store(const std::string& url) -> std::string {
-  if (!is_redis_url(url)) return check_store(url);
+  if (!is_redis_url(url)) {
+    const std::string problem = check_store(url);
+    return problem.empty() || url.empty() ? problem : problem + ", or a server, as redis://HOST:PORT";
+  }
   const auto fine = check_redis_url(url);
   return fine ? "" : fine.error().front().message + "; " + fine.error().front().hint;
 }

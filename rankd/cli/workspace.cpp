@@ -88,7 +88,7 @@ auto parse_store_url(std::string_view url) -> braid::checked<fs::path> {
     return refused("store_unsupported", "a Redis server is no embedded store", "name a folder, as PATH or lmdb:PATH");
   if (url.substr(0, url.find('/')).find(':') != std::string_view::npos)
     return refused("store_unsupported", "`" + std::string(url) + "` is no store that this build can read or fill",
-                   "name a folder, as PATH or lmdb:PATH, or a server, as redis://HOST:PORT");
+                   "name a folder, as PATH or lmdb:PATH");
   return fs::path(url);
 }
 

@@ -52,7 +52,7 @@ auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> 
     if (begin >= load.counts_from) {
       load.counted.fetch_add(1, braid::relaxed);
       on.seen.latencies.push_back(end - begin);
-      if (one.failed && ++on.seen.failed == 1) on.seen.first_failure = std::move(one.failure);
+      if (one.failure && ++on.seen.failed == 1) on.seen.first_failure = std::move(*one.failure);
       on.seen.answer_bytes += one.bytes;
     }
     begin = end;
@@ -84,7 +84,7 @@ auto make_lanes(const closed_load_options& how) -> braid::checked<std::vector<la
 
 auto failed_with(std::string answer) -> load_answer {
   const std::size_t bytes = answer.size();
-  return {.failed = true, .bytes = bytes, .failure = std::move(answer)};
+  return {.bytes = bytes, .failure = std::move(answer)};
 }
 
 /// A plan in this process.
@@ -100,7 +100,7 @@ class plan_target final : public load_target {
     const ranking answer = co_await std::move(work);
     std::string text = to_json(answer);
     if (answer.error) co_return failed_with(std::move(text));
-    co_return load_answer{.failed = false, .bytes = text.size()};
+    co_return load_answer{.bytes = text.size()};
   }
 
  private:

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,9 +35,8 @@ struct closed_load_options {
 
 /// What a client got for one request.
 struct load_answer {
-  bool failed = false;
   std::size_t bytes = 0;
-  std::string failure = {};  ///< the answer, or why there is none, where it failed
+  std::optional<std::string> failure = {};  ///< the answer that is none, or why there is none at all
 };
 
 /// What answers the clients of one loop. Threads: the loop's own, on which it is made and destroyed, too.

@@ -36,9 +36,10 @@ class http_target final : public load_target {
     braid::http_call call{.method = braid::http_method::post, .url = url_, .fields = fields_, .body = request};
     auto asking = client_.fetch(std::move(call));
     const braid::result<braid::http_answer> got = co_await std::move(asking);
-    if (!got) co_return load_answer{.failed = true, .bytes = 0, .failure = got.error().message()};
-    load_answer answer{.failed = got->status != braid::http_status::ok, .bytes = got->body.size()};
-    if (answer.failed) answer.failure = std::to_string(static_cast<int>(got->status)) + " " + got->body;
+    if (!got) co_return load_answer{.bytes = 0, .failure = got.error().message()};
+    load_answer answer{.bytes = got->body.size()};
+    if (got->status != braid::http_status::ok)
+      answer.failure = std::to_string(static_cast<int>(got->status)) + " " + got->body;
     co_return answer;
   }
 

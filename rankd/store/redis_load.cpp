@@ -236,10 +236,7 @@ class sender {
  public:
   sender(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options,
          const data_check& checked)
-      : server_(&server), curious_(server), patient_(server), files_(files), options_(&options), checked_(&checked) {
-    curious_.request_timeout = first_patience;
-    patient_.request_timeout = patience;
-    patient_.silence = patience;
+      : server_(&server), files_(files), options_(&options), checked_(&checked) {
     at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
   }
 
@@ -265,8 +262,6 @@ class sender {
   [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
 
   const redis_place* server_;
-  redis_place curious_;
-  redis_place patient_;
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
@@ -397,9 +392,13 @@ auto sender::run_with(sender& self, braid::loop& on, Options curious, Options pa
 }
 
 auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
-  if (self.server_->is_cluster())
-    return run_with<braid::redis_cluster>(self, on, self.curious_.as_cluster(), self.patient_.as_cluster());
-  return run_with<braid::redis_connection, braid::redis_options>(self, on, self.curious_, self.patient_);
+  redis_place patient = *self.server_;
+  patient.request_timeout = patience;
+  patient.silence = patience;
+  redis_place curious = patient;
+  curious.request_timeout = first_patience;
+  if (patient.is_cluster()) return run_with<braid::redis_cluster>(self, on, curious.as_cluster(), patient.as_cluster());
+  return run_with<braid::redis_connection, braid::redis_options>(self, on, curious, patient);
 }
 
 auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<load_report>>& ended)
