@@ -27,6 +27,7 @@ namespace {
 
 using bench::parameters;
 using bench::sample;
+using braid::scheduler;
 using braid::scope;
 using braid::task;
 
@@ -49,8 +50,9 @@ auto counted(const crowd& begin, unsigned size) -> task<std::uint64_t> {
 }
 
 /// A crowd of so many on one home on a pool, with so many things done by each. From the first spawn to the last end.
-auto at_one_home(const parameters& given, const crowd& begin, unsigned size, unsigned each = 1) -> sample {
-  braid::pool pool({.workers = given.workers()});
+auto at_one_home(const parameters& given, const crowd& begin, unsigned size, unsigned each = 1,
+                 scheduler chosen = scheduler::work_stealing) -> sample {
+  braid::pool pool({.workers = given.workers(), .scheduler = chosen});
   braid::strand_home where(pool);
   auto timed = [&]() -> task<sample> {
     const auto from = std::chrono::steady_clock::now();
@@ -205,9 +207,10 @@ auto fibers(const parameters& given) -> sample {
 }
 
 /// Each task on a home of its own, all over the workers; from outside.
+template <scheduler Chosen>
 auto at_own_homes(const parameters& given) -> sample {
   const unsigned size = size_of(given, "tasks", 10'000);
-  braid::pool pool({.workers = given.workers()});
+  braid::pool pool({.workers = given.workers(), .scheduler = Chosen});
   return bench::timed(1.0 * size, size, [&] {
     std::vector<braid::future<void>> all;
     all.reserve(size);
@@ -265,37 +268,56 @@ void ping_pong(scope& all, count& done, unsigned size) {
   for (unsigned i = 0; i < size; ++i) all.spawn(ping(all, done));
 }
 
+using solutions = std::vector<bench::solution>;
+
+void add_pieces(solutions& to) {
+  to.push_back({"calls", bench::reference("serial"), serial});
+  to.push_back({"calls", bench::reference("std::mutex"), std_locks});
+  to.push_back({"calls", bench::braid_contender("braid frame"), frames});
+  to.push_back({"calls", bench::braid_contender("braid ready await"), ready_awaits});
+  to.push_back({"calls", bench::braid_contender("braid async_mutex"), async_locks});
+  to.push_back({"calls", bench::braid_contender("braid channel"), through_channel});
+  if (!braid::has_fibers()) return;
+  to.push_back({"calls", bench::braid_contender("braid fiber switch"), fiber_switches});
+  to.push_back({"calls", bench::braid_contender("braid fiber"), fibers});
+}
+
+/// Each crowd from outside, where `Place` says.
+template <typename Place>
+void add_remote_crowds(solutions& to, const bench::contender& name) {
+  to.push_back({"spawn_many_remote_idle", name, bench::spawn_many_remote_idle<Place>});
+  to.push_back({"spawn_many_remote_busy1", name, bench::spawn_many_remote_busy1<Place>});
+  to.push_back({"spawn_many_remote_busy2", name, bench::spawn_many_remote_busy2<Place>});
+}
+
+/// All crowds on pools with this scheduler: at one home, and at homes of their own.
+template <scheduler Chosen>
+void add_crowds(solutions& to, const std::string& home_name, const std::string& homes_name) {
+  const bench::contender one_home = bench::braid_contender(home_name);
+  const bench::contender own_homes = bench::braid_contender(homes_name);
+  const auto at_home = [](crowd begin, unsigned otherwise, unsigned each = 1) {
+    return [=](const parameters& given) {
+      return at_one_home(given, begin, size_of(given, "tasks", otherwise), each, Chosen);
+    };
+  };
+  to.push_back({"spawn_many_local", one_home, at_home(spawn_many, 10'000)});
+  to.push_back({"spawn_many_local", own_homes, at_own_homes<Chosen>});
+  to.push_back({"ping_pong", one_home, at_home(ping_pong, 1'000)});
+  to.push_back({"yield_many", one_home, at_home(yield_many, 1'000, yields)});
+  to.push_back({"chained_spawn", one_home, at_home(chained_spawn, 1'000)});
+  if (Chosen == scheduler::work_stealing)
+    to.push_back({"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)});
+  add_remote_crowds<bench::on_pool<Chosen>>(to, own_homes);
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
-  const auto at_home = [](crowd begin, unsigned otherwise, unsigned each = 1) {
-    return [=](const parameters& given) { return at_one_home(given, begin, size_of(given, "tasks", otherwise), each); };
-  };
-  const bench::contender one_home = bench::braid_contender("braid");
-  const bench::contender own_homes = bench::braid_contender("braid own homes");
-  const bench::contender merged = bench::braid_contender("braid merged");
-  std::vector<bench::solution> all{
-      {"calls", bench::reference("serial"), serial},
-      {"calls", bench::reference("std::mutex"), std_locks},
-      {"calls", bench::braid_contender("braid frame"), frames},
-      {"calls", bench::braid_contender("braid ready await"), ready_awaits},
-      {"calls", bench::braid_contender("braid async_mutex"), async_locks},
-      {"calls", bench::braid_contender("braid channel"), through_channel},
-      {"spawn_many_local", one_home, at_home(spawn_many, 10'000)},
-      {"spawn_many_local", bench::braid_contender("braid begin later"), at_home(spawn_many_later, 10'000)},
-      {"spawn_many_local", own_homes, at_own_homes},
-      {"spawn_many_remote_idle", merged, bench::spawn_many_remote_idle<bench::on_merged_runtime>},
-      {"spawn_many_remote_busy1", merged, bench::spawn_many_remote_busy1<bench::on_merged_runtime>},
-      {"spawn_many_remote_busy2", merged, bench::spawn_many_remote_busy2<bench::on_merged_runtime>},
-      {"spawn_many_remote_idle", own_homes, bench::spawn_many_remote_idle<bench::on_pool>},
-      {"spawn_many_remote_busy1", own_homes, bench::spawn_many_remote_busy1<bench::on_pool>},
-      {"spawn_many_remote_busy2", own_homes, bench::spawn_many_remote_busy2<bench::on_pool>},
-      {"ping_pong", one_home, at_home(ping_pong, 1'000)},
-      {"yield_many", one_home, at_home(yield_many, 1'000, yields)},
-      {"chained_spawn", one_home, at_home(chained_spawn, 1'000)}};
-  if (braid::has_fibers()) {
-    all.push_back({"calls", bench::braid_contender("braid fiber switch"), fiber_switches});
-    all.push_back({"calls", bench::braid_contender("braid fiber"), fibers});
-  }
+  solutions all;
+  add_pieces(all);
+  add_crowds<scheduler::work_stealing>(all, "braid", "braid own homes");
+  add_crowds<scheduler::shared_queue>(all, "braid shared_queue", "braid shared_queue, own homes");
+  add_crowds<scheduler::least_loaded>(all, "braid least_loaded", "braid least_loaded, own homes");
+  add_remote_crowds<bench::on_merged_runtime>(all, bench::braid_contender("braid merged"));
   return bench::run_program(count, arguments, "coro", all);
 }

@@ -24,11 +24,12 @@
 namespace bench {
 
 /// Where tasks run: `start` gives what `join` waits for, `post` nothing.
+template <braid::scheduler Chosen = braid::scheduler::work_stealing>
 class on_pool {
  public:
   using started = braid::future<void>;
 
-  explicit on_pool(unsigned workers) : pool_({.workers = workers}) {}
+  explicit on_pool(unsigned workers) : pool_({.workers = workers, .scheduler = Chosen}) {}
 
   auto start(braid::task<void> work) -> started { return braid::spawn_future(pool_, std::move(work)); }
   void post(braid::task<void> work) { static_cast<void>(start(std::move(work))); }
