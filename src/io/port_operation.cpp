@@ -7,10 +7,16 @@
 
 namespace braid::detail {
 
+open_port::open_port(loop& on, descriptor owned, io_port::kind what) noexcept
+    : on_(&on), owned_(std::move(owned)), port_(owned_.number(), what) {
+  on_->open_ports_.fetch_add(1, relaxed);
+}
+
 open_port::~open_port() {
   BRAID_EXPECTS(port_.pending(io_interest::read) == nullptr && port_.pending(io_interest::write) == nullptr,
                 "a stream or listener lives until what reads, writes or accepts on it has ended");
   on_->backend().forget(port_);
+  on_->open_ports_.fetch_sub(1, relaxed);
 }
 
 port_operation::port_operation(open_port* on, io_interest side, aim what) noexcept

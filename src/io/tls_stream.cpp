@@ -48,68 +48,57 @@ auto tls_stream::accept(tls_context as, stream_socket through) -> task<result<tl
   co_return tls_stream(std::move(*link));
 }
 
-auto tls_stream::socket() const noexcept -> const stream_socket& {
+auto tls_stream::link() const noexcept -> detail::tls_link& {
   BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->socket();
+  return *link_;
 }
 
+auto tls_stream::socket() const noexcept -> const stream_socket& { return link().socket(); }
+
 auto tls_stream::read_some(std::span<std::byte> into) const -> task<result<std::size_t>> {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->read_some(into);
+  return link().read_some(into);
 }
 
 auto tls_stream::read_exactly(std::span<std::byte> into) const -> task<result<void>> {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->read_exactly(into);
+  return link().read_exactly(into);
 }
 
 auto tls_stream::write_all(std::span<const std::byte> bytes) const -> task<result<void>> {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->write_one(bytes);
+  return link().write_one(bytes);
 }
 
 auto tls_stream::write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>> {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->write_parts(parts);
+  return link().write_parts(parts);
 }
 
-auto tls_stream::shutdown() const -> task<result<void>> {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->shutdown();
-}
+auto tls_stream::shutdown() const -> task<result<void>> { return link().shutdown(); }
 
-auto tls_stream::try_shutdown() const noexcept -> bool {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->try_shutdown();
-}
+auto tls_stream::try_shutdown() const noexcept -> bool { return link().try_shutdown(); }
 
 void tls_stream::close() noexcept { link_.reset(); }
 
-auto tls_stream::is_drained() const noexcept -> bool {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return link_->is_drained();
-}
+auto tls_stream::is_drained() const noexcept -> bool { return link().is_drained(); }
 
 auto tls_stream::protocol() const noexcept -> std::string_view {
   const unsigned char* name = nullptr;
   unsigned size = 0;
-  ::SSL_get0_alpn_selected(link_->ssl(), &name, &size);
+  ::SSL_get0_alpn_selected(link().ssl(), &name, &size);
   return {reinterpret_cast<const char*>(name), size};
 }
 
 auto tls_stream::version() const noexcept -> tls_version {
-  return ::SSL_version(link_->ssl()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
+  return ::SSL_version(link().ssl()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
 }
 
-auto tls_stream::resumed() const noexcept -> bool { return ::SSL_session_reused(link_->ssl()) == 1; }
+auto tls_stream::resumed() const noexcept -> bool { return ::SSL_session_reused(link().ssl()) == 1; }
 
 auto tls_stream::server_name() const noexcept -> std::string_view {
-  const char* const name = ::SSL_get_servername(link_->ssl(), TLSEXT_NAMETYPE_host_name);
+  const char* const name = ::SSL_get_servername(link().ssl(), TLSEXT_NAMETYPE_host_name);
   return name != nullptr ? name : std::string_view();
 }
 
 auto tls_stream::peer_certificate() const -> std::vector<std::byte> {
-  const X509* const certificate = ::SSL_get0_peer_certificate(link_->ssl());
+  const X509* const certificate = ::SSL_get0_peer_certificate(link().ssl());
   const int size = certificate != nullptr ? ::i2d_X509(certificate, nullptr) : 0;
   if (size <= 0) return {};
   std::vector<std::byte> all(static_cast<std::size_t>(size));

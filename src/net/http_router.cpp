@@ -80,6 +80,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_hand
     const bool rest = name.ends_with(rest_mark);
     if (rest) name.remove_suffix(rest_mark.size());
     BRAID_EXPECTS(!rest || pattern.empty(), "the rest of a path is at the end of a pattern");
+    BRAID_EXPECTS(std::ranges::find(made->names, name) == made->names.end(), "a pattern has each of its names once");
     made->names.emplace_back(name);
     auto& place = rest ? at->rest : at->named;
     if (!place) place = std::make_unique<node>();

@@ -5,6 +5,7 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/scripted_home.hpp>
@@ -12,11 +13,13 @@
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <exception>
 #include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -225,4 +228,19 @@ TEST_CASE("handles move, and one that was moved from has no task") {
     co_return co_await std::move(second);
   };
   CHECK(here.run_through(body(), 20us).take() == 2);
+}
+
+TEST_CASE("to use a handle without a task ends the program") {
+  const auto ends = [](std::string_view sentence, auto use) {
+    const testing::child_end end = testing::run_in_child([&] {
+      task_handle<int> none;
+      use(none);
+    });
+    CHECK(end.signal == SIGABRT);
+    CHECK(end.errors.find(sentence) != std::string::npos);
+  };
+  ends("this handle has no task", [](task_handle<int>& none) { none.request_stop(); });
+  ends("this handle has no task", [](task_handle<int>& none) { static_cast<void>(none.is_done()); });
+  ends("this handle has no task", [](task_handle<int>& none) { static_cast<void>(none.name()); });
+  ends("cannot be awaited", [](task_handle<int>& none) { static_cast<void>(std::move(none).ended()); });
 }

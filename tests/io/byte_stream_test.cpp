@@ -389,6 +389,19 @@ TEST_CASE("streams are moved, and one that is not open says so") {
   const testing::child_end end = testing::run_in_child([&] { static_cast<void>(moved.read_some({})); });
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("is not open") != std::string::npos);
+  const testing::child_end homeless = testing::run_in_child([&] { static_cast<void>(moved.on()); });
+  CHECK(homeless.signal == SIGABRT);
+  CHECK(homeless.errors.find("is not open") != std::string::npos);
+}
+
+TEST_CASE("a loop that goes before a stream of its own ends the program") {
+  const testing::child_end end = testing::run_in_child([] {
+    stream_socket left;
+    const auto io = loop::create().value();
+    left = stream_socket::pair(*io).value().first;
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("ends before it") != std::string::npos);
 }
 
 TEST_CASE("two readers at once, a stream that goes while it is read, and a read of nothing end the program") {

@@ -271,6 +271,22 @@ TEST_CASE("two that accept at once, and a listener that goes meanwhile, end the 
   });
 }
 
+TEST_CASE("a listener that was moved from is closed, and to accept by it ends the program") {
+  turned_loop here;
+  stream_listener listener = on_loopback(here.io());
+  const stream_listener moved = std::move(listener);
+  CHECK(moved.local_address().has_value());
+  CHECK_FALSE(listener);
+  CHECK(listener.local_address().error() == std::errc::bad_file_descriptor);
+  CHECK(listener.waiting().error() == std::errc::bad_file_descriptor);
+  const testing::child_end end = testing::run_in_child([&] {
+    auto accepts = [](stream_listener& by) -> task<void> { static_cast<void>(co_await by.accept()); };
+    here.io().spawn(accepts(listener));
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("is not open") != std::string::npos);
+}
+
 TEST_CASE("a listener knows how many wait to be accepted, where it is of TCP") {
   turned_loop here;
   stream_listener listener = on_loopback(here.io());

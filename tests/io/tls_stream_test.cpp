@@ -5,6 +5,7 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
 #include <tests/support/raw_tls.hpp>
 #include <tests/support/seed.hpp>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -433,4 +435,12 @@ TEST_CASE("a stream that is moved is the same connection") {
   CHECK(here.run(moved.write_all(bytes_of("x"))).take().has_value());
   std::array<std::byte, 4> room{};
   CHECK(here.run(both.server.read_some(room)).take() == 1);
+  const auto ends = [&](auto ask) {
+    const testing::child_end end = testing::run_in_child([&] { static_cast<void>(ask(both.client)); });
+    CHECK(end.signal == SIGABRT);
+    CHECK(end.errors.find("is not open") != std::string::npos);
+  };
+  ends([](const tls_stream& closed) { return closed.version(); });
+  ends([](const tls_stream& closed) { return closed.peer_certificate(); });
+  ends([](const tls_stream& closed) { return &closed.on(); });
 }

@@ -1,8 +1,11 @@
 // tests/net/http_router_test.cpp: patterns find their handlers, and nothing else does.
 #include <braid/net/http_router.hpp>
 
+#include <tests/support/child.hpp>
+
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <string>
 #include <string_view>
 
@@ -107,6 +110,18 @@ TEST_CASE("HEAD is answered by GET, unless it has a handler of its own") {
   const auto* head = all.add(http_method::head, "/a");
   CHECK(all.at("/a", http_method::head).handler() == head);
   CHECK(head != get);
+}
+
+TEST_CASE("a pattern that has a name twice ends the program") {
+  for (const std::string_view pattern : {"/{a}/{a}", "/x/{a}/y/{a...}"}) {
+    const testing::child_end end = testing::run_in_child([&] { http_router().get(pattern, [](http_exchange&) {}); });
+    CHECK(end.signal == SIGABRT);
+    CHECK(end.errors.find("each of its names once") != std::string::npos);
+  }
+  marked_router all;
+  all.add(http_method::get, "/{a}/{b}");
+  all.add(http_method::get, "/{a}/{b}/{c...}");
+  CHECK(all.at("/1/2/3").value("a") == "1");
 }
 
 TEST_CASE("a handler is a plain function or a coroutine") {

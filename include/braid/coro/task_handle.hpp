@@ -57,7 +57,7 @@ class [[nodiscard]] task_handle {
 
  private:
   [[nodiscard]] auto state() const noexcept -> detail::handled_task<T>& {
-    BRAID_ASSERT(*this, "this handle has no task");
+    BRAID_EXPECTS(*this, "this handle has no task");
     return *end_.get();
   }
 

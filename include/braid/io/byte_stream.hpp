@@ -1,6 +1,7 @@
 // braid/io/byte_stream.hpp: reading and writing an open stream of bytes: a connection, or the end of a pipe.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/io/detail/port_operation.hpp>
@@ -89,7 +90,11 @@ class BRAID_API byte_stream {
   [[nodiscard]] explicit operator bool() const noexcept { return open_ != nullptr; }
   /// -1 where it is not open.
   [[nodiscard]] auto number() const noexcept -> int { return open_ != nullptr ? open_->number() : -1; }
-  [[nodiscard]] auto on() const noexcept -> loop& { return open_->on(); }
+  /// Requires an open stream.
+  [[nodiscard]] auto on() const noexcept -> loop& {
+    BRAID_EXPECTS(open_ != nullptr, "this stream is not open");
+    return open_->on();
+  }
 
   /// Waits until there is something, reads it into the front of `into`, which is not empty, and gives its size as a
   /// result<std::size_t>. 0: the other side has ended the stream.

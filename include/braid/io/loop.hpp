@@ -24,6 +24,10 @@ namespace braid {
 
 class loop_driver;
 
+namespace detail {
+class open_port;
+}
+
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
   io_backend_kind backend = io_backend_kind::automatic;
@@ -40,7 +44,8 @@ class BRAID_API loop final : public home {
 
   /// Errors: as `make_io_backend`.
   [[nodiscard]] static auto create(loop_options options = {}) -> result<std::unique_ptr<loop>>;
-  /// Requires that it never ran, or that `run` has returned. A post, a resumption or a stop that the loop has acted on
+  /// Requires that it never ran, or that `run` has returned, and that nothing is open on it any more: streams,
+  /// listeners, datagram sockets, child processes. A post, a resumption or a stop that the loop has acted on
   /// may still be on its way out on another thread. Blocks: until they have left.
   ~loop() override;
 
@@ -78,6 +83,7 @@ class BRAID_API loop final : public home {
 
  private:
   friend class loop_driver;
+  friend class detail::open_port;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
   loop(loop_options options, std::unique_ptr<io_backend> backend);
@@ -101,13 +107,14 @@ class BRAID_API loop final : public home {
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;
-  intrusive_list<timer> due_;         // timers of this turn that have not fired yet
-  intrusive_queue<job> ready_;        // jobs of the loop's own thread
-  remote_stack<job> inbox_;           // jobs from elsewhere; closed outside of starting … stopping
-  atomic<state> state_{state::idle};  // written by the loop's thread, and by stop
-  atomic<std::size_t> spawned_{0};    // written by the loop's thread
-  atomic<std::uint32_t> woken_{0};    // +1 by each who has woken the loop, as the last thing that it does here
-  std::uint32_t wakes_owed_ = 0;      // what that becomes; known when the loop has stopped
+  intrusive_list<timer> due_;          // timers of this turn that have not fired yet
+  intrusive_queue<job> ready_;         // jobs of the loop's own thread
+  remote_stack<job> inbox_;            // jobs from elsewhere; closed outside of starting … stopping
+  atomic<state> state_{state::idle};   // written by the loop's thread, and by stop
+  atomic<std::size_t> spawned_{0};     // written by the loop's thread
+  atomic<std::size_t> open_ports_{0};  // of descriptors; each thread that makes or ends one
+  atomic<std::uint32_t> woken_{0};     // +1 by each who has woken the loop, as the last thing that it does here
+  std::uint32_t wakes_owed_ = 0;       // what that becomes; known when the loop has stopped
   scope root_;
 };
 

@@ -88,6 +88,7 @@ class BRAID_API tls_stream {
 
  private:
   explicit tls_stream(std::unique_ptr<detail::tls_link> link) noexcept;
+  [[nodiscard]] auto link() const noexcept -> detail::tls_link&;
 
   std::unique_ptr<detail::tls_link> link_;
 };

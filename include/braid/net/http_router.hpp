@@ -59,7 +59,7 @@ class BRAID_API http_router {
 
   /// `fn(http_exchange&)` answers requests of that method whose path fits the pattern; it gives a task<void> or
   /// nothing; a task that is empty has ended. A handler of GET answers HEAD as well, where that has none of its own.
-  /// Requires a pattern as above, new for the method. Several requests run at the same time.
+  /// Requires a pattern as above, new for the method, with no name twice. Several requests run at the same time.
   template <std::invocable<http_exchange&> Fn>
   auto add(http_method method, std::string_view pattern, Fn fn) -> http_router& {
     if constexpr (std::is_void_v<std::invoke_result_t<Fn&, http_exchange&>>)

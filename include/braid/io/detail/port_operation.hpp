@@ -19,11 +19,10 @@ namespace braid::detail {
 /// An open descriptor of a loop. Forgotten by the backend and then closed.
 class BRAID_API open_port {
  public:
-  open_port(loop& on, descriptor owned, io_port::kind what) noexcept
-      : on_(&on), owned_(std::move(owned)), port_(owned_.number(), what) {}
+  open_port(loop& on, descriptor owned, io_port::kind what) noexcept;
   open_port(const open_port&) = delete;
   auto operator=(const open_port&) -> open_port& = delete;
-  /// Requires that nothing is pending.
+  /// Requires that nothing is pending, and the loop.
   ~open_port();
 
   [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
