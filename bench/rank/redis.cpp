@@ -39,20 +39,20 @@ class recording_store final : public store {
   explicit recording_store(store& inner) : inner_(&inner) {}
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> override {
+      -> braid::task<store_result<field_batch>> override {
     const under_way now(*this);
     for (const std::int64_t id : keys.ids) now.wave().add("HGET", braid::resp_joined{keys.prefix, id}, field);
     auto asking = inner_->hget(keys, field, arena);
     co_return co_await std::move(asking);
   }
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override {
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
     const under_way now(*this);
     for (const std::int64_t id : keys.ids) now.wave().add("HGETALL", braid::resp_joined{keys.prefix, id});
     auto asking = inner_->hgetall(keys, arena);
     co_return co_await std::move(asking);
   }
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> override {
+      -> braid::task<store_result<id_batch>> override {
     const under_way now(*this);
     const std::int64_t last = std::int64_t{first} - 1;
     for (const std::int64_t id : keys.ids) now.wave().add("LRANGE", braid::resp_joined{keys.prefix, id}, 0, last);

@@ -35,6 +35,7 @@ auto dump_command(const dump_command_options& options) -> exit_status {
     progress_bar bar("dumping");
     records = dump_store(*folder,
                          {.prefix = options.prefix,
+                          .output = options.out,
                           .progress = [&bar](const dump_progress& at) { bar.show(at.records_done, at.records_total); }},
                          [&out](std::string_view lines) { return out->write(lines); });
   }

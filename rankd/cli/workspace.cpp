@@ -105,7 +105,7 @@ auto open_stores::pointers() const -> std::vector<store*> {
   return all;
 }
 
-auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
+auto open_all_stores(const workspace& in, server_words words) -> braid::checked<open_stores> {
   open_stores stores;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     stores.owned.emplace_back();
@@ -115,7 +115,7 @@ auto open_all_stores(const workspace& in) -> braid::checked<open_stores> {
       auto loaded = load_if_missing(folder_of(endpoint, in.where.root), *in.where.data, {.progress = bar.for_load()});
       if (!loaded) return std::unexpected(std::move(loaded.error()));
     }
-    auto opened = open_store(endpoint, in.where.root);
+    auto opened = open_store(endpoint, in.where.root, words);
     if (!opened) return std::unexpected(std::move(opened.error()));
     stores.owned.back() = std::move(*opened);
   }

@@ -47,6 +47,6 @@ struct open_stores {
 
 /// Opens all stores; an embedded one that does not exist yet is filled from the project's data first, with progress on
 /// standard error. Redis servers are not asked yet.
-auto open_all_stores(const workspace& in) -> braid::checked<open_stores>;
+auto open_all_stores(const workspace& in, server_words words = server_words::told) -> braid::checked<open_stores>;
 
 }  // namespace rankd

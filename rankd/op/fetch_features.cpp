@@ -155,7 +155,7 @@ struct fetch_params {
 
     const asked_rows of = ask_for(rows, context.memory);
     auto reading = read(*from, of.asked, context.memory);
-    const braid::result<found_fields> found = co_await std::move(reading);
+    const store_result<found_fields> found = co_await std::move(reading);
     if (!found) co_return store_failed(*from, found.error());
     row_set out = rows;
     for (const wanted_feature& each : wanted)
@@ -181,16 +181,16 @@ struct fetch_params {
 
   /// One batch, or none where no row has a hash.
   [[nodiscard]] auto read(store& from, std::span<const std::int64_t> asked, braid::arena& memory) const
-      -> braid::task<braid::result<found_fields>> {
+      -> braid::task<store_result<found_fields>> {
     if (asked.empty()) co_return found_fields{};
     if (wanted.size() == 1) {
       auto reading = from.hget({prefix, asked}, wanted.front().name, memory);
-      const braid::result<field_batch> found = co_await std::move(reading);
+      const store_result<field_batch> found = co_await std::move(reading);
       if (!found) co_return std::unexpected(found.error());
       co_return found_fields{.one = *found, .all = {}};
     }
     auto reading = from.hgetall({prefix, asked}, memory);
-    const braid::result<hash_batch> found = co_await std::move(reading);
+    const store_result<hash_batch> found = co_await std::move(reading);
     if (!found) co_return std::unexpected(found.error());
     co_return found_fields{.one = {}, .all = *found};
   }

@@ -28,7 +28,7 @@ auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena
   if (ids.empty()) co_return countries.finish();
   const std::span<const std::int64_t> asked = distinct(ids, memory);
   auto reading = from.hget({user_prefix, asked}, country_field, memory);
-  const braid::result<field_batch> found = co_await std::move(reading);
+  const store_result<field_batch> found = co_await std::move(reading);
   if (!found) co_return store_failed(from, found.error());
 
   for (const std::int64_t id : ids) {
@@ -94,7 +94,7 @@ struct list_params {
 
     const std::span<const std::int64_t> asked = distinct(owners, context.memory);
     auto reading = from.lrange_ids({prefix, asked}, fanout, context.memory);
-    const braid::result<id_batch> found = co_await std::move(reading);
+    const store_result<id_batch> found = co_await std::move(reading);
     if (!found) co_return store_failed(from, found.error());
     context.malformed_ids += found->malformed;
 

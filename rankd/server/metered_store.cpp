@@ -32,7 +32,7 @@ class metered_store::asking {
   }
 
   template <typename T>
-  void answered(const braid::result<T>& with) noexcept {
+  void answered(const store_result<T>& with) noexcept {
     end_ = with ? end::answer : end::error;
   }
 
@@ -46,24 +46,24 @@ class metered_store::asking {
 };
 
 template <typename T>
-auto metered_store::metered(metered_store& by, braid::task<braid::result<T>> work) -> braid::task<braid::result<T>> {
+auto metered_store::metered(metered_store& by, braid::task<store_result<T>> work) -> braid::task<store_result<T>> {
   asking one(by);
-  braid::result<T> got = co_await std::move(work);
+  store_result<T> got = co_await std::move(work);
   one.answered(got);
   co_return got;
 }
 
 auto metered_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<braid::result<field_batch>> {
+    -> braid::task<store_result<field_batch>> {
   return metered(*this, behind_->hget(keys, field, arena));
 }
 
-auto metered_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> {
+auto metered_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
   return metered(*this, behind_->hgetall(keys, arena));
 }
 
 auto metered_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<braid::result<id_batch>> {
+    -> braid::task<store_result<id_batch>> {
   return metered(*this, behind_->lrange_ids(keys, first, arena));
 }
 

@@ -31,18 +31,18 @@ class metered_store final : public store {
   explicit metered_store(store& behind) noexcept : behind_(&behind) {}
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> override;
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override;
+      -> braid::task<store_result<field_batch>> override;
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> override;
-  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override { return behind_->explain(why); }
+      -> braid::task<store_result<id_batch>> override;
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
 
   [[nodiscard]] auto figures() const -> endpoint_figures;
 
  private:
   class asking;
   template <typename T>
-  static auto metered(metered_store& by, braid::task<braid::result<T>> work) -> braid::task<braid::result<T>>;
+  static auto metered(metered_store& by, braid::task<store_result<T>> work) -> braid::task<store_result<T>>;
 
   store* behind_;
   mutable std::mutex mutex_;

@@ -112,7 +112,9 @@ auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
 auto dump_job::flush() -> braid::checked<void> {
   if (!lines_.empty()) {
     const auto written = sink_(lines_);
-    if (!written) return refuse("output_unwritable", "the output cannot be written: " + written.error().message());
+    if (!written)
+      return std::unexpected(store_complaint("output_unwritable", options_.output,
+                                             "the output cannot be written: " + written.error().message(), {}));
   }
   lines_.clear();
   if (options_.progress) options_.progress(at_);

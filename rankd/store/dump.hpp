@@ -21,6 +21,7 @@ struct dump_progress {
 
 struct dump_options {
   std::string_view prefix = {};                                  ///< only keys that begin with it
+  std::filesystem::path output = {};                             ///< what the sink writes to, for complaints
   std::function<void(const dump_progress&)> progress = nullptr;  ///< for each piece that is written, and at the end
 };
 
@@ -30,8 +31,9 @@ using dump_sink = std::function<braid::result<void>(std::string_view lines)>;
 /// Writes a line for each record of the store in `folder`, keys bytewise ascending: the same bytes for the same
 /// records, and a load of them makes the same records. Gives the number of lines.
 /// Blocks: on the disk, and in `sink`; a load may go on meanwhile and is not seen.
-/// Errors: those of `embedded_store::open`; output_unwritable with what `sink` says; not_loadable for a record that no
-/// load would read: text that is not UTF-8, a field without a name, a line of more than 16 MiB.
+/// Errors: those of `embedded_store::open`; output_unwritable with what `sink` says and `output` as its source;
+/// not_loadable for a record that no load would read: text that is not UTF-8, a field without a name, a line of more
+/// than 16 MiB.
 auto dump_store(const std::filesystem::path& folder, const dump_options& options, const dump_sink& sink)
     -> braid::checked<std::uint64_t>;
 

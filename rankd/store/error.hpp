@@ -1,7 +1,9 @@
-// rankd/store/error.hpp: why a store that is open may still refuse to answer.
+// rankd/store/error.hpp: why a store that is open may still refuse to answer, and what it says then.
 #pragma once
 
 #include <cstdint>
+#include <expected>
+#include <string_view>
 #include <system_error>
 
 namespace rankd {
@@ -23,3 +25,25 @@ auto make_error_code(store_errc code) noexcept -> std::error_code;
 
 template <>
 struct std::is_error_code_enum<rankd::store_errc> : std::true_type {};
+
+namespace rankd {
+
+/// Why a batch has no answer: a code, and what the server has said itself, if anything. It can be taken for the code.
+class store_error : public std::error_code {
+ public:
+  using std::error_code::error_code;
+  store_error(std::error_code why, std::string_view said = {}) noexcept  // implicit, as a code is one
+      : std::error_code(why), said_(said) {}
+
+  /// As it came. Lifetime: of the arena of the batch.
+  [[nodiscard]] auto said() const noexcept -> std::string_view { return said_; }
+
+ private:
+  std::string_view said_;
+};
+
+/// The answer to a batch.
+template <typename T>
+using store_result = std::expected<T, store_error>;
+
+}  // namespace rankd

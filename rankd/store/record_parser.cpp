@@ -3,6 +3,7 @@
 
 #include <rankd/registry/names.hpp>
 #include <rankd/store/detail/lmdb.hpp>
+#include <rankd/store/dump.hpp>
 
 #include <braid/base/arena.hpp>
 
@@ -96,6 +97,7 @@ class record_parser::machine {
   void read_element(dom::element element, std::size_t index);
   void become_text();
   auto digits(std::int64_t id) -> std::string_view;
+  void check_dump(std::string_view key, std::string_view pointer, std::span<const std::byte> bytes, std::size_t read);
 
   dom::parser parser_;
   record_builder builder_;
@@ -262,6 +264,21 @@ auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
   return scratch_.copied(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())));
 }
 
+/// What a dump writes differently is longer: a control character, and an integer beside text, which gets quotes.
+void record_parser::machine::check_dump(std::string_view key, std::string_view pointer,
+                                        std::span<const std::byte> bytes, std::size_t read) {
+  constexpr std::size_t most_for_a_byte = 6;  // \u007f
+  if (read <= line_reader::longest / most_for_a_byte) return;
+  std::string line;
+  append_record(line, key, *record_view::parse(bytes));
+  const std::size_t length = line.size() - 1;  // without its line feed
+  if (length > line_reader::longest)
+    complain("record_too_long", pointer,
+             "a dump would write the record " + quote_name(key) + " as a line of " + std::to_string(length) +
+                 " bytes, " + std::to_string(line_reader::longest) + " are allowed",
+             "divide it among several keys");
+}
+
 auto record_parser::machine::run(const text_line& line, std::uint32_t file)
     -> braid::checked<std::optional<parsed_record>> {
   complaints_ = {};
@@ -282,6 +299,7 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   std::span<const std::byte> bytes;
   if (found.fields) bytes = read_hash(*found.fields);
   if (found.values) bytes = read_list(*found.values);
+  if (complaints_.empty()) check_dump(key, found.hash ? "/hash" : "/list", bytes, line.text.size());
   if (!complaints_.empty()) return std::unexpected(complaints_);
   return parsed_record{key, bytes};
 }

@@ -33,7 +33,8 @@ class record_parser {
   auto operator=(record_parser&&) -> record_parser& = delete;
   ~record_parser();
 
-  /// Nothing for a blank line.
+  /// Nothing for a blank line. A record that `append_record` makes a line of more than line_reader::longest bytes of is
+  /// refused: a dump of it would not be read.
   /// Errors: each begins with `line N`, and its pointer leads into that line.
   auto parse(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace rankd::detail {
 namespace {
@@ -44,6 +45,11 @@ auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
   if (why.category() == braid::resp_category()) return "store_bad_reply";
   const auto* const named = std::ranges::find_if(named_failures, [&](const auto& each) { return why == each.why; });
   return named == named_failures.end() ? "store_error" : named->code;
+}
+
+auto told_by_server(std::string_view error) -> std::string {
+  constexpr std::size_t enough = 300;
+  return "the server says: " + std::string(error.substr(0, enough)) + (error.size() > enough ? "…" : "");
 }
 
 }  // namespace rankd::detail

@@ -18,6 +18,7 @@
 #include <braid/net/redis_slot.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -285,9 +286,13 @@ auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnos
 template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
-  const auto text = co_await redis.get(redis_load_key, memory);
-  if (!text) co_return self.failed(text.error());
-  auto mark = *text ? detail::parse_load_mark(**text) : std::nullopt;
+  const std::array<std::string_view, 2> words{"GET", redis_load_key};
+  auto asking = redis.command(words, memory);
+  const auto reply = co_await std::move(asking);
+  if (!reply) co_return self.failed(reply.error());
+  if (auto fine = self.first_error(std::span(&*reply, 1)); !fine) co_return fine;
+  const bool is_text = reply->type() == braid::resp_type::bulk_string;
+  auto mark = is_text ? detail::parse_load_mark(reply->text()) : std::nullopt;
   if (!mark || mark->made_from != self.at_.made_from || mark->file > self.files_.size()) co_return {};
   self.at_ = std::move(*mark);
   self.report_.resumed_at = self.bytes_done();
@@ -352,7 +357,7 @@ auto sender::first_error(std::span<const braid::resp_value> replies) const -> br
   for (const braid::resp_value& each : replies) {
     if (!each.is_error()) continue;
     const std::error_code why = braid::redis_error_of(each.text());
-    return refused(detail::redis_failure_code(why), "the server says: " + std::string(each.text()));
+    return refused(detail::redis_failure_code(why), detail::told_by_server(each.text()));
   }
   return {};
 }

@@ -24,10 +24,10 @@ using braid::resp_type;
 using braid::resp_value;
 
 /// What an error reply means for the whole batch.
-auto refusal(const resp_value& reply) -> std::error_code {
+auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   const redis_errc code = braid::redis_error_of(reply.text());
-  if (code == redis_errc::wrong_type) return store_errc::wrong_type;
-  return code;
+  const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
+  return std::unexpected(store_error(why, reply.text()));
 }
 
 /// The elements of an aggregate, which are texts; nothing where one is something else.
@@ -127,7 +127,7 @@ auto redis_store::ask(connections whom, const braid::redis_batch& batch, braid::
 
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
 auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
-    -> braid::task<braid::result<std::span<const resp_value>>> {
+    -> braid::task<store_result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_of(around.where());
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
@@ -135,29 +135,29 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid:
   const auto replies = co_await std::move(asking);
   if (!replies) co_return braid::fail(replies.error());
   for (const resp_value& each : *replies)
-    if (each.is_error()) co_return braid::fail(refusal(each));
+    if (each.is_error()) co_return refusal(each);
   co_return *replies;
 }
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
-    -> braid::task<braid::result<field_batch>> {
+    -> braid::task<store_result<field_batch>> {
   braid::redis_batch batch(braid::redis_replies::text);
   for (const std::int64_t id : keys.ids) batch.add("HGET", braid::resp_joined{keys.prefix, id}, field);
   auto running = run(*this, batch, arena);
   const auto replies = co_await std::move(running);
-  if (!replies) co_return braid::fail(replies.error());
+  if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::optional<std::string_view>());
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!(*replies)[i].is_null()) out[i] = (*replies)[i].text();
   co_return out;
 }
 
-auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> {
+auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
   braid::redis_batch batch(braid::redis_replies::texts);
   for (const std::int64_t id : keys.ids) batch.add("HGETALL", braid::resp_joined{keys.prefix, id});
   auto running = run(*this, batch, arena);
   const auto replies = co_await std::move(running);
-  if (!replies) co_return braid::fail(replies.error());
+  if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::span<const hash_field>());
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto texts = texts_of((*replies)[i]);
@@ -168,14 +168,14 @@ auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<br
 }
 
 auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-    -> braid::task<braid::result<id_batch>> {
+    -> braid::task<store_result<id_batch>> {
   if (first == 0) co_return id_batch{arena.filled(keys.ids.size(), std::span<const std::int64_t>()), 0};
   braid::redis_batch batch(braid::redis_replies::texts);
   const std::int64_t last = std::int64_t{first} - 1;
   for (const std::int64_t id : keys.ids) batch.add("LRANGE", braid::resp_joined{keys.prefix, id}, 0, last);
   auto running = run(*this, batch, arena);
   const auto replies = co_await std::move(running);
-  if (!replies) co_return braid::fail(replies.error());
+  if (!replies) co_return std::unexpected(replies.error());
   const auto lists = arena.filled(replies->size(), std::span<const std::int64_t>());
   std::uint64_t malformed = 0;
   for (std::size_t i = 0; i < lists.size(); ++i) {
@@ -187,10 +187,14 @@ auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& 
   co_return id_batch{lists, malformed};
 }
 
-auto redis_store::explain(std::error_code why) const -> store_failure {
-  if (why == store_errc::wrong_type) return wrong_type_failure(options_.endpoint_id);
-  return {std::string(detail::redis_failure_code(why)),
-          "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + why.message()};
+auto redis_store::explain(const store_error& why) const -> store_failure {
+  store_failure failure = wrong_type_failure(options_.endpoint_id);
+  if (why != store_errc::wrong_type)
+    failure = {std::string(detail::redis_failure_code(why)),
+               "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + why.message()};
+  if (options_.words == server_words::told && !why.said().empty())
+    failure.message += "; " + detail::told_by_server(why.said());
+  return failure;
 }
 
 }  // namespace rankd

@@ -23,6 +23,7 @@ struct redis_store_options {
   std::string endpoint_id;      ///< for messages
   redis_place server;           ///< `redis_options_of`
   std::size_t connections = 1;  ///< of each loop to a server, at least one; a cluster has one to each of its nodes
+  server_words words = server_words::kept;
 };
 
 /// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
@@ -38,12 +39,12 @@ class redis_store final : public store {
   explicit redis_store(redis_store_options options);
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> override;
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override;
+      -> braid::task<store_result<field_batch>> override;
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> override;
+      -> braid::task<store_result<id_batch>> override;
 
-  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override;
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
  private:
   class seat;
@@ -57,7 +58,7 @@ class redis_store final : public store {
   static auto ask(connections whom, const braid::redis_batch& batch, braid::arena& arena)
       -> braid::task<braid::result<std::span<const braid::resp_value>>>;
   static auto run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
-      -> braid::task<braid::result<std::span<const braid::resp_value>>>;
+      -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;
   std::mutex mutex_;

@@ -21,26 +21,26 @@ class embedded_client final : public store {
       : data_(std::move(data)), endpoint_id_(std::move(endpoint_id)) {}
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> override {
+      -> braid::task<store_result<field_batch>> override {
     const auto snapshot = data_.take_snapshot();
     if (!snapshot) co_return braid::fail(snapshot.error());
     co_return read_fields(*snapshot, keys, field, arena);
   }
 
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override {
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
     const auto snapshot = data_.take_snapshot();
     if (!snapshot) co_return braid::fail(snapshot.error());
     co_return read_hashes(*snapshot, keys, arena);
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> override {
+      -> braid::task<store_result<id_batch>> override {
     const auto snapshot = data_.take_snapshot();
     if (!snapshot) co_return braid::fail(snapshot.error());
     co_return read_ids(*snapshot, keys, first, arena);
   }
 
-  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override {
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     return why == store_errc::wrong_type ? wrong_type_failure(endpoint_id_) : store::explain(why);
   }
 
@@ -59,19 +59,21 @@ auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> st
                           .source = {}}));
 }
 
-auto open_redis(const endpoint_entry& endpoint) -> braid::checked<std::unique_ptr<store>> {
+auto open_redis(const endpoint_entry& endpoint, server_words words) -> braid::checked<std::unique_ptr<store>> {
   auto server = redis_options_of(endpoint);
   if (!server) {
     server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
     return std::unexpected(std::move(server.error()));
   }
-  return std::make_unique<redis_store>(redis_store_options{
-      .endpoint_id = endpoint.endpoint_id, .server = std::move(*server), .connections = endpoint.policy.connections});
+  return std::make_unique<redis_store>(redis_store_options{.endpoint_id = endpoint.endpoint_id,
+                                                           .server = std::move(*server),
+                                                           .connections = endpoint.policy.connections,
+                                                           .words = words});
 }
 
 }  // namespace
 
-auto store::explain(std::error_code why) const -> store_failure {
+auto store::explain(const store_error& why) const -> store_failure {
   return {"store_error", "the store refused to answer: " + why.message()};
 }
 
@@ -80,11 +82,11 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
           "endpoint `" + std::string(endpoint_id) + "`: " + make_error_code(store_errc::wrong_type).message()};
 }
 
-auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root)
+auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_words words)
     -> braid::checked<std::unique_ptr<store>> {
   if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
-  if (embedded == nullptr) return open_redis(endpoint);
+  if (embedded == nullptr) return open_redis(endpoint, words);
   auto data = embedded_store::open(root / embedded->path);
   if (!data) return std::unexpected(std::move(data.error()));
   return std::make_unique<embedded_client>(std::move(*data), endpoint.endpoint_id);

@@ -3,6 +3,7 @@
 
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/batch.hpp>
+#include <rankd/store/error.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/diagnostics.hpp>
@@ -24,6 +25,9 @@ struct store_failure {
   std::string message;  ///< one sentence
 };
 
+/// Whether failures tell what a server has said itself: that is for who runs the project, and not for its clients.
+enum class server_words : std::uint8_t { kept, told };
+
 /// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
 /// error; one that holds the other kind of value fails the batch with store_errc::wrong_type.
 /// Threads: any number of batches at once. Lifetime: keys, arena and store must outlive the task; answers lie in the
@@ -37,17 +41,17 @@ class store {
 
   /// One field of each hash.
   virtual auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> = 0;
+      -> braid::task<store_result<field_batch>> = 0;
 
   /// All fields of each hash.
-  virtual auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> = 0;
+  virtual auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> = 0;
 
   /// The first `first` elements of each list as ids; malformed ones among these are left out, and counted.
   virtual auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> = 0;
+      -> braid::task<store_result<id_batch>> = 0;
 
   /// What an error of one of the above means. This one says `store_error`.
-  [[nodiscard]] virtual auto explain(std::error_code why) const -> store_failure;
+  [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
 };
 
 /// What store_errc::wrong_type means, whoever keeps the data.
@@ -57,7 +61,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 /// `static` a `redis_store`, which connects when it is asked. Batches of the embedded store are answered at once, on
 /// the thread that awaits them.
 /// Errors: those of embedded_store::open and redis_options_of, store_unsupported.
-auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root)
-    -> braid::checked<std::unique_ptr<store>>;
+auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
+                server_words words = server_words::kept) -> braid::checked<std::unique_ptr<store>>;
 
 }  // namespace rankd

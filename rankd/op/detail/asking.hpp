@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace rankd::detail {
@@ -20,7 +19,7 @@ inline constexpr std::array<std::string_view, 2> store_kinds{"embedded", "redis"
 inline constexpr param_shape store_endpoint{
     .name = "endpoint", .kind = param_kind::endpoint_ref, .choices = store_kinds};
 
-inline auto store_failed(const store& from, const std::error_code& why) -> std::unexpected<op_error> {
+inline auto store_failed(const store& from, const store_error& why) -> std::unexpected<op_error> {
   store_failure failure = from.explain(why);
   return std::unexpected(op_error{std::move(failure.code), std::move(failure.message)});
 }

@@ -1,6 +1,7 @@
 // rankd/store/detail/redis_failure.hpp: the stable codes of what can go wrong with a Redis server.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -9,5 +10,8 @@ namespace rankd::detail {
 /// store_unreachable, store_timeout, store_not_ready, store_unauthorized, store_overloaded, store_bad_reply,
 /// store_untrusted; store_error for all others.
 auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
+
+/// "the server says: NOPERM …", cut where it is longer than a message should be.
+auto told_by_server(std::string_view error) -> std::string;
 
 }  // namespace rankd::detail

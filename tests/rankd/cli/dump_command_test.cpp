@@ -52,6 +52,8 @@ TEST_CASE("output that cannot be written fails with a code, and leaves no file")
   CHECK(file.status == 1);
   CHECK(file.out.empty());
   CHECK(has(file.err, "[output_unwritable]"));
+  CHECK(has(file.err, "/dev/full"));
+  CHECK(has(file.err, "No space left on device"));
   const std::string line = std::string(RANKD_BINARY) + " dump --store db >/dev/full";
   const process_end stream = braid::testing::run_process({"/bin/sh", "-c", line}, {.folder = project.path()});
   CHECK(stream.status == 1);

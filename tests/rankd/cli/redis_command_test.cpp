@@ -3,6 +3,7 @@
 
 #include <tests/rankd/cli/project_copy.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
 #include <tests/support/redis_server.hpp>
 
 #include <memory>
@@ -14,10 +15,12 @@
 using namespace rankd;
 using braid::testing::process_end;
 using braid::testing::redis_server;
+using braid::testing::request_text;
 using nlohmann::json;
 using rankd::testing::has;
 using rankd::testing::project_copy;
 using rankd::testing::rankd_in;
+using rankd::testing::running_server;
 
 namespace {
 
@@ -65,6 +68,29 @@ TEST_CASE("what is loaded into Redis ranks to the same bytes as the embedded sto
     CHECK(one.out == rankd_in(embedded.path(), {"rank", "--plan", plan}, R"({"user_id":1,"request_id":"r"})").out);
     CHECK(has(rankd_in(remote.path(), {"rank", "--plan", plan, "--table"}, R"({"user_id":1})").out, "total: "));
   }
+}
+
+TEST_CASE("who runs a command is told what the server says, and a client of a server is not") {
+  const redis_server server;
+  const std::string url = "redis://127.0.0.1:" + std::to_string(server.port());
+  const project_copy project;
+  point_to(project, server.port());
+  project.write("wrong.ndjson", R"({"hash":"follow:1","fields":{"a":"b"}})");
+  REQUIRE(rankd_in(project.path(), {"load", "wrong.ndjson", "--store", url}).status == 0);
+  const std::string request = R"({"user_id":1,"plan":"reels_plan_a"})";
+  for (const char* command : {"rank", "batch"}) {
+    const process_end end = rankd_in(project.path(), {command}, request);
+    CHECK(end.status == 1);
+    const json error = json::parse(end.out).at("error");
+    CHECK(error.at("code") == "store_wrong_type");
+    CHECK(has(error.at("message").get<std::string>(), "; the server says: WRONGTYPE "));
+  }
+  const running_server serving(project.path());
+  auto client = serving.caller();
+  client.say(request_text("POST", "/v1/rank", {}, request));
+  const json error = json::parse(client.hear().value().body).at("error");
+  CHECK(error.at("code") == "store_wrong_type");
+  CHECK_FALSE(has(error.at("message").get<std::string>(), "WRONGTYPE"));
 }
 
 TEST_CASE("a server that is away stops those who need it, with its place, and nobody else") {

@@ -54,7 +54,7 @@ class memory_store : public store {
   std::error_code refusal;  ///< what every batch fails with, if anything
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
-      -> braid::task<braid::result<field_batch>> override {
+      -> braid::task<store_result<field_batch>> override {
     asked.push_back("hget" + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::optional<std::string_view>());
@@ -67,7 +67,7 @@ class memory_store : public store {
     co_return out;
   }
 
-  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<braid::result<hash_batch>> override {
+  auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override {
     asked.push_back("hgetall" + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::span<const hash_field>());
@@ -82,7 +82,7 @@ class memory_store : public store {
   }
 
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
-      -> braid::task<braid::result<id_batch>> override {
+      -> braid::task<store_result<id_batch>> override {
     asked.push_back("lrange " + std::to_string(first) + spelled(keys));
     if (refusal) co_return std::unexpected(refusal);
     const auto out = arena.filled(keys.ids.size(), std::span<const std::int64_t>());

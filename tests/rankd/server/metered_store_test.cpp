@@ -29,17 +29,17 @@ class bad_store final : public store {
   explicit bad_store(way how) : how_(how) {}
 
   auto hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*memory*/)
-      -> braid::task<braid::result<field_batch>> override {
+      -> braid::task<store_result<field_batch>> override {
     if (how_ == way::throwing) throw std::runtime_error("a store that throws");
     braid::event never;
     co_await never;
     co_return braid::fail(braid::errc::closed);
   }
-  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<braid::result<hash_batch>> override {
+  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<store_result<hash_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
   auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<braid::result<id_batch>> override {
+      -> braid::task<store_result<id_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
 

@@ -28,18 +28,18 @@ namespace {
 class failing_store final : public store {
  public:
   auto hget(key_batch keys, std::string_view /*field*/, braid::arena& /*memory*/)
-      -> braid::task<braid::result<field_batch>> override {
+      -> braid::task<store_result<field_batch>> override {
     if (keys.ids.front() == 500) throw std::runtime_error("a store that throws");
     co_return braid::fail(keys.ids.front() == 502 ? braid::errc::finished : braid::errc::closed);
   }
-  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<braid::result<hash_batch>> override {
+  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<store_result<hash_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
   auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<braid::result<id_batch>> override {
+      -> braid::task<store_result<id_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
-  [[nodiscard]] auto explain(std::error_code why) const -> store_failure override {
+  [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == braid::errc::finished) return {"store_bad_reply", "nonsense"};
     return {"store_unreachable", "it is away"};
   }

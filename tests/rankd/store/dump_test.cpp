@@ -142,12 +142,13 @@ TEST_CASE("large stores are written in pieces of whole lines, with progress up t
 TEST_CASE("an output that refuses ends the dump, with its reason") {
   const scratch_folder folder;
   load(folder.path() / "db", folder.write("data.ndjson", "{\"list\":\"a\",\"values\":[]}\n"));
-  const auto lines = dump_store(folder.path() / "db", {}, [](std::string_view) -> braid::result<void> {
-    return braid::fail(std::make_error_code(std::errc::no_space_on_device));
+  const auto lines = dump_store(folder.path() / "db", {.output = "all.ndjson"}, [](std::string_view) {
+    return braid::result<void>(braid::fail(std::make_error_code(std::errc::no_space_on_device)));
   });
   REQUIRE_FALSE(lines.has_value());
   CHECK(lines.error().front().code == "output_unwritable");
   CHECK(lines.error().front().message.ends_with("No space left on device"));
+  CHECK(lines.error().front().source == "all.ndjson");
 }
 
 TEST_CASE("a store that is none, foreign, newer or cut short is refused as by whoever else opens it") {

@@ -135,6 +135,34 @@ TEST_CASE("a line that is too long is said to be so") {
   CHECK(parsed.error().front().message == "line 3: the line is longer than 16 MiB");
 }
 
+TEST_CASE("a record that a dump would write as too long a line is refused") {
+  constexpr std::size_t most = line_reader::longest;
+  const auto hash_of = [](std::size_t dels, std::size_t letters) {
+    return R"({"hash":"user:1","fields":{"f":")" + std::string(dels, '\x7f') + std::string(letters, 'x') + "\"}}";
+  };
+  const std::size_t frame = hash_of(0, 0).size();
+  const std::size_t dels = (most - frame) / 6;  // each becomes \u007f
+  const std::size_t letters = (most - frame) % 6;
+  record_parser parser;
+  const padded longest(hash_of(dels, letters));
+  CHECK(parser.parse(longest.line, 0).has_value());
+  const auto errors = errors_of(hash_of(dels, letters + 1));
+  REQUIRE(errors.size() == 1);
+  CHECK(errors.front().code == "record_too_long");
+  CHECK(errors.front().pointer == "/hash");
+  CHECK(errors.front().message ==
+        "line 17: a dump would write the record `user:1` as a line of 16777217 bytes, 16777216 are allowed");
+
+  // Integers beside text get quotes.
+  std::string list = R"({"list":"follow:1","values":["x")";
+  while (list.size() < most - 10) list += ",1";
+  CHECK(errors_of(list + "]}").front().pointer == "/list");
+  std::string plain = R"({"list":"follow:1","values":[1)";
+  while (plain.size() < most - 10) plain += ",1";
+  const padded ids(plain + "]}");
+  CHECK(parser.parse(ids.line, 0).has_value());
+}
+
 TEST_CASE("blank lines mean nothing") {
   record_parser parser;
   for (const char* blank : {"", " ", "\t\r"}) {

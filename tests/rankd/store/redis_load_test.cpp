@@ -206,6 +206,13 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     const redis_server closed({"--requirepass", "secret"});
     CHECK(code_of(load_redis(at(closed), data, {})) == "store_unauthorized");
   }
+  {
+    const redis_server other;
+    REQUIRE(ask(other, {"RPUSH", redis_load_key, "1"}) == "1");
+    const auto loaded = load_redis(at(other), data, {});
+    REQUIRE(code_of(loaded) == "store_error");
+    CHECK(loaded.error().front().message.find("the server says: WRONGTYPE ") != std::string::npos);
+  }
   braid::redis_options nobody;
   {
     redis_server gone;

@@ -63,10 +63,10 @@ struct asker {
   std::unique_ptr<braid::runtime> on = braid::runtime::create({.workers = 1}).value();
   braid::arena arena;
 
-  auto country(store& from, const ids& users) -> braid::result<field_batch> {
+  auto country(store& from, const ids& users) -> store_result<field_batch> {
     return on->run(from.hget({"user:", users}, "country", arena));
   }
-  auto follow(store& from, const ids& users, std::uint32_t first = 100) -> braid::result<id_batch> {
+  auto follow(store& from, const ids& users, std::uint32_t first = 100) -> store_result<id_batch> {
     return on->run(from.lrange_ids({"follow:", users}, first, arena));
   }
 };
@@ -150,6 +150,14 @@ TEST_CASE("a key of another kind fails the batch, in the same words as with the 
   CHECK(code_of(from, ask.on->run(from.lrange_ids({"user:", ids{9, 1}}, 3, ask.arena))) == "store_wrong_type");
   CHECK(from.explain(wrong.error()).message ==
         "endpoint `ep_0001`: the key holds another kind of value than the command wants");
+  redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_words::told});
+  asker again;  // its loop ends before the store
+  const auto told = again.on->run(frank.hget({"follow:", ids{1}}, "country", again.arena));
+  REQUIRE_FALSE(told.has_value());
+  CHECK(frank.explain(told.error())
+            .message.starts_with("endpoint `ep_0001`: the key holds another kind of value than the command wants; the "
+                                 "server says: WRONGTYPE "));
+  CHECK(frank.explain(store_error(redis_errc::refused, std::string(1'000, 'x'))).message.size() < 500);
   CHECK((*ask.country(from, {1}))[0] == "US");
 }
 
