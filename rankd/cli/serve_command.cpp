@@ -146,7 +146,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!loaded) return report(loaded.error());
   if (const auto strangers = in->where.budgets.strangers(loaded->added); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
-  const auto stores = open_all_stores(*in);
+  const auto stores = open_all_stores(*in, server_words::kept);  // its clients are others
   if (!stores) return report(stores.error());
   auto files = outputs::open(options);
   if (!files) return report(files.error());
@@ -155,6 +155,11 @@ auto serve_command(const serve_command_options& options) -> exit_status {
 
   const serve_log log(*files->log, options.level);
   plan_changes changes(library, in->where.plans, log);
+  changes.budgets_by([root = in->where.root]() -> braid::checked<plan_budgets> {
+    auto now = project::load(root);
+    if (!now) return std::unexpected(std::move(now.error()));
+    return std::move(now->budgets);
+  });
   control by{.options = options,
              .context = {.declared = &in->declared,
                          .stores = stores->pointers(),

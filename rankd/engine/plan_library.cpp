@@ -45,7 +45,8 @@ auto plan_library::shelf::find(std::uint64_t number) const -> version_ptr {
   return found == kept.end() ? nullptr : *found;
 }
 
-auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked<reload_report> {
+auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets)
+    -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloads_);
   const auto image = read_folder_image(folder, options_.read);
   if (!image) return std::unexpected(image.error());
@@ -53,9 +54,11 @@ auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked
 
   braid::diagnostics problems;
   std::vector<version_ptr> found;
+  std::vector<std::string> names;
   model_folder models(options_.models, *declared_, options_.read);
   for (const artifact_image& each : *image) {
-    auto version = bind(each, models);
+    names.push_back(each.name);
+    auto version = bind(each, (budgets ? *budgets : options_.budgets).of(each.name), models);
     if (version)
       found.push_back(std::move(*version));
     else
@@ -64,8 +67,11 @@ auto plan_library::reload(const std::filesystem::path& folder) -> braid::checked
   if (!models.stands_still())
     return refused("folder_changing", "somebody writes into the folder of the models while it is read",
                    "load the plans again later", options_.models);
+  if (budgets) problems.append(budgets->strangers(names));
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  return install(found);
+  reload_report report = install(found);
+  if (budgets) options_.budgets = std::move(*budgets);
+  return report;
 }
 
 /// The newest version of the same name, where its artifact has the same bytes.
@@ -76,12 +82,15 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
   return at->second.kept.back();
 }
 
-auto plan_library::bind(const artifact_image& image, model_folder& models) -> braid::checked<version_ptr> {
-  // With the same models it is the same plan.
-  if (auto same = newest_of(image.name, sha256_hex(image.text)); same && has_models(same->plan, models)) return same;
+auto plan_library::bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
+    -> braid::checked<version_ptr> {
+  // With the same models and the same budget it is the same plan.
+  if (auto same = newest_of(image.name, sha256_hex(image.text));
+      same && same->plan.budget == budget && has_models(same->plan, models))
+    return same;
   const auto loaded = load_plan(image, {all_op_shapes(), *declared_});
   if (!loaded) return std::unexpected(loaded.error());
-  auto bound = bind_plan(*loaded, *declared_, options_.budgets.of(image.name), &models);
+  auto bound = bind_plan(*loaded, *declared_, budget, &models);
   if (!bound) {
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
@@ -122,9 +131,9 @@ void plan_library::put_on_shelves(const std::vector<version_ptr>& found, shelves
   }
   std::erase_if(into, [&report](const auto& each) {
     const auto& [name, here] = each;
-    if (here.in_folder || here.pinned) return false;
-    report.removed.push_back(name);
-    return true;
+    if (here.in_folder) return false;
+    (here.pinned ? report.pinned_only : report.removed).push_back(name);
+    return !here.pinned;
   });
 }
 

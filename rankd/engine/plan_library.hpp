@@ -24,7 +24,7 @@ namespace rankd {
 struct plan_library_options {
   std::size_t most_kept = 4;          ///< versions of each plan, pinned ones not counted; at least one
   file_reader read = {};              ///< of artifacts and their index; empty: from the disk
-  plan_budgets budgets = {};          ///< of the plans, by their names
+  plan_budgets budgets = {};          ///< of the plans, by their names, until a reload brings others
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
 };
 
@@ -34,6 +34,7 @@ struct reload_report {
   std::vector<std::string> changed;  ///< they have a new version; a pinned one goes on serving
   std::vector<std::string> unchanged;
   std::vector<std::string> removed;
+  std::vector<std::string> pinned_only;  ///< the folder has them no more; they serve until they are unpinned
 };
 
 /// One version of a plan, as it is at one moment.
@@ -59,9 +60,11 @@ class plan_library {
   /// Reads and binds all artifacts of a folder aside, then serves them all from one moment on: artifacts whose bytes,
   /// or those of a model that they call, have changed get a new version, plans that the folder has no more are gone,
   /// unless they are pinned. Where anything is wrong nothing changes. Reloads wait for each other, and readers for none
-  /// of them. Blocks: on the disk. Errors: every complaint at once: those of `read_folder_image`, `load_plan` and
-  /// `bind_plan`; no_artifacts where the folder has none.
-  auto reload(const std::filesystem::path& folder) -> braid::checked<reload_report>;
+  /// of them. With `budgets` these are the plans' from now on, and a plan whose budget is another gets a new version,
+  /// too. Blocks: on the disk. Errors: every complaint at once: those of `read_folder_image`, `load_plan`, `bind_plan`
+  /// and `plan_budgets::strangers`; no_artifacts where the folder has none.
+  auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt)
+      -> braid::checked<reload_report>;
 
   /// The version of a plan that serves. Errors: unknown_plan.
   [[nodiscard]] auto find(std::string_view name) const -> braid::checked<plan_handle>;
@@ -99,7 +102,8 @@ class plan_library {
   };
   using shelves = std::map<std::string, shelf, std::less<>>;
 
-  auto bind(const artifact_image& image, model_folder& models) -> braid::checked<version_ptr>;
+  auto bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
+      -> braid::checked<version_ptr>;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found) -> reload_report;
   void put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const;
@@ -109,7 +113,7 @@ class plan_library {
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
   const registries* declared_;
-  plan_library_options options_;
+  plan_library_options options_;                                       // its budgets change under reloads_
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
   std::mutex reloads_;               // held by one reload from its first read to its end

@@ -53,6 +53,7 @@ auto as_json(const reload_report& report) -> std::string {
   append_names(out, "changed", report.changed);
   append_names(out, "unchanged", report.unchanged);
   append_names(out, "removed", report.removed);
+  append_names(out, "pinned_only", report.pinned_only);
   return out + "}\n";
 }
 

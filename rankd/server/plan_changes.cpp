@@ -1,6 +1,7 @@
 // rankd/server/plan_changes.cpp: a library's operations, with a line in the log for each.
 #include <rankd/server/plan_changes.hpp>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,7 +10,8 @@ namespace {
 
 void tell(const serve_log& log, std::string_view event, const braid::checked<plan_version_info>& version) {
   if (version)
-    log.note(log_level::info, event, {{"plan", version->name}, {"version", std::to_string(version->number)}});
+    log.note(log_level::info, event,
+             {{"plan", version->name}, {"version", static_cast<std::int64_t>(version->number)}});
 }
 
 }  // namespace
@@ -17,6 +19,11 @@ void tell(const serve_log& log, std::string_view event, const braid::checked<pla
 void plan_changes::reload_with(reload_step step) {
   const std::scoped_lock alone(reloading_);
   step_ = std::move(step);
+}
+
+void plan_changes::budgets_by(std::function<braid::checked<plan_budgets>()> read) {
+  const std::scoped_lock alone(reloading_);
+  read_budgets_ = std::move(read);
 }
 
 auto plan_changes::refuse(std::string_view event, braid::diagnostics problems) -> std::unexpected<braid::diagnostics> {
@@ -32,18 +39,26 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
   braid::checked<std::function<void()>> others = std::function<void()>();
   if (step_) others = step_();
   if (!others) return refuse("credentials_refused", std::move(others.error()));
-  auto report = of_->reload(folder_);
+  std::optional<plan_budgets> budgets;
+  if (read_budgets_) {
+    auto read = read_budgets_();
+    if (!read) return refuse("plans_refused", std::move(read.error()));
+    budgets = std::move(*read);
+  }
+  auto report = of_->reload(folder_, std::move(budgets));
   if (!report) return refuse("plans_refused", std::move(report.error()));
   if (*others) {
     (*others)();
     log_.note(log_level::info, "credentials_loaded");
   }
   done_.fetch_add(1, braid::relaxed);
+  const auto count = [](const std::vector<std::string>& names) { return static_cast<std::int64_t>(names.size()); };
   log_.note(log_level::info, "plans_loaded",
-            {{"added", std::to_string(report->added.size())},
-             {"changed", std::to_string(report->changed.size())},
-             {"unchanged", std::to_string(report->unchanged.size())},
-             {"removed", std::to_string(report->removed.size())}});
+            {{"added", count(report->added)},
+             {"changed", count(report->changed)},
+             {"unchanged", count(report->unchanged)},
+             {"removed", count(report->removed)},
+             {"pinned_only", count(report->pinned_only)}});
   return report;
 }
 

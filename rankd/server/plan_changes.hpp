@@ -36,6 +36,9 @@ class plan_changes {
   using reload_step = std::function<braid::checked<std::function<void()>>()>;
   void reload_with(reload_step step);
 
+  /// Where reloads get the budgets of the plans; without it these stay as they are. Called as the step is.
+  void budgets_by(std::function<braid::checked<plan_budgets>()> read);
+
   /// Those of `plan_library`. Where anything is wrong nothing changes. Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
@@ -53,8 +56,9 @@ class plan_changes {
   plan_library* of_;
   std::filesystem::path folder_;
   serve_log log_;
-  std::mutex reloading_;  // held by one reload from its begin to its end
-  reload_step step_;      // under it
+  std::mutex reloading_;                                        // held by one reload from its begin to its end
+  reload_step step_;                                            // under it
+  std::function<braid::checked<plan_budgets>()> read_budgets_;  // under it
   braid::atomic<std::uint64_t> done_{0};
   braid::atomic<std::uint64_t> refused_{0};
 };

@@ -301,7 +301,7 @@ void lane::note(request_record& record, braid::time_point begun) {
     log.note(level, "request",
              {{"request_id", record.request_id},
               {"plan", record.plan},
-              {"status", std::to_string(status)},
+              {"status", std::int64_t{status}},
               {"code", record.code}});
   if (record.is_shed) ++untold_refusals_;
   tell_of_refusals(begun + record.took);
@@ -312,7 +312,7 @@ void lane::note(request_record& record, braid::time_point begun) {
 void lane::tell_of_refusals(braid::time_point now) {
   if (untold_refusals_ == 0 || now < next_word_of_refusals_) return;
   next_word_of_refusals_ = now + time_between_words;
-  const std::string refused = std::to_string(std::exchange(untold_refusals_, std::uint64_t{0}));
+  const auto refused = static_cast<std::int64_t>(std::exchange(untold_refusals_, std::uint64_t{0}));
   all_->context.log.note(log_level::warning, "overloaded", {{"refused", refused}});
 }
 

@@ -42,7 +42,12 @@ void serve_log::note(log_level level, std::string_view event, std::initializer_l
   append_member(line, "time", utc_text(std::chrono::system_clock::now()));
   append_member(line, "level", level_names[static_cast<std::size_t>(level)]);
   append_member(line, "event", event);
-  for (const field& each : fields) append_member(line, each.name, each.value);
+  for (const field& each : fields) {
+    if (const auto* const number = std::get_if<std::int64_t>(&each.value))
+      append_number(line, each.name, *number);
+    else
+      append_member(line, each.name, std::get<std::string_view>(each.value));
+  }
   into_->add(line + "}");
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace rankd {
 
@@ -27,7 +28,7 @@ class serve_log {
  public:
   struct field {
     std::string_view name;
-    std::string_view value;
+    std::variant<std::string_view, std::int64_t> value;  ///< an empty text is left out
   };
 
   serve_log() = default;  ///< tells nothing

@@ -121,13 +121,34 @@ TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   CHECK(mark() == 1);
   put(2);
   server.signal(SIGHUP);
-  CHECK(said(R"("added":"0","changed":"1","unchanged":"2","removed":"0")"));
+  CHECK(said(R"("added":0,"changed":1,"unchanged":2,"removed":0,"pinned_only":0})"));
   CHECK(mark() == 2);
   put(3);
   project.write("plans/compiled/wrong.json", "{}");
   server.signal(SIGHUP);
   CHECK(said(R"("event":"plans_refused")"));
   CHECK(mark() == 2);
+}
+
+TEST_CASE("SIGHUP takes the budgets that the project states by then, if they are right") {
+  const project_copy project;
+  const std::string before = read_text_file(project.path() / "rankd.toml").value();
+  running_server server(project.path());
+  const auto plan = [&] {
+    auto one = server.caller();
+    one.say(request_text("GET", "/v1/plans/reels_plan_a"));
+    return json::parse(one.hear().value().body);
+  };
+  const auto told = [&](std::string_view text) { return eventually([&] { return has(server.err(), text); }); };
+  CHECK_FALSE(plan().contains("budget"));
+  project.write("rankd.toml", before + "\n[budget.plan.reels_plan_a]\nrows = 5000\n");
+  server.signal(SIGHUP);
+  CHECK(told(R"("changed":1,)"));
+  CHECK(plan().at("budget").at("rows") == 5000);
+  project.write("rankd.toml", before + "\n[budget.plan.nobody]\nrows = 5000\n");
+  server.signal(SIGHUP);
+  CHECK(told("no plan is called `nobody`"));
+  CHECK(plan().at("budget").at("rows") == 5000);
 }
 
 TEST_CASE("bench sends a server requests at rates, and tells what became of them") {

@@ -282,6 +282,25 @@ TEST_CASE("a plan is rolled back step by step, and a reload does not undo it") {
   CHECK(mark_now(world, library, "a") == "3");
 }
 
+TEST_CASE("a plan whose budget is another has a new version, and budgets of plans that are not there change nothing") {
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 2);
+  plan_library library(declared(), {.budgets = plan_budgets({.rows = 100}, {})});
+  value_of(library.reload(folder.path()));
+  const plan_budgets of_b({.rows = 100}, {{"b", {.rows = 7}}});
+  const reload_report report = value_of(library.reload(folder.path(), of_b));
+  CHECK((report.changed == names{"b"}));
+  CHECK((report.unchanged == names{"a"}));
+  CHECK(value_of(library.find("b"))->budget.rows == 7);
+  CHECK((value_of(library.reload(folder.path())).unchanged == names{"a", "b"}));
+  CHECK(value_of(library.find("b"))->budget.rows == 7);
+
+  const plan_budgets of_c({.rows = 1}, {{"c", {.rows = 7}}});
+  CHECK((codes_of(library.reload(folder.path(), of_c)) == names{"unknown_plan"}));
+  CHECK(value_of(library.find("a"))->budget.rows == 100);
+}
+
 TEST_CASE("a pinned plan outlives its artifact, and an unpinned one goes with it") {
   engine_world world;
   const scratch_folder folder;
@@ -291,7 +310,9 @@ TEST_CASE("a pinned plan outlives its artifact, and an unpinned one goes with it
   value_of(library.reload(folder.path()));
   value_of(library.pin("a", 1));
   std::filesystem::remove(folder.path() / "a.json");
-  CHECK(value_of(library.reload(folder.path())).removed.empty());
+  const reload_report report = value_of(library.reload(folder.path()));
+  CHECK(report.removed.empty());
+  CHECK((report.pinned_only == names{"a"}));
   CHECK(mark_now(world, library, "a") == "1");
   REQUIRE(library.unpin("a"));
   CHECK(mark_now(world, library, "a") == "unknown_plan");

@@ -25,7 +25,7 @@ TEST_CASE("a reload over HTTP serves what the folder has now") {
   world.write("b", 7);
   CHECK(world.mark() == 1);
   CHECK(world.ask_json("POST", "/v1/reload") ==
-        json::parse(R"({"added":["b"],"changed":["a"],"unchanged":[],"removed":[]})"));
+        json::parse(R"({"added":["b"],"changed":["a"],"unchanged":[],"removed":[],"pinned_only":[]})"));
   CHECK(world.mark() == 2);
   CHECK(world.ask("GET", "/v1/plans/b").status == 200);
 }

@@ -26,7 +26,7 @@ TEST_CASE("a log tells its level and those before it") {
     const auto file = line_file::open(folder.path() / "log").value();
     const serve_log log(*file, log_level::warning);
     log.note(log_level::info, "unheard");
-    log.note(log_level::warning, "heard", {{"name", "a\n\"b\" \xff"}, {"empty", ""}});
+    log.note(log_level::warning, "heard", {{"name", "a\n\"b\" \xff"}, {"empty", ""}, {"count", std::int64_t{0}}});
     CHECK(log.tells(log_level::error));
     CHECK(!log.tells(log_level::debug));
     CHECK(!serve_log().tells(log_level::error));
@@ -39,6 +39,8 @@ TEST_CASE("a log tells its level and those before it") {
   CHECK(line.at("level") == "warning");
   CHECK(line.at("name") == "a\n\"b\" \u00ff");
   CHECK(!line.contains("empty"));
+  CHECK(line.at("count").is_number_integer());
+  CHECK(line.at("count") == 0);
 }
 
 TEST_CASE("levels have names") {
