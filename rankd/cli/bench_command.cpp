@@ -2,6 +2,7 @@
 #include <rankd/cli/commands.hpp>
 #include <rankd/registry/complaint.hpp>
 #include <rankd/cli/load_plot.hpp>
+#include <rankd/cli/output_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
@@ -19,7 +20,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -48,14 +48,21 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
   return lines;
 }
 
+/// Where no requests are given, and there is no store to make them from.
+auto no_users(const braid::diagnostics& why) -> std::unexpected<braid::diagnostics> {
+  return refused("no_requests",
+                 "without requests, users are taken from the project's embedded store; " + why.front().message,
+                 "name a file of requests with --requests", why.front().source);
+}
+
 /// A request for each user that the store has a hash of, in the order of the store, up to as many as are enough.
 auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::string>> {
   constexpr std::string_view prefix = "user:";
   constexpr std::size_t enough = 100'000;
   const auto folder = in.embedded_folder();
-  if (!folder) return std::unexpected(folder.error());
+  if (!folder) return no_users(folder.error());
   const auto store = embedded_store::open(*folder);
-  if (!store) return std::unexpected(store.error());
+  if (!store) return no_users(store.error());
   const auto unreadable = [](const std::error_code& why) {
     return refused("store_unreadable", "the users of the store cannot be listed: " + why.message());
   };
@@ -72,7 +79,8 @@ auto requests_for_users(const workspace& in) -> braid::checked<std::vector<std::
     const auto id = parse_id((*entry)->key.substr(prefix.size()));
     if (id && *id > 0) requests.push_back("{\"user_id\":" + std::to_string(*id) + "}");
   }
-  if (requests.empty()) return refused("no_requests", "the store has no users", "name a file of requests");
+  if (requests.empty())
+    return refused("no_requests", "the store has no users", "name a file of requests with --requests");
   return requests;
 }
 
@@ -237,9 +245,13 @@ auto plot_of(const bench_options& options, const std::vector<measured>& all) -> 
 }
 
 auto write_plot(const bench_options& options, const std::vector<measured>& all) -> braid::checked<void> {
-  std::ofstream out(options.plot, std::ios::binary);
-  out << to_svg(plot_of(options, all)) << std::flush;
-  if (!out) return refused("output_unwritable", "the plot cannot be written", {}, options.plot);
+  const auto unwritable = [&](std::error_code why) {
+    return refused("output_unwritable", "the plot cannot be written: " + why.message(), {}, options.plot);
+  };
+  auto out = output_file::create(options.plot);
+  if (!out) return unwritable(out.error());
+  if (const auto written = out->write(to_svg(plot_of(options, all))); !written) return unwritable(written.error());
+  if (const auto done = out->finish(); !done) return unwritable(done.error());
   return {};
 }
 

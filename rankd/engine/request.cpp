@@ -236,7 +236,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
     return std::unexpected(complaint("json_syntax", "", "a byte order mark is for the beginning of a file"));
-  const auto document = parse_json(text, "request");
+  const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
 
   braid::diagnostics problems;

@@ -49,8 +49,9 @@ struct request_origin {
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
 /// digits, which may begin with zeros; the empty plan counts as none. Errors: every complaint at once: those of
-/// `parse_json` and `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param,
-/// unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id, too_many_ids. As many as a person can use.
+/// `parse_json`, which count lines from that of the origin, and `object_reader`; bad_user_id, unknown_param,
+/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id,
+/// too_many_ids. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

@@ -26,10 +26,16 @@ auto complaint(std::string_view code, std::string pointer, std::string message) 
           .source = {}};
 }
 
+/// A text, and the number of its first line.
+struct numbered_text {
+  std::string_view text;
+  std::uint64_t first_line = 1;
+};
+
 /// "line 3, column 5: " of the byte at `offset`; columns count bytes.
-auto place_of(std::string_view text, std::size_t offset) -> std::string {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = std::ranges::count(before, '\n') + 1;
+auto place_of(numbered_text of, std::size_t offset) -> std::string {
+  const std::string_view before = of.text.substr(0, offset);
+  const auto line = of.first_line + static_cast<std::uint64_t>(std::ranges::count(before, '\n'));
   const std::size_t start = before.rfind('\n');
   const std::size_t column = start == std::string_view::npos ? offset + 1 : offset - start;
   return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
@@ -47,7 +53,7 @@ auto reason_of(std::string_view what) -> std::string {
 /// Receives the parser's events. A false answer stops the parser.
 class builder : public nlohmann::json_sax<json> {
  public:
-  builder(std::string_view text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
+  builder(numbered_text text, braid::diagnostics& problems) : text_(text), problems_(problems) {}
 
   auto take() -> json { return std::move(root_); }
 
@@ -138,14 +144,15 @@ class builder : public nlohmann::json_sax<json> {
     return out;
   }
 
-  std::string_view text_;
+  numbered_text text_;
   braid::diagnostics& problems_;
   json root_;
   std::vector<frame> open_;
 };
 
 /// What makes the text unfit to be looked at.
-void check_bytes(std::string_view text, braid::diagnostics& problems) {
+void check_bytes(numbered_text of, braid::diagnostics& problems) {
+  const std::string_view text = of.text;
   if (text.size() > largest_document) {
     problems.add(
         complaint("file_too_large", "", "the document has more than " + std::to_string(largest_document) + " bytes"));
@@ -153,18 +160,18 @@ void check_bytes(std::string_view text, braid::diagnostics& problems) {
   }
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
-    problems.add(complaint("invalid_utf8", "", place_of(text, valid) + "the bytes from here on are not UTF-8"));
+    problems.add(complaint("invalid_utf8", "", place_of(of, valid) + "the bytes from here on are not UTF-8"));
   // The parser takes a zero byte for the end, so what follows would be ignored.
   const std::size_t zero = text.find('\0');
-  if (zero != std::string_view::npos) problems.add(complaint("json_syntax", "", place_of(text, zero) + "a zero byte"));
+  if (zero != std::string_view::npos) problems.add(complaint("json_syntax", "", place_of(of, zero) + "a zero byte"));
 }
 
 }  // namespace
 
-auto parse_json(std::string_view text, std::string_view source_name) -> braid::checked<json> {
+auto parse_json(std::string_view text, std::string_view source_name, std::uint64_t first_line) -> braid::checked<json> {
   braid::diagnostics problems;
-  check_bytes(text, problems);
-  builder out(text, problems);
+  check_bytes({text, first_line}, problems);
+  builder out({text, first_line}, problems);
   if (problems.empty()) json::sax_parse(text, &out);
   if (problems.empty()) return out.take();
   problems.set_source(source_name);

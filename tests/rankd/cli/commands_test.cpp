@@ -231,6 +231,15 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   drawn.insert(drawn.end(), {"--plot", "plot.svg"});
   CHECK(rankd_in(project.path(), drawn).status == 0);
   CHECK(has(read_text_file(project.path() / "plot.svg").value(), ">plan reels_plan_a<"));
+  const std::string before = read_text_file(project.path() / "plot.svg").value();
+  const std::string full_disk = "ulimit -f 1; trap '' 25; exec " + std::string(RANKD_BINARY) + " " +
+                                "bench --plan reels_plan_a --duration-ms 20 --clients 1,2,3,4,5,6,7,8 --plot plot.svg";
+  const process_end cut = braid::testing::run_process({"/bin/sh", "-c", full_disk}, {.folder = project.path()});
+  CHECK(cut.status == 1);
+  CHECK(has(cut.err, "plot.svg"));
+  CHECK(has(cut.err, "File too large"));
+  CHECK(read_text_file(project.path() / "plot.svg").value() == before);
+  CHECK_FALSE(fs::exists(project.path() / "plot.svg.unfinished"));
   drawn.back() = "nowhere/plot.svg";
   const process_end undrawn = rankd_in(project.path(), drawn);
   CHECK(undrawn.status == 1);
@@ -248,6 +257,13 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   failing.pop_back();
   project.write("requests.ndjson", "\n");
   CHECK(has(rankd_in(project.path(), failing).err, "no request"));
+
+  fs::remove_all(project.store());
+  const process_end nobody = rankd_in(project.path(), {"bench", "--plan", "reels_plan_a", "--http", "http://[::1]:1"});
+  CHECK(nobody.status == 1);
+  CHECK(has(nobody.err, "[no_requests]"));
+  CHECK(has(nobody.err, "without requests, users are taken from the project's embedded store; there is no store here"));
+  CHECK(has(nobody.err, "--requests"));
 }
 
 TEST_CASE("what goes wrong with a request is JSON on standard output") {

@@ -123,6 +123,8 @@ TEST_CASE("failed answers are counted, and every one names its request") {
     const json answer = json::parse(answers->text.substr(begin, end - begin));
     const json& part = answer.contains("error") ? answer["error"] : answer;
     seen.emplace_back(part.at("request_id"), part.value("code", ""));
+    if (seen.back().second == "json_syntax")
+      CHECK(part.at("message").get<std::string>().starts_with("line 5, column 2: "));
   }
   const std::vector<std::pair<std::string, std::string>> expected{{"mine", ""},
                                                                   {"mine", "bad_user_id"},
