@@ -44,6 +44,7 @@ auto least_loaded::better_of_two() noexcept -> worker& {
 }
 
 auto least_loaded::rescue(worker& self, search why) noexcept -> found_job {
+  if (seats_.has_settled()) return {};
   for (const std::size_t index : self.victims) {
     worker& victim = *seats_.workers()[index];
     const bool held_up = why == search::watch && seats_.is_held_up(self, victim);

@@ -359,7 +359,7 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
   if (!has_threads_)
     return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
                                                            : sleepers_->wait_idle_until(*crew_, deadline);
-  sleepers_->stop();
+  sleepers_->stop(*crew_);
   while (const std::uint32_t left = at_work_.load(acquire)) {  // edge pool.left: observe
     const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
     if (timed_out && at_work_.load(relaxed) != 0) return false;
@@ -380,7 +380,7 @@ auto pool::run_here_until(time_point deadline) noexcept -> bool {
 /// Requires that the crew is closed, so that a worker that sees the pool stopping sees queues that only get shorter.
 void pool::stop_and_join() noexcept {
   const std::lock_guard lock(join_mutex_);
-  sleepers_->stop();
+  sleepers_->stop(*crew_);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   if (stand_ins_ != nullptr) stand_ins_->join();

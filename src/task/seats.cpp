@@ -31,8 +31,8 @@ auto seats::place_for(worker& at, job& work) noexcept -> placement {
 /// A thief at work. Nobody drops everything before it has ended.
 class seats::moving {
  public:
-  explicit moving(atomic<std::uint32_t>& moves) noexcept
-      : moves_(moves), allowed_((moves.fetch_add(1, relaxed) & dropping) == 0) {}
+  explicit moving(atomic<std::uint64_t>& moves) noexcept
+      : moves_(moves), allowed_((moves.fetch_add(one_begin + 1, relaxed) & dropping) == 0) {}
   moving(const moving&) = delete;
   auto operator=(const moving&) -> moving& = delete;
   ~moving() { moves_.fetch_sub(1, release); }  // edge seats.moved: publish
@@ -40,7 +40,7 @@ class seats::moving {
   [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }
 
  private:
-  atomic<std::uint32_t>& moves_;
+  atomic<std::uint64_t>& moves_;
   const bool allowed_;
 };
 
@@ -76,7 +76,8 @@ auto seats::move_half(worker& self, worker& victim) noexcept -> found_job {
     count_one(self.counters.steals);
     return oldest;
   }
-  if (self.box.steal_half_of(victim.box, *self.spoils) != 0) {
+  // The look is a few loads; to get into an inbox takes a heavy barrier, which is much for one that is empty.
+  if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.spoils) != 0) {
     self.calls_others = true;
     count_one(self.counters.steals);
     return self.box.claim();
@@ -98,6 +99,16 @@ auto seats::empty() noexcept -> bool {
   return true;
 }
 
+/// Who sees a seat from which jobs were taken sees that their thief had begun: then the second look at the count
+/// differs.
+auto seats::is_settled() noexcept -> bool {
+  if (has_settled()) return true;
+  const std::uint64_t before = moves_.load(acquire);  // edge seats.moved: observe
+  if (moving_in(before) != 0 || !empty() || moves_.load(relaxed) / one_begin != before / one_begin) return false;
+  settled_.store(true, relaxed);
+  return true;
+}
+
 void seats::close() noexcept {
   closed_.store(true, relaxed);
   for (const auto& each : workers_) each->box.close();
@@ -106,7 +117,7 @@ void seats::close() noexcept {
 /// Nobody moves jobs any more when the seats are looked at. What a queue moves within itself is found by its `empty`.
 void seats::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
-  while ((moves_.load(acquire) & ~dropping) != 0) let_others_run();  // edge seats.moved: observe
+  while (moving_in(moves_.load(acquire)) != 0) let_others_run();  // edge seats.moved: observe
   for (const auto& each : workers_) {
     while (!each->queue.empty())
       if (job* const pending = each->queue.steal_one(); pending != nullptr) pending->drop();

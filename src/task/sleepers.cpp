@@ -36,19 +36,34 @@ void sleepers::call_others(worker& self, crew& jobs) noexcept {
 /// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
 /// is left over.
 auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
+  if (is_settled()) return leave(self);
   idle_.announce(self.index);
   jobs.falls_asleep();
   barrier_.heavy();
   bool nothing_left = jobs.may_park(self);
-  const bool stopping = phase_.load(acquire) == phase::stopping;  // edge sleepers.stopping: observe
+  const bool stopping = phase_.load(acquire) != phase::running;  // edge sleepers.stopping: observe
   if (stopping) nothing_left = jobs.empty();  // the last job may have come after the look above; none comes after this
   if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
 
+  if (nothing_left && stopping) settle(jobs);
   const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
   became_idle();
   if (leaves) return wake_cause::stop;
   count_one(self.counters.sleeps);
-  return rest(self, jobs);
+  const wake_cause woken = rest(self, jobs);
+  if (woken != wake_cause::picked || !is_settled()) return woken;
+  end_search();
+  return leave(self);
+}
+
+/// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work.
+auto sleepers::leave(worker& self) noexcept -> wake_cause {
+  for (idle_.announce(self.index); !idle_.try_leave(self.index); idle_.announce(self.index)) {
+    self.sleep->park();  // the permit is on its way
+    end_search();
+  }
+  became_idle();
+  return wake_cause::stop;
 }
 
 /// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it. A
@@ -114,9 +129,18 @@ auto sleepers::wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool
   }
 }
 
-void sleepers::stop() noexcept {
-  phase_.store(phase::stopping, release);  // edge sleepers.stopping: publish
+/// Once for all, because each look is at the seats of all workers. Where all have idled during an ordinary look nobody
+/// has moved jobs either. Requires that the pool stops.
+void sleepers::settle(crew& jobs) noexcept {
+  if (is_settled() || !(jobs.is_settled() || is_done(jobs))) return;
+  phase_.store(phase::settled, release);  // edge sleepers.stopping: publish
+}
+
+void sleepers::stop(crew& jobs) noexcept {
+  auto before = phase::running;
+  phase_.compare_exchange_strong(before, phase::stopping, release, relaxed);  // edge sleepers.stopping: publish
   barrier_.heavy();  // who looks at the phase before this store has announced itself, and is picked below
+  settle(jobs);
   for (const auto& self : workers_)
     if (idle_.try_pick(self->index)) wake(*self);
 }

@@ -4,6 +4,7 @@
 namespace braid {
 
 auto work_stealing::steal(worker& self, search why) noexcept -> found_job {
+  if (seats_.has_settled()) return {};
   const bool anything = why == search::woken || seats_.is_closed();
   for (const std::size_t index : self.victims) {
     worker& victim = *seats_.workers()[index];

@@ -103,7 +103,7 @@ class small_pool final : public braid::detail::crew {
   }
 
   void thief(std::size_t index) { work(*workers_[index]); }
-  void stop() { asleep_.stop(); }
+  void stop() { asleep_.stop(*this); }
 
   void falls_asleep() noexcept override {
     if (Fault != fault::asks_before_announcing) forks_.ask_all();
@@ -118,7 +118,7 @@ class small_pool final : public braid::detail::crew {
     return {};
   }
   auto seat_for(worker* /*poster*/) noexcept -> worker* override { return nullptr; }
-  auto run_one(worker& /*self*/) noexcept -> bool override { return false; }
+  auto run_one(worker& /*self*/, braid::search /*why*/) noexcept -> bool override { return false; }
   void close() noexcept override {}
   void drop_all() noexcept override {}
 

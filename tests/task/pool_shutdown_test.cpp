@@ -1,6 +1,11 @@
 // tests/task/pool_shutdown_test.cpp: shutdowns that have a limit or request a stop, on every scheduler.
+#include <braid/sync/atomic.hpp>
+#include <braid/task/basic_pool.hpp>
+#include <braid/task/least_loaded.hpp>
 #include <braid/task/pool.hpp>
+#include <braid/task/shared_queue.hpp>
 #include <braid/task/spawn.hpp>
+#include <braid/task/work_stealing.hpp>
 
 #include <doctest/doctest.h>
 
@@ -10,6 +15,7 @@
 #include <tests/support/watchdog.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <latch>
 #include <memory>
 #include <ostream>
@@ -71,6 +77,48 @@ struct gate {
   std::shared_ptr<state> shared = std::make_shared<state>();
   future<void> ended;
 };
+
+/// A scheduler that counts how often a worker looks for jobs. Nobody watches: all that look were woken, or run jobs.
+template <typename Policy>
+struct counting : Policy {
+  static constexpr bool watches = false;
+  static inline braid::atomic<std::uint64_t> looks{0};  // +1 by workers
+
+  using Policy::Policy;
+  auto refill(braid::worker& self, braid::search why) noexcept -> braid::found_job {
+    looks.fetch_add(1, relaxed);
+    return Policy::refill(self, why);
+  }
+};
+
+/// A pool all of whose workers have looked for the last time, unless somebody wakes them.
+template <typename Policy>
+struct asleep {
+  asleep() { CHECK(workers.wait_idle()); }
+
+  static auto looks() -> std::uint64_t { return counting<Policy>::looks.load(relaxed); }
+
+  braid::basic_pool<counting<Policy>> workers{{.workers = 16}};
+};
+
+template <typename Policy>
+void end_asleep() {
+  asleep<Policy> idle;
+  const std::uint64_t before = idle.looks();
+  CHECK(idle.workers.shutdown(shutdown_mode::drain));
+  CHECK(idle.looks() == before);
+}
+
+template <typename Policy>
+void end_beside_a_job() {
+  asleep<Policy> idle;
+  const gate busy(idle.workers);
+  const std::uint64_t before = idle.looks();
+  CHECK(idle.workers.shutdown_for(0s).error() == errc::deadline_exceeded);
+  busy.open();
+  CHECK(idle.workers.shutdown(shutdown_mode::drain));
+  CHECK(idle.looks() <= before + 1);  // of the worker that has run the job
+}
 
 }  // namespace
 
@@ -272,4 +320,16 @@ TEST_CASE_FIXTURE(watched,
     opened.count_down();
     CHECK(where.shutdown_for(1h));
   }
+}
+
+TEST_CASE_FIXTURE(watched, "workers that sleep in a pool that ends leave without a look for jobs") {
+  end_asleep<braid::work_stealing>();
+  end_asleep<braid::least_loaded>();
+  end_asleep<braid::shared_queue>();
+}
+
+TEST_CASE_FIXTURE(watched, "workers that sleep beside one that runs a job leave without a look for jobs") {
+  end_beside_a_job<braid::work_stealing>();
+  end_beside_a_job<braid::least_loaded>();
+  end_beside_a_job<braid::shared_queue>();
 }

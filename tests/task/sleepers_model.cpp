@@ -16,6 +16,7 @@ using braid::placement;
 using braid::testing::fault;
 using braid::testing::gate;
 using braid::testing::layout;
+using braid::testing::settling;
 using braid::testing::small_pool;
 using braid::testing::twin_sleepers;
 namespace model = braid::model;
@@ -229,6 +230,19 @@ void stop_while_posting_to_seats(model::run& r) {
   pool.wait_idle();
 }
 
+/// The same where they leave without a look at each other's seat once somebody has found that nothing is there.
+template <settling How>
+void stop_beside_thieves(model::run& r) {
+  small_pool<product> pool(r, layout::seated, 2);
+  pool.settles = How;
+  for (unsigned job : {0U, 1U, 2U}) pool.post(job, 0);
+  for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
+  r.thread([&] { pool.stop(); });
+  r.join();
+  for (unsigned job : {0U, 1U, 2U}) r.check(pool.has_run(job), "what was accepted has run");
+  pool.wait_idle();
+}
+
 using scene = model::body;
 
 /// Few schedules and all of them, and many by seeds.
@@ -293,6 +307,7 @@ TEST_CASE("a pool is not idle before everything has run that was posted, also by
 TEST_CASE("what a pool accepted before it stopped has run, every worker leaves, and then it is idle") {
   holds(stop_while_posting<product>);
   holds_in_order(stop_while_posting_to_seats<product>);
+  holds_in_order(stop_beside_thieves<settling::counted>);
 }
 
 TEST_CASE("the twin without a fault is as good as the product") {
@@ -328,6 +343,7 @@ TEST_CASE("faults in how workers are woken are found") {
 TEST_CASE("faults in how a pool stops or seems idle are found") {
   CHECK(failure_of(stop_while_posting<twin<fault::stops_without_barrier>>).starts_with("deadlock"));
   CHECK(failure_of(stop_while_posting<twin<fault::leaves_after_one_look>>).starts_with("check failed"));
+  CHECK(failure_of(stop_beside_thieves<settling::blindly>).starts_with("check failed"));
   CHECK(failure_of(stop_while_posting<twin<fault::leaves_the_count>>).starts_with("deadlock"));
   CHECK(model::explore(rare, idle_beside_a_chain<twin<fault::takes_two_looks_for_one>>).failure.starts_with("check"));
   CHECK(failure_of(idle_beside_a_post<twin<fault::trusts_a_passing_idleness>>).starts_with("check failed"));

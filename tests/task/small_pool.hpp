@@ -113,6 +113,13 @@ class restless_driver final : public driver {
 /// Where jobs lie.
 enum class layout : std::uint8_t { shared, seated };
 
+/// How a pool that stops finds that nothing is left at any seat.
+enum class settling : std::uint8_t {
+  never,
+  counted,  ///< by a look during which no thief has begun to move jobs
+  blindly,  ///< by a look
+};
+
 /// Workers who sleep and are woken as `Sleepers` says: those of the product, or a twin with a fault, which may also be
 /// one of the loop here. That one is the loop of detail::crew_of without lanes and without lingering.
 template <typename Sleepers>
@@ -143,6 +150,8 @@ class small_pool final : public detail::crew {
   /// So many jobs at a seat bring others without a wake; 0: none do.
   std::size_t long_backlog = 0;
 
+  settling settles = settling::never;
+
   /// False when refused.
   auto post(unsigned number, std::size_t seat, verdict how = verdict::can_wait) -> bool {
     given_[number] = 1;
@@ -161,7 +170,10 @@ class small_pool final : public detail::crew {
   void wait_idle() noexcept { sleepers_.wait_idle(*this); }
   void stop() noexcept {
     close();
-    sleepers_.stop();
+    if constexpr (requires { sleepers_.stop(*this); })
+      sleepers_.stop(*this);
+    else
+      sleepers_.stop();
   }
 
   [[nodiscard]] auto has_run(unsigned number) const -> bool { return done_[number] == 1; }
@@ -182,16 +194,28 @@ class small_pool final : public detail::crew {
       if (!at(index).empty()) return false;
     return true;
   }
+  [[nodiscard]] auto is_settled() noexcept -> bool override {
+    if (settles == settling::never) return false;
+    const std::uint32_t before = moves_.load(acquire);
+    const bool moving = settles == settling::counted && before % one_begin != 0;
+    if (moving || !empty()) return false;
+    if (settles == settling::counted && moves_.load(relaxed) / one_begin != before / one_begin) return false;
+    has_settled_.store(true, relaxed);
+    return true;
+  }
   void close() noexcept override {
     closed_.store(true, relaxed);
     for (std::size_t index = 0; index < seat_count(); ++index) at(index).close();
   }
 
  private:
+  static constexpr std::uint32_t one_begin = 1U << 16U;
+
   auto seat_count() const noexcept -> std::size_t { return where_ == layout::shared ? 1 : workers_.list.size(); }
   auto at(std::size_t index) noexcept -> small_seat& { return seats_[where_ == layout::shared ? 0 : index]; }
 
   auto next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t;
+  auto steal(worker& self, std::size_t victim) noexcept -> std::uint32_t;
   auto is_held_up(worker& self, std::size_t victim) noexcept -> bool;
   auto has_long_backlog(std::size_t victim) noexcept -> bool {
     return long_backlog != 0 && at(victim).size() >= long_backlog;
@@ -207,6 +231,8 @@ class small_pool final : public detail::crew {
   Sleepers sleepers_{workers_.list, workers_.barrier};
   std::array<small_seat, 4> seats_;
   atomic<bool> closed_{false};
+  atomic<std::uint32_t> moves_{0};  // thieves who move jobs, and above that how many have begun to
+  atomic<bool> has_settled_{false};
   std::array<model::shared<int>, most_jobs> given_;
   std::array<model::shared<int>, most_jobs> done_;
 };
@@ -220,7 +246,9 @@ void small_pool<Sleepers>::work(worker& self) noexcept {
       on_call();
       woken = own;
     }
+    const bool is_late = settles != settling::never && has_settled_.load(relaxed);
     const std::uint32_t found = next(self, woken);
+    run_.check(!is_late || found == 0, "a pool that has settled has no jobs");
     const bool searched = woken == picked;
     const bool looks_early = broken == fault::looks_for_more_too_early && searched && empty();
     if (searched && broken != fault::passes_on_too_early) sleepers_.end_search();
@@ -244,14 +272,22 @@ auto small_pool<Sleepers>::next(worker& self, detail::wake_cause woken) noexcept
     const bool held_up = woken == detail::wake_cause::watched && is_held_up(self, victim);
     const bool called = woken == detail::wake_cause::picked || held_up || has_long_backlog(victim);
     if (!called && !closed_.load(relaxed)) continue;
-    const std::uint32_t taken = at(victim).take_half();
-    if (taken == 0) continue;
-    const std::uint32_t oldest = taken & (~taken + 1);
-    at(self.index).move_here(taken & ~oldest);
-    self.calls_others = broken != fault::moves_jobs_silently;
-    return oldest;
+    if (settles == settling::counted) moves_.fetch_add(one_begin + 1, relaxed);
+    const std::uint32_t oldest = steal(self, victim);
+    if (settles == settling::counted) moves_.fetch_sub(1, release);
+    if (oldest != 0) return oldest;
   }
   return 0;
+}
+
+template <typename Sleepers>
+auto small_pool<Sleepers>::steal(worker& self, std::size_t victim) noexcept -> std::uint32_t {
+  const std::uint32_t taken = at(victim).take_half();
+  if (taken == 0) return 0;
+  const std::uint32_t oldest = taken & (~taken + 1);
+  at(self.index).move_here(taken & ~oldest);
+  self.calls_others = broken != fault::moves_jobs_silently;
+  return oldest;
 }
 
 template <typename Sleepers>

@@ -43,6 +43,7 @@ class BRAID_API least_loaded {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return seats_.may_park(self); }
   [[nodiscard]] auto empty() noexcept -> bool { return seats_.empty(); }
+  [[nodiscard]] auto is_settled() noexcept -> bool { return seats_.is_settled(); }
   void close() noexcept { seats_.close(); }
   void drop_all() noexcept { seats_.drop_all(); }
 

@@ -39,6 +39,9 @@ class shared_queue {
 
   [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
 
+  /// Jobs lie in one place: nobody moves them.
+  [[nodiscard]] auto is_settled() noexcept -> bool { return empty(); }
+
   /// Refuses every later `place`.
   void close() noexcept { queue_.close(); }
 

@@ -58,6 +58,11 @@ class BRAID_API crew {
   [[nodiscard]] virtual auto watches() const noexcept -> bool = 0;
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
+
+  /// Requires that it is closed. True when every queue was found empty, no fork was shared, and nobody moved jobs
+  /// meanwhile, so that what is left is what workers have in their hands. May be false at any time.
+  [[nodiscard]] virtual auto is_settled() noexcept -> bool { return false; }
+
   virtual void close() noexcept = 0;
   virtual void drop_all() noexcept = 0;
 };

@@ -82,6 +82,11 @@ class crew_of final : public crew {
   [[nodiscard]] auto empty() noexcept -> bool override {
     return urgent_.empty() && bulk_.empty() && policy_.empty() && forks_.empty();
   }
+  [[nodiscard]] auto is_settled() noexcept -> bool override {
+    if constexpr (requires { policy_.is_settled(); })
+      return urgent_.empty() && bulk_.empty() && policy_.is_settled() && forks_.empty();
+    return false;
+  }
   void close() noexcept override {
     urgent_.close();
     bulk_.close();
@@ -360,6 +365,7 @@ auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   std::uint32_t rest = self.rest;
   for (std::uint32_t left = owner_.looks_before_sleep_ * worker::longest_rest; left > 0; left -= std::min(left, rest)) {
     rest_for(rest);
+    if (owner_.sleepers_->is_settled()) return false;
     if (!may_park(self) || has_own_work(self)) return true;
     rest = std::min(2 * rest, worker::longest_rest);
   }

@@ -70,6 +70,8 @@ class BRAID_API seats {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
+  /// Requires that they are closed. Whether all were found empty, now or before, while nobody moved jobs between them.
+  [[nodiscard]] auto is_settled() noexcept -> bool;
   void close() noexcept;
 
   /// When this returns, what was accepted before the seats were closed has been dropped, or taken by a worker that runs
@@ -77,19 +79,25 @@ class BRAID_API seats {
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
+  /// Whether somebody has found them settled: a thief has nothing to look for.
+  [[nodiscard]] auto has_settled() const noexcept -> bool { return settled_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 
  private:
   class moving;
-  static constexpr std::uint32_t dropping = std::uint32_t{1} << 31U;
+  static constexpr std::uint64_t dropping = std::uint64_t{1} << 31U;
+  static constexpr std::uint64_t one_begin = std::uint64_t{1} << 32U;
+
+  static constexpr auto moving_in(std::uint64_t moves) noexcept -> std::uint64_t { return moves % dropping; }
 
   [[nodiscard]] auto move_half(worker& self, worker& victim) noexcept -> found_job;
 
   const worker_list& workers_;
-  atomic<bool> closed_{false};  // written once
-  /// How many thieves move jobs between seats, where no look at one seat after the other would find them; and
-  /// `dropping`, which stays. Written by thieves, and by who drops.
-  alignas(cache_line) atomic<std::uint32_t> moves_{0};
+  atomic<bool> closed_{false};   // written once
+  atomic<bool> settled_{false};  // true: written by who has found that
+  /// How many thieves move jobs between seats, where no look at one seat after the other would find them; `dropping`,
+  /// which stays; and above, how many have ever begun to. Written by thieves, and by who drops.
+  alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
 /// Whether so many jobs of this worker are so long that it is worth the wake of another one. However many there are,

@@ -65,7 +65,10 @@ class BRAID_API sleepers {
   // --- anybody ---
 
   /// Whether a worker that finds nothing is to leave.
-  [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) == phase::stopping; }
+  [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
+
+  /// Whether somebody has found that nothing is left for a worker that has nothing.
+  [[nodiscard]] auto is_settled() const noexcept -> bool { return phase_.load(relaxed) == phase::settled; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
   auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
@@ -78,11 +81,11 @@ class BRAID_API sleepers {
 
   /// From now on a worker that finds nothing leaves. Requires that the crew is closed. May be called again, and by
   /// several threads.
-  void stop() noexcept;
+  void stop(crew& jobs) noexcept;
 
  private:
   static constexpr duration watch_interval = 1ms;
-  enum class phase : std::uint8_t { running, stopping };
+  enum class phase : std::uint8_t { running, stopping, settled };
 
   void wake_someone(const placement& placed) noexcept;
   void call_others(worker& self, crew& jobs) noexcept;
@@ -90,16 +93,18 @@ class BRAID_API sleepers {
   auto wake_one() noexcept -> bool;
   void wake(worker& picked) noexcept;
   auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
+  auto leave(worker& self) noexcept -> wake_cause;
   void end_watch(worker& self, crew& jobs, wake_reason why) noexcept;
   auto try_watch(crew& jobs) noexcept -> bool;
   auto is_done(crew& jobs) noexcept -> bool;
+  void settle(crew& jobs) noexcept;
 
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
   alignas(cache_line) idle_set idle_;
   atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
   atomic<std::uint32_t> watching_{0};    // 1 while a worker sleeps with a deadline; written by that worker
-  atomic<phase> phase_{phase::running};  // written by who stops
+  atomic<phase> phase_{phase::running};  // goes up only: stopping by who stops, settled by who finds nothing left
   event_count became_idle_;
 };
 
