@@ -3,6 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS braid EXPORT braid-targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET braid_tls)
+  install(TARGETS braid_tls DESTINATION ${CMAKE_INSTALL_LIBDIR})  # the library looks for it in its own folder
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/braid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/braid)

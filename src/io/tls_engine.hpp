@@ -1,18 +1,16 @@
-// src/io/tls_engine.hpp: TLS between buffers: OpenSSL's state of one connection, without sockets and waits.
+// src/io/tls_engine.hpp: TLS between buffers: the state of one connection, without sockets and waits.
 #pragma once
 
-#include "openssl_owners.hpp"
 #include "tls_setup.hpp"
 
+#include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/io/tls_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <string>
-#include <system_error>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace braid::detail {
@@ -26,74 +24,53 @@ enum class tls_step : std::uint8_t {
 /// What was received goes in through `room` and `received`; what is to be sent comes out of `output` and `sent`.
 /// Who owns which buffer: docs/design/tls.md
 /// Threads: one at a time, at all calls.
-class tls_engine {
+class BRAID_API tls_engine {
  public:
-  static auto create(std::shared_ptr<const tls_setup> setup, std::string host) -> result<std::unique_ptr<tls_engine>>;
+  tls_engine() = default;
   tls_engine(const tls_engine&) = delete;
   auto operator=(const tls_engine&) -> tls_engine& = delete;
+  virtual ~tls_engine();
 
   /// One step of the handshake: as far as what was received goes.
-  [[nodiscard]] auto shake_hands() noexcept -> result<tls_step>;
+  [[nodiscard]] virtual auto shake_hands() noexcept -> result<tls_step> = 0;
   struct amount {
     tls_step step = tls_step::done;
     std::size_t bytes = 0;
   };
   /// Decrypts into the front of `into`; `hungry` where nothing has come. No bytes and `done`: the peer has ended.
-  [[nodiscard]] auto read(std::span<std::byte> into) noexcept -> result<amount>;
+  [[nodiscard]] virtual auto read(std::span<std::byte> into) noexcept -> result<amount> = 0;
   /// Encrypts the front of `bytes`, which is not empty, in one record, and gives how much of it.
-  [[nodiscard]] auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t>;
+  [[nodiscard]] virtual auto write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> = 0;
   /// Writes the notice that nothing more will come. Again: nothing.
-  [[nodiscard]] auto end() noexcept -> result<void>;
-  [[nodiscard]] auto has_ended() const noexcept -> bool { return ended_; }
+  [[nodiscard]] virtual auto end() noexcept -> result<void> = 0;
+  [[nodiscard]] virtual auto has_ended() const noexcept -> bool = 0;
 
   /// Where to receive more. Stays in its place until `received`.
-  [[nodiscard]] auto room() -> std::span<std::byte>;
-  void received(std::size_t bytes) noexcept;
+  [[nodiscard]] virtual auto room() -> std::span<std::byte> = 0;
+  virtual void received(std::size_t bytes) noexcept = 0;
   /// Whether a whole record was received and not taken, or something that is none: a step would get somewhere.
-  [[nodiscard]] auto is_worth_a_step() const noexcept -> bool { return begin_ != whole_; }
+  [[nodiscard]] virtual auto is_worth_a_step() const noexcept -> bool = 0;
 
   /// Whether all that was received has been read, and neither the peer has ended nor anything failed.
-  [[nodiscard]] auto is_drained() const noexcept -> bool;
+  [[nodiscard]] virtual auto is_drained() const noexcept -> bool = 0;
 
   /// What is to be sent next. Stays in its place until all of it is sent.
-  [[nodiscard]] auto output() noexcept -> std::span<const std::byte>;
-  void sent(std::size_t bytes) noexcept { sent_ += bytes; }
+  [[nodiscard]] virtual auto output() noexcept -> std::span<const std::byte> = 0;
+  virtual void sent(std::size_t bytes) noexcept = 0;
   /// How much waits to be sent.
-  [[nodiscard]] auto unsent() const noexcept -> std::size_t { return sending_.size() - sent_ + produced_.size(); }
+  [[nodiscard]] virtual auto unsent() const noexcept -> std::size_t = 0;
 
   /// How much of it reading has brought about, beside what is being sent: the peer decides how much that is.
-  [[nodiscard]] auto replies() const noexcept -> std::size_t { return replies_; }
+  [[nodiscard]] virtual auto replies() const noexcept -> std::size_t = 0;
 
-  [[nodiscard]] auto ssl() const noexcept -> SSL* { return ssl_.get(); }
-  [[nodiscard]] auto setup() const noexcept -> const tls_setup& { return *setup_; }
+  [[nodiscard]] virtual auto setup() const noexcept -> const tls_setup& = 0;
 
- private:
-  tls_engine(std::shared_ptr<const tls_setup> setup, std::string host) noexcept
-      : setup_(std::move(setup)), host_(std::move(host)) {}
-
-  [[nodiscard]] auto open() -> result<void>;
-  [[nodiscard]] auto expect_host() -> result<void>;
-  [[nodiscard]] auto failed(int returned) noexcept -> std::error_code;
-
-  static auto method() -> BIO_METHOD*;
-  static auto take(BIO* self, char* into, int size) noexcept -> int;
-  static auto put(BIO* self, const char* bytes, int size) noexcept -> int;
-
-  std::shared_ptr<const tls_setup> setup_;
-  std::string host_;  // a client's key to its sessions
-  ssl_ptr ssl_;
-  std::vector<std::byte> input_;
-  std::size_t begin_ = 0;  // of what was received and OpenSSL has not taken
-  std::size_t whole_ = 0;  // where whole records end: OpenSSL gets no piece of one
-  std::size_t end_ = 0;
-  bool out_of_step_ = false;         // something came that is no record: OpenSSL gets it all, and says what it is
-  std::vector<std::byte> produced_;  // by OpenSSL, and not being sent
-  std::size_t replies_ = 0;          // of them
-  std::vector<std::byte> sending_;   // does not change while it is being sent
-  std::size_t sent_ = 0;             // of it
-  std::error_code failure_;          // after which nothing goes on
-  bool ended_ = false;
-  bool out_of_memory_ = false;
+  // What the handshake has found out, as in tls_stream.
+  [[nodiscard]] virtual auto protocol() const noexcept -> std::string_view = 0;
+  [[nodiscard]] virtual auto version() const noexcept -> tls_version = 0;
+  [[nodiscard]] virtual auto resumed() const noexcept -> bool = 0;
+  [[nodiscard]] virtual auto server_name() const noexcept -> std::string_view = 0;
+  [[nodiscard]] virtual auto peer_certificate() const -> std::vector<std::byte> = 0;
 };
 
 }  // namespace braid::detail

@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/offload.hpp>
+#include <braid/io/tls_error.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -32,7 +32,7 @@ class tls_link {
 
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return socket_; }
   [[nodiscard]] auto is_drained() const noexcept -> bool { return engine_->is_drained(); }
-  [[nodiscard]] auto ssl() const noexcept -> SSL* { return engine_->ssl(); }
+  [[nodiscard]] auto engine() const noexcept -> const tls_engine& { return *engine_; }
 
  private:
   auto step() -> task<result<tls_step>>;

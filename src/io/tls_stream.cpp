@@ -14,7 +14,7 @@ namespace {
 auto open_link(std::shared_ptr<const detail::tls_setup> setup, stream_socket socket, std::string host)
     -> task<result<std::unique_ptr<detail::tls_link>>> {
   const duration limit = setup->handshake_timeout();
-  auto engine = detail::tls_engine::create(std::move(setup), std::move(host));
+  auto engine = setup->open(std::move(host));
   if (!engine) co_return fail(engine.error());
   auto link = std::make_unique<detail::tls_link>(std::move(socket), std::move(*engine));
   auto limited = with_timeout(limit, link->shake_hands());
@@ -79,32 +79,10 @@ void tls_stream::close() noexcept { link_.reset(); }
 
 auto tls_stream::is_drained() const noexcept -> bool { return link().is_drained(); }
 
-auto tls_stream::protocol() const noexcept -> std::string_view {
-  const unsigned char* name = nullptr;
-  unsigned size = 0;
-  ::SSL_get0_alpn_selected(link().ssl(), &name, &size);
-  return {reinterpret_cast<const char*>(name), size};
-}
-
-auto tls_stream::version() const noexcept -> tls_version {
-  return ::SSL_version(link().ssl()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
-}
-
-auto tls_stream::resumed() const noexcept -> bool { return ::SSL_session_reused(link().ssl()) == 1; }
-
-auto tls_stream::server_name() const noexcept -> std::string_view {
-  const char* const name = ::SSL_get_servername(link().ssl(), TLSEXT_NAMETYPE_host_name);
-  return name != nullptr ? name : std::string_view();
-}
-
-auto tls_stream::peer_certificate() const -> std::vector<std::byte> {
-  const X509* const certificate = ::SSL_get0_peer_certificate(link().ssl());
-  const int size = certificate != nullptr ? ::i2d_X509(certificate, nullptr) : 0;
-  if (size <= 0) return {};
-  std::vector<std::byte> all(static_cast<std::size_t>(size));
-  auto* at = reinterpret_cast<unsigned char*>(all.data());
-  ::i2d_X509(certificate, &at);
-  return all;
-}
+auto tls_stream::protocol() const noexcept -> std::string_view { return link().engine().protocol(); }
+auto tls_stream::version() const noexcept -> tls_version { return link().engine().version(); }
+auto tls_stream::resumed() const noexcept -> bool { return link().engine().resumed(); }
+auto tls_stream::server_name() const noexcept -> std::string_view { return link().engine().server_name(); }
+auto tls_stream::peer_certificate() const -> std::vector<std::byte> { return link().engine().peer_certificate(); }
 
 }  // namespace braid

@@ -1,5 +1,6 @@
-# Installs a build into a folder, moves it, and builds and runs a program that finds it there; then configures the same
-# project with the sources. BUILD, SOURCES, SCRATCH, COMPILER.
+# Installs a build into a folder, moves it, and builds and runs a program that finds it there; without the library that
+# calls OpenSSL, too, where there is one. Then configures the same project with the sources. BUILD, SOURCES, SCRATCH,
+# COMPILER, SHARED.
 function(must)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
   if(NOT status EQUAL 0)
@@ -15,9 +16,18 @@ file(RENAME ${SCRATCH}/first ${SCRATCH}/moved)
 set(common -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
 must(${CMAKE_COMMAND} ${common} -S ${SOURCES}/tests/install/package -B ${SCRATCH}/with_package -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
 must(${CMAKE_COMMAND} --build ${SCRATCH}/with_package)
-must(${SCRATCH}/with_package/program)
-if(NOT printed STREQUAL "42\n")
-  message(FATAL_ERROR "the program printed\n${printed}")
+function(must_print expected)
+  must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/with_package/program)
+  if(NOT printed STREQUAL expected)
+    message(FATAL_ERROR "the program printed\n${printed}")
+  endif()
+endfunction()
+must_print("42\nTLS\n")
+if(SHARED)
+  file(GLOB_RECURSE tls_library ${SCRATCH}/moved/*/libbraid_tls*)
+  file(RENAME ${tls_library} ${SCRATCH}/elsewhere)
+  must_print("42\nCan not access a needed shared library\n")
+  file(RENAME ${SCRATCH}/elsewhere ${tls_library})
 endif()
 
 foreach(program rankd braid-doctor)

@@ -1,7 +1,8 @@
-// tests/install/program.cpp: a program of somebody else: computes on a pool, waits on a loop.
+// tests/install/program.cpp: a program of somebody else: computes on a pool, waits on a loop, makes a TLS context.
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/io/tls_context.hpp>
 #include <braid/runtime/runtime.hpp>
 
 #include <chrono>
@@ -20,4 +21,6 @@ auto main() -> int {
   auto runtime = braid::runtime::create();
   if (!runtime) return 1;
   std::printf("%d\n", (*runtime)->run(answer((*runtime)->workers())));
+  const auto tls = braid::tls_context::client();
+  std::printf("%s\n", tls ? "TLS" : tls.error().message().c_str());
 }

@@ -90,9 +90,10 @@ struct tls_server_options {
 /// Lifetime: connections keep it; `handshakes` outlives them all, and has ended before their loops are destroyed.
 class BRAID_API tls_context {
  public:
-  /// Blocks: to read files. Errors: errc::invalid_argument for what contradicts itself: a protocol's name that is empty
-  /// or longer than 255 bytes; what OpenSSL says of a certificate or key, such as that they do not belong together or
-  /// are too weak; the system's for files.
+  /// Blocks: to read files, and the first time to load OpenSSL. Errors: errc::invalid_argument for what contradicts
+  /// itself: a protocol's name that is empty or longer than 255 bytes; what OpenSSL says of a certificate or key, such
+  /// as that they do not belong together or are too weak; the system's for files; ELIBACC where OpenSSL, or the part of
+  /// the library that calls it, cannot be loaded.
   [[nodiscard]] static auto client(const tls_client_options& options = {}) -> result<tls_context>;
   /// As `client`. errc::invalid_argument also where clients are asked for certificates, and none could be trusted.
   [[nodiscard]] static auto server(const tls_server_options& options) -> result<tls_context>;

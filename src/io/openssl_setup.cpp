@@ -1,8 +1,9 @@
-// src/io/tls_setup.cpp: what OpenSSL is told once, for all connections of a context.
-#include "tls_setup.hpp"
+// src/io/openssl_setup.cpp: what OpenSSL is told once, for all connections of a context.
+#include "openssl_setup.hpp"
 
-#include "tls_failure.hpp"
-#include "tls_identity.hpp"
+#include "openssl_engine.hpp"
+#include "openssl_error.hpp"
+#include "openssl_identity.hpp"
 
 #include <cstddef>
 #include <new>
@@ -12,8 +13,7 @@
 
 #include <openssl/err.h>
 
-namespace braid {
-namespace detail {
+namespace braid::detail {
 namespace {
 
 constexpr int security_level = 2;                                      // 112 bits: RSA of 2048, no SHA-1
@@ -52,42 +52,45 @@ auto set_common(SSL_CTX* context, tls_version least) -> result<void> {
 }  // namespace
 
 template <typename Options>
-auto tls_setup::begin(tls_side side, const Options& options, std::size_t most_sessions)
-    -> result<std::shared_ptr<tls_setup>> {
+auto openssl_setup::begin(tls_side side, const Options& options, std::size_t most_sessions)
+    -> result<std::shared_ptr<openssl_setup>> {
   auto protocols = wire_form(options.protocols);
   if (!protocols) return fail(protocols.error());
   ::ERR_clear_error();
   context_ptr context(::SSL_CTX_new(side == tls_side::client ? ::TLS_client_method() : ::TLS_server_method()));
   if (context == nullptr) return fail(tls_failure());
   if (auto set = set_common(context.get(), options.least); !set) return fail(set.error());
-  std::shared_ptr<tls_setup> made(new tls_setup(side, std::move(context), most_sessions));
+  std::shared_ptr<openssl_setup> made(
+      new openssl_setup(side, options.handshakes, options.handshake_timeout, std::move(context), most_sessions));
   made->protocols_ = std::move(*protocols);
-  made->handshakes_ = options.handshakes;
-  made->handshake_timeout_ = options.handshake_timeout;
   return made;
 }
 
-auto tls_setup::of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>> {
+auto openssl_setup::of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>> {
   auto made = begin(tls_side::client, options, options.most_sessions);
   if (!made) return fail(made.error());
   if (auto set = (*made)->set_up_client(options); !set) return fail(set.error());
   return *made;
 }
 
-auto tls_setup::of_server(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>> {
+auto openssl_setup::of_server(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>> {
   auto made = begin(tls_side::server, options, 0);
   if (!made) return fail(made.error());
   if (auto set = (*made)->set_up_server(options); !set) return fail(set.error());
   return *made;
 }
 
-auto tls_setup::set_up_client(const tls_client_options& options) -> result<void> {
+auto openssl_setup::open(std::string host) const -> result<std::unique_ptr<tls_engine>> {
+  return openssl_engine::create(shared_from_this(), std::move(host));
+}
+
+auto openssl_setup::set_up_client(const tls_client_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
   verifies_ = options.verification == tls_verification::peer;
   ::SSL_CTX_set_verify(context, verifies_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   // Sessions are kept in our own list; OpenSSL gives each to the callback of the connection that it is of.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-  ::SSL_CTX_sess_set_new_cb(context, &tls_setup::keep_session);
+  ::SSL_CTX_sess_set_new_cb(context, &openssl_setup::keep_session);
   SSL_CTX_set_app_data(context, this);
   const auto size = static_cast<unsigned>(protocols_.size());
   if (size != 0 && ::SSL_CTX_set_alpn_protos(context, bytes_in(protocols_), size) != 0) return fail(tls_failure());
@@ -99,7 +102,7 @@ auto tls_setup::set_up_client(const tls_client_options& options) -> result<void>
   return {};
 }
 
-auto tls_setup::set_up_server(const tls_server_options& options) -> result<void> {
+auto openssl_setup::set_up_server(const tls_server_options& options) -> result<void> {
   SSL_CTX* const context = context_.get();
   // Tickets hold the whole session, sealed with a key of this context: nothing is kept here, and nothing is shared.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -109,7 +112,7 @@ auto tls_setup::set_up_server(const tls_server_options& options) -> result<void>
   }
   constexpr std::string_view name = "braid";
   ::SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(name.data()), name.size());
-  if (!protocols_.empty()) ::SSL_CTX_set_alpn_select_cb(context, &tls_setup::choose_protocol, this);
+  if (!protocols_.empty()) ::SSL_CTX_set_alpn_select_cb(context, &openssl_setup::choose_protocol, this);
   verifies_ = options.client_certificate != tls_client_certificate::none;
   if (verifies_ != static_cast<bool>(options.client_authorities)) return fail(errc::invalid_argument);
   const int refuses =
@@ -119,9 +122,9 @@ auto tls_setup::set_up_server(const tls_server_options& options) -> result<void>
   return verifies_ ? trust(context, options.client_authorities) : result<void>();
 }
 
-auto tls_setup::choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned char* size,
-                                const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int {
-  const std::string& ours = static_cast<const tls_setup*>(self)->protocols_;
+auto openssl_setup::choose_protocol(SSL* /*connection*/, const unsigned char** chosen, unsigned char* size,
+                                    const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int {
+  const std::string& ours = static_cast<const openssl_setup*>(self)->protocols_;
   unsigned char* at = nullptr;
   const int found =
       ::SSL_select_next_proto(&at, size, bytes_in(ours), static_cast<unsigned>(ours.size()), offered, offered_size);
@@ -130,8 +133,8 @@ auto tls_setup::choose_protocol(SSL* /*connection*/, const unsigned char** chose
   return SSL_TLSEXT_ERR_OK;
 }
 
-auto tls_setup::keep_session(SSL* connection, SSL_SESSION* session) noexcept -> int {
-  const auto* const self = static_cast<const tls_setup*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(connection)));
+auto openssl_setup::keep_session(SSL* connection, SSL_SESSION* session) noexcept -> int {
+  const auto* const self = static_cast<const openssl_setup*>(SSL_CTX_get_app_data(::SSL_get_SSL_CTX(connection)));
   const auto* const host = static_cast<const std::string*>(SSL_get_app_data(connection));
   try {
     if (!host->empty()) self->sessions_.keep(*host, session);
@@ -140,18 +143,4 @@ auto tls_setup::keep_session(SSL* connection, SSL_SESSION* session) noexcept -> 
   return 0;  // the reference stays OpenSSL's
 }
 
-}  // namespace detail
-
-auto tls_context::client(const tls_client_options& options) -> result<tls_context> {
-  auto made = detail::tls_setup::of_client(options);
-  if (!made) return fail(made.error());
-  return tls_context(std::move(*made));
-}
-
-auto tls_context::server(const tls_server_options& options) -> result<tls_context> {
-  auto made = detail::tls_setup::of_server(options);
-  if (!made) return fail(made.error());
-  return tls_context(std::move(*made));
-}
-
-}  // namespace braid
+}  // namespace braid::detail

@@ -1,7 +1,7 @@
-// src/io/tls_engine.cpp: OpenSSL's calls, and the buffers that it reads and writes instead of a socket.
-#include "tls_engine.hpp"
+// src/io/openssl_engine.cpp: OpenSSL's calls, and the buffers that it reads and writes instead of a socket.
+#include "openssl_engine.hpp"
 
-#include "tls_failure.hpp"
+#include "openssl_error.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -39,14 +39,14 @@ auto is_record(std::span<const std::byte> header) noexcept -> bool {
 
 }  // namespace
 
-auto tls_engine::create(std::shared_ptr<const tls_setup> setup, std::string host)
+auto openssl_engine::create(std::shared_ptr<const openssl_setup> setup, std::string host)
     -> result<std::unique_ptr<tls_engine>> {
-  std::unique_ptr<tls_engine> made(new tls_engine(std::move(setup), std::move(host)));
+  std::unique_ptr<openssl_engine> made(new openssl_engine(std::move(setup), std::move(host)));
   if (auto opened = made->open(); !opened) return fail(opened.error());
   return made;
 }
 
-auto tls_engine::open() -> result<void> {
+auto openssl_engine::open() -> result<void> {
   ::ERR_clear_error();
   BIO_METHOD* const how = method();
   ssl_.reset(::SSL_new(setup_->context()));
@@ -64,7 +64,7 @@ auto tls_engine::open() -> result<void> {
 }
 
 /// Tells OpenSSL whose certificate is expected, and asks the server for it.
-auto tls_engine::expect_host() -> result<void> {
+auto openssl_engine::expect_host() -> result<void> {
   if (host_.ends_with('.')) host_.pop_back();
   if (host_.contains('\0') || (host_.empty() && setup_->verifies())) return fail(errc::invalid_argument);
   SSL* const ssl = ssl_.get();
@@ -85,7 +85,7 @@ auto tls_engine::expect_host() -> result<void> {
   return {};
 }
 
-auto tls_engine::shake_hands() noexcept -> result<tls_step> {
+auto openssl_engine::shake_hands() noexcept -> result<tls_step> {
   if (failure_) return fail(failure_);
   ::ERR_clear_error();
   const int returned = ::SSL_do_handshake(ssl_.get());
@@ -94,7 +94,7 @@ auto tls_engine::shake_hands() noexcept -> result<tls_step> {
   return fail(failed(returned));
 }
 
-auto tls_engine::read(std::span<std::byte> into) noexcept -> result<amount> {
+auto openssl_engine::read(std::span<std::byte> into) noexcept -> result<amount> {
   amount got{.step = tls_step::hungry, .bytes = 0};
   while (got.bytes < into.size()) {
     if (failure_ && got.bytes == 0) return fail(failure_);
@@ -117,7 +117,7 @@ auto tls_engine::read(std::span<std::byte> into) noexcept -> result<amount> {
   return got;
 }
 
-auto tls_engine::write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> {
+auto openssl_engine::write(std::span<const std::byte> bytes) noexcept -> result<std::size_t> {
   if (failure_) return fail(failure_);
   if (ended_) return fail(std::make_error_code(std::errc::broken_pipe));
   ::ERR_clear_error();
@@ -127,7 +127,7 @@ auto tls_engine::write(std::span<const std::byte> bytes) noexcept -> result<std:
   return fail(failed(returned));
 }
 
-auto tls_engine::end() noexcept -> result<void> {
+auto openssl_engine::end() noexcept -> result<void> {
   if (failure_) return fail(failure_);
   if (std::exchange(ended_, true)) return {};
   ::ERR_clear_error();
@@ -137,7 +137,7 @@ auto tls_engine::end() noexcept -> result<void> {
 }
 
 /// Notes why OpenSSL does not go on.
-auto tls_engine::failed(int returned) noexcept -> std::error_code {
+auto openssl_engine::failed(int returned) noexcept -> std::error_code {
   const long verdict = ::SSL_get_verify_result(ssl_.get());
   const unsigned long cause = ::ERR_peek_error();
   const bool is_refused = ERR_GET_LIB(cause) == ERR_LIB_SSL && ERR_GET_REASON(cause) == SSL_R_CERTIFICATE_VERIFY_FAILED;
@@ -149,7 +149,7 @@ auto tls_engine::failed(int returned) noexcept -> std::error_code {
   return failure_;
 }
 
-auto tls_engine::room() -> std::span<std::byte> {
+auto openssl_engine::room() -> std::span<std::byte> {
   if (begin_ != 0) {
     std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
     end_ -= begin_;
@@ -160,7 +160,7 @@ auto tls_engine::room() -> std::span<std::byte> {
   return std::span(input_).subspan(end_);
 }
 
-void tls_engine::received(std::size_t bytes) noexcept {
+void openssl_engine::received(std::size_t bytes) noexcept {
   end_ += bytes;
   while (!out_of_step_ && end_ - whole_ >= header_size) {
     const auto rest = std::span(input_).subspan(whole_, end_ - whole_);
@@ -172,12 +172,12 @@ void tls_engine::received(std::size_t bytes) noexcept {
   if (out_of_step_) whole_ = end_;
 }
 
-auto tls_engine::is_drained() const noexcept -> bool {
+auto openssl_engine::is_drained() const noexcept -> bool {
   const bool peer_ended = (::SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
   return begin_ == end_ && ::SSL_has_pending(ssl_.get()) == 0 && !peer_ended && !failure_;
 }
 
-auto tls_engine::output() noexcept -> std::span<const std::byte> {
+auto openssl_engine::output() noexcept -> std::span<const std::byte> {
   if (sent_ == sending_.size()) {
     sending_.clear();
     sent_ = 0;
@@ -190,12 +190,12 @@ auto tls_engine::output() noexcept -> std::span<const std::byte> {
 }
 
 /// One for the process, which is never freed: OpenSSL may be cleaned up before our statics are.
-auto tls_engine::method() -> BIO_METHOD* {
+auto openssl_engine::method() -> BIO_METHOD* {
   static BIO_METHOD* const made = [] {
     BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
     if (how == nullptr) return how;
-    ::BIO_meth_set_read(how, &tls_engine::take);
-    ::BIO_meth_set_write(how, &tls_engine::put);
+    ::BIO_meth_set_read(how, &openssl_engine::take);
+    ::BIO_meth_set_write(how, &openssl_engine::put);
     ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
       return what == BIO_CTRL_FLUSH ? 1 : 0;
     });
@@ -204,8 +204,8 @@ auto tls_engine::method() -> BIO_METHOD* {
   return made;
 }
 
-auto tls_engine::take(BIO* self, char* into, int size) noexcept -> int {
-  auto& mine = *static_cast<tls_engine*>(::BIO_get_data(self));
+auto openssl_engine::take(BIO* self, char* into, int size) noexcept -> int {
+  auto& mine = *static_cast<openssl_engine*>(::BIO_get_data(self));
   BIO_clear_retry_flags(self);
   if (mine.begin_ == mine.whole_) {
     BIO_set_retry_read(self);
@@ -217,8 +217,8 @@ auto tls_engine::take(BIO* self, char* into, int size) noexcept -> int {
   return static_cast<int>(count);
 }
 
-auto tls_engine::put(BIO* self, const char* bytes, int size) noexcept -> int {
-  auto& mine = *static_cast<tls_engine*>(::BIO_get_data(self));
+auto openssl_engine::put(BIO* self, const char* bytes, int size) noexcept -> int {
+  auto& mine = *static_cast<openssl_engine*>(::BIO_get_data(self));
   BIO_clear_retry_flags(self);
   const auto added = std::as_bytes(std::span(bytes, static_cast<std::size_t>(size)));
   try {
@@ -228,6 +228,34 @@ auto tls_engine::put(BIO* self, const char* bytes, int size) noexcept -> int {
     return -1;
   }
   return size;
+}
+
+auto openssl_engine::protocol() const noexcept -> std::string_view {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  ::SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
+auto openssl_engine::version() const noexcept -> tls_version {
+  return ::SSL_version(ssl_.get()) == TLS1_3_VERSION ? tls_version::tls_1_3 : tls_version::tls_1_2;
+}
+
+auto openssl_engine::resumed() const noexcept -> bool { return ::SSL_session_reused(ssl_.get()) == 1; }
+
+auto openssl_engine::server_name() const noexcept -> std::string_view {
+  const char* const name = ::SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name);
+  return name != nullptr ? name : std::string_view();
+}
+
+auto openssl_engine::peer_certificate() const -> std::vector<std::byte> {
+  const X509* const certificate = ::SSL_get0_peer_certificate(ssl_.get());
+  const int size = certificate != nullptr ? ::i2d_X509(certificate, nullptr) : 0;
+  if (size <= 0) return {};
+  std::vector<std::byte> all(static_cast<std::size_t>(size));
+  auto* at = reinterpret_cast<unsigned char*>(all.data());
+  ::i2d_X509(certificate, &at);
+  return all;
 }
 
 }  // namespace braid::detail

@@ -1,16 +1,10 @@
-// src/io/tls_identity.cpp: reading PEM, whole, before anything of it is used.
-#include "tls_identity.hpp"
+// src/io/openssl_identity.cpp: reading PEM, whole, before anything of it is used.
+#include "openssl_identity.hpp"
 
+#include "openssl_error.hpp"
 #include "openssl_owners.hpp"
-#include "tls_failure.hpp"
 
-#include <braid/io/descriptor.hpp>
-
-#include <array>
-#include <cerrno>
-#include <cstddef>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,30 +12,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-namespace braid {
+namespace braid::detail {
 namespace {
-
-using namespace detail;
-
-constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024;
-
-auto read_whole(const std::string& path) -> result<std::string> {
-  const descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!opened) return fail(last_system_error());
-  std::string all;
-  std::array<char, 4096> block;
-  for (;;) {
-    const ::ssize_t got = ::read(opened.number(), block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(last_system_error());
-    if (got == 0) return all;
-    all.append(block.data(), static_cast<std::size_t>(got));
-    if (all.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
-  }
-}
 
 /// A text that is wiped: it may be a key.
 struct secret_text {
@@ -89,14 +61,7 @@ auto key_in(const tls_pem& pem) -> result<key_ptr> {
 
 }  // namespace
 
-auto tls_pem::load() const -> result<std::string> {
-  if (kind_ == kind::none) return fail(errc::invalid_argument);
-  if (kind_ == kind::file) return read_whole(value_);
-  if (value_.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
-  return value_;
-}
-
-auto detail::use_identity(SSL_CTX* context, const tls_identity& identity) -> result<void> {
+auto use_identity(SSL_CTX* context, const tls_identity& identity) -> result<void> {
   const auto chain = certificates_in(identity.chain);
   if (!chain) return fail(chain.error());
   const auto key = key_in(identity.key);
@@ -109,7 +74,7 @@ auto detail::use_identity(SSL_CTX* context, const tls_identity& identity) -> res
   return {};
 }
 
-auto detail::trust(SSL_CTX* context, const tls_pem& pem) -> result<void> {
+auto trust(SSL_CTX* context, const tls_pem& pem) -> result<void> {
   const auto authorities = certificates_in(pem);
   if (!authorities) return fail(authorities.error());
   X509_STORE* const store = ::SSL_CTX_get_cert_store(context);
@@ -119,4 +84,4 @@ auto detail::trust(SSL_CTX* context, const tls_pem& pem) -> result<void> {
   return {};
 }
 
-}  // namespace braid
+}  // namespace braid::detail

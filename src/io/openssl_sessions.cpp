@@ -1,5 +1,5 @@
-// src/io/tls_sessions.cpp: sessions as bytes.
-#include "tls_sessions.hpp"
+// src/io/openssl_sessions.cpp: sessions as bytes.
+#include "openssl_sessions.hpp"
 
 #include "openssl_owners.hpp"
 
@@ -14,11 +14,11 @@ void wipe(std::string& secret) noexcept { ::OPENSSL_cleanse(secret.data(), secre
 
 }  // namespace
 
-tls_sessions::~tls_sessions() {
+openssl_sessions::~openssl_sessions() {
   for (auto& [host, bytes] : known_) wipe(bytes);
 }
 
-void tls_sessions::keep(const std::string& host, SSL_SESSION* session) {
+void openssl_sessions::keep(const std::string& host, SSL_SESSION* session) {
   const int size = ::i2d_SSL_SESSION(session, nullptr);
   if (most_ == 0 || size <= 0) return;
   std::string bytes(static_cast<std::size_t>(size), '\0');
@@ -40,7 +40,7 @@ void tls_sessions::keep(const std::string& host, SSL_SESSION* session) {
   place = std::move(bytes);
 }
 
-auto tls_sessions::offer(const std::string& host, SSL* connection) const -> bool {
+auto openssl_sessions::offer(const std::string& host, SSL* connection) const -> bool {
   std::string bytes;
   {
     const std::lock_guard guard(mutex_);

@@ -1,6 +1,7 @@
-// src/io/tls_failure.hpp: OpenSSL's errors as error codes.
+// src/io/openssl_error.hpp: OpenSSL's errors as error codes, and their sentences.
 #pragma once
 
+#include <string>
 #include <system_error>
 
 namespace braid::detail {
@@ -10,5 +11,8 @@ namespace braid::detail {
 
 /// The verdict on a certificate (X509_V_ERR_…), which is not X509_V_OK.
 [[nodiscard]] auto certificate_failure(long verdict) noexcept -> std::error_code;
+
+/// What OpenSSL says of the value of such a code.
+[[nodiscard]] auto openssl_message(int value) -> std::string;
 
 }  // namespace braid::detail

@@ -1,4 +1,4 @@
-// src/io/tls_sessions.hpp: the last session with each host, to be resumed.
+// src/io/openssl_sessions.hpp: the last session with each host, to be resumed.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ namespace braid::detail {
 /// Sessions are kept as bytes: no object of OpenSSL is shared by connections, which may be of several threads. The
 /// bytes are secrets, and are wiped. A session may be resumed any number of times.
 /// Threads: any.
-class tls_sessions {
+class openssl_sessions {
  public:
-  explicit tls_sessions(std::size_t most) noexcept : most_(most) {}
-  tls_sessions(const tls_sessions&) = delete;
-  auto operator=(const tls_sessions&) -> tls_sessions& = delete;
-  ~tls_sessions();
+  explicit openssl_sessions(std::size_t most) noexcept : most_(most) {}
+  openssl_sessions(const openssl_sessions&) = delete;
+  auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
+  ~openssl_sessions();
 
   /// Takes the place of the host's earlier one, or of the host that was first known where there are too many.
   void keep(const std::string& host, SSL_SESSION* session);

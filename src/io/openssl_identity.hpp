@@ -1,4 +1,4 @@
-// src/io/tls_identity.hpp: certificates and keys, from PEM into OpenSSL.
+// src/io/openssl_identity.hpp: certificates and keys, from PEM into OpenSSL.
 #pragma once
 
 #include <braid/base/error.hpp>

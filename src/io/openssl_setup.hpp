@@ -1,0 +1,54 @@
+// src/io/openssl_setup.hpp: what OpenSSL keeps for all connections of a context.
+#pragma once
+
+#include "openssl_owners.hpp"
+#include "openssl_sessions.hpp"
+#include "tls_engine.hpp"
+#include "tls_setup.hpp"
+
+#include <braid/base/error.hpp>
+#include <braid/io/tls_context.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace braid::detail {
+
+/// The SSL_CTX has locks of its own, and so have the sessions.
+class openssl_setup final : public tls_setup, public std::enable_shared_from_this<openssl_setup> {
+ public:
+  static auto of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  static auto of_server(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>>;
+
+  [[nodiscard]] auto open(std::string host) const -> result<std::unique_ptr<tls_engine>> override;
+
+  [[nodiscard]] auto verifies() const noexcept -> bool { return verifies_; }
+  /// OpenSSL counts references in it, and so wants it to be mutable.
+  [[nodiscard]] auto context() const noexcept -> SSL_CTX* { return context_.get(); }
+  [[nodiscard]] auto sessions() const noexcept -> openssl_sessions& { return sessions_; }
+
+ private:
+  openssl_setup(tls_side side, executor* handshakes, duration handshake_timeout, context_ptr context,
+                std::size_t most_sessions) noexcept
+      : tls_setup(side, handshakes, handshake_timeout), context_(std::move(context)), sessions_(most_sessions) {}
+
+  template <typename Options>
+  static auto begin(tls_side side, const Options& options, std::size_t most_sessions)
+      -> result<std::shared_ptr<openssl_setup>>;
+  [[nodiscard]] auto set_up_client(const tls_client_options& options) -> result<void>;
+  [[nodiscard]] auto set_up_server(const tls_server_options& options) -> result<void>;
+
+  static auto choose_protocol(SSL* connection, const unsigned char** chosen, unsigned char* size,
+                              const unsigned char* offered, unsigned offered_size, void* self) noexcept -> int;
+
+  static auto keep_session(SSL* connection, SSL_SESSION* session) noexcept -> int;
+
+  bool verifies_ = true;
+  std::string protocols_;  // as they go over the wire
+  context_ptr context_;
+  mutable openssl_sessions sessions_;
+};
+
+}  // namespace braid::detail

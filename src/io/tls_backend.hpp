@@ -1,0 +1,34 @@
+// src/io/tls_backend.hpp: what is done by OpenSSL, behind one table: it is loaded when TLS is used for the first time.
+#pragma once
+
+#include "tls_setup.hpp"
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/io/tls_context.hpp>
+
+#include <memory>
+#include <string>
+
+namespace braid::detail {
+
+/// Everything that calls OpenSSL lies behind these: src/io/openssl_*. In the shared form that is a library of its own,
+/// libbraid_tls, so that a program that does not use TLS has nothing of it in its memory.
+struct tls_backend {
+  auto (*client)(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  auto (*server)(const tls_server_options& options) -> result<std::shared_ptr<const tls_setup>>;
+  /// What OpenSSL says of a value of `tls_category` from `errors_of_certificates` on.
+  auto (*message)(int value) -> std::string;
+};
+
+/// Values of `tls_category` from here on are verdicts on certificates (X509_V_ERR_…), or errors of OpenSSL's queue.
+inline constexpr int errors_of_certificates = 4096;
+
+/// Loads it where it is not there yet. Null where it cannot be loaded; the next call tries again.
+/// Threads: any. Blocks: the first call, to load OpenSSL.
+[[nodiscard]] auto find_tls_backend() -> const tls_backend*;
+
+}  // namespace braid::detail
+
+/// The table: the only name that the library looks up in libbraid_tls.
+extern "C" BRAID_API const braid::detail::tls_backend braid_tls_backend;

@@ -1,0 +1,65 @@
+// src/io/tls_context.cpp: contexts, which OpenSSL makes, and PEM from files.
+#include <braid/io/tls_context.hpp>
+
+#include "tls_backend.hpp"
+
+#include <braid/io/descriptor.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace braid {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024;
+
+auto read_whole(const std::string& path) -> result<std::string> {
+  const descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened) return fail(last_system_error());
+  std::string all;
+  std::array<char, 4096> block;
+  for (;;) {
+    const ::ssize_t got = ::read(opened.number(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(last_system_error());
+    if (got == 0) return all;
+    all.append(block.data(), static_cast<std::size_t>(got));
+    if (all.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
+  }
+}
+
+auto without_backend() noexcept -> std::error_code { return {ELIBACC, std::system_category()}; }
+
+}  // namespace
+
+auto tls_pem::load() const -> result<std::string> {
+  if (kind_ == kind::none) return fail(errc::invalid_argument);
+  if (kind_ == kind::file) return read_whole(value_);
+  if (value_.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
+  return value_;
+}
+
+auto tls_context::client(const tls_client_options& options) -> result<tls_context> {
+  const detail::tls_backend* const openssl = detail::find_tls_backend();
+  if (openssl == nullptr) return fail(without_backend());
+  auto made = openssl->client(options);
+  if (!made) return fail(made.error());
+  return tls_context(std::move(*made));
+}
+
+auto tls_context::server(const tls_server_options& options) -> result<tls_context> {
+  const detail::tls_backend* const openssl = detail::find_tls_backend();
+  if (openssl == nullptr) return fail(without_backend());
+  auto made = openssl->server(options);
+  if (!made) return fail(made.error());
+  return tls_context(std::move(*made));
+}
+
+}  // namespace braid
