@@ -31,8 +31,7 @@ void http_service::report(std::exception_ptr error) noexcept {
 
 // Deadlines
 
-http_connection::http_connection(http_service& by)
-    : by_(&by), parser_(by.options.limits), body_(by.options.limits), now_(by.on.now()) {
+http_connection::http_connection(http_service& by) : by_(&by), now_(by.on.now()) {
   head_deadline_ = now_ + by.options.head_timeout;
   ++by.counts.open;
 }
@@ -76,14 +75,24 @@ void http_connection::close_idle() noexcept {
 
 // The course of a connection
 
+void http_connection::received(std::size_t bytes) {
+  input_.received(bytes);
+  if (!work_) work_ = by_->workspaces.take();
+}
+
+/// Everything has been answered that has come whole. Where nothing else has come, others may have the workspace.
+void http_connection::rest() noexcept {
+  if (work_ && input_.empty()) by_->workspaces.give_back(std::move(work_));
+}
+
 auto http_connection::look_at_input() -> next {
   if (input_.empty()) return next::read;
-  switch (parser_.parse(input_.view())) {
+  switch (work_->parser.parse(input_.view())) {
     case http_progress::needs_more: return next::read;
     case http_progress::complete: return next::serve;
     case http_progress::refused: break;
   }
-  refuse(parser_.error());
+  refuse(work_->parser.error());
   return next::refuse;
 }
 
@@ -101,7 +110,7 @@ void http_connection::wait_for_request() noexcept {
 
 /// True where there is something to answer: a request that began and did not come to its end in time.
 auto http_connection::input_ended() -> bool {
-  if (!timed_out_ || !parser_.started()) return false;
+  if (!timed_out_ || !work_) return false;
   refuse(http_errc::too_slow);
   return true;
 }
@@ -109,7 +118,7 @@ auto http_connection::input_ended() -> bool {
 void http_connection::refuse(http_errc why) {
   ++by_->counts.refused;
   keep_ = false;
-  own_fields_.clear();
+  work_->own_fields.clear();
   answer_ = answer::none;
   say(status_of(why), why);
 }
@@ -127,24 +136,26 @@ void http_connection::say(http_status status, std::error_code why) {
 void http_connection::begin_request() {
   ++by_->counts.requests;
   in_request_ = true;
-  body_.start(parser_.head().body);
-  continue_due_ = parser_.head().expects_continue && !body_.finished();
-  const std::size_t size = parser_.size();
-  const bool more_comes = !body_.ends_within(input_.view().size() - size);
+  work_->body.start(work_->parser.head().body);
+  continue_due_ = work_->parser.head().expects_continue && !work_->body.finished();
+  const std::size_t size = work_->parser.size();
+  const bool more_comes = !work_->body.ends_within(input_.view().size() - size);
+  const char* const was_at = input_.view().data();
   input_.hold(size, more_comes ? room_for_body : 0);
-  static_cast<void>(parser_.parse(input_.held()));  // the views are where the bytes are now
-  match_ = by_->routes.find(head().method, head().path);
+  if (input_.held().data() != was_at)
+    static_cast<void>(work_->parser.parse(input_.held()));  // the views are where the bytes are now
+  work_->match = by_->routes.find(head().method, head().path);
   keep_ = head().keep_alive;
   answer_ = answer::none;
-  own_fields_.clear();
-  written_ = 0;
-  body_error_.reset();
-  body_deadline_.reset();
+  work_->own_fields.clear();
+  work_->written = 0;
+  work_->body_error.reset();
+  work_->body_deadline.reset();
 }
 
 auto http_connection::call_handler(http_exchange& exchange) -> called {
   called out;
-  const http_handler* const handler = match_.handler();
+  const http_handler* const handler = work_->match.handler();
   if (handler == nullptr) {
     answer_without_handler();
     out.ended.set_value();
@@ -163,10 +174,10 @@ auto http_connection::call_handler(http_exchange& exchange) -> called {
 }
 
 void http_connection::answer_without_handler() {
-  const http_method_set allowed = match_.allowed();
+  const http_method_set allowed = work_->match.allowed();
   if (head().path == "*") return reply(http_status::no_content, {}, {});
   if (allowed.empty()) return say(http_status::not_found);
-  own_fields_.emplace_back("Allow", allowed.to_string());
+  work_->own_fields.emplace_back("Allow", allowed.to_string());
   if (head().method == http_method::options) return reply(http_status::no_content, {}, {});
   say(http_status::method_not_allowed);
 }
@@ -179,10 +190,10 @@ void http_connection::finish_answer(const outcome<void>& ended) {
     answer_ = answer::broken;
   }
   if (answer_ != answer::none) return;
-  own_fields_.clear();
-  if (body_error_ && ended.has_value()) {
+  work_->own_fields.clear();
+  if (work_->body_error && ended.has_value()) {
     keep_ = false;
-    return say(status_of(*body_error_), *body_error_);
+    return say(status_of(*work_->body_error), *work_->body_error);
   }
   if (ended.has_value()) ++by_->counts.failed;  // it said nothing
   say(http_status::internal_server_error);
@@ -192,19 +203,19 @@ void http_connection::end_pieces() {
   using kind = http_framing::kind;
   answer_ = answer::whole;
   if (!sends_body()) return;
-  if (framing_.how == kind::chunked) static_cast<void>(append_last_chunk(output_));
-  if (framing_.how == kind::length && written_ != framing_.length) answer_ = answer::broken;
+  if (work_->framing.how == kind::chunked) static_cast<void>(append_last_chunk(work_->output));
+  if (work_->framing.how == kind::length && work_->written != work_->framing.length) answer_ = answer::broken;
 }
 
 /// False where the connection ends.
 auto http_connection::after_request() -> bool {
   discard_body();
-  if (!body_.finished()) keep_ = false;
+  if (!work_->body.finished()) keep_ = false;
   input_.release();
   in_request_ = false;
   if (answer_ == answer::broken) return false;
   if (!keep_) return false;
-  parser_.reset();
+  work_->parser.reset();
   head_deadline_.reset();
   return true;
 }
@@ -226,67 +237,67 @@ auto http_connection::wait_for_turn() -> task<void> {
 // Bodies
 
 auto http_connection::read_body_now() -> std::optional<std::string_view> {
-  if (body_error_ || !has_whole_body()) return std::nullopt;
-  continue_due_ = false;                         // it did not wait
-  const auto piece = body_.next(input_.view());  // it has a length, so nothing is wrong with it
+  if (work_->body_error || !has_whole_body()) return std::nullopt;
+  continue_due_ = false;                               // it did not wait
+  const auto piece = work_->body.next(input_.view());  // it has a length, so nothing is wrong with it
   input_.consume(piece->consumed);
   return piece->data;
 }
 
 void http_connection::discard_body() noexcept {
-  while (!input_.empty() && !body_.finished() && !body_error_) {
-    const auto piece = body_.next(input_.view());
+  while (!input_.empty() && !work_->body.finished() && !work_->body_error) {
+    const auto piece = work_->body.next(input_.view());
     if (!piece)
-      body_error_ = piece.error();
+      work_->body_error = piece.error();
     else
       input_.consume(piece->consumed);
   }
 }
 
 auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std::error_code> {
-  body_error_ = why;
+  work_->body_error = why;
   keep_ = false;
   return fail(why);
 }
 
 /// The memory of a large answer is not kept for small ones.
 void http_connection::clear_output() noexcept {
-  if (output_.capacity() > 2 * most_output)
-    output_ = std::string();
+  if (work_->output.capacity() > 2 * most_output)
+    work_->output = std::string();
   else
-    output_.clear();
+    work_->output.clear();
 }
 
 // Answers
 
 auto http_connection::sends_body() const noexcept -> bool {
   const bool asked_for_head = in_request_ && head().method == http_method::head;
-  return !asked_for_head && !is_bodiless(status_);
+  return !asked_for_head && !is_bodiless(work_->status);
 }
 
 auto http_connection::append_answer(http_status status, http_framing framing, std::string_view type) -> bool {
-  if (by_->stopping || !body_.finished()) keep_ = false;
-  status_ = status;
-  framing_ = framing;
-  fields_.clear();
-  if (!type.empty()) fields_.push_back({"Content-Type", type});
-  for (const auto& [name, value] : own_fields_) fields_.push_back({name, value});
+  if (by_->stopping || !work_->body.finished()) keep_ = false;
+  work_->status = status;
+  work_->framing = framing;
+  work_->fields.clear();
+  if (!type.empty()) work_->fields.push_back({"Content-Type", type});
+  for (const auto& [name, value] : work_->own_fields) work_->fields.push_back({name, value});
   const bool old = in_request_ && head().minor_version == 0;
   const auto connection = !keep_ ? http_persistence::close
                           : old  ? http_persistence::keep_alive
                                  : http_persistence::unsaid;
   const std::string_view date = by_->date(now_);
   if (is_bodiless(status)) framing = {};
-  if (append_head(output_, http_response_start{status, framing, connection, date, fields_})) return true;
-  status_ = http_status::internal_server_error;
-  static_cast<void>(append_head(output_, http_response_start{status_, {}, connection, date, {}}));
+  if (append_head(work_->output, http_response_start{status, framing, connection, date, work_->fields})) return true;
+  work_->status = http_status::internal_server_error;
+  static_cast<void>(append_head(work_->output, http_response_start{work_->status, {}, connection, date, {}}));
   return false;
 }
 
 auto http_connection::set_field(std::string_view name, std::string_view value) -> result<void> {
   if (answer_ != answer::none) return fail(errc::finished);
   if (const auto fine = check_field({name, value}); !fine) return fail(fine.error());
-  own_fields_.emplace_back(name, value);
+  work_->own_fields.emplace_back(name, value);
   return {};
 }
 
@@ -294,7 +305,7 @@ void http_connection::reply(http_status status, std::string_view type, std::stri
   BRAID_EXPECTS(answer_ == answer::none, "a request has one answer");
   discard_body();
   answer_ = answer::whole;
-  if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) output_ += body;
+  if (append_answer(status, {http_framing::kind::length, body.size()}, type) && sends_body()) work_->output += body;
 }
 
 void http_connection::begin(http_status status, std::string_view type, std::optional<std::uint64_t> length) {

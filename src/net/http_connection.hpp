@@ -3,6 +3,7 @@
 
 #include "http_input.hpp"
 #include "http_pacer.hpp"
+#include "http_workspace.hpp"
 
 #include <braid/base/intrusive_list.hpp>
 #include <braid/base/timer_wheel.hpp>
@@ -31,7 +32,7 @@ class http_connection;
 /// What the connections of a server share. Touched on its loop only.
 struct http_service {
   http_service(loop& l, const http_router& r, http_server_options o)
-      : on(l), routes(r), options(std::move(o)), pacer(l, options.pacing) {}
+      : on(l), routes(r), options(std::move(o)), pacer(l, options.pacing), workspaces(options.limits) {}
 
   /// The date of today, made anew each second.
   auto date(time_point now) -> std::string_view;
@@ -42,6 +43,7 @@ struct http_service {
   http_server_options options;
   http_server_counts counts;
   http_pacer pacer;
+  http_workspaces workspaces;
   intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first
   bool stopping = false;
   bool wants_room = false;  // somebody waits to be accepted
@@ -61,10 +63,10 @@ class http_connection : public list_hook {
   void close_idle() noexcept;
 
   // For http_exchange.
-  [[nodiscard]] auto head() const noexcept -> const http_request_head& { return parser_.head(); }
-  [[nodiscard]] auto match() const noexcept -> const http_router::match& { return match_; }
-  [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return body_; }
-  [[nodiscard]] auto has_whole_body() const noexcept -> bool { return body_.ends_within(input_.view().size()); }
+  [[nodiscard]] auto head() const noexcept -> const http_request_head& { return work_->parser.head(); }
+  [[nodiscard]] auto match() const noexcept -> const http_router::match& { return work_->match; }
+  [[nodiscard]] auto body() const noexcept -> const http_body_decoder& { return work_->body; }
+  [[nodiscard]] auto has_whole_body() const noexcept -> bool { return work_->body.ends_within(input_.view().size()); }
   auto read_body_now() -> std::optional<std::string_view>;
   virtual auto read_body() -> task<result<std::string_view>> = 0;
   auto set_field(std::string_view name, std::string_view value) -> result<void>;
@@ -102,6 +104,8 @@ class http_connection : public list_hook {
   void wait_until(wait what, time_point deadline) noexcept;
   void stop_waiting() noexcept;
 
+  void received(std::size_t bytes);
+  void rest() noexcept;
   auto look_at_input() -> next;
   void wait_for_request() noexcept;
   [[nodiscard]] auto input_ended() -> bool;
@@ -124,24 +128,13 @@ class http_connection : public list_hook {
 
   http_service* by_;
   const stream_socket* socket_ = nullptr;
-  http_request_parser parser_;
-  http_body_decoder body_;
+  std::unique_ptr<http_workspace> work_;  // from the first byte of a request until its answer was sent
   http_input input_;
-  std::string output_;
-
-  http_router::match match_;
-  std::vector<std::pair<std::string, std::string>> own_fields_;
-  std::vector<http_field> fields_;  // views, for the encoder
   answer answer_ = answer::none;
-  http_status status_ = http_status::ok;
-  http_framing framing_;
-  std::uint64_t written_ = 0;  // of the body of the answer
   bool in_request_ = false;    // there is a head
   bool keep_ = true;           // another request may follow
   bool continue_due_ = false;  // the client waits for leave to send
   bool paced_ = false;         // among the answers that are kept for sending is one that refuses
-  std::optional<http_errc> body_error_;
-  std::optional<time_point> body_deadline_;
   std::optional<time_point> head_deadline_;
   unsigned in_a_row_ = 0;  // requests served without waiting
 

@@ -55,16 +55,18 @@ auto http_connection_over<Stream>::run() -> task<void> {
       }
       finish_answer(handled.ended);
       if (!after_request()) break;
-      if (++in_a_row_ < most_in_a_row && output_.size() < most_output) continue;
+      if (++in_a_row_ < most_in_a_row && work_->output.size() < most_output) continue;
     }
-    if (!output_.empty()) {
+    const bool has_output = work_ && !work_->output.empty();
+    if (has_output) {
       wait_until(wait::write, now_ + by_->options.write_timeout);
-      const result<void> sent = co_await stream_.write_all(bytes_of(output_));
+      const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
       stop_waiting();
       clear_output();
       if (!sent) co_return;
-      if (is_held_back()) co_await wait_for_turn();
     }
+    if (what == next::read) rest();
+    if (has_output && is_held_back()) co_await wait_for_turn();
     if (what == next::serve) {
       co_await yield();
     } else {
@@ -78,7 +80,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
         co_return;
       }
       if (*got == 0) break;
-      input_.received(*got);
+      received(*got);
     }
     in_a_row_ = 0;
   }
@@ -88,19 +90,19 @@ auto http_connection_over<Stream>::run() -> task<void> {
 template <transport Stream>
 auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>> {
   for (;;) {
-    if (body_error_) co_return fail(*body_error_);
-    if (!input_.empty() && !body_.finished()) {
+    if (work_->body_error) co_return fail(*work_->body_error);
+    if (!input_.empty() && !work_->body.finished()) {
       continue_due_ = false;  // it did not wait
-      const auto piece = body_.next(input_.view());
+      const auto piece = work_->body.next(input_.view());
       if (!piece) co_return body_failed(piece.error());
       input_.consume(piece->consumed);
       if (!piece->data.empty()) co_return piece->data;
     }
-    if (body_.finished()) co_return std::string_view();
-    if (std::exchange(continue_due_, false)) output_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    if (work_->body.finished()) co_return std::string_view();
+    if (std::exchange(continue_due_, false)) work_->output += "HTTP/1.1 100 Continue\r\n\r\n";
     if (const result<void> sent = co_await flush(); !sent) co_return body_failed(http_errc::truncated);
-    if (!body_deadline_) body_deadline_ = by_->on.now() + by_->options.body_timeout;
-    wait_until(wait::body, *body_deadline_);
+    if (!work_->body_deadline) work_->body_deadline = by_->on.now() + by_->options.body_timeout;
+    wait_until(wait::body, *work_->body_deadline);
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
     stop_waiting();
     if (!got || *got == 0) co_return body_failed(timed_out_ ? http_errc::too_slow : http_errc::truncated);
@@ -110,9 +112,9 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
 
 template <transport Stream>
 auto http_connection_over<Stream>::flush() -> task<result<void>> {
-  if (output_.empty()) co_return result<void>();
+  if (work_->output.empty()) co_return result<void>();
   wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
-  const result<void> sent = co_await stream_.write_all(bytes_of(output_));
+  const result<void> sent = co_await stream_.write_all(bytes_of(work_->output));
   stop_waiting();
   clear_output();
   co_return sent;
@@ -151,26 +153,26 @@ auto http_connection_over<Stream>::write(std::string_view piece) -> task<result<
   if (answer_ != answer::pieces) co_return fail(errc::finished);
   if (!sends_body() || piece.empty()) co_return co_await flush();
   using kind = http_framing::kind;
-  written_ += piece.size();
-  if (framing_.how == kind::length && written_ > framing_.length) {
+  work_->written += piece.size();
+  if (work_->framing.how == kind::length && work_->written > work_->framing.length) {
     answer_ = answer::broken;
     co_return fail(errc::full);
   }
-  const bool chunked = framing_.how == kind::chunked;
+  const bool chunked = work_->framing.how == kind::chunked;
   result<void> sent;
   if (piece.size() <= copied_piece) {
     if (chunked)
-      append_chunk(output_, piece);
+      append_chunk(work_->output, piece);
     else
-      output_ += piece;
+      work_->output += piece;
     sent = co_await flush();
   } else {
-    if (chunked) append_chunk_size(output_, piece.size());
-    const std::array parts{bytes_of(output_), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
+    if (chunked) append_chunk_size(work_->output, piece.size());
+    const std::array parts{bytes_of(work_->output), bytes_of(piece), bytes_of(chunked ? std::string_view("\r\n") : "")};
     wait_until(wait::write, by_->on.now() + by_->options.write_timeout);
     sent = co_await stream_.write_all(parts);
     stop_waiting();
-    output_.clear();
+    work_->output.clear();
   }
   if (!sent) answer_ = answer::broken;
   co_return sent;

@@ -81,6 +81,40 @@ TEST_CASE("requests in a row are answered in their order, and in few pieces") {
   CHECK(scene.server().counts().requests == 1'000);
 }
 
+TEST_CASE("what a connection has begun to send stays its own while others are answered") {
+  http_router routes;
+  routes.post("/{who}", [](http_exchange& x) -> task<void> {
+    const std::string who(x.value("who"));
+    const result<std::string> body = co_await x.read_all();
+    static_cast<void>(x.set_field("For", who));
+    if (body) x.reply(http_status::ok, "text/plain", who + ":" + *body);
+  });
+  http_scene scene(routes);
+  // Cut in the start line, in a field, in the body: each client is somewhere else when the next one's bytes come.
+  const auto request = [](int who) {
+    return "POST /" + std::to_string(who) + " HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n" +
+           std::to_string(1'000 + who);
+  };
+  std::vector<decltype(scene.talker())> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(scene.talker());
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t pass = 0; pass < 2; ++pass) {
+      for (int i = 0; i < 40; ++i) {
+        const std::string all = request(i);
+        const std::size_t cut = (static_cast<std::size_t>(i) * 7 + 1) % all.size();
+        clients[static_cast<std::size_t>(i)]->say(pass == 0 ? all.substr(0, cut) : all.substr(cut));
+      }
+    }
+    for (int i = 0; i < 40; ++i) {
+      testing::http_talker& one = *clients[static_cast<std::size_t>(i)];
+      REQUIRE(one.hears(std::to_string(i) + ":" + std::to_string(1'000 + i)));
+      CHECK(one.heard().find("\r\nFor: " + std::to_string(i) + "\r\n") != std::string::npos);
+      CHECK(statuses_of(one.heard()) == "200");
+      one.forget();
+    }
+  }
+}
+
 TEST_CASE("a path that nobody knows is 404, a method that it has not is 405 and names those it has") {
   const http_router routes = hello_routes();
   http_scene scene(routes);

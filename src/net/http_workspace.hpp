@@ -1,0 +1,65 @@
+// src/net/http_workspace.hpp: what a connection of a server needs only while it has a request.
+#pragma once
+
+#include <braid/net/http_body_decoder.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_fields.hpp>
+#include <braid/net/http_head.hpp>
+#include <braid/net/http_request_parser.hpp>
+#include <braid/net/http_router.hpp>
+
+#include <braid/base/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+/// The request at hand, and the answers that are kept for sending.
+struct http_workspace {
+  explicit http_workspace(const http_limits& limits) : parser(limits), body(limits) {}
+
+  http_request_parser parser;
+  http_body_decoder body;
+  std::string output;
+  http_router::match match;
+  std::vector<std::pair<std::string, std::string>> own_fields;
+  std::vector<http_field> fields;  // views, for the encoder
+  http_status status = http_status::ok;
+  http_framing framing;
+  std::uint64_t written = 0;  // of the body of the answer
+  std::optional<http_errc> body_error;
+  std::optional<time_point> body_deadline;
+};
+
+/// Workspaces that nobody uses. What was given back last is lent first, because it is still in the processor's caches:
+/// so many connections that ask in turn touch the memory of few.
+class http_workspaces {
+ public:
+  explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(most_free); }
+
+  [[nodiscard]] auto take() -> std::unique_ptr<http_workspace> {
+    if (free_.empty()) return std::make_unique<http_workspace>(limits_);
+    std::unique_ptr<http_workspace> out = std::move(free_.back());
+    free_.pop_back();
+    return out;
+  }
+
+  /// Requires that it is as a request leaves it whose connection stays: read to its end, and answered.
+  void give_back(std::unique_ptr<http_workspace> one) noexcept {
+    if (free_.size() < most_free) free_.push_back(std::move(one));
+  }
+
+ private:
+  static constexpr std::size_t most_free = 256;
+
+  const http_limits& limits_;
+  std::vector<std::unique_ptr<http_workspace>> free_;
+};
+
+}  // namespace braid::detail
