@@ -4,26 +4,83 @@
 #include <braid/net/detail/http_head_reader.hpp>
 #include <braid/net/detail/http_text.hpp>
 
-#include <array>
 #include <charconv>
 #include <cstddef>
+#include <cstring>
 
 namespace braid {
 namespace {
 
 using namespace detail;
 
-void append_number(std::string& out, std::uint64_t value, int base = 10) {
-  std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, base);
-  out.append(digits.data(), end.ptr);
+constexpr std::size_t longest_number = 20;
+/// Of what stands in any head beside the texts that it is made of: names, the version, numbers, ends of lines.
+constexpr std::size_t most_around = 128;
+
+/// Writes into room that was made for it: a head is many small pieces, and a string would look for room before each.
+class head_writer {
+ public:
+  explicit head_writer(char* at) noexcept : at_(at) {}
+
+  void text(std::string_view piece) noexcept {
+    if (piece.empty()) return;
+    std::memcpy(at_, piece.data(), piece.size());
+    at_ += piece.size();
+  }
+  void number(std::uint64_t value, int base = 10) noexcept {
+    at_ = std::to_chars(at_, at_ + longest_number, value, base).ptr;
+  }
+  void field(http_field one) noexcept {
+    text(one.name);
+    text(": ");
+    text(one.value);
+    text("\r\n");
+  }
+  void framing(const http_framing& body, http_persistence connection) noexcept;
+  void fields(std::span<const http_field> all) noexcept {
+    for (const http_field& one : all) field(one);
+    text("\r\n");
+  }
+
+  [[nodiscard]] auto at() const noexcept -> char* { return at_; }
+
+ private:
+  char* at_;
+};
+
+void head_writer::framing(const http_framing& body, http_persistence connection) noexcept {
+  using kind = http_framing::kind;
+  if (body.how == kind::chunked) text("Transfer-Encoding: chunked\r\n");
+  if (body.how == kind::length) {
+    text("Content-Length: ");
+    number(body.length);
+    text("\r\n");
+  }
+  if (connection == http_persistence::close) text("Connection: close\r\n");
+  if (connection == http_persistence::keep_alive) text("Connection: keep-alive\r\n");
 }
 
-void append_field(std::string& out, http_field field) {
-  out += field.name;
-  out += ": ";
-  out += field.value;
-  out += "\r\n";
+/// What `write(head_writer)` writes, and gives back, comes behind what is there; it is `most` bytes or less.
+template <typename Write>
+void append_written(std::string& out, std::size_t most, Write write) {
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + most, [&](char* begin, std::size_t) noexcept {
+    head_writer into(begin + before);
+    write(into);
+    return static_cast<std::size_t>(into.at() - begin);
+  });
+}
+
+auto size_of(std::span<const http_field> fields) noexcept -> std::size_t {
+  std::size_t out = 0;
+  for (const http_field& one : fields) out += one.name.size() + one.value.size() + 4;
+  return out;
+}
+
+auto check_fields(std::span<const http_field> fields) noexcept -> std::expected<void, http_errc> {
+  for (const http_field& one : fields)
+    if (const auto fine = check_field(one); !fine) return fine;
+  return {};
 }
 
 auto is_reserved(std::string_view name) -> bool {
@@ -34,31 +91,6 @@ auto is_reserved(std::string_view name) -> bool {
     case 17: return equals_lower(name, "transfer-encoding");
     default: return false;
   }
-}
-
-/// All the fields; `out` is cut back to `before` where one is refused.
-auto append_fields(std::string& out, std::span<const http_field> fields, std::size_t before)
-    -> std::expected<void, http_errc> {
-  for (const http_field& field : fields) {
-    if (const auto fine = check_field(field); !fine) {
-      out.resize(before);
-      return fine;
-    }
-    append_field(out, field);
-  }
-  return {};
-}
-
-void append_framing(std::string& out, const http_framing& body, http_persistence connection) {
-  using kind = http_framing::kind;
-  if (body.how == kind::chunked) out += "Transfer-Encoding: chunked\r\n";
-  if (body.how == kind::length) {
-    out += "Content-Length: ";
-    append_number(out, body.length);
-    out += "\r\n";
-  }
-  if (connection == http_persistence::close) out += "Connection: close\r\n";
-  if (connection == http_persistence::keep_alive) out += "Connection: keep-alive\r\n";
 }
 
 auto is_plain_target(std::string_view target, http_method method) -> bool {
@@ -84,45 +116,52 @@ auto check_field(http_field field) noexcept -> std::expected<void, http_errc> {
 }
 
 auto append_head(std::string& out, const http_response_start& start) -> std::expected<void, http_errc> {
-  const std::size_t before = out.size();
-  if (start.status == http_status::ok) {
-    out += "HTTP/1.1 200 OK\r\n";
-  } else {
-    out += "HTTP/1.1 ";
-    append_number(out, static_cast<std::uint64_t>(start.status));
-    out += ' ';
-    out += reason_phrase(start.status);
-    out += "\r\n";
-  }
-  if (!start.date.empty()) append_field(out, {"Date", start.date});
+  if (const auto fine = check_fields(start.fields); !fine) return fine;
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && !is_bodiless(start.status)) body = {http_framing::kind::length, 0};
-  append_framing(out, body, start.connection);
-  if (const auto fine = append_fields(out, start.fields, before); !fine) return fine;
-  out += "\r\n";
+  const std::string_view reason = reason_phrase(start.status);
+  const std::size_t most = most_around + reason.size() + start.date.size() + size_of(start.fields);
+  append_written(out, most, [&](head_writer& to) {
+    if (start.status == http_status::ok) {
+      to.text("HTTP/1.1 200 OK\r\n");
+    } else {
+      to.text("HTTP/1.1 ");
+      to.number(static_cast<std::uint64_t>(start.status));
+      to.text(" ");
+      to.text(reason);
+      to.text("\r\n");
+    }
+    if (!start.date.empty()) to.field({"Date", start.date});
+    to.framing(body, start.connection);
+    to.fields(start.fields);
+  });
   return {};
 }
 
 auto append_head(std::string& out, const http_request_start& start) -> std::expected<void, http_errc> {
   if (!is_plain_target(start.target, start.method)) return std::unexpected(http_errc::bad_target);
   if (!is_host(start.host)) return std::unexpected(http_errc::bad_host);
-  const std::size_t before = out.size();
-  out += name_of(start.method);
-  out += ' ';
-  out += start.target;
-  out += " HTTP/1.1\r\n";
-  append_field(out, {"Host", start.host});
+  if (const auto fine = check_fields(start.fields); !fine) return fine;
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && usually_has_body(start.method)) body = {http_framing::kind::length, 0};
-  append_framing(out, body, start.connection);
-  if (const auto fine = append_fields(out, start.fields, before); !fine) return fine;
-  out += "\r\n";
+  const std::size_t most = most_around + start.target.size() + start.host.size() + size_of(start.fields);
+  append_written(out, most, [&](head_writer& to) {
+    to.text(name_of(start.method));
+    to.text(" ");
+    to.text(start.target);
+    to.text(" HTTP/1.1\r\n");
+    to.field({"Host", start.host});
+    to.framing(body, start.connection);
+    to.fields(start.fields);
+  });
   return {};
 }
 
 void append_chunk_size(std::string& out, std::size_t size) {
-  append_number(out, size, 16);
-  out += "\r\n";
+  append_written(out, most_around, [&](head_writer& to) {
+    to.number(size, 16);
+    to.text("\r\n");
+  });
 }
 
 void append_chunk(std::string& out, std::string_view data) {
@@ -133,10 +172,11 @@ void append_chunk(std::string& out, std::string_view data) {
 }
 
 auto append_last_chunk(std::string& out, std::span<const http_field> trailers) -> std::expected<void, http_errc> {
-  const std::size_t before = out.size();
-  out += "0\r\n";
-  if (const auto fine = append_fields(out, trailers, before); !fine) return fine;
-  out += "\r\n";
+  if (const auto fine = check_fields(trailers); !fine) return fine;
+  append_written(out, most_around + size_of(trailers), [&](head_writer& to) {
+    to.text("0\r\n");
+    to.fields(trailers);
+  });
   return {};
 }
 

@@ -18,6 +18,7 @@ struct http_router::node {
   std::unique_ptr<node> named;
   std::unique_ptr<node> rest;
   std::array<std::unique_ptr<route>, http_methods> routes;
+  http_method_set allowed;  // those that have a route, and HEAD where GET has one
 
   [[nodiscard]] auto find(std::string_view wanted) const noexcept -> node* {
     for (const auto& child : written_out)
@@ -89,6 +90,8 @@ void http_router::insert(http_method method, std::string_view pattern, http_hand
   auto& place = at->routes[static_cast<std::size_t>(method)];
   BRAID_EXPECTS(!place, "a method and a pattern have one handler");
   place = std::move(made);
+  at->allowed.add(method);
+  if (method == http_method::get) at->allowed.add(http_method::head);
 }
 
 auto http_router::find(http_method method, std::string_view path) const noexcept -> match {
@@ -100,9 +103,7 @@ auto http_router::find(http_method method, std::string_view path) const noexcept
 /// True where the search is over.
 auto http_router::try_route(const node& at, http_method method, match& into) noexcept -> bool {
   const auto handler_of = [&](http_method one) { return at.routes[static_cast<std::size_t>(one)].get(); };
-  for (std::uint8_t i = 0; i < http_methods; ++i)
-    if (at.routes[i]) into.allowed_.add(static_cast<http_method>(i));
-  if (handler_of(http_method::get) != nullptr) into.allowed_.add(http_method::head);
+  into.allowed_.add(at.allowed);
   into.route_ = handler_of(method);
   if (into.route_ == nullptr && method == http_method::head) into.route_ = handler_of(http_method::get);
   return into.route_ != nullptr;

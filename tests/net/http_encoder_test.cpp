@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +32,36 @@ TEST_CASE("a response says its status, its length and its fields") {
         "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
   CHECK(text_of_head(http_response_start{.status = http_status{799}, .body = {kind::chunked, 0}}) ==
         "HTTP/1.1 799 \r\nTransfer-Encoding: chunked\r\n\r\n");
+}
+
+TEST_CASE("a head has room for the longest of everything") {
+  constexpr std::string_view most = "18446744073709551615";
+  const std::string date(1'000, 'd');
+  const std::string value(5'000, 'v');
+  const std::vector<http_field> fields(100, {"Name", value});
+  std::string all;
+  for (const http_field& field : fields) all += std::string(field.name) + ": " + std::string(field.value) + "\r\n";
+  const std::string target = "/" + value;
+  const http_framing body{kind::length, std::numeric_limits<std::uint64_t>::max()};
+  CHECK(text_of_head(http_response_start{.status = http_status{65'535},
+                                         .body = body,
+                                         .connection = http_persistence::keep_alive,
+                                         .date = date,
+                                         .fields = fields}) == "HTTP/1.1 65535 \r\nDate: " + date +
+                                                                   "\r\nContent-Length: " + std::string(most) +
+                                                                   "\r\nConnection: keep-alive\r\n" + all + "\r\n");
+  CHECK(text_of_head(http_request_start{.method = http_method::options,
+                                        .target = target,
+                                        .host = "h",
+                                        .body = body,
+                                        .connection = http_persistence::keep_alive,
+                                        .fields = fields}) ==
+        "OPTIONS " + target + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::string(most) +
+            "\r\nConnection: keep-alive\r\n" + all + "\r\n");
+  std::string chunks;
+  append_chunk_size(chunks, std::numeric_limits<std::size_t>::max());
+  REQUIRE(append_last_chunk(chunks, fields).has_value());
+  CHECK(chunks == "ffffffffffffffff\r\n0\r\n" + all + "\r\n");
 }
 
 TEST_CASE("a status without a body has no length") {

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 
 using namespace braid;
@@ -37,4 +39,26 @@ TEST_CASE("names differ by letters, and not by their case") {
   CHECK(same_name("Content-Type", "content-TYPE"));
   CHECK_FALSE(same_name("Content-Type", "content-typ"));
   CHECK_FALSE(same_name("a[", "a{"));
+}
+
+TEST_CASE("a character that no value may hold is found at its own place, whatever stands around it") {
+  std::size_t wrong = 0;
+  const auto is_control = [](unsigned c) { return (c < ' ' && c != '\t') || c == 0x7f; };
+  for (const char filler : {'a', ' ', '\t', '~', '\x80', '\xff'}) {
+    for (std::size_t size = 1; size < 20; ++size) {
+      for (std::size_t place = 0; place < size; ++place) {
+        for (unsigned c = 0; c < 256; ++c) {
+          std::string line(size, filler);
+          line[place] = static_cast<char>(c);
+          const std::size_t first = is_control(c) ? place : size;
+          wrong += detail::find_control(line.data(), 0, size) != first;
+          wrong += detail::find_control(line.data(), place, size) != first;
+          if (place + 1 == size) continue;
+          line[place + 1] = '\r';  // behind it
+          wrong += detail::find_control(line.data(), 0, size) != std::min(first, place + 1);
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
 }

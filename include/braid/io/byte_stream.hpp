@@ -55,8 +55,8 @@ class BRAID_API write_operation final : public port_operation {
   std::span<const std::byte> only_;
   std::span<const std::span<const std::byte>> parts_;  // those that are not written
   std::size_t written_ = 0;                            // of the first of them
-  std::array<iovec, most_parts> gathered_;
   result<Value> result_;
+  std::array<iovec, most_parts> gathered_;  // last, because most writes have one part and look at no more of it
 };
 
 extern template class BRAID_API read_operation<std::size_t>;

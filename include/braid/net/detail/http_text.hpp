@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,11 +57,14 @@ inline constexpr auto http_chars = make_http_chars();
   while (end - at >= sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, text + at, sizeof word);
+    if constexpr (std::endian::native == std::endian::big) word = std::byteswap(word);
     const std::uint64_t del = word ^ (ones * 0x7fU);
-    // A byte below 32, or one that became 0; a false alarm behind a true one does no harm.
+    // A byte below 32, or one that became 0. There may be a false alarm behind a true one: the first is true.
     const std::uint64_t found = (((word - ones * 0x20U) & ~word) | ((del - ones) & ~del)) & highs;
-    if (found != 0) break;
-    at += sizeof(std::uint64_t);
+    at += found == 0 ? sizeof(std::uint64_t) : static_cast<std::size_t>(std::countr_zero(found)) / 8;
+    if (found == 0) continue;
+    if (!is_http(text[at], in_value)) return at;
+    ++at;  // a tab
   }
   while (at < end && is_http(text[at], in_value)) ++at;
   return at;
