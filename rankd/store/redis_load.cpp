@@ -287,8 +287,7 @@ template <typename Redis>
 auto sender::resume(sender& self, Redis& redis) -> braid::task<braid::checked<void>> {
   braid::arena memory;
   const std::array<std::string_view, 2> words{"GET", redis_load_key};
-  auto asking = redis.command(words, memory);
-  const auto reply = co_await std::move(asking);
+  const auto reply = co_await redis.command(words, memory);
   if (!reply) co_return self.failed(reply.error());
   if (auto fine = self.first_error(std::span(&*reply, 1)); !fine) co_return fine;
   const bool is_text = reply->type() == braid::resp_type::bulk_string;
