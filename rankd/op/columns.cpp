@@ -23,6 +23,8 @@ struct adding_op {
 constexpr std::array adding_ops{
     adding_op{"core::join", {"map", "select"}, "`map` gives the values another key"},
     adding_op{"core::call_models", {"out_keys", "out_keys"}, "give the scores a key that nothing before has written"},
+    adding_op{
+        "core::extract_features", {"out_keys", "out_keys"}, "give the features keys that nothing before has written"},
     adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, and before its key is written"},
 };
 

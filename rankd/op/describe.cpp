@@ -93,6 +93,8 @@ auto to_string(param_kind kind) noexcept -> std::string_view {
     case param_kind::key_id: return "key_id";
     case param_kind::key_ids: return "key_ids";
     case param_kind::names: return "names";
+    case param_kind::ascending: return "ascending";
+    case param_kind::literals: return "literals";
   }
   return "";
 }

@@ -101,9 +101,16 @@ auto read_scalar(object_reader& in, const param_shape& shape, known_names& known
     case param_kind::pred_id:
     case param_kind::node_ref: return read_name_param(in, shape, known);
     case param_kind::key_ids:
-    case param_kind::names: break;
+    case param_kind::names:
+    case param_kind::ascending:
+    case param_kind::literals: break;
   }
   return {};
+}
+
+auto is_list(param_kind kind) -> bool {
+  return kind == param_kind::key_ids || kind == param_kind::names || kind == param_kind::ascending ||
+         kind == param_kind::literals;
 }
 
 struct item_problem {
@@ -120,7 +127,7 @@ auto wrong_item(std::string code, std::string message) -> std::unexpected<item_p
 
 /// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a complaint.
 template <typename T, typename Read>
-auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics& problems, const Read& read)
+auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics& problems, Read read)
     -> std::optional<std::vector<T>> {
   const json* list = in.array(shape.name, shape.need);
   if (list == nullptr) return std::nullopt;
@@ -161,16 +168,47 @@ auto read_name_item(const json& item) -> item_result<std::string> {
   return name;
 }
 
+/// Takes one number after the other, each of which must be greater than those before that were.
+struct ascending_reader {
+  std::optional<double> before;
+
+  auto operator()(const json& item) -> item_result<scalar> {
+    const auto number = scalar_from_json(item, value_type::floating);
+    if (!number) return wrong_item(number.error().code, "an item " + number.error().message);
+    const double value = std::get<double>(*number);
+    if (before && value < *before) return wrong_item("not_sorted", "it comes after a greater one");
+    before = value;
+    return value;
+  }
+};
+
+/// Takes one integer or string after the other, all of the kind of the first.
+struct literal_reader {
+  std::optional<bool> strings;
+
+  auto operator()(const json& item) -> item_result<scalar> {
+    if (!strings) strings = item.is_string();
+    if (*strings ? item.is_number_integer() : item.is_string())
+      return wrong_item("mixed_list", *strings ? "a list that starts with a string holds strings only"
+                                               : "a list that starts with a number holds numbers only");
+    auto value = scalar_from_json(item, *strings ? value_type::string : value_type::integer);
+    if (!value) return wrong_item(value.error().code, "an item " + value.error().message);
+    return std::move(*value);
+  }
+};
+
 /// Reads a param that is a list. False where it is absent or no list.
 auto read_list(object_reader& in, const param_shape& shape, braid::diagnostics& problems, plan_param& out) -> bool {
-  if (shape.kind == param_kind::key_ids) {
-    auto keys = read_items<std::uint32_t>(in, shape, problems, read_key_item);
-    if (keys) out.key_ids = std::move(*keys);
-    return keys.has_value();
+  const auto take = [](auto&& items, auto& into) {
+    if (items) into = std::move(*items);
+    return items.has_value();
+  };
+  switch (shape.kind) {
+    case param_kind::key_ids: return take(read_items<std::uint32_t>(in, shape, problems, read_key_item), out.key_ids);
+    case param_kind::ascending: return take(read_items<scalar>(in, shape, problems, ascending_reader{}), out.items);
+    case param_kind::literals: return take(read_items<scalar>(in, shape, problems, literal_reader{}), out.items);
+    default: return take(read_items<std::string>(in, shape, problems, read_name_item), out.names);
   }
-  auto names = read_items<std::string>(in, shape, problems, read_name_item);
-  if (names) out.names = std::move(*names);
-  return names.has_value();
 }
 
 /// Whether what stands before a param gives it a meaning; nothing where what stands there is wrong itself.
@@ -208,7 +246,7 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
                      .value = {},
                      .key_ids = {},
                      .pointer = reader.pointer_of(wanted.name)};
-    if (wanted.kind == param_kind::key_ids || wanted.kind == param_kind::names) {
+    if (is_list(wanted.kind)) {
       if (!read_list(reader, wanted, in.problems, param)) continue;
     } else {
       param.value = read_scalar(reader, wanted, in.into.known);

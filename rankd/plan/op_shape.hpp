@@ -27,6 +27,8 @@ enum class param_kind : std::uint8_t {
   key_id,        ///< a number of the registry of keys
   key_ids,       ///< an array of such, without repeats
   names,         ///< an array of names, without repeats
+  ascending,     ///< an array of finite numbers, each greater than the one before
+  literals,      ///< an array of int64 or an array of strings, without repeats
 };
 
 /// Characters of a param of kind name.

@@ -36,6 +36,7 @@ struct plan_param {
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
   std::vector<std::string> names = {};
+  std::vector<scalar> items = {};  ///< doubles of an ascending list; all int64 or all strings of literals
 
   /// The value of a key_id, expr_id, pred_id or node_ref.
   [[nodiscard]] auto index() const -> std::uint32_t {

@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 73> words{
+constexpr std::array<std::string_view, 75> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -95,7 +95,10 @@ constexpr std::array<std::string_view, 73> words{
     "{\"node_id\":\"z\",\"op\":\"core::call_models\",\"inputs\":[\"v\"],\"params\":{\"models\":[\"line\",\"forest\"],"
     "\"out_keys\":[1001,2001]}}",
     "{\"node_id\":\"z\",\"op\":\"core::fetch_features\",\"inputs\":[\"v\"],\"params\":{\"endpoint\":\"ep_0001\","
-    "\"hash\":\"user\",\"keys\":[1001,1501,3002]}}"};
+    "\"hash\":\"user\",\"keys\":[1001,1501,3002]}}",
+    "{\"node_id\":\"z\",\"op\":\"core::extract_features\",\"inputs\":[\"v\"],\"params\":{\"transform\":\"one_hot\","
+    "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
+    "\"transform\":\"bucket\",\"keys\":[1],\"out_keys\":[1001],\"boundaries\":[-1e300,0,7.5]"};
 
 constexpr std::size_t longest_list = 6;
 

@@ -23,10 +23,11 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from oracle.generate import make_data, make_plan, make_request  # noqa: E402
-from oracle.interpreter import Answer, Failure, interpret  # noqa: E402
-from oracle.registry import Registry, load_registry  # noqa: E402
-from oracle.store import Store, load_store  # noqa: E402
+from oracle.data import make_data, make_models  # noqa: E402
+from oracle.generate import make_plan, make_request  # noqa: E402
+from oracle.interpreter import Answer, Failure, Known, interpret  # noqa: E402
+from oracle.registry import load_registry  # noqa: E402
+from oracle.store import load_store  # noqa: E402
 from oracle.worlds import World, make_world  # noqa: E402
 
 # This many seeds in a row share registries and data, and so a project.
@@ -43,6 +44,7 @@ environment = "dev"
 registry = "registry"
 plans = "plans"
 data = "data"
+models = "models"
 """
 
 
@@ -52,8 +54,7 @@ class Project:
 
     folder: Path
     world: World
-    registry: Registry
-    store: Store
+    known: Known
 
 
 class RedisServer:
@@ -170,15 +171,18 @@ def _free_port() -> int:
 
 def make_project(folder: Path, seed: int) -> Project:
     """A project in `folder`, which is created."""
-    for name in ("plans", "data", "registry"):
+    for name in ("plans", "data", "models", "registry"):
         (folder / name).mkdir(parents=True)
     (folder / "rankd.toml").write_text(PROJECT, encoding="utf-8")
     world = make_world(seed)
     for name, text in world.files.items():
         (folder / "registry" / name).write_text(text, encoding="utf-8")
     data = folder / "data" / "data.ndjson"
-    data.write_text(make_data(seed), encoding="utf-8")
-    return Project(folder, world, load_registry(folder / "registry"), load_store([data]))
+    data.write_text(make_data(world, seed), encoding="utf-8")
+    models = make_models(world, seed)
+    for name, model in models.items():
+        (folder / "models" / f"{name}.json").write_text(json.dumps(model), encoding="utf-8")
+    return Project(folder, world, Known(load_registry(folder / "registry"), load_store([data]), models))
 
 
 @dataclass(frozen=True)
@@ -283,6 +287,8 @@ def _difference_of_heads(expected: Answer, response: dict[str, Any], pair: Pair)
         return "another plan"
     if response.get("malformed_ids", 0) != expected.malformed_ids:
         return "another number of malformed ids"
+    if response.get("malformed_values", 0) != expected.malformed_values:
+        return "another number of malformed values"
     if not pair.request.get("explain", False):
         return "explained without being asked" if "explain" in response else None
     nodes = response["explain"]["nodes"]
@@ -328,7 +334,7 @@ def expected_as_json(expected: Answer | Failure) -> dict[str, Any]:
     if isinstance(expected, Failure):
         return {"error": {"code": expected.code, "node": expected.node}}
     rows = [{"id": candidate.id, "fields": dict(candidate.fields)} for candidate in expected.candidates]
-    return {"candidates": rows, "malformed_ids": expected.malformed_ids}
+    return {"candidates": rows, "malformed_ids": expected.malformed_ids, "malformed_values": expected.malformed_values}
 
 
 def report(case: Case, number: int, what: str, expected: Answer | Failure | None, got: Any) -> None:
@@ -387,7 +393,7 @@ def compare_outcome(case: Case, expected: list[Answer | Failure], outcome: Outco
 
 def compare_case(rankd: Path, project: Project, case: Case, tally: Tally) -> None:
     """Compares all answers to the requests of a case."""
-    expected = [interpret(project.registry, project.store, case.plan, request) for request in case.requests]
+    expected = [interpret(project.known, case.plan, request) for request in case.requests]
     tally.differences += compare_outcome(case, expected, run_batch(rankd, project, case), names_lines=True)
     if case.seed % SEEDS_PER_RANK == 0:
         outcome = run_rank(rankd, project, case)

@@ -1,8 +1,7 @@
-"""Makes plans that are valid by construction, data and requests; the same seed makes the same."""
+"""Makes plans that are valid by construction, and requests; the same seed makes the same."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,47 +17,6 @@ MANY_ROWS = 20_000
 
 Tree = dict[str, Any]
 Node = dict[str, Any]
-
-
-def make_data(seed: int) -> str:
-    """NDJSON that fills a store."""
-    rng = random.Random(f"data {seed}")
-    lines: list[dict[str, Any]] = []
-    for user in words.IDS:
-        if rng.random() < 0.85:
-            lines.append({"hash": f"user:{user}", "fields": _user_fields(rng)})
-        for kind in ("follow", "recommendation", "media"):
-            if user in words.POPULAR_IDS:
-                lines.append({"list": f"{kind}:{user}", "values": rng.sample(words.IDS, len(words.IDS))})
-            elif rng.random() < 0.75:
-                lines.append({"list": f"{kind}:{user}", "values": _list_values(rng)})
-    rng.shuffle(lines)
-    return "".join(json.dumps(line, ensure_ascii=rng.random() < 0.5) + "\n" for line in lines)
-
-
-def _user_fields(rng: random.Random) -> dict[str, str]:
-    fields = {"title": words.string(rng)}
-    if rng.random() < 0.8:
-        fields["country"] = words.string(rng)
-    return fields
-
-
-def _list_values(rng: random.Random) -> list[int | str]:
-    if rng.random() < 0.1:
-        return []
-    if rng.random() < 0.1:
-        return rng.sample(words.IDS, len(words.IDS))
-    return [_element(rng) for _ in range(rng.randint(1, 14))]
-
-
-def _element(rng: random.Random) -> int | str:
-    chance = rng.random()
-    if chance < 0.08:
-        return rng.choice(words.JUNK)
-    if chance < 0.12:
-        return rng.choice(words.ODDLY_WRITTEN)
-    number = rng.choice(words.LARGE_IDS if rng.random() < 0.3 else words.IDS)
-    return str(number) if rng.random() < 0.2 else number
 
 
 def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
@@ -236,10 +194,14 @@ class _Draft:
             return {1, 3001}
         if node["op"] in ("core::media", "test::fixed_source"):
             return {1}
+        params = node["params"]
+        if node["op"] == "core::fetch_features":
+            return self.keys[node["inputs"][0]].union(params["keys"])
+        if node["op"] in ("core::extract_features", "core::call_models"):
+            return self.keys[node["inputs"][0]].union(params["out_keys"])
         if node["op"] == "core::join":
-            params = node["params"]
             return self.keys[node["inputs"][0]].union(params.get("map") or params.get("select") or [])
-        written = {node["params"]["out_key"]} if node["op"] == "core::vm" else set()
+        written = {params["out_key"]} if node["op"] == "core::vm" else set()
         return written.union(*(self.keys[source] for source in edges_into(node)))
 
     def some_node(self) -> str:
@@ -392,6 +354,106 @@ def _joined_columns(draft: _Draft, left: str, right: str) -> dict[str, Any]:
     return {"select": select, "map": target}
 
 
+def _free(draft: _Draft, source: str, keys: list[int]) -> list[int]:
+    """Those of some keys that the rows of a node have not, in any order."""
+    free = [key for key in keys if key not in draft.keys[source]]
+    draft.rng.shuffle(free)
+    return free
+
+
+def _add_fetch(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    keys = _free(draft, source, draft.world.fetched_keys)[: rng.choice([1, 1, 2, 3, 6])]
+    if not keys:
+        return
+    more = rng.choice([{}, {"hash": None}, {"hash": "user"}, {"hash": "features"}, {"hash": "nothing"}])
+    present = sorted(draft.keys[source].intersection(draft.world.int_keys))
+    more = more | rng.choice([{}, {"by": None}, {"by": 1}, {"by": rng.choice(present)},
+                              {"by": rng.choice(draft.world.int_keys)}])
+    endpoint = rng.choice(draft.world.endpoints)
+    draft.add("core::fetch_features", [source], draft.bounds[source], endpoint=endpoint, keys=keys, **more)
+
+
+def _add_extract(draft: _Draft) -> None:
+    transform = draft.rng.choice(["bucket", "clip", "is_null", "log1p", "one_hot"])
+    source = draft.some_node()
+    if transform == "one_hot":
+        _add_one_hot(draft, source)
+    elif transform == "log1p" and draft.rng.random() > draft.carelessness:
+        # What lies above the bound has a logarithm.
+        clipped = _add_made(draft, source, "clip", min=draft.rng.choice([0, -0.5, 3]))
+        readable = [key for key in clipped if key in draft.world.number_keys]
+        if readable:
+            _add_made(draft, draft.nodes[-1]["node_id"], "log1p", wanted=readable)
+    else:
+        _add_made(draft, source, transform, **_extents(draft.rng, transform))
+
+
+def _extents(rng: random.Random, transform: str) -> dict[str, Any]:
+    if transform == "bucket":
+        return {"boundaries": _ascending(rng, rng.choice([1, 2, 3, 8, 20]))}
+    if transform != "clip":
+        return {}
+    ends = _ascending(rng, 2)
+    both = {"min": ends[0], "max": ends[-1]}
+    return rng.choice([both, both, {"min": ends[0]}, {"max": ends[0]}, {"min": None, "max": ends[0]}])
+
+
+def _ascending(rng: random.Random, most: int) -> list[int | float]:
+    """At least one number; an integer that no double equals is none of them."""
+    numbers = [words.number(rng) for _ in range(most)]
+    distinct = {float(each): each if float(each) == each else float(each) for each in numbers}
+    return [distinct[each] for each in sorted(distinct)]
+
+
+def _add_made(
+    draft: _Draft, source: str, transform: str, wanted: list[int] | None = None, **params: Any
+) -> list[int]:
+    """A feature for each of some keys; the keys of the features, none where there was no room for any."""
+    rng, world = draft.rng, draft.world
+    known = world.sort_keys if transform == "is_null" else world.number_keys
+    present = sorted(draft.keys[source].intersection(known))
+    keys = wanted or rng.sample(*rng.choice([(known, 1), (present, 1), (present, min(2, len(present)))]))
+    never_null = transform == "is_null" or keys == [1] or rng.random() < draft.carelessness
+    free = _free(draft, source, world.out_keys if never_null else world.nullable_out_keys)
+    pairs = list(zip(keys, free))
+    if pairs:
+        made, made_of = [to for _, to in pairs], [key for key, _ in pairs]
+        bound = draft.bounds[source]
+        draft.add(
+            "core::extract_features", [source], bound, transform=transform, keys=made_of, out_keys=made, **params
+        )
+    return [to for _, to in pairs]
+
+
+def _add_one_hot(draft: _Draft, source: str) -> None:
+    rng, world = draft.rng, draft.world
+    known = [*world.number_keys, *world.string_keys]
+    present = sorted(draft.keys[source].intersection(known))
+    key = rng.choice(present if rng.random() < 0.8 else known)
+    choices: list[Any] = words.STRINGS if key in world.string_keys else words.IDS
+    out_keys = _free(draft, source, world.out_keys)[: rng.randint(1, 3)]
+    if out_keys:
+        values = rng.sample(choices, len(out_keys))
+        draft.add(
+            "core::extract_features", [source], draft.bounds[source],
+            transform="one_hot", keys=[key], out_keys=out_keys, values=values,
+        )
+
+
+def _add_models(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    is_sure = rng.random() < 0.5
+    names = list(words.SURE_MODELS) if is_sure else [*words.SURE_MODELS, *words.UNSURE_MODELS]
+    rng.shuffle(names)
+    may_be_null = not is_sure and rng.random() > draft.carelessness
+    free = _free(draft, source, draft.world.nullable_out_keys if may_be_null else draft.world.out_keys)
+    pairs = list(zip(names, free))[: rng.randint(1, 2)]
+    if pairs:
+        models, out_keys = [name for name, _ in pairs], [key for _, key in pairs]
+        draft.add("core::call_models", [source], draft.bounds[source], models=models, out_keys=out_keys)
+
+
 def _add_sort(draft: _Draft) -> None:
     source, rng = draft.some_node(), draft.rng
     present = sorted(draft.keys[source].intersection(draft.world.sort_keys))
@@ -427,6 +489,9 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_concat: 3,
     _add_dedupe: 2,
     _add_join: 3,
+    _add_fetch: 3,
+    _add_extract: 4,
+    _add_models: 2,
     _add_sort: 3,
     _add_take: 2,
     _add_sleep: 0.7,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .expressions import PatternError, Row, Scope, check_patterns, evaluate, holds
+from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
 from .store import Store
@@ -42,6 +43,7 @@ class Answer:
 
     candidates: list[Candidate]
     malformed_ids: int = 0
+    malformed_values: int = 0
     # Per node the rows that went in and came out.
     row_counts: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -54,13 +56,22 @@ class NodeFailed(Exception):
         self.code = code
 
 
-def interpret(registry: Registry, store: Store, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
+@dataclass(frozen=True)
+class Known:
+    """What plans and requests refer to."""
+
+    registry: Registry
+    store: Store
+    models: dict[str, Model] = field(default_factory=dict)
+
+
+def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
     """The response to `request` by `plan`, which must be a valid one."""
     try:
-        asked = read_request(request, plan["plan_name"], registry)
+        asked = read_request(request, plan["plan_name"], known.registry)
     except RequestError as error:
         return Failure(error.code)
-    return _Run(registry, store, plan, asked).answer()
+    return _Run(known, plan, asked).answer()
 
 
 def edges_into(node: Node) -> list[str]:
@@ -93,13 +104,15 @@ def order_of(nodes: list[Node]) -> list[Node]:
 class _Run:
     """One run of a plan."""
 
-    def __init__(self, registry: Registry, store: Store, plan: dict[str, Any], asked: Asked) -> None:
-        self._registry = registry
-        self._store = store
+    def __init__(self, known: Known, plan: dict[str, Any], asked: Asked) -> None:
+        self._registry = known.registry
+        self._store = known.store
+        self._models = known.models
         self._plan = plan
         self._asked = asked
-        self._scope = Scope(registry, asked.params)
+        self._scope = Scope(known.registry, asked.params)
         self._malformed_ids = 0
+        self._malformed_values = 0
         self._rows: dict[str, Rows] = {}
         self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
             "core::viewer": self._viewer,
@@ -111,6 +124,9 @@ class _Run:
             "core::concat": self._concat,
             "core::dedupe": self._dedupe,
             "core::join": self._join,
+            "core::fetch_features": self._fetch_features,
+            "core::extract_features": self._extract_features,
+            "core::call_models": self._call_models,
             "core::sort": self._sort,
             "core::take": self._take,
             "test::fixed_source": self._fixed_source,
@@ -129,7 +145,8 @@ class _Run:
             rows_in = sum(len(self._rows[source]) for source in edges_into(node))
             counts[name] = (rows_in, len(self._rows[name]))
         rows = [row for output in self._plan["outputs"] for row in self._rows[output]]
-        return Answer([self._candidate(row) for row in rows], self._malformed_ids, counts)
+        found = [self._candidate(row) for row in rows]
+        return Answer(found, self._malformed_ids, self._malformed_values, counts)
 
     def _candidate(self, row: Row) -> Candidate:
         shown = (key for key in self._asked.shown if key.number != ID and row.get(key.number) is not None)
@@ -161,17 +178,7 @@ class _Run:
     def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
         key = self._registry.keys[params["out_key"]]
         tree = self._plan["expr_table"][params["expr_id"]]
-        return [row | {key.number: self._vm_value(tree, row, key)} for row in self._input(node)]
-
-    def _vm_value(self, tree: dict[str, Any], row: Row, key: Key) -> float | None:
-        value = evaluate(tree, row, self._scope)
-        if value is None:
-            if not key.nullable:
-                raise NodeFailed("null_value")
-            return None
-        if not math.isfinite(value):
-            raise NodeFailed("non_finite_value")
-        return float(value)
+        return [row | {key.number: _checked(evaluate(tree, row, self._scope), key)} for row in self._input(node)]
 
     def _filter(self, node: Node, params: dict[str, Any]) -> Rows:
         tree = self._plan["pred_table"][params["pred_id"]]
@@ -226,6 +233,47 @@ class _Run:
             return {to: partner.get(source) for source, to in columns}
         return {to: self._registry.keys[to].default if on_missing == "default" else None for _, to in columns}
 
+    def _fetch_features(self, node: Node, params: dict[str, Any]) -> Rows:
+        """Each hash is asked for once, so what is malformed in it counts once, however many rows share it."""
+        keys = [self._registry.keys[number] for number in params["keys"]]
+        by, hash_name = _given(params, "by", ID), _given(params, "hash", "features")
+        rows = self._input(node)
+        owners = {row[by] for row in rows if row.get(by) is not None}
+        found = {owner: self._fetched(keys, f"{hash_name}:{owner}") for owner in owners}
+        missing = {key.number: None if key.nullable else key.default for key in keys}
+        return [row | missing | found.get(row.get(by), {}) for row in rows]
+
+    def _fetched(self, keys: list[Key], name: str) -> Row:
+        out: Row = {}
+        for key in keys:
+            text = self._store.hashes.get(name, {}).get(key.name)
+            value = None if text is None else spelled(key, text)
+            if value is not None:
+                out[key.number] = value
+            elif text is not None:
+                self._malformed_values += 1
+        return out
+
+    def _extract_features(self, node: Node, params: dict[str, Any]) -> Rows:
+        rows = self._input(node)
+        made: Rows = [{} for _ in rows]
+        for place, number in enumerate(params["out_keys"]):
+            source = params["keys"][0 if params["transform"] == "one_hot" else place]
+            key = self._registry.keys[number]
+            for row, more in zip(rows, made):
+                more[number] = _checked(transformed(params, row.get(source), place), key)
+        return [row | more for row, more in zip(rows, made)]
+
+    def _call_models(self, node: Node, params: dict[str, Any]) -> Rows:
+        rows = self._input(node)
+        made: Rows = [{} for _ in rows]
+        for name, number in zip(params["models"], params["out_keys"]):
+            model, key = self._models[name], self._registry.keys[number]
+            for row, more in zip(rows, made):
+                total = _checked(sum_of(model, row, self._registry), key)
+                more[number] = None if total is None else linked(model, total)
+        return [row | more for row, more in zip(rows, made)]
+
     def _sort(self, node: Node, params: dict[str, Any]) -> Rows:
         key = params["by"]
         rows = self._input(node)
@@ -251,6 +299,17 @@ def _given(params: dict[str, Any], name: str, otherwise: Any) -> Any:
     """A param, or what stands for it where it is absent or null."""
     value = params.get(name)
     return otherwise if value is None else value
+
+
+def _checked(value: float | None, key: Key) -> float | None:
+    """A value that a row may have under a key of floats."""
+    if value is None:
+        if not key.nullable:
+            raise NodeFailed("null_value")
+        return None
+    if not math.isfinite(value):
+        raise NodeFailed("non_finite_value")
+    return float(value)
 
 
 def _sortable(value: Any) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import sys
 import tempfile
 import unittest
@@ -17,8 +18,9 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from oracle import compare  # noqa: E402
 from oracle.expressions import Scope, evaluate, holds  # noqa: E402
-from oracle.generate import make_data, make_plan, make_request  # noqa: E402
-from oracle.interpreter import Answer, Failure, edges_into, interpret, order_of  # noqa: E402
+from oracle.data import make_data, make_models  # noqa: E402
+from oracle.generate import make_plan, make_request  # noqa: E402
+from oracle.interpreter import Answer, Failure, Known, edges_into, interpret, order_of  # noqa: E402
 from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
 from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store, parse_id  # noqa: E402
@@ -27,6 +29,21 @@ from oracle.worlds import make_world  # noqa: E402
 P53 = 2**53
 NULL = {"op": "const_null"}
 REGISTRY = load_registry(REPOSITORY / "registry")
+MODELS: dict[str, Any] = {
+    "line": {
+        "schema_version": 1, "kind": "linear", "intercept": 0.5,
+        "weights": [{"key": "id", "weight": 2}, {"key": "final_score", "weight": -1, "when_null": 4}],
+    },
+    "strict": {"schema_version": 1, "kind": "linear", "weights": [{"key": "final_score", "weight": 1}]},
+    "huge": {"schema_version": 1, "kind": "linear", "weights": [{"key": "id", "weight": 1e308}]},
+    "trees": {
+        "schema_version": 1, "kind": "trees", "keys": ["id", "final_score"], "split": "<=", "sigmoid": True,
+        "trees": [{
+            "feature": [0, 1, -1, -1, -1], "threshold": [2, 0, 0, 0, 0], "left": [2, 3, -1, -1, -1],
+            "right": [1, 4, -1, -1, -1], "null_left": [True, False, True, True, True], "value": [0, 0, -1000, 1, 2],
+        }],
+    },
+}
 REFERENCE = load_store(sorted((REPOSITORY / "data" / "reference").glob("*.ndjson")))
 
 
@@ -76,7 +93,7 @@ def reference_plan(name: str) -> dict[str, Any]:
 
 
 def run(plan: dict[str, Any], store: Store = REFERENCE, **request: Any) -> Answer | Failure:
-    return interpret(REGISTRY, store, plan, {"user_id": 1} | request)
+    return interpret(Known(REGISTRY, store, MODELS), plan, {"user_id": 1} | request)
 
 
 def ids(answer: Answer | Failure) -> list[int]:
@@ -334,6 +351,62 @@ class Operators(unittest.TestCase):
         missing = node("j", "core::join", "five", rhs="three", how="left", select=[2001], on_missing="error")
         self.assertEqual(run(plan_of(THREE, five, missing)), Failure("missing_join_partner", "j"))
 
+    def made(self, plan: dict[str, Any], name: str, store: Store = REFERENCE) -> list[Any]:
+        """The values that the rows of the answer have under a key."""
+        answer = run(plan, store)
+        assert isinstance(answer, Answer), answer
+        return [dict(candidate.fields).get(name) for candidate in answer.candidates]
+
+    def test_features_are_fetched_each_hash_once(self) -> None:
+        store = Store(lists={"follow:1": ["1", "2", "2", "3"]})
+        store.hashes["features:1"] = {"final_score": "-.5e1", "title": ""}
+        store.hashes["features:2"] = {"final_score": " 1", "model_score_1": "nan"}
+        fetch = node("x", "core::fetch_features", "f", endpoint="ep_0001", keys=[2001, 3002, 1001], hash=None)
+        plan = plan_of(VIEWER, linked("f", "core::follow", "viewer", 9), fetch)
+        self.assertEqual(self.made(plan, "final_score", store), [-5.0, 0.0, 0.0, 0.0])
+        self.assertEqual(self.made(plan, "title", store), ["", None, None, None])
+        answer = run(plan, store)
+        assert isinstance(answer, Answer)
+        self.assertEqual(answer.malformed_values, 2)
+        by = node("x", "core::fetch_features", "three", endpoint="ep_0001", keys=[2001], hash="user", by=1)
+        store.hashes["user:3"] = {"final_score": "7"}
+        self.assertEqual(self.made(plan_of(THREE, by), "final_score", store), [0.0, 0.0, 7.0])
+
+    def test_features_are_extracted(self) -> None:
+        def made(transform: str, key: int = 1, **params: Any) -> list[Any]:
+            extract = node("x", "core::extract_features", "three", transform=transform, keys=[key], out_keys=[2001], **params)
+            return self.made(plan_of(THREE, extract), "final_score")
+
+        self.assertEqual(made("bucket", boundaries=[-3, 2, 2.5]), [1.0, 2.0, 3.0])
+        self.assertEqual(made("clip", min=1.5, max=2), [1.5, 2.0, 2.0])
+        self.assertEqual(made("clip", min=None, max=2.5), [1.0, 2.0, 2.5])
+        self.assertEqual(made("log1p"), [math.log(2), math.log1p(2), math.log1p(3)])
+        self.assertEqual((made("is_null"), made("is_null", 3001)), ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0]))
+        self.assertEqual(made("one_hot", values=[2]), [0.0, 1.0, 0.0])
+        self.assertEqual(made("one_hot", 3001, values=[""]), [0.0, 0.0, 0.0])
+
+    def test_an_extraction_may_fail(self) -> None:
+        def failure(key: int, **params: Any) -> Any:
+            extract = node("x", "core::extract_features", "vm", keys=[key], out_keys=[1001], **params)
+            return run(plan_of(THREE, vm, extract, expr_table={"e": two("sub", const(1), key_of_id)}))
+
+        key_of_id = key(1)
+        vm = node("vm", "core::vm", "three", out_key=2001, expr_id="e")
+        self.assertEqual(failure(2001, transform="log1p"), Failure("non_finite_value", "x"))
+        self.assertEqual(failure(1002, transform="log1p"), Failure("null_value", "x"))
+        self.assertEqual(failure(1002, transform="bucket", boundaries=[0]), Failure("null_value", "x"))
+
+    def test_models_are_called(self) -> None:
+        def scores(model: str) -> Any:
+            call = node("x", "core::call_models", "three", models=[model], out_keys=[1001])
+            return self.made(plan_of(THREE, call), "model_score_1")
+
+        self.assertEqual(scores("line"), [-1.5, 0.5, 2.5])
+        self.assertEqual(scores("trees"), [0.0, 0.0, 1 / (1 + math.exp(-2.0))])
+        for model, code in (("strict", "null_value"), ("huge", "non_finite_value")):
+            call = node("x", "core::call_models", "three", models=[model], out_keys=[1001])
+            self.assertEqual(run(plan_of(THREE, call)), Failure(code, "x"))
+
     def test_several_outputs_follow_each_other(self) -> None:
         self.assertEqual(ids(run(plan_of(THREE, VIEWER, outputs=["viewer", "three"]))), [1, 1, 2, 3])
 
@@ -362,7 +435,8 @@ class Generator(unittest.TestCase):
             self.assertEqual(world, make_world(seed))
             self.assertEqual(make_plan(world, 5, "p"), make_plan(world, 5, "p"))
             self.assertEqual(make_request(world, "5", "p"), make_request(world, "5", "p"))
-            self.assertEqual(make_data(seed), make_data(seed))
+            self.assertEqual(make_data(world, seed), make_data(world, seed))
+            self.assertEqual(make_models(world, seed), make_models(world, seed))
 
     def test_every_node_reaches_an_output_and_every_operator_is_used(self) -> None:
         used: set[str] = set()
@@ -372,7 +446,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 14)
+        self.assertEqual(len(used), 17)
 
 
 class Comparing(unittest.TestCase):
@@ -392,6 +466,7 @@ class Comparing(unittest.TestCase):
         self.assertIsNotNone(self.different({}))
         self.assertIsNotNone(self.different({"model_score_1": 0}))
         self.assertIsNotNone(self.different({"final_score": 0}, malformed_ids=1))
+        self.assertIsNotNone(self.different({"final_score": 0}, malformed_values=1))
         self.assertIsNotNone(self.different({"final_score": 0}, error={"code": "x"}))
 
     def test_a_project_is_read_as_it_is_written(self) -> None:
@@ -399,9 +474,10 @@ class Comparing(unittest.TestCase):
             for seed in range(8):
                 project = compare.make_project(Path(folder) / f"project_{seed}", seed)
                 numbers = sorted(row["key_id"] for row in project.world.keys)
-                self.assertEqual(sorted(project.registry.keys), numbers)
-                self.assertTrue(set(project.world.readable_params) <= set(project.registry.params))
-                self.assertTrue(project.store.lists)
+                self.assertEqual(sorted(project.known.registry.keys), numbers)
+                self.assertTrue(set(project.world.readable_params) <= set(project.known.registry.params))
+                self.assertTrue(project.known.store.lists)
+                self.assertEqual(set(project.known.models), {path.stem for path in (project.folder / "models").iterdir()})
 
     def test_every_answer_and_the_exit_status_count(self) -> None:
         plan = plan_of(VIEWER)

@@ -105,6 +105,16 @@ STRINGS += ["a", "ab", "abc", "aab", "z", "Z", "zz", "0", "42", "a.b", "A-B_c", 
 STRINGS += ["b\n", "a\nb", "\n", "US\n", "a\n", "\t", '"', "\\", "\\n", "/", "{}", "\u0001", "\u007f", "\u2028"]
 STRINGS += ["é", "É", "日本", "日", "😀", "a😀b", "\uffff", "\ue000", "\U00010000"]
 
+# Features that the store has, and what spells none.
+FLOATS = ["0", "-0", "0.1", ".5", "5.", "-2.5", "1e3", "1E-3", "-1e-300", "3", "0.30000000000000004", "9007199254740993"]
+NO_FLOATS = ["", "+1", " 1", "1e400", "nan", "inf", "-inf", "0x10", "1e", "1,5", "."]
+BOOLS = ["true", "false", "1", "0"]
+NO_BOOLS = ["", "True", "yes", "01", "-1"]
+
+# The models of a project: every score of the first ones is a number, those of the others may be null.
+SURE_MODELS = ["sure_line", "forest", "small_forest"]
+UNSURE_MODELS = ["line"]
+
 # Where engines for patterns like to differ: ends of texts and lines, case, the empty match.
 TELLING_PATTERNS = ["a$", "S$", "b$", "^us$", "^$", "$", "\\n$", "\n$", "😀$", "^.$", "^日.$", "^a", "a.b"]
 TELLING_PATTERNS += ["u", "A", "z{2}", "^[A-Z]+$", "^[^a-c]+$"]
@@ -135,6 +145,21 @@ def string(rng: random.Random) -> str:
     if rng.random() < 0.8:
         return rng.choice(STRINGS)
     return "".join(rng.choice(STRINGS) for _ in range(rng.randint(2, 4)))
+
+
+def feature(rng: random.Random, kind: str) -> str:
+    """The text of a feature; one in twenty spells none, unless any text does."""
+    is_good = rng.random() > 0.05
+    match kind:
+        case "int":
+            return str(rng.choice(IDS)) if is_good else rng.choice(JUNK)
+        case "bool":
+            return rng.choice(BOOLS if is_good else NO_BOOLS)
+        case "float":
+            if is_good and rng.random() < 0.5:
+                return repr(rng.uniform(-10, 10) if rng.random() < 0.98 else rng.choice(DOUBLES))
+            return rng.choice(FLOATS if is_good else NO_FLOATS)
+    return string(rng)
 
 
 def pattern(rng: random.Random, depth: int = 3) -> str:

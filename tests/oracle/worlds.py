@@ -48,6 +48,21 @@ class World:
     def number_keys(self) -> list[int]:
         return self._keys("int", "float")
 
+    @cached_property
+    def int_keys(self) -> list[int]:
+        return self._keys("int")
+
+    @cached_property
+    def model_keys(self) -> list[str]:
+        """The names of the keys that models may read."""
+        wanted = self._keys("int", "float", "bool")
+        return [row["name"] for row in self.keys if row["key_id"] in wanted]
+
+    @cached_property
+    def fetched_keys(self) -> list[int]:
+        """The keys that plans may write and that have a spelling."""
+        return [row["key_id"] for row in self.keys if row["type"] in TYPES and is_writable(row)]
+
     def written_like(self, number: int) -> list[int]:
         """The keys that plans may write and whose type is that of a key."""
         kind = next(row["type"] for row in self.keys if row["key_id"] == number)

@@ -22,6 +22,7 @@ auto filter_entry() -> op_entry;
 auto concat_entry() -> op_entry;
 auto sort_entry() -> op_entry;
 auto take_entry() -> op_entry;
+auto extract_features_entry() -> op_entry;
 auto call_models_entry() -> op_entry;
 
 // What compares rows with each other.

@@ -5,9 +5,11 @@
 
 #include <braid/base/random.hpp>
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace rankd::testing {
 
@@ -48,7 +50,7 @@ class plan_maker {
 
   void add_operator(const std::string& from) {
     const std::string list = R"({"endpoint":"ep_0001","fanout":)" + std::to_string(1 + random_.below(4)) + "}";
-    switch (random_.below(15)) {
+    switch (random_.below(16)) {
       case 0: return add(sleep(next(), from, static_cast<int>(random_.below(3))));
       case 1: return add(sleep(next(), from, static_cast<int>(random_.below(3)), sometimes_failing()));
       case 2: return add(busy(next(), from, static_cast<int>(random_.below(2))));
@@ -63,6 +65,7 @@ class plan_maker {
       case 11: return add(node(next(), "core::dedupe", from, R"({"strategy":"max_by","score_key":2001})"));
       case 12: return add_join(from);
       case 13: return add_fetch(from);
+      case 14: return add_extract(from);
       default: {
         const std::string other = pick();
         return add(node(next(), "core::concat", from, R"({"rhs":")" + other + "\"}"));
@@ -70,14 +73,14 @@ class plan_maker {
     }
   }
 
-  /// A join with rows that are there once. Only the first writes 1002, since none may write over a column.
+  /// A join with rows that are there once. Only one node writes 1002, since none may write over a column.
   void add_join(const std::string& from) {
     const std::string other = pick();
     const std::string once = next();
     add(node(once, "core::dedupe", other));
     unused_.erase(once);
     const std::string adding =
-        joins_++ == 0 ? R"(,"how":"left","select":[2001],"map":[1002],"on_missing":"default"})" : R"(,"how":"anti"})";
+        writers_++ == 0 ? R"(,"how":"left","select":[2001],"map":[1002],"on_missing":"default"})" : R"(,"how":"anti"})";
     add(node(next(), "core::join", from, R"({"rhs":")" + once + "\"" + adding));
   }
 
@@ -87,11 +90,22 @@ class plan_maker {
     add(node(next(), "core::fetch_features", from, R"({"endpoint":"ep_0001","keys":[3002],"hash":"user"})"));
   }
 
+  /// A feature under 1002 where nothing else writes it; `log1p` fails on the ids -1 and less.
+  void add_extract(const std::string& from) {
+    if (writers_++ != 0) return add(node(next(), "core::take", from, R"({"count":11})"));
+    constexpr std::array<std::string_view, 5> features{
+        R"("transform":"one_hot","keys":[3001],"values":["US"])", R"("transform":"is_null","keys":[3001])",
+        R"("transform":"bucket","keys":[1],"boundaries":[1,2.5,1000])", R"("transform":"log1p","keys":[1])",
+        R"("transform":"clip","keys":[2001],"min":0.25,"max":0.75)"};
+    const std::string feature(features[random_.below(features.size())]);
+    add(node(next(), "core::extract_features", from, R"({"out_keys":[1002],)" + feature + "}"));
+  }
+
   auto sometimes_failing() -> sleep_end { return random_.below(3) == 0 ? sleep_end::failing : sleep_end::well; }
 
   braid::random_source random_;
   std::size_t count_ = 0;
-  std::size_t joins_ = 0;
+  std::size_t writers_ = 0;  ///< nodes that write 1002, or would have
   std::size_t fetches_ = 0;
   std::string nodes_;
   std::set<std::string> unused_;

@@ -114,12 +114,31 @@ auto features_plan() -> std::string {
                      R"("u","s","o")");
 }
 
+/// Features made of what the store has, integers and texts, which may be null.
+auto extracted_plan() -> std::string {
+  const auto extract = [](const std::string& id, const std::string& from, const std::string& params) {
+    return "," + node(id, "core::extract_features", from, "{" + params + "}");
+  };
+  return artifact_of(
+      node("v", "core::viewer", "", endpoint_and("")) + "," +
+          node("f", "core::follow", "v", endpoint_and(R"(,"fanout":100)")) + "," +
+          node("s", "core::fetch_features", "f", endpoint_and(R"(,"keys":[3002])")) +
+          extract("h", "s",
+                  R"("transform":"one_hot","keys":[3001],"out_keys":[1001,1002],"values":["US","\u0000\"\u20ac"])") +
+          extract("n", "h", R"("transform":"is_null","keys":[3002],"out_keys":[2001])") +
+          extract("b", "s", R"("transform":"bucket","keys":[1],"out_keys":[1001],"boundaries":[0,2.5,905,1e18])") +
+          extract("c", "b", R"("transform":"clip","keys":[1],"out_keys":[1002],"max":5000)") +
+          extract("l", "c", R"("transform":"log1p","keys":[1002],"out_keys":[2001])"),
+      R"("n","l")");
+}
+
 /// What many plans answer to many users.
 auto answers_of(store& from, const registries& declared) -> std::vector<std::string> {
   constexpr std::uint64_t generated = 40;
   engine_world world(declared, {&from, nullptr}, 2);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan"),
-                                       &world.bind(sources_plan()), &world.bind(features_plan())};
+                                       &world.bind(sources_plan()), &world.bind(features_plan()),
+                                       &world.bind(extracted_plan())};
   for (std::uint64_t seed = 100; seed < 100 + generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));
   std::vector<std::string> out;
   for (const bound_plan* plan : plans)

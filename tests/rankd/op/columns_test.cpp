@@ -80,6 +80,17 @@ TEST_CASE("a feature is not fetched over a column, fetched, written or joined") 
   CHECK((said_of(bare + scored + fetch("w", "[2001]", "j")) == lines{"column_exists /nodes/2/params/keys/0"}));
 }
 
+TEST_CASE("features are made under keys that nothing before has written, and count as written") {
+  const auto make = [](const std::string& input, const std::string& keys, const std::string& id) {
+    return node(id, "core::extract_features", input, R"("transform":"is_null","keys":[1,3001],"out_keys":)" + keys);
+  };
+  CHECK(said_of(bare + make("s", "[1001,2001]", "j")).empty());
+  CHECK((said_of(bare + make("s", "[1001,2001]", "k") + "," + make("k", "[5004,2001]", "j")) ==
+         lines{"column_exists /nodes/2/params/out_keys/1"}));
+  CHECK((said_of(bare + make("s", "[1001,2001]", "k") + "," + join("k", R"("select":[2001])")) ==
+         lines{"column_exists /nodes/2/params/select/0"}));
+}
+
 TEST_CASE("a join sees what joins before it added; complaints come in the order of the nodes, not of the data") {
   const std::string second = join("k", R"("select":[1001,1501])") + ",";
   const std::string first = join("s", R"("select":[1501,1])", "k");

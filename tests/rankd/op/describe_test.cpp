@@ -29,17 +29,22 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
       CHECK(param.at("required") == (shape.params[i].need == presence::required));
     }
   }
-  const auto& media = ops[7].at("param");
+  const auto& media = ops[8].at("param");
   CHECK(media[0].at("endpoint_kinds") == nlohmann::json({"embedded", "redis"}));
   CHECK(media[1].at("min") == 1);
   CHECK(media[1].at("max") == 10'000);
-  const auto& out_key = ops[12].at("param")[0];
+  const auto& out_key = ops[13].at("param")[0];
   CHECK(out_key.at("use") == "write");
   CHECK(out_key.at("key_types") == nlohmann::json({"float"}));
-  const auto& map = ops[6].at("param")[4];
+  const auto& map = ops[7].at("param")[4];
   CHECK(map.at("use") == "write");
   CHECK_FALSE(map.contains("min_items"));
-  CHECK(ops[3].at("param")[1].at("min_items") == 1);
+  CHECK(ops[4].at("param")[1].at("min_items") == 1);
+  const auto& boundaries = ops[3].at("param")[3];
+  CHECK(boundaries.at("kind") == "ascending");
+  CHECK(boundaries.at("min_items") == 1);
+  CHECK(boundaries.at("when_values") == nlohmann::json({"bucket"}));
+  CHECK(ops[3].at("param")[6].at("kind") == "literals");
   CHECK(map.at("key_types") == nlohmann::json({"int", "float", "string", "bool"}));
   CHECK(map.at("when") == "how");
   CHECK(map.at("when_values") == nlohmann::json({"inner", "left"}));

@@ -157,6 +157,7 @@ class op_bench {
   memory_store store;
   std::vector<scalar> params;
   braid::stop_flag stop;
+  std::size_t rows_of_part = evaluate_options::one_part;
   std::uint64_t malformed_ids = 0;     ///< of the last run
   std::uint64_t malformed_values = 0;  ///< the same
 
@@ -166,8 +167,13 @@ class op_bench {
 
   auto run(const bound_op& op, const std::vector<row_set>& inputs = {}) -> op_result<row_set> {
     const std::array<rankd::store*, 3> stores{&store, nullptr, nullptr};
-    node_context context{
-        .memory = memory_, .inputs = inputs, .params = params, .stores = stores, .user_id = 7, .stop = &stop};
+    node_context context{.memory = memory_,
+                         .inputs = inputs,
+                         .params = params,
+                         .stores = stores,
+                         .user_id = 7,
+                         .stop = &stop,
+                         .rows_of_part = rows_of_part};
     op_result<row_set> result;
     if (op.work() == op_work::waits)
       result = braid::sync_wait(op.start(context));

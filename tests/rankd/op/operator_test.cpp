@@ -71,12 +71,15 @@ TEST_CASE("an operator says whether it computes or waits, and what computing cos
     CHECK(bound.value()->cost_ns(1'000'000) == 0);
   }
   CHECK(bind_op("test::sleep", R"({"duration_ms":1})").value()->work() == op_work::waits);
-  const std::vector<std::pair<std::string, std::string>> computing{{"core::vm", R"({"out_key":1001,"expr_id":"e"})"},
-                                                                   {"core::filter", R"({"pred_id":"p"})"},
-                                                                   {"core::concat", R"({"rhs":"right"})"},
-                                                                   {"core::dedupe", "{}"},
-                                                                   {"core::join", R"({"rhs":"right","how":"semi"})"},
-                                                                   {"core::sort", R"({"by":1})"}};
+  const std::vector<std::pair<std::string, std::string>> computing{
+      {"core::vm", R"({"out_key":1001,"expr_id":"e"})"},
+      {"core::filter", R"({"pred_id":"p"})"},
+      {"core::concat", R"({"rhs":"right"})"},
+      {"core::dedupe", "{}"},
+      {"core::join", R"({"rhs":"right","how":"semi"})"},
+      {"core::sort", R"({"by":1})"},
+      {"core::extract_features", R"({"transform":"is_null","keys":[1],)"
+                                 R"("out_keys":[1001]})"}};
   for (const auto& [op, params] : computing) {
     CAPTURE(op);
     const auto bound = bind_op(op, params);

@@ -1,14 +1,22 @@
-// tests/rankd/op/row_ops_test.cpp: the operators that compute on rows: vm, filter, concat, sort, take, dedupe, join.
+// tests/rankd/op/row_ops_test.cpp: the operators that compute on rows: vm, filter, concat, sort, take, dedupe, join,
+// extract_features.
 #include <rankd/op/operator.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace rankd;
 using rankd::testing::bind_op;
@@ -47,6 +55,75 @@ auto floats_of(const row_set& rows, std::uint32_t key_id) -> floats {
 
 auto error_of(const op_result<row_set>& result) -> std::string {
   return result ? "no error" : result.error().code + ": " + result.error().message;
+}
+
+constexpr std::uint32_t count = 1501;
+constexpr std::uint32_t fresh = 1502;
+constexpr std::uint32_t feature = 5002;
+constexpr std::uint32_t other_feature = 5004;
+
+auto extract(const std::string& params) -> testing::op_ptr {
+  return bind_op("core::extract_features", "{" + params + "}").value();
+}
+
+/// The only feature of a key.
+auto extract(const std::string& transform, std::uint32_t from, const std::string& more = "") -> testing::op_ptr {
+  return extract(R"("transform":")" + transform + R"(","keys":[)" + std::to_string(from) + R"(],"out_keys":[5002])" +
+                 more);
+}
+
+/// A feature of rows as a plain reading of the page says, from one cell; nothing for null.
+struct plain_feature {
+  std::string transform;
+  nlohmann::json more;
+
+  [[nodiscard]] auto of(const testing::cell& value) const -> std::optional<double> {
+    if (transform == "is_null") return value.index() == 0 ? 1 : 0;
+    if (transform == "one_hot") return matches(value) ? 1 : 0;
+    if (value.index() == 0) return std::nullopt;
+    // Holds every double and every int64.
+    const long double number = std::holds_alternative<double>(value)
+                                   ? static_cast<long double>(std::get<double>(value))
+                                   : static_cast<long double>(std::get<std::int64_t>(value));
+    if (transform == "log1p") return std::log1p(static_cast<double>(number));
+    if (transform == "clip") {
+      const auto near = static_cast<double>(number);
+      if (more.contains("min") && near < more.at("min").get<double>()) return more.at("min").get<double>();
+      return more.contains("max") && near > more.at("max").get<double>() ? more.at("max").get<double>() : near;
+    }
+    double below = 0;
+    for (const auto& each : more.at("boundaries")) below += each.get<double>() <= number ? 1 : 0;
+    return below;
+  }
+
+ private:
+  [[nodiscard]] auto matches(const testing::cell& value) const -> bool {
+    const auto& wanted = more.at("values").at(0);
+    if (const auto* text = std::get_if<std::string>(&value)) return wanted.is_string() && wanted == *text;
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole == wanted.get<std::int64_t>();
+    if (const auto* number = std::get_if<double>(&value))
+      return static_cast<long double>(*number) == static_cast<long double>(wanted.get<std::int64_t>());
+    return false;
+  }
+};
+
+auto same(std::optional<double> a, std::optional<double> b) -> bool {
+  return a.has_value() == b.has_value() && (!a || std::bit_cast<std::uint64_t>(*a) == std::bit_cast<std::uint64_t>(*b));
+}
+
+/// How many rows have another feature than the plain one, of those that are active, or a value although they are not.
+auto differences(const row_set& rows, std::uint32_t from, const plain_feature& plain, const column& made)
+    -> std::size_t {
+  std::vector<std::optional<double>> expected(rows.table().size());
+  const auto source = rows.table().find(from);
+  rows.for_each_row(
+      [&](std::uint32_t row) { expected[row] = plain.of(source ? testing::cell_of(*source, row) : testing::cell()); });
+  std::size_t wrong = 0;
+  for (std::size_t row = 0; row < expected.size(); ++row) {
+    const auto got = made.is_null(row) ? std::nullopt : std::optional((*made.floats())[row]);
+    if (!same(got, expected[row])) ++wrong;
+  }
+  return wrong;
 }
 
 }  // namespace
@@ -319,4 +396,172 @@ TEST_CASE("a value that stands twice on the right side fails every join, unless 
   CHECK(bench.join(R"("how":"semi","by":3001)").has_value());
   bench.right = bench.right.take(2);
   CHECK(bench.join(R"("how":"semi")").has_value());
+}
+
+TEST_CASE("a bucket is the number of boundaries that are no greater, exactly, and of a null it is null") {
+  op_bench bench;
+  const row_set rows =
+      bench.with<double>(bench.rows_of({1, 2, 3, 4, 5, 6}), score, {-0.5, -0.0, 0.0, 9.99, std::nullopt, 1e300});
+  const auto by = extract("bucket", score, R"(,"boundaries":[0,2.5,10])");
+  CHECK((floats_of(bench.run(*by, {rows}).value(), feature) == floats{0, 1, 1, 2, std::nullopt, 3}));
+
+  constexpr std::int64_t p53 = std::int64_t{1} << 53U;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const row_set whole = bench.with<std::int64_t>(bench.rows_of({1, 2, 3, 4, 5, 6, 7, 8}), count,
+                                                 {p53 - 1, p53, p53 + 1, most, least, 0, 1, -1});
+  const auto beside = extract("bucket", count, R"(,"boundaries":[-0.5,0.5,9007199254740992])");
+  CHECK((floats_of(bench.run(*beside, {whole}).value(), feature) == floats{2, 3, 3, 3, 0, 1, 2, 0}));
+  const auto edges =
+      extract("bucket", count, R"(,"boundaries":[-1e30,-9223372036854775808,9223372036854775807.0,1e30])");
+  CHECK((floats_of(bench.run(*edges, {whole}).value(), feature) == floats{2, 2, 2, 2, 2, 2, 2, 2}));
+  const auto beyond = extract("bucket", count, R"(,"boundaries":[1e19])");
+  CHECK((floats_of(bench.run(*beyond, {whole.take(2)}).value(), feature) == floats{0, 0}));
+}
+
+TEST_CASE("clip moves what lies outside to the bound, and integers become the nearest float") {
+  op_bench bench;
+  const row_set rows = bench.with<double>(bench.rows_of({1, 2, 3, 4, 5}), score, {-7.0, -0.0, 0.5, std::nullopt, 7.0});
+  const auto clipped = [&](const std::string& more) {
+    return floats_of(bench.run(*extract("clip", score, more), {rows}).value(), feature);
+  };
+  CHECK((clipped(R"(,"min":-1,"max":2)") == floats{-1, -0.0, 0.5, std::nullopt, 2}));
+  CHECK((clipped(R"(,"min":0,"max":null)") == floats{0, -0.0, 0.5, std::nullopt, 7}));
+  CHECK(std::signbit(*clipped(R"(,"min":0)")[1]));  // equal to the bound, so it stays what it is
+  CHECK((clipped(R"(,"max":-1)") == floats{-7, -1, -1, std::nullopt, -1}));
+  CHECK((clipped(R"(,"min":3,"max":3)") == floats{3, 3, 3, std::nullopt, 3}));
+  constexpr std::int64_t p53 = std::int64_t{1} << 53U;
+  const row_set whole = bench.with<std::int64_t>(bench.rows_of({1, 2}), count, {p53 + 1, -5});
+  CHECK(
+      (floats_of(bench.run(*extract("clip", count, R"(,"min":-2)"), {whole}).value(), feature) == floats{0x1p53, -2}));
+}
+
+TEST_CASE("what has no logarithm is an error that names row and key, unless nobody looks at the row") {
+  op_bench bench;
+  const row_set rows = bench.with<double>(bench.rows_of({11, 22, 33, 44}), score, {0.0, 1e300, std::nullopt, -1.0});
+  const auto logarithm = extract("log1p", score);
+  CHECK((floats_of(bench.run(*logarithm, {rows.take(3)}).value(), feature) ==
+         floats{0, std::log1p(1e300), std::nullopt}));
+  CHECK(error_of(bench.run(*logarithm, {rows})) ==
+        "non_finite_value: the log1p of row 3 (id 44) for `secret` is not a finite number");
+  const row_set less = bench.with<std::int64_t>(bench.rows_of({5}), count, {-2});
+  CHECK(error_of(bench.run(*extract("log1p", count), {less})).starts_with("non_finite_value: "));
+}
+
+TEST_CASE("a null is refused where the key refuses it, and never comes from is_null and one_hot") {
+  op_bench bench;
+  const row_set rows = bench.with<double>(bench.rows_of({11, 22}), score, {0.5, std::nullopt});
+  const auto onto = [](const std::string& more) {
+    return extract(R"("keys":[1001],"out_keys":[2001],"transform":)" + more);
+  };
+  for (const char* more : {R"("clip","min":0)", R"("bucket","boundaries":[0])", R"("log1p")"}) {
+    CAPTURE(more);
+    CHECK(error_of(bench.run(*onto(more), {rows})).starts_with("null_value: the "));
+    CHECK(bench.run(*onto(more), {rows.take(1)}).has_value());
+  }
+  CHECK(error_of(bench.run(*onto(R"("clip","min":0)"), {rows})) ==
+        "null_value: the clip of row 1 (id 22) for `final_score` is null, which the key refuses");
+  CHECK((floats_of(bench.run(*onto(R"("is_null")"), {rows}).value(), final_score) == floats{0, 1}));
+  CHECK((floats_of(bench.run(*onto(R"("one_hot","values":[3])"), {rows}).value(), final_score) == floats{0, 0}));
+}
+
+TEST_CASE("one_hot has a column for each value, of strings and integers, and a null equals none") {
+  op_bench bench;
+  const auto both = [&](const row_set& rows, const std::string& more) {
+    const row_set out = bench.run(*extract(R"("transform":"one_hot","out_keys":[5002,5004],)" + more), {rows}).value();
+    return std::pair(floats_of(out, feature), floats_of(out, other_feature));
+  };
+  using marks = std::pair<floats, floats>;
+  const row_set lands =
+      bench.with<std::string_view>(bench.rows_of({1, 2, 3, 4}), country, {"US", std::nullopt, "", "CA"});
+  CHECK((both(lands, R"("keys":[3001],"values":["US",""])") == marks{{1, 0, 0, 0}, {0, 0, 1, 0}}));
+  CHECK((both(lands, R"("keys":[3001],"values":["us","CA"])") == marks{{0, 0, 0, 0}, {0, 0, 0, 1}}));
+  constexpr std::int64_t p53 = std::int64_t{1} << 53U;
+  const row_set whole = bench.with<std::int64_t>(bench.rows_of({1, 2, 3, 4}), count, {p53, p53 + 1, std::nullopt, 0});
+  CHECK((both(whole, R"("keys":[1501],"values":[9007199254740993,0])") == marks{{0, 1, 0, 0}, {0, 0, 0, 1}}));
+  const row_set near = bench.with<double>(bench.rows_of({1, 2, 3}), score, {0x1p53, -0.0, std::nullopt});
+  CHECK((both(near, R"("keys":[1001],"values":[9007199254740993,0])") == marks{{0, 0, 0}, {0, 1, 0}}));
+}
+
+TEST_CASE("a column that the rows have not is null on each of them") {
+  op_bench bench;
+  const row_set rows = bench.rows_of({1, 2});
+  const auto made = [&](const std::string& transform, std::uint32_t from, const std::string& more = "") {
+    return floats_of(bench.run(*extract(transform, from, more), {rows}).value(), feature);
+  };
+  CHECK((made("is_null", country) == floats{1, 1}));
+  CHECK((made("one_hot", country, R"(,"values":["US"])") == floats{0, 0}));
+  CHECK((made("one_hot", count, R"(,"values":[0])") == floats{0, 0}));
+  CHECK((made("clip", score, R"(,"min":0)") == floats{std::nullopt, std::nullopt}));
+  CHECK((made("bucket", count, R"(,"boundaries":[0])") == floats{std::nullopt, std::nullopt}));
+  CHECK((made("log1p", score) == floats{std::nullopt, std::nullopt}));
+  CHECK((floats_of(bench.run(*extract("is_null", 1), {rows}).value(), feature) == floats{0, 0}));
+  CHECK(bench.run(*extract("is_null", 1), {rows.take(0)}).value().empty());
+}
+
+TEST_CASE("several keys are made into as many features, each by itself, and a stop ends the work") {
+  op_bench bench;
+  row_set rows = bench.with<double>(bench.rows_of({1, 2}), score, {0.5, std::nullopt});
+  rows = bench.with<bool>(rows, fresh, {std::nullopt, false});
+  const auto tests = extract(R"("transform":"is_null","keys":[1001,1502],"out_keys":[5004,5002])");
+  const row_set out = bench.run(*tests, {rows}).value();
+  CHECK((floats_of(out, other_feature) == floats{0, 1}));
+  CHECK((floats_of(out, feature) == floats{1, 0}));
+  CHECK((floats_of(out, score) == floats{0.5, std::nullopt}));
+  static_cast<void>(bench.stop.request(braid::errc::stopped));
+  CHECK(error_of(bench.run(*tests, {rows})).starts_with("stopped: "));
+}
+
+TEST_CASE("features are what a plain reading says, whatever rows are active, in whatever order and parts") {
+  using nlohmann::json;
+  op_bench bench;
+  testing::random_rows random(11, bench.memory());
+  for (int round = 0; round < 150; ++round) {
+    std::vector<double> boundaries;
+    for (std::size_t i = random.below(9) + 1; i > 0; --i)
+      boundaries.push_back(random.floating() + (i % 2 == 0 ? 0.5 : 0));
+    std::ranges::sort(boundaries);
+    const auto repeats = std::ranges::unique(boundaries);
+    boundaries.erase(repeats.begin(), repeats.end());
+    const double low = random.floating();
+    const std::vector<plain_feature> features{
+        {"bucket", {{"boundaries", boundaries}}},
+        {"clip", {{"min", low}, {"max", std::max(low, random.floating())}}},
+        {"clip", {{"max", low}}},
+        {"is_null", json::object()},
+        {"one_hot", {{"values", json::array({random.integer()})}}},
+    };
+    const row_set rows = random.set(random.below(2) == 0 ? random.below(70) : random.below(1'500));
+    for (const plain_feature& plain : features) {
+      const std::string more = plain.more.dump().substr(1);
+      const std::string text = (more == "}" ? "" : ",") + more.substr(0, more.size() - 1);
+      for (const std::uint32_t from : {score, count}) {
+        CAPTURE(plain.transform);
+        CAPTURE(text);
+        bench.rows_of_part = random.below(2) == 0 ? evaluate_options::one_part : random.below(600);
+        const row_set out = bench.run(*extract(plain.transform, from, text), {rows}).value();
+        REQUIRE(differences(rows, from, plain, out.table().find(feature).value()) == 0);
+        CHECK(ids_of(out) == ids_of(rows));
+      }
+    }
+    const plain_feature word{"one_hot", {{"values", json::array({round % 2 == 0 ? "US" : ""})}}};
+    const auto hot = extract("one_hot", country, R"(,"values":[")" + std::string(round % 2 == 0 ? "US" : "") + "\"]");
+    const row_set out = bench.run(*hot, {rows}).value();
+    REQUIRE(differences(rows, country, word, out.table().find(feature).value()) == 0);
+  }
+}
+
+TEST_CASE("logarithms are those of each row by itself, in whatever parts") {
+  op_bench bench;
+  std::vector<std::optional<double>> values;
+  for (int row = 0; row < 3'000; ++row)
+    values.push_back(row % 7 == 0 ? std::nullopt : std::optional(std::ldexp(1.1, row % 90 - 45) * row));
+  std::vector<std::int64_t> names(values.size());
+  const row_set rows =
+      bench.with<double>(row_set(batch(bench.memory().copied(std::span<const std::int64_t>(names)))), score, values);
+  for (const std::size_t part : {evaluate_options::one_part, std::size_t{0}, std::size_t{1'000}}) {
+    bench.rows_of_part = part;
+    const row_set out = bench.run(*extract("log1p", score), {rows}).value();
+    CHECK(differences(rows, score, {"log1p", {}}, out.table().find(feature).value()) == 0);
+  }
 }

@@ -116,6 +116,10 @@ function paramType(param: OpParam): string {
       return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
     case "names":
       return "readonly string[]";
+    case "ascending":
+      return "readonly number[]";
+    case "literals":
+      return "readonly (number | bigint)[] | readonly string[]";
     case "key_id":
       return `KeyToken<${union(param.key_types ?? ["int", "float", "string", "bool", "feature_bundle"])}, { ${param.use ?? "read"}: true }>`;
     case "key_ids":
@@ -127,7 +131,8 @@ function paramType(param: OpParam): string {
 
 function range(param: OpParam): string {
   if (param.kind === "name") return "Letters, digits and `_`, no digit in front.";
-  if (param.min_items !== undefined) return `At least ${param.min_items} of them.`;
+  if (param.min_items !== undefined)
+    return `At least ${param.min_items} of them${param.kind === "ascending" ? ", ascending" : ""}.`;
   if (param.kind !== "int" && param.kind !== "float") return "";
   if (param.min !== undefined && param.max !== undefined) return `From ${param.min} to ${param.max}.`;
   return param.min !== undefined ? `At least ${param.min}.` : param.max !== undefined ? `At most ${param.max}.` : "";

@@ -14,6 +14,7 @@ const joinName = "core::join";
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
   [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
   "core::call_models": { params: ["out_keys"], hint: "give the scores a key that nothing before has written" },
+  "core::extract_features": { params: ["out_keys"], hint: "give the features keys that nothing before has written" },
   "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, and before its key is written" },
 };
 const idOnly: ReadonlySet<string> = new Set(["core::media", "test::fixed_source"]);

@@ -1,6 +1,8 @@
 // validate.ts: the engine's rules for artifacts, so that what compiles also loads.
 import { checkColumns, checkMap, checkModels } from "./columns.js";
+import { checkExtract } from "./features.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
+import { itemRule, itemValue, nameProblem } from "./items.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import {
   didYouMean,
@@ -29,26 +31,6 @@ const maxNodes = 10_000;
 const maxEdges = 100_000;
 const maxBytes = 16 * 1024 * 1024;
 const isWord = (text: string): boolean => /^[A-Za-z0-9_]+$/.test(text);
-const longestName = 100;
-const isName = (text: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text) && text.length <= longestName;
-interface ItemProblem {
-  readonly code: string;
-  readonly message: string;
-}
-
-function nameProblem(item: unknown): ItemProblem | undefined {
-  if (typeof item !== "string") return { code: "wrong_type", message: `a name is a string, not ${kindOf(item)}` };
-  if (isName(item)) return undefined;
-  const rule = `at most ${longestName} letters, digits and \`_\` with no digit in front`;
-  return { code: "bad_name", message: `\`${item}\` is not ${rule}` };
-}
-
-function keyProblem(item: unknown): ItemProblem | undefined {
-  const wrong = numberProblem(item, "int");
-  if (wrong !== undefined) return { code: wrong.code, message: `the id of a key ${wrong.message}` };
-  const key = integerOf(item)!;
-  return key < 1n || key > 4294967295n ? { code: "out_of_range", message: "no key has this id" } : undefined;
-}
 
 const isCapability = (text: string): boolean => /^cap\.rfc\.[0-9]{4}\.[a-z][a-z0-9_]*\.v[1-9][0-9]*$/.test(text);
 
@@ -402,6 +384,8 @@ class Validator {
       }
       case "key_ids":
       case "names":
+      case "ascending":
+      case "literals":
         this.readList(params, param, need);
         break;
       default:
@@ -439,16 +423,18 @@ class Validator {
     return items ?? [];
   }
 
-  /** A list of names or of keys, without repeats. */
+  /** A list, without repeats. */
   private readList(params: Reader, param: OpParam, need: "required" | "nullable"): void {
     const seen = new Set<unknown>();
+    const ruleOf = itemRule(param.kind);
     for (const [index, item] of this.itemsOf(params, param, need).entries()) {
-      const value = param.kind === "names" ? item : integerOf(item);
+      const value = itemValue(param.kind, item);
       const wrong =
-        (param.kind === "names" ? nameProblem(item) : keyProblem(item)) ??
-        (seen.has(value) ? { code: "duplicate_value", message: "it is listed twice" } : undefined);
-      seen.add(value);
-      if (wrong === undefined) continue;
+        ruleOf(item) ?? (seen.has(value) ? { code: "duplicate_value", message: "it is listed twice" } : undefined);
+      if (wrong === undefined) {
+        seen.add(value);
+        continue;
+      }
       const pointer = pointerTo(pointerTo(params.pointer, param.name), index);
       params.problems.push({ ...wrong, pointer, hint: "", node: "" });
     }
@@ -484,6 +470,7 @@ class Validator {
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);
+      if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
     }
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
   }

@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 669ae5fbddde65ff4254062532d9403d0285d3b07e4a774345ffe6bcb68c20aa
+// digest ops d83ed3d7425b969ff2965c7588f50212e2fec63e7cd1d9b71fac7601bf9646b2
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -88,6 +88,24 @@ export interface DedupeOptions extends NodeOptions {
   readonly strategy?: "first" | "last" | "max_by";
   /** `score_key`. Only where strategy is max_by, and then required. */
   readonly scoreKey?: KeyToken<"int" | "float", { read: true }>;
+}
+
+/** Options of core::extract_features. */
+export interface ExtractFeaturesOptions extends NodeOptions {
+  /** `transform`. */
+  readonly transform: "bucket" | "clip" | "is_null" | "log1p" | "one_hot";
+  /** `keys`. At least 1 of them. */
+  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool", { read: true }>[];
+  /** `out_keys`. At least 1 of them. */
+  readonly outKeys: readonly KeyToken<"float", { write: true }>[];
+  /** `boundaries`. At least 1 of them, ascending. Only where transform is bucket, and then required. */
+  readonly boundaries?: readonly number[];
+  /** `min`. Only where transform is clip. */
+  readonly min?: number;
+  /** `max`. Only where transform is clip. */
+  readonly max?: number;
+  /** `values`. At least 1 of them. Only where transform is one_hot, and then required. */
+  readonly values?: readonly (number | bigint)[] | readonly string[];
 }
 
 /** Options of core::fetch_features. */
@@ -215,6 +233,8 @@ export interface CandidateSet {
   concat(options: ConcatOptions): CandidateSet;
   /** One row of each value of a key, `id` unless it says otherwise. */
   dedupe(options?: DedupeOptions): CandidateSet;
+  /** Adds float columns: one transform of columns, as models want them. */
+  extractFeatures(options: ExtractFeaturesOptions): CandidateSet;
   /** Adds columns: the fields of hash features:ID, by the names of their keys. */
   fetchFeatures(options: FetchFeaturesOptions): CandidateSet;
   /** Keeps the rows for which a predicate holds. */
@@ -274,6 +294,22 @@ export const operators: readonly OperatorInfo[] = [
       { name: "by", option: "by", kind: "key_id" },
       { name: "strategy", option: "strategy", kind: "choice" },
       { name: "score_key", option: "scoreKey", kind: "key_id" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::extract_features",
+    scope: "",
+    method: "extractFeatures",
+    inputs: 1,
+    params: [
+      { name: "transform", option: "transform", kind: "choice" },
+      { name: "keys", option: "keys", kind: "key_ids" },
+      { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "boundaries", option: "boundaries", kind: "ascending" },
+      { name: "min", option: "min", kind: "float" },
+      { name: "max", option: "max", kind: "float" },
+      { name: "values", option: "values", kind: "literals" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

@@ -1,0 +1,420 @@
+// rankd/op/extract_features.cpp: the operator that makes columns of floats, as models want them, out of columns.
+#include <rankd/expr/detail/facts.hpp>
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/rows/defect.hpp>
+
+#include <braid/task/parallel_for.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+/// What columns are made into; in the order of `transform_names`.
+enum class transform : std::uint8_t { bucket, clip, is_null, log1p, one_hot };
+constexpr std::array<std::string_view, 5> transform_names{"bucket", "clip", "is_null", "log1p", "one_hot"};
+
+/// Rows that are not worth a part of their own.
+constexpr std::size_t least_part = 256;
+
+/// Where a column is made: for the active rows of a batch, in parts.
+struct canvas {
+  row_set rows;
+  std::size_t rows_of_part;
+  braid::arena& memory;
+
+  explicit canvas(const node_context& context)
+      : rows(context.inputs[0]), rows_of_part(std::max(context.rows_of_part, least_part)), memory(context.memory) {
+    // Where every row is active their order does not matter, and columns can be read straight through.
+    if (rows.size() == rows.table().size()) rows = row_set(rows.table());
+  }
+
+  /// A column of `value(row)` for each active row; null where `known` has no bit, and on the others.
+  template <typename Fn>
+  [[nodiscard]] auto draw(bitmap known, const Fn& value) const -> column {
+    const std::span<double> out = memory.uninitialized<double>(rows.table().size());
+    std::ranges::fill(out.subspan(rows.is_prefix() ? rows.size() : 0), 0.0);
+    const auto run_part = [&](std::size_t part) {
+      const std::size_t from = part * rows_of_part;
+      draw_part(from, from + std::min(rows.size() - from, rows_of_part), out, value);
+    };
+    if (rows.size() <= rows_of_part)
+      run_part(0);
+    else
+      braid::parallel_for(std::size_t{0}, (rows.size() - 1) / rows_of_part + 1, run_part, {.grain = 1});
+    return {.values = std::span<const double>(out), .validity = validity(known)};
+  }
+
+ private:
+  template <typename Fn>
+  void draw_part(std::size_t from, std::size_t to, std::span<double> out, const Fn& value) const {
+    if (rows.is_prefix()) {
+      for (std::size_t row = from; row < to; ++row) out[row] = value(row);
+    } else {
+      for (const std::uint32_t row : rows.order().subspan(from, to - from)) out[row] = value(row);
+    }
+  }
+
+  [[nodiscard]] auto validity(bitmap known) const -> bitmap {
+    if (rows.size() == rows.table().size()) return known;
+    const std::span<std::uint64_t> words = memory.filled(words_for(rows.table().size()), std::uint64_t{0});
+    rows.for_each_row([&](std::uint32_t row) {
+      if (known[row]) set_bit(words.data(), row);
+    });
+    return bitmap(words.data());
+  }
+};
+
+/// A float of a truth.
+constexpr auto as_float(bool holds) noexcept -> double { return holds ? 1.0 : 0.0; }
+
+/// A bitmap without any of so many bits.
+auto no_bits(std::size_t size, braid::arena& memory) -> bitmap {
+  return bitmap(memory.filled(std::max(words_for(size), std::size_t{1}), std::uint64_t{0}).data());
+}
+
+/// How many of the boundaries, which ascend, are no greater than the value. Without branches: which way a search goes
+/// is rarely predictable.
+template <typename T>
+auto count_up_to(T value, std::span<const T> boundaries) noexcept -> double {
+  if (boundaries.empty()) return 0;
+  const T* first = boundaries.data();
+  for (std::size_t left = boundaries.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    first += first[half - 1] <= value ? half : 0;
+    left -= half;
+  }
+  return static_cast<double>(first - boundaries.data() + (*first <= value ? 1 : 0));
+}
+
+/// For each boundary the least int64 that is no less; none for those that all are less than.
+auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> out;
+  for (const double each : boundaries) {
+    if (each >= 0x1p63) break;
+    out.push_back(each <= -0x1p63 ? std::numeric_limits<std::int64_t>::min()
+                                  : static_cast<std::int64_t>(std::ceil(each)));
+  }
+  return out;
+}
+
+struct bucket_rule {
+  static constexpr double row_ns = 4;
+  std::vector<double> boundaries;
+  std::vector<std::int64_t> integers;  ///< an int64 is compared with these, exactly
+
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
+    if (const auto* whole = from.integers()) return counted<std::int64_t>(*whole, from.validity, integers, on);
+    return counted<double>(*from.floats(), from.validity, boundaries, on);
+  }
+
+ private:
+  template <typename T>
+  static auto counted(std::span<const T> values, bitmap known, std::span<const T> boundaries, const canvas& on)
+      -> column {
+    return on.draw(known, [values, boundaries](std::size_t row) { return count_up_to(values[row], boundaries); });
+  }
+};
+
+struct clip_rule {
+  static constexpr double row_ns = 1;
+  double min = std::numeric_limits<double>::lowest();
+  double max = std::numeric_limits<double>::max();
+
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
+    if (const auto* whole = from.integers()) return clipped(*whole, from.validity, on);
+    return clipped(*from.floats(), from.validity, on);
+  }
+
+ private:
+  template <typename T>
+  auto clipped(std::span<const T> values, bitmap known, const canvas& on) const -> column {
+    return on.draw(known, [values, low = min, high = max](std::size_t row) {
+      const auto value = static_cast<double>(values[row]);
+      const double raised = value < low ? low : value;
+      return raised > high ? high : raised;
+    });
+  }
+};
+
+struct is_null_rule {
+  static constexpr double row_ns = 2;
+
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
+    return on.draw({}, [known = from.validity](std::size_t row) { return as_float(!known[row]); });
+  }
+};
+
+struct log1p_rule {
+  static constexpr double row_ns = 15;
+
+  [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
+    if (const auto* whole = from.integers()) return logarithms(*whole, from.validity, on);
+    return logarithms(*from.floats(), from.validity, on);
+  }
+
+ private:
+  template <typename T>
+  static auto logarithms(std::span<const T> values, bitmap known, const canvas& on) -> column {
+    return on.draw(known, [values, known](std::size_t row) {
+      return known[row] ? std::log1p(static_cast<double>(values[row])) : 0.0;
+    });
+  }
+};
+
+struct one_hot_rule {
+  static constexpr double row_ns = 2;
+  std::vector<scalar> values;  ///< all int64, or all strings
+
+  [[nodiscard]] auto draw(const column& from, std::size_t place, const canvas& on) const -> column {
+    if (const auto* text = std::get_if<std::string>(&values[place])) return marked(*text, from, on);
+    return marked(std::get<std::int64_t>(values[place]), from, on);
+  }
+
+ private:
+  static auto marked(std::string_view text, const column& from, const canvas& on) -> column {
+    const string_values* strings = from.strings();
+    const auto entries = strings == nullptr ? std::span<const std::string_view>() : strings->words->entries();
+    const auto at = std::ranges::find(entries, text);
+    if (at == entries.end()) return none(on);
+    return equal(strings->codes, static_cast<std::uint32_t>(at - entries.begin()), from.validity, on);
+  }
+
+  static auto marked(std::int64_t number, const column& from, const canvas& on) -> column {
+    if (const auto* whole = from.integers()) return equal(*whole, number, from.validity, on);
+    const auto same = as_exact_double(number);  // no double equals some large integers
+    return same ? equal(*from.floats(), *same, from.validity, on) : none(on);
+  }
+
+  template <typename T>
+  static auto equal(std::span<const T> all, T wanted, bitmap known, const canvas& on) -> column {
+    return on.draw({}, [=](std::size_t row) { return as_float(all[row] == wanted && known[row]); });
+  }
+
+  static auto none(const canvas& on) -> column {
+    return on.draw({}, [](std::size_t /*row*/) { return 0.0; });
+  }
+};
+
+/// A column that is made, and the one that it is made of.
+struct made_feature {
+  std::uint32_t from_key = 0;
+  std::uint32_t key_id = 0;
+  std::string key_name;
+  null_rule nulls = null_rule::allowed;
+};
+
+template <typename Rule>
+struct extract_params {
+  Rule rule;
+  std::string_view name;  ///< of the transform
+  std::vector<made_feature> made;
+
+  [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
+    return Rule::row_ns * static_cast<double>(rows) * static_cast<double>(made.size());
+  }
+
+  [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
+    const row_set& rows = context.inputs[0];
+    if (!context.may_make(0, made.size() * rows.table().size() * sizeof(double))) return over_budget();
+    const canvas on(context);
+    row_set out = rows;
+    for (std::size_t at = 0; at < made.size(); ++at) {
+      if (context.stop != nullptr && context.stop->requested())
+        return std::unexpected(op_error{"stopped", "it was stopped while it computed"});
+      const column values = rule.draw(source_of(made[at], on), at, on);
+      if (const auto wrong = find_defect(rows, values, made[at].nulls)) return refused(made[at], rows, *wrong);
+      out = out.with_column(made[at].key_id, values, context.memory);
+    }
+    return out;
+  }
+
+ private:
+  /// The column, which is null on every row where there is none.
+  static auto source_of(const made_feature& feature, const canvas& on) -> column {
+    if (const auto found = on.rows.table().find(feature.from_key)) return *found;
+    const std::size_t size = on.rows.table().size();
+    const std::span<const double> zeros = on.memory.filled(size, 0.0);
+    return {.values = zeros, .validity = no_bits(size, on.memory)};
+  }
+
+  [[nodiscard]] auto refused(const made_feature& feature, const row_set& rows, const defect& wrong) const
+      -> std::unexpected<op_error> {
+    const std::string what = "the " + std::string(name) + " of row " + std::to_string(wrong.row) + " (id " +
+                             std::to_string(rows.table().ids()[wrong.row]) + ") for `" + feature.key_name + "` is ";
+    if (wrong.kind == defect_kind::non_finite)
+      return std::unexpected(op_error{"non_finite_value", what + "not a finite number"});
+    return std::unexpected(op_error{"null_value", what + "null, which the key refuses"});
+  }
+};
+
+constexpr std::array<std::string_view, 4> any_types{"int", "float", "string", "bool"};
+constexpr std::array<std::string_view, 2> number_types{"int", "float"};
+constexpr std::array<std::string_view, 3> listed_types{"int", "float", "string"};
+constexpr std::array<std::string_view, 1> made_types{"float"};
+constexpr std::array<std::string_view, 1> of_bucket{"bucket"};
+constexpr std::array<std::string_view, 1> of_clip{"clip"};
+constexpr std::array<std::string_view, 1> of_one_hot{"one_hot"};
+
+constexpr param_shape keys_shape{.name = "keys", .kind = param_kind::key_ids, .least = 1, .choices = any_types};
+constexpr param_shape out_keys_shape{
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .least = 1, .choices = made_types};
+constexpr std::array extract_shape{
+    param_shape{.name = "transform", .kind = param_kind::enumeration, .choices = transform_names},
+    keys_shape,
+    out_keys_shape,
+    param_shape{.name = "boundaries",
+                .kind = param_kind::ascending,
+                .least = 1,
+                .when = {.param = "transform", .values = of_bucket}},
+    param_shape{.name = "min",
+                .kind = param_kind::float64,
+                .need = presence::nullable,
+                .when = {.param = "transform", .values = of_clip}},
+    param_shape{.name = "max",
+                .kind = param_kind::float64,
+                .need = presence::nullable,
+                .when = {.param = "transform", .values = of_clip}},
+    param_shape{.name = "values",
+                .kind = param_kind::literals,
+                .least = 1,
+                .when = {.param = "transform", .values = of_one_hot}},
+};
+
+/// The types of which a transform takes keys.
+auto types_of(transform how) noexcept -> std::span<const std::string_view> {
+  if (how == transform::is_null) return any_types;
+  if (how == transform::one_hot) return listed_types;
+  return number_types;
+}
+
+auto problem(std::string code, std::string pointer, std::string message) -> braid::diagnostic {
+  return {.code = std::move(code),
+          .pointer = std::move(pointer),
+          .message = std::move(message),
+          .hint = {},
+          .node = {},
+          .source = {}};
+}
+
+/// Checks the params of one node against each other, once each of them is right by itself.
+struct extract_checks {
+  const plan_node& node;
+  transform how;
+  std::span<const key_entry* const> from;  ///< null after a complaint
+  braid::diagnostics& problems;
+
+  [[nodiscard]] auto name() const -> std::string {
+    return "`" + std::string(transform_names[static_cast<std::size_t>(how)]) + "`";
+  }
+
+  void types() const {
+    const auto wanted = types_of(how);
+    std::string all;
+    for (const std::string_view type : wanted) all.append(all.empty() ? "" : ", ").append(type);
+    for (std::size_t at = 0; at < from.size(); ++at) {
+      if (from[at] == nullptr || std::ranges::find(wanted, to_string(from[at]->type)) != wanted.end()) continue;
+      problems.add(problem("wrong_key_type", braid::json_pointer(node.find_param("keys")->pointer, at),
+                           "key " + std::to_string(from[at]->key_id) + " (" + from[at]->name + ") is of type " +
+                               std::string(to_string(from[at]->type)) + "; " + name() + " takes one of: " + all));
+    }
+  }
+
+  /// Each key is made into a column; that of one_hot into one for each value.
+  void lengths() const {
+    const plan_param& keys = *node.find_param("keys");
+    const plan_param& out_keys = *node.find_param("out_keys");
+    const plan_param* values = node.find_param("values");
+    if (values != nullptr && from.size() != 1)
+      problems.add(problem("too_many_items", keys.pointer,
+                           name() + " takes one key; `keys` has " + std::to_string(from.size())));
+    const plan_param& each = values == nullptr ? keys : *values;
+    check_same_length(out_keys, out_keys.key_ids.size(), each, values == nullptr ? from.size() : values->items.size(),
+                      problems);
+  }
+
+  [[nodiscard]] auto bucket() const -> bucket_rule {
+    bucket_rule rule;
+    for (const scalar& each : node.find_param("boundaries")->items) rule.boundaries.push_back(std::get<double>(each));
+    rule.integers = as_integers(rule.boundaries);
+    return rule;
+  }
+
+  [[nodiscard]] auto clip() const -> clip_rule {
+    clip_rule rule;
+    const plan_param* min = node.find_param("min");
+    const plan_param* max = node.find_param("max");
+    if (min == nullptr && max == nullptr)
+      problems.add(problem("missing_field", braid::json_pointer(node.pointer, "params"),
+                           name() + " takes `min`, `max` or both, and has neither"));
+    if (min != nullptr) rule.min = std::get<double>(min->value);
+    if (max != nullptr) rule.max = std::get<double>(max->value);
+    if (max != nullptr && rule.max < rule.min)
+      problems.add(problem("out_of_range", max->pointer, "`max` must not be less than `min`"));
+    return rule;
+  }
+
+  [[nodiscard]] auto one_hot() const -> one_hot_rule {
+    const plan_param& values = *node.find_param("values");
+    const key_entry* key = from.size() == 1 ? from.front() : nullptr;
+    const bool strings = std::holds_alternative<std::string>(values.items.front());
+    if (key != nullptr && key->type != value_type::boolean && strings != (key->type == value_type::string))
+      problems.add(problem("wrong_type", values.pointer,
+                           "`values` must be " + std::string(strings ? "integers" : "strings") + ", as key " +
+                               std::to_string(key->key_id) + " (" + key->name + ") is of type " +
+                               std::string(to_string(key->type))));
+    return {.values = values.items};
+  }
+};
+
+auto bind_extract_features(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  const auto& chosen = std::get<std::string>(node.find_param("transform")->value);
+  const auto place = static_cast<std::size_t>(std::ranges::find(transform_names, chosen) - transform_names.begin());
+  const auto from = find_typed_keys(*node.find_param("keys"), keys_shape, with, problems);
+  const auto to = find_typed_keys(*node.find_param("out_keys"), out_keys_shape, with, problems);
+  const extract_checks checks{.node = node, .how = static_cast<transform>(place), .from = from, .problems = problems};
+  checks.types();
+  checks.lengths();
+
+  const auto finish = [&](auto rule) -> braid::checked<bound_ptr> {
+    if (!problems.empty()) return std::unexpected(std::move(problems));
+    std::vector<made_feature> made;
+    for (std::size_t at = 0; at < to.size(); ++at)
+      made.push_back({.from_key = (from.size() == 1 ? from.front() : from[at])->key_id,
+                      .key_id = to[at]->key_id,
+                      .key_name = to[at]->name,
+                      .nulls = to[at]->nullable ? null_rule::allowed : null_rule::refused});
+    return make_bound(extract_params<decltype(rule)>{
+        .rule = std::move(rule), .name = transform_names[place], .made = std::move(made)});
+  };
+  switch (checks.how) {
+    case transform::bucket: return finish(checks.bucket());
+    case transform::clip: return finish(checks.clip());
+    case transform::is_null: return finish(is_null_rule{});
+    case transform::log1p: return finish(log1p_rule{});
+    case transform::one_hot: break;
+  }
+  return finish(checks.one_hot());
+}
+
+}  // namespace
+
+auto extract_features_entry() -> op_entry {
+  return {.shape = {.name = "core::extract_features", .inputs = 1, .params = extract_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds float columns: one transform of columns, as models want them.",
+          .bind = &bind_extract_features};
+}
+
+}  // namespace rankd::detail
