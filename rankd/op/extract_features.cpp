@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -83,19 +84,34 @@ auto no_bits(std::size_t size, braid::arena& memory) -> bitmap {
   return bitmap(memory.filled(std::max(words_for(size), std::size_t{1}), std::uint64_t{0}).data());
 }
 
-/// How many of the boundaries, which ascend, are no greater than the value. Without branches: which way a search goes
-/// is rarely predictable.
+/// Numbers that ascend, to be counted up to a value.
 template <typename T>
-auto count_up_to(T value, std::span<const T> boundaries) noexcept -> double {
-  if (boundaries.empty()) return 0;
-  const T* first = boundaries.data();
-  for (std::size_t left = boundaries.size(); left > 1;) {
-    const std::size_t half = left / 2;
-    first += first[half - 1] <= value ? half : 0;
-    left -= half;
+class ladder {
+ public:
+  ladder() = default;
+  explicit ladder(std::vector<T> steps)
+      : size_(steps.size()), bits_(static_cast<unsigned>(std::bit_width(steps.size()))), steps_(std::move(steps)) {
+    steps_.resize((std::size_t{1} << bits_) - 1, std::numeric_limits<T>::max());
   }
-  return static_cast<double>(first - boundaries.data() + (*first <= value ? 1 : 0));
-}
+
+  /// How many of them are no greater than the value. One bit after the other, from the highest, and without branches:
+  /// which way a search goes is rarely predictable.
+  [[nodiscard]] auto count_up_to(T value) const noexcept -> std::size_t {
+    std::size_t count = 0;
+    for (unsigned bit = bits_; bit-- > 0;) {
+      const T step = steps_[count + (std::size_t{1} << bit) - 1];
+      count += static_cast<std::size_t>(step <= value) << bit;
+    }
+    return std::min(count, size_);  // what was added behind the last one does not count
+  }
+
+  [[nodiscard]] auto bits() const noexcept -> unsigned { return bits_; }
+
+ private:
+  std::size_t size_ = 0;
+  unsigned bits_ = 0;
+  std::vector<T> steps_;  ///< as many as bits can tell apart
+};
 
 /// For each boundary the least int64 that is no less; none for those that all are less than.
 auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t> {
@@ -109,27 +125,31 @@ auto as_integers(std::span<const double> boundaries) -> std::vector<std::int64_t
 }
 
 struct bucket_rule {
-  static constexpr double row_ns = 4;
-  std::vector<double> boundaries;
-  std::vector<std::int64_t> integers;  ///< an int64 is compared with these, exactly
+  ladder<double> floats;
+  ladder<std::int64_t> integers;  ///< an int64 is compared with these, exactly
+
+  [[nodiscard]] auto row_ns() const noexcept -> double { return 1 + 1.5 * floats.bits(); }
 
   [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
-    if (const auto* whole = from.integers()) return counted<std::int64_t>(*whole, from.validity, integers, on);
-    return counted<double>(*from.floats(), from.validity, boundaries, on);
+    if (const auto* whole = from.integers()) return counted(*whole, from.validity, integers, on);
+    return counted(*from.floats(), from.validity, floats, on);
   }
 
  private:
   template <typename T>
-  static auto counted(std::span<const T> values, bitmap known, std::span<const T> boundaries, const canvas& on)
+  static auto counted(std::span<const T> values, bitmap known, const ladder<T>& boundaries, const canvas& on)
       -> column {
-    return on.draw(known, [values, boundaries](std::size_t row) { return count_up_to(values[row], boundaries); });
+    return on.draw(known, [values, &boundaries](std::size_t row) {
+      return static_cast<double>(boundaries.count_up_to(values[row]));
+    });
   }
 };
 
 struct clip_rule {
-  static constexpr double row_ns = 1;
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
+
+  [[nodiscard]] auto row_ns() const noexcept -> double { return 2; }
 
   [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
     if (const auto* whole = from.integers()) return clipped(*whole, from.validity, on);
@@ -148,7 +168,7 @@ struct clip_rule {
 };
 
 struct is_null_rule {
-  static constexpr double row_ns = 2;
+  [[nodiscard]] auto row_ns() const noexcept -> double { return 1; }
 
   [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
     return on.draw({}, [known = from.validity](std::size_t row) { return as_float(!known[row]); });
@@ -156,7 +176,7 @@ struct is_null_rule {
 };
 
 struct log1p_rule {
-  static constexpr double row_ns = 15;
+  [[nodiscard]] auto row_ns() const noexcept -> double { return 10; }
 
   [[nodiscard]] auto draw(const column& from, std::size_t /*place*/, const canvas& on) const -> column {
     if (const auto* whole = from.integers()) return logarithms(*whole, from.validity, on);
@@ -173,8 +193,9 @@ struct log1p_rule {
 };
 
 struct one_hot_rule {
-  static constexpr double row_ns = 2;
   std::vector<scalar> values;  ///< all int64, or all strings
+
+  [[nodiscard]] auto row_ns() const noexcept -> double { return 1; }
 
   [[nodiscard]] auto draw(const column& from, std::size_t place, const canvas& on) const -> column {
     if (const auto* text = std::get_if<std::string>(&values[place])) return marked(*text, from, on);
@@ -221,7 +242,7 @@ struct extract_params {
   std::vector<made_feature> made;
 
   [[nodiscard]] auto cost_ns(std::size_t rows) const noexcept -> double {
-    return Rule::row_ns * static_cast<double>(rows) * static_cast<double>(made.size());
+    return rule.row_ns() * static_cast<double>(rows) * static_cast<double>(made.size());
   }
 
   [[nodiscard]] auto run(node_context& context) const -> op_result<row_set> {
@@ -344,10 +365,9 @@ struct extract_checks {
   }
 
   [[nodiscard]] auto bucket() const -> bucket_rule {
-    bucket_rule rule;
-    for (const scalar& each : node.find_param("boundaries")->items) rule.boundaries.push_back(std::get<double>(each));
-    rule.integers = as_integers(rule.boundaries);
-    return rule;
+    std::vector<double> boundaries;
+    for (const scalar& each : node.find_param("boundaries")->items) boundaries.push_back(std::get<double>(each));
+    return {.floats = ladder(boundaries), .integers = ladder(as_integers(boundaries))};
   }
 
   [[nodiscard]] auto clip() const -> clip_rule {
