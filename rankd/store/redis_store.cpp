@@ -13,6 +13,8 @@
 #include <braid/net/redis_error.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -116,23 +118,21 @@ auto redis_store::connections_of(braid::home& where) -> connections {
   return find(where);
 }
 
-auto redis_store::ask(connections whom, const braid::redis_batch& batch, braid::arena& arena)
-    -> braid::task<braid::result<std::span<const resp_value>>> {
-  if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
-    auto asking = (*cluster)->run(batch, arena);
-    co_return co_await std::move(asking);
-  }
-  co_return co_await std::get<braid::redis_pool*>(whom)->run(batch, arena);
-}
-
 /// Sends a batch and waits for all of it. The first reply that is an error is that of the batch.
-auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
+auto redis_store::run(redis_store& self, braid::redis_id_batch batch, braid::arena& arena)
     -> braid::task<store_result<std::span<const resp_value>>> {
   braid::scope& around = co_await braid::this_scope();
   const connections whom = self.connections_of(around.where());
   if (whom == connections()) co_return braid::fail(braid::errc::closed);
-  auto asking = ask(whom, batch, arena);
-  const auto replies = co_await std::move(asking);
+  braid::result<std::span<const resp_value>> replies;
+  if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
+    braid::redis_batch all(batch.expected);
+    all.add_each(batch);
+    auto asking = (*cluster)->run(all, arena);
+    replies = co_await std::move(asking);
+  } else {
+    replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena);
+  }
   if (!replies) co_return braid::fail(replies.error());
   for (const resp_value& each : *replies)
     if (each.is_error()) co_return refusal(each);
@@ -141,9 +141,13 @@ auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid:
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
     -> braid::task<store_result<field_batch>> {
-  braid::redis_batch batch(braid::redis_replies::text);
-  for (const std::int64_t id : keys.ids) batch.add("HGET", braid::resp_joined{keys.prefix, id}, field);
-  auto running = run(*this, batch, arena);
+  auto running = run(*this,
+                     {.name = "HGET",
+                      .prefix = keys.prefix,
+                      .ids = keys.ids,
+                      .rest = {&field, 1},
+                      .expected = braid::redis_replies::text},
+                     arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::optional<std::string_view>());
@@ -153,9 +157,10 @@ auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& are
 }
 
 auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> {
-  braid::redis_batch batch(braid::redis_replies::texts);
-  for (const std::int64_t id : keys.ids) batch.add("HGETALL", braid::resp_joined{keys.prefix, id});
-  auto running = run(*this, batch, arena);
+  auto running = run(
+      *this,
+      {.name = "HGETALL", .prefix = keys.prefix, .ids = keys.ids, .rest = {}, .expected = braid::redis_replies::texts},
+      arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto out = arena.filled(replies->size(), std::span<const hash_field>());
@@ -170,10 +175,16 @@ auto redis_store::hgetall(key_batch keys, braid::arena& arena) -> braid::task<st
 auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
     -> braid::task<store_result<id_batch>> {
   if (first == 0) co_return id_batch{arena.filled(keys.ids.size(), std::span<const std::int64_t>()), 0};
-  braid::redis_batch batch(braid::redis_replies::texts);
-  const std::int64_t last = std::int64_t{first} - 1;
-  for (const std::int64_t id : keys.ids) batch.add("LRANGE", braid::resp_joined{keys.prefix, id}, 0, last);
-  auto running = run(*this, batch, arena);
+  char digits[std::numeric_limits<std::uint32_t>::digits10 + 1];
+  const char* const end = std::to_chars(digits, digits + sizeof(digits), first - 1).ptr;
+  const std::string_view range[] = {"0", {digits, end}};
+  auto running = run(*this,
+                     {.name = "LRANGE",
+                      .prefix = keys.prefix,
+                      .ids = keys.ids,
+                      .rest = range,
+                      .expected = braid::redis_replies::texts},
+                     arena);
   const auto replies = co_await std::move(running);
   if (!replies) co_return std::unexpected(replies.error());
   const auto lists = arena.filled(replies->size(), std::span<const std::int64_t>());

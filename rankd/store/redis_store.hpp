@@ -55,9 +55,7 @@ class redis_store final : public store {
   static auto keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void>;
   template <typename Redis>
   static auto keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void>;
-  static auto ask(connections whom, const braid::redis_batch& batch, braid::arena& arena)
-      -> braid::task<braid::result<std::span<const braid::resp_value>>>;
-  static auto run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
+  static auto run(redis_store& self, braid::redis_id_batch batch, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;

@@ -12,15 +12,19 @@ namespace braid {
 home::~home() = default;
 
 namespace detail {
+
+#if defined(__clang__)
+void resume(std::coroutine_handle<> first) noexcept {
+  if (first) first.resume();
+}
+#else
 namespace {
 
 constinit thread_local std::coroutine_handle<> next_to_resume = nullptr;
 
 }  // namespace
 
-#if !defined(__clang__)
 void transfer_to(std::coroutine_handle<> next) noexcept { next_to_resume = next; }
-#endif
 
 void resume(std::coroutine_handle<> first) noexcept {
   // A resume inside of another one must not take the handle that the outer one is about to go on with.
@@ -28,6 +32,7 @@ void resume(std::coroutine_handle<> first) noexcept {
   for (auto at = first; at; at = std::exchange(next_to_resume, nullptr)) at.resume();
   next_to_resume = outer;
 }
+#endif
 
 void promise_base::end_at_home(ending how) noexcept {
   ended_ = how;

@@ -3,7 +3,8 @@
 
 #include <braid/net/redis_error.hpp>
 
-#include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -21,6 +22,15 @@ auto redis_batch::bytes_of(std::size_t first, std::size_t count) const noexcept 
   return bytes_.bytes().substr(begin, end - begin);
 }
 
+void redis_batch::add_each(const redis_id_batch& batch) {
+  is_shareable_ = is_shareable_ && detail::may_share_connection(std::array{batch.name, batch.prefix});
+  ends_.reserve(ends_.size() + batch.ids.size());
+  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+    detail::write_commands(bytes_, batch, i, 1);
+    ends_.push_back(bytes_.size());
+  }
+}
+
 void redis_batch::clear() noexcept {
   bytes_.clear();
   ends_.clear();
@@ -29,9 +39,55 @@ void redis_batch::clear() noexcept {
 
 namespace detail {
 
-auto redis_batch_call::kind_for(redis_replies expected) noexcept -> const kind& {
+void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t first, std::size_t count) {
+  std::size_t most = most_bytes(batch.name) + most_bytes(resp_joined{.text = batch.prefix}) + longest_head;
+  for (const std::string_view word : batch.rest) most += most_bytes(word);
+  if (count > std::numeric_limits<std::size_t>::max() / most) throw std::bad_alloc();
+  char* const begin = out.room(count * most);
+  char* at = begin;
+  // What stands before and behind the key is the same in all commands: it is spelled in the first, and copied from
+  // there.
+  const char* head = nullptr;
+  const char* tail = nullptr;
+  std::size_t head_size = 0;
+  std::size_t tail_size = 0;
+  for (const std::int64_t id : batch.ids.subspan(first, count)) {
+    char* const command = at;
+    if (head == nullptr) {
+      at = write_text(write_length(at, '*', 2 + batch.rest.size()), batch.name);
+      head = command;
+      head_size = static_cast<std::size_t>(at - command);
+    } else {
+      std::memcpy(at, head, head_size);
+      at += head_size;
+    }
+    at = write_argument(at, resp_joined{batch.prefix, id});
+    if (tail == nullptr) {
+      tail = at;
+      for (const std::string_view word : batch.rest) at = write_text(at, word);
+      tail_size = static_cast<std::size_t>(at - tail);
+    } else {
+      copy_text(at, tail, tail_size);
+      at += tail_size;
+    }
+  }
+  out.added(static_cast<std::size_t>(at - begin));
+}
+
+redis_replies_wait::redis_replies_wait(redis_link& to, const kind& what, std::size_t commands, sharing with_others,
+                                       arena& memory, duration timeout)
+    : redis_wait(to, what, &memory, static_cast<std::uint32_t>(commands), timeout) {
+  if (commands > std::numeric_limits<std::uint32_t>::max()) error = errc::invalid_argument;
+  if (with_others == sharing::refused) error = redis_errc::not_shared;
+  const std::span<resp_value> places = memory.filled(error ? 0 : commands, resp_value());
+  replies = places.data();
+  replies_ = places;
+}
+
+template <auto Encode>
+auto redis_replies_wait::kind_for(redis_replies expected) noexcept -> const kind& {
   constexpr auto of = [](std::uint32_t types) {
-    return kind{.encode = &encode, .over = &redis_wait::end, .types = types, .is_read = false, .is_simple = false};
+    return kind{.encode = Encode, .over = &redis_wait::end, .types = types, .is_read = false, .is_simple = false};
   };
   static constexpr kind any = of(any_redis_type);
   static constexpr kind text = of(redis_text_reply::types);
@@ -44,18 +100,26 @@ auto redis_batch_call::kind_for(redis_replies expected) noexcept -> const kind& 
 }
 
 redis_batch_call::redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout)
-    : redis_wait(to, kind_for(batch.expected()), &memory, static_cast<std::uint32_t>(batch.size()), timeout),
-      batch_(&batch) {
-  if (batch.size() > std::numeric_limits<std::uint32_t>::max()) error = errc::invalid_argument;
-  if (!batch.is_shareable()) error = redis_errc::not_shared;
-  const std::span<resp_value> places = memory.filled(error ? 0 : batch.size(), resp_value());
-  replies = places.data();
-  replies_ = places;
-}
+    : redis_replies_wait(to, kind_for<&encode>(batch.expected()), batch.size(),
+                         batch.is_shareable() ? sharing::possible : sharing::refused, memory, timeout),
+      batch_(&batch) {}
 
 auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t {
   const auto& batch = *static_cast<redis_batch_call&>(self).batch_;
   out.append(batch.bytes_of(batch.size() - self.unsent, most));
+  return most;
+}
+
+redis_id_batch_call::redis_id_batch_call(redis_link& to, const redis_id_batch& batch, arena& memory, duration timeout)
+    : redis_replies_wait(
+          to, kind_for<&encode>(batch.expected), batch.ids.size(),
+          may_share_connection(std::array{batch.name, batch.prefix}) ? sharing::possible : sharing::refused, memory,
+          timeout),
+      batch_(batch) {}
+
+auto redis_id_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t {
+  const redis_id_batch& batch = static_cast<redis_id_batch_call&>(self).batch_;
+  write_commands(out, batch, batch.ids.size() - self.unsent, most);
   return most;
 }
 

@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/detail/after.hpp>
+#include <braid/net/detail/short_text.hpp>
 #include <braid/net/redis_error.hpp>
 
 #include <algorithm>
@@ -68,12 +69,15 @@ auto redis_link::submit(redis_request& request) noexcept -> std::error_code {
   request.link = this;
   set_deadline(request);
   if (at_once) encode(request);
-  if (request.link != nullptr && request.unsent > 0) {
-    waiting_.push_back(request);
-    ++waiting_count_;
-  }
+  if (request.link != nullptr && request.unsent > 0) wait_to_be_sent(request);
   flush_later();
   return {};
+}
+
+void redis_link::wait_to_be_sent(redis_request& request) noexcept {
+  waiting_.push_back(request);
+  ++waiting_count_;
+  if (request.timeout == duration::zero()) by_due_.push_back(request);
 }
 
 /// As much of it as the window has room for.
@@ -140,7 +144,7 @@ void redis_link::release(redis_request& request) noexcept {
   }
   auto& timed = static_cast<redis_due_hook&>(request);
   if (timed.is_linked()) timed.unlink();
-  if (request.deadline.is_armed()) on_->disarm(request.deadline);
+  if (request.deadline && request.deadline->is_armed()) on_->disarm(*request.deadline);
   request.link = nullptr;
 }
 
@@ -213,8 +217,11 @@ void redis_link::read_ready() noexcept {
 /// The bytes stay where they are while their wire reads, even after the connection is over.
 void redis_link::read_replies(byte_buffer& in) {
   while (!in.empty()) {
+    if (reply_ == reply_place::none) {
+      if (read_short_texts(in) == next::stop || in.empty()) return;
+      begin_reply(in.bytes().front());
+    }
     const std::string_view bytes = in.bytes();
-    if (reply_ == reply_place::none) begin_reply(bytes.front());
     const auto [status, consumed] = parser_.parse(bytes);
     in.removed(consumed);
     if (status == resp_parser::status::incomplete) return;
@@ -224,6 +231,24 @@ void redis_link::read_replies(byte_buffer& in) {
     }
     if (end_reply() == next::stop) return;
   }
+}
+
+/// Most replies are short texts that have come as a whole, for somebody who waits for them alone: they need no parser.
+auto redis_link::read_short_texts(byte_buffer& in) -> next {
+  while (state_ == state::ready && !window_.empty()) {
+    redis_request* const who = window_.front().who;
+    if (who == nullptr || who->memory == nullptr || who->same != nullptr) return next::go_on;
+    const std::string_view bytes = in.bytes();
+    const auto [text, consumed] = short_text_at(bytes.data(), bytes.data() + bytes.size());
+    if (consumed == 0 || consumed > options_.limits.reply) return next::go_on;
+    char* const place = static_cast<char*>(who->memory->bytes(text.size(), 1));
+    copy_text(place, text.data(), text.size());
+    in.removed(consumed);
+    same_reads_.clear();  // nobody joins those whose reply has come
+    if (deliver(*who, resp_value::of_text(resp_type::bulk_string, {place, text.size()})) == next::stop)
+      return next::stop;
+  }
+  return next::go_on;
 }
 
 void redis_link::begin_reply(char sign) noexcept {
@@ -262,29 +287,40 @@ auto redis_link::end_reply() -> next {
   return deliver(reply);
 }
 
-/// Gives a reply to those who wait for it. They may go on at once, and do anything, such as ending this link.
+/// Gives a reply to those who wait for it.
 auto redis_link::deliver(const resp_value& reply) -> next {
-  failures_ = 0;
   const reply_place place = std::exchange(reply_, reply_place::none);
-  redis_request* const who = window_.take();
+  redis_request* const who = window_.front().who;
+  if (who != nullptr && place != reply_place::shared) return deliver(*who, reply);
+  failures_ = 0;
+  window_.take();
   if (who == nullptr) {
     ++counts_.dropped;
     return next::go_on;
   }
   const bool is_expected = (who->how->types & redis_type_bit(reply.type())) != 0;
-  if (place == reply_place::shared) {
-    answer_all(who, reply);
-    if (shared_.reserved() > most_shared) shared_.reset();
-  } else {
-    const bool* const gone = gone_;
-    const std::uint32_t connection = generation_;
-    ++counts_.answered;
-    answer(*who, reply);
-    finish(*who, at_once_ > 0 ? redis_end::now : redis_end::later);
-    if (*gone || connection != generation_) return next::stop;
-  }
-  if (is_expected) return next::go_on;
-  lose(redis_errc::unexpected_reply);  // what follows cannot be told to belong to its command
+  answer_all(who, reply);
+  if (shared_.reserved() > most_shared) shared_.reset();
+  return is_expected ? next::go_on : refuse_rest();
+}
+
+/// Gives a reply to the one that waits for it, who may go on at once, and do anything, such as ending this link.
+auto redis_link::deliver(redis_request& who, resp_value reply) -> next {
+  failures_ = 0;
+  window_.take();
+  const bool is_expected = (who.how->types & redis_type_bit(reply.type())) != 0;
+  const bool* const gone = gone_;
+  const std::uint32_t connection = generation_;
+  ++counts_.answered;
+  answer(who, reply);
+  finish(who, at_once_ > 0 ? redis_end::now : redis_end::later);
+  if (*gone || connection != generation_) return next::stop;
+  return is_expected ? next::go_on : refuse_rest();
+}
+
+/// What follows an unexpected reply cannot be told to belong to its command.
+auto redis_link::refuse_rest() noexcept -> next {
+  lose(redis_errc::unexpected_reply);
   return next::stop;
 }
 
@@ -308,7 +344,7 @@ void redis_link::answer_all(redis_request* first, const resp_value& reply) noexc
   }
 }
 
-void redis_link::answer(redis_request& request, const resp_value& reply) noexcept {
+void redis_link::answer(redis_request& request, resp_value reply) noexcept {
   *request.replies++ = reply;
   if ((request.how->types & redis_type_bit(reply.type())) == 0)
     request.error = redis_errc::unexpected_reply;
@@ -326,19 +362,22 @@ void redis_link::finish(redis_request& request, redis_end how) noexcept {
 // Time
 
 auto redis_link::turn_time() noexcept -> time_point {
-  if (!std::exchange(now_known_, true)) now_ = on_->now();
+  if (!std::exchange(now_known_, true)) {
+    now_ = on_->now();
+    due_ = after(now_, options_.request_timeout);
+  }
   return now_;
 }
 
 void redis_link::set_deadline(redis_request& request) noexcept {
+  const time_point now = turn_time();
   if (request.timeout != duration::zero()) {
-    const time_point due = after(turn_time(), request.timeout);
-    if (due != time_point::max()) on_->arm(request.deadline, due);
+    const time_point due = after(now, request.timeout);
+    if (due != time_point::max()) on_->arm(request.deadline.emplace(request), due);
     return;
   }
-  request.due = after(turn_time(), options_.request_timeout);
-  by_due_.push_back(request);
-  if (!due_timer_.is_armed()) on_->arm(due_timer_, request.due);
+  request.due = due_;
+  if (!due_timer_.is_armed()) on_->arm(due_timer_, due_);
 }
 
 void redis_link::request_timed_out(redis_request& request) noexcept {
@@ -351,7 +390,27 @@ void redis_link::request_timed_out(redis_request& request) noexcept {
 void redis_link::expire() noexcept {
   const time_point now = on_->now();
   while (!by_due_.empty() && by_due_.front().due <= now) request_timed_out(by_due_.front());
-  if (!by_due_.empty()) on_->arm(due_timer_, by_due_.front().due);
+  time_point next = expire_sent(now);
+  if (!by_due_.empty()) next = std::min(next, by_due_.front().due);
+  if (next != time_point::max()) on_->arm(due_timer_, next);
+}
+
+/// Those that were encoded; gives when the next of them is due. They stand in the order of their calls, except for
+/// those who share an earlier entry.
+auto redis_link::expire_sent(time_point now) noexcept -> time_point {
+  time_point next = time_point::max();
+  window_.for_each([&](redis_request& first) {
+    for (redis_request* at = &first; at != nullptr;) {
+      redis_request& request = *std::exchange(at, at->same);
+      if (request.timeout != duration::zero()) continue;
+      if (request.due <= now)
+        request_timed_out(request);
+      else
+        next = std::min(next, request.due);
+    }
+    return next == time_point::max() || same_reads_.is_used();
+  });
+  return next;
 }
 
 /// A server that owes replies and says nothing at all is given up, even where the system still believes in it.

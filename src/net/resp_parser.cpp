@@ -2,6 +2,8 @@
 // the bytes of a counted text as they come, so no byte is looked at twice.
 #include <braid/net/resp_parser.hpp>
 
+#include <braid/net/detail/short_text.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -16,29 +18,6 @@ constexpr std::ptrdiff_t most_integer_digits = 19;
 constexpr std::string_view dropped_verbatim = "txt:";
 
 auto is_digit(char c) noexcept -> bool { return static_cast<unsigned char>(c - '0') <= 9; }
-
-/// Texts of replies are short: a call of memcpy would take longer than the copy.
-void copy_text(char* to, const char* from, std::size_t size) noexcept {
-  if (size > 16) {
-    std::memcpy(to, from, size);
-  } else if (size >= 8) {
-    std::uint64_t head = 0;
-    std::uint64_t tail = 0;
-    std::memcpy(&head, from, 8);
-    std::memcpy(&tail, from + size - 8, 8);
-    std::memcpy(to, &head, 8);
-    std::memcpy(to + size - 8, &tail, 8);
-  } else if (size >= 4) {
-    std::uint32_t head = 0;
-    std::uint32_t tail = 0;
-    std::memcpy(&head, from, 4);
-    std::memcpy(&tail, from + size - 4, 4);
-    std::memcpy(to, &head, 4);
-    std::memcpy(to + size - 4, &tail, 4);
-  } else {
-    for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
-  }
-}
 
 auto aggregate_of(char sign) noexcept -> resp_type {
   switch (sign) {
@@ -138,30 +117,18 @@ auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
   return step::value;
 }
 
-/// A text of fewer than a hundred bytes that is there as a whole, as most are. False: it is none, or something is wrong
-/// with it, and nothing was read.
+/// False: there is none, or something is wrong with it, and nothing was read.
 auto resp_parser::read_short_bulk(cursor& in) -> bool {
-  constexpr std::ptrdiff_t longest_begin = 5;  // $NN CR LF
-  if (in.end - in.at < longest_begin) return false;
-  const auto digit = [&in](std::size_t at) noexcept { return static_cast<unsigned char>(in.at[at] - '0'); };
-  std::size_t size = digit(1);
-  if (size > 9) return false;
-  const bool has_two = in.at[2] != '\r';
-  if (has_two && (size == 0 || digit(2) > 9)) return false;
-  if (has_two) size = size * 10 + digit(2);
-  const char* const line_end = in.at + (has_two ? 3 : 2);
-  if (line_end[0] != '\r' || line_end[1] != '\n') return false;
-  const char* const text = line_end + 2;
-  if (static_cast<std::size_t>(in.end - text) < size + 2) return false;
-  if (text[size] != '\r' || text[size + 1] != '\n' || !take_budget(size)) return false;
-  in.at = text + size + 2;
+  const auto [text, consumed] = detail::short_text_at(in.at, in.end);
+  if (consumed == 0 || !take_budget(text.size())) return false;
+  in.at += consumed;
   if (is_dropped()) {
     put(resp_value::of_text(resp_type::bulk_string, ""));
     return true;
   }
-  char* const place = static_cast<char*>(memory_->bytes(size, 1));
-  copy_text(place, text, size);
-  put(resp_value::of_text(resp_type::bulk_string, {place, size}));
+  char* const place = static_cast<char*>(memory_->bytes(text.size(), 1));
+  detail::copy_text(place, text.data(), text.size());
+  put(resp_value::of_text(resp_type::bulk_string, {place, text.size()}));
   return true;
 }
 
@@ -188,7 +155,7 @@ auto resp_parser::read_payload(cursor& in) -> step {
     const std::size_t before = payload_size_ + 2U - payload_left_;
     if (payload_type_ == resp_type::verbatim && before <= 3 && before + size > 3 && in.at[3 - before] != ':')
       return refuse({.at = in.at + (3 - before), .end = in.end, .begin = in.begin}, resp_errc::bad_verbatim);
-    if (payload_ != nullptr) copy_text(payload_ + before, in.at, size);
+    if (payload_ != nullptr) detail::copy_text(payload_ + before, in.at, size);
     in.at += size;
     payload_left_ -= static_cast<std::uint32_t>(size);
   }

@@ -6,8 +6,12 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace braid;
 using namespace braid::testing;
@@ -155,6 +159,75 @@ TEST_CASE("a batch that says what it expects takes that, null and errors") {
   scene.send("*0\r\n*1\r\n" + bulk("a") + "-WRONGTYPE y\r\n");
   CHECK(more->text == "- - WRONGTYPE y ");
   CHECK(scene.redis().counts().lost == 0);
+}
+
+TEST_CASE("a batch of ids is sent as the same commands one by one") {
+  constexpr std::array<std::int64_t, 8> ids{
+      0, 7, 42, -1, 12'345'678, 1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  const std::string long_prefix(250, 'p');
+  for (const std::string_view prefix :
+       {std::string_view(""), std::string_view("user:"), std::string_view(long_prefix)}) {
+    for (const std::size_t words : {0U, 1U, 3U}) {
+      constexpr std::array<std::string_view, 3> all{"country", "", "a word that is not so short"};
+      const auto rest = std::span(all).first(words);
+      const redis_id_batch by_ids{.name = "HGET", .prefix = prefix, .ids = ids, .rest = rest};
+      redis_batch one_by_one;
+      for (const std::int64_t id : ids) {
+        const std::string key = std::string(prefix) + std::to_string(id);
+        std::vector<std::string_view> command{"HGET", key};
+        command.insert(command.end(), rest.begin(), rest.end());
+        one_by_one.add_words(command);
+      }
+      redis_batch added;
+      added.add("GET", "before");
+      added.add_each(by_ids);
+      CHECK(added.size() == 1 + ids.size());
+      CHECK(added.bytes_of(1, ids.size()) == one_by_one.bytes());
+      CHECK(added.bytes_of(3, 1) == one_by_one.bytes_of(2, 1));
+
+      redis_scene scene;
+      scene.connect();
+      const auto run = scene.run(by_ids);
+      scene.turn();
+      CHECK(scene.server().take() == one_by_one.bytes());
+      scene.send(replies(0, 8));
+      CHECK(run->text == "v0 v1 v2 v3 v4 v5 v6 v7 ");
+    }
+  }
+}
+
+TEST_CASE("a batch of ids larger than the window is sent in parts") {
+  redis_options options;
+  options.in_flight = 3;
+  redis_scene scene(options);
+  scene.connect();
+  constexpr std::array<std::int64_t, 7> ids{0, 1, 2, 3, 4, 5, 6};
+  const redis_id_batch batch{.name = "GET", .prefix = "k", .ids = ids, .expected = redis_replies::text};
+  const auto run = scene.run(batch);
+  scene.turn();
+  CHECK(scene.server().take() == get_bytes(0, 3));
+  scene.send(replies(0, 2));
+  CHECK(scene.server().take() == get_bytes(3, 2));
+  scene.send(replies(2, 3));
+  CHECK(scene.server().take() == get_bytes(5, 2));
+  scene.send(replies(5, 1) + ":3\r\n");
+  CHECK((run->error == redis_errc::unexpected_reply));
+}
+
+TEST_CASE("a batch of no ids is over at once, and one that would change the connection is refused") {
+  redis_scene scene;
+  scene.connect();
+  const redis_id_batch empty{.name = "GET", .prefix = "k", .ids = {}};
+  const auto nothing = scene.run(empty);
+  CHECK((nothing->over && !nothing->error));
+  constexpr std::array<std::int64_t, 1> ids{1};
+  const redis_id_batch wrong{.name = "SELECT", .prefix = "", .ids = ids};
+  CHECK((scene.run(wrong)->error == redis_errc::not_shared));
+  redis_batch added;
+  added.add_each(wrong);
+  CHECK_FALSE(added.is_shareable());
+  scene.turn();
+  CHECK(scene.server().received().empty());
 }
 
 TEST_CASE("a batch without commands is over at once") {

@@ -100,6 +100,76 @@ TEST_CASE("a call that says no time has that of the options, and one that wants 
   CHECK(endless->text == "B");
 }
 
+TEST_CASE("calls by the time of the options leave one after the other, whether they were sent or wait") {
+  redis_scene scene(with([](redis_options& o) {
+    o.request_timeout = 100ms;
+    o.silence = 10min;
+    o.in_flight = 3;
+  }));
+  scene.connect();
+  std::vector<std::shared_ptr<call_end>> calls;
+  const auto own = scene.get("own", 10s);
+  for (const char* key : {"a", "b", "c", "d"}) {
+    calls.push_back(scene.get(key));
+    scene.loop().advance(10ms);
+  }
+  scene.loop().advance(50ms);  // 90
+  for (const std::size_t over : {1U, 2U, 3U, 4U}) {
+    scene.loop().advance(5ms);
+    for (std::size_t i = 0; i < calls.size(); ++i) CHECK(calls[i]->over == (i + 1 < over));
+    scene.loop().advance(5ms);
+  }
+  scene.loop().advance(10ms);
+  for (const auto& call : calls) CHECK((call->error == errc::deadline_exceeded));
+  CHECK_FALSE(own->over);
+  const auto next = scene.get("next");
+  scene.send(bulk("OWN") + bulk("A") + bulk("B"));
+  CHECK(own->text == "OWN");
+  scene.send(bulk("NEXT"));
+  CHECK(next->text == "NEXT");
+  CHECK(scene.redis().counts().expired == 4);
+}
+
+TEST_CASE("who shares a reply has a time of its own") {
+  redis_scene scene(with([](redis_options& o) {
+    o.request_timeout = 100ms;
+    o.silence = 10min;
+    o.in_flight = 2;
+    o.repeats = redis_repeats::shared;
+  }));
+  scene.connect();
+  const auto before = scene.get("before", duration::max());
+  const auto other = scene.get("other", duration::max());
+  const auto patient = scene.get("a", 10s);
+  scene.loop().advance(10ms);
+  const auto first = scene.get("a");
+  scene.loop().advance(60ms);
+  const auto second = scene.get("a");
+  scene.turn();
+  scene.send(bulk("BEFORE") + bulk("OTHER"));  // now the rest is sent, as one
+  CHECK((before->text == "BEFORE" && other->text == "OTHER"));
+  CHECK(scene.redis().counts().shared == 2);
+  scene.loop().advance(60ms);
+  CHECK((first->error == errc::deadline_exceeded));
+  CHECK_FALSE(second->over);
+  scene.loop().advance(60ms);
+  CHECK((second->error == errc::deadline_exceeded));
+  CHECK_FALSE(patient->over);
+  scene.send(bulk("A"));
+  CHECK(patient->text == "A");
+}
+
+TEST_CASE("a reply that is longer than the limit ends the connection, however short it is") {
+  redis_scene scene(with([](redis_options& o) { o.limits.reply = 20; }));
+  scene.connect();
+  const auto fits = scene.get("fits");
+  const auto is_long = scene.get("long");
+  scene.turn();
+  scene.send(bulk("0123456789abc") + bulk("0123456789abcde"));
+  CHECK(fits->text == "0123456789abc");
+  CHECK((is_long->error == resp_errc::too_large));
+}
+
 TEST_CASE("a call that waits to be sent has its deadline too, and is not sent after it") {
   redis_scene scene(with([](redis_options& o) { o.in_flight = 1; }));
   scene.connect();

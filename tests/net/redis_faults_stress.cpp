@@ -81,8 +81,9 @@ struct crowd {
 /// One command, or a batch of a few; some with little time, so that they leave in the middle.
 auto ask(redis_pool& redis, crowd& all, random_source& random) -> task<void> {
   arena memory;
-  const duration limit =
-      random.below(16) == 0 ? duration(std::chrono::microseconds(random.below(3'000))) : duration(2s);
+  const duration limit = random.below(16) == 0  ? duration(std::chrono::microseconds(random.below(3'000)))
+                         : random.below(3) == 0 ? duration::zero()  // that of the options
+                                                : duration(2s);
   if (random.below(4) != 0) {
     const std::string tag = tag_of(all.next_tag++);
     const std::array<std::string_view, 2> words{"ECHO", tag};
@@ -144,6 +145,7 @@ auto through(const std::string& path, std::uint32_t in_flight) -> redis_options 
   options.socket_path = path;
   options.in_flight = in_flight;
   options.silence = 300ms;
+  options.request_timeout = 20ms;
   options.connect_timeout = 500ms;
   options.backoff = {.first = 1ms, .longest = 20ms, .seed = 1};
   return options;

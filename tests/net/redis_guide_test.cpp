@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,15 @@ auto countries(braid::redis_connection& redis, const std::vector<std::int64_t>& 
   co_return co_await redis.run(batch, memory);
 }
 // [/batch]
+
+// [ids]
+auto countries_of(braid::redis_connection& redis, std::span<const std::int64_t> users, braid::arena& memory)
+    -> braid::task<braid::result<std::span<const braid::resp_value>>> {
+  const std::string_view field = "country";
+  const braid::redis_id_batch batch{.name = "HGET", .prefix = "user:", .ids = users, .rest = {&field, 1}};
+  co_return co_await redis.run(batch, memory);
+}
+// [/ids]
 
 // [tls]
 auto by_tls(const std::string& authority) -> braid::result<braid::redis_options> {
@@ -72,5 +82,9 @@ TEST_CASE("the code of the guide does what the guide says") {
     REQUIRE(got.has_value());
     CHECK((*got)[0].text() == "US");
     CHECK((*got)[1].is_null());
+    const auto again = co_await countries_of(redis, users, memory);
+    REQUIRE(again.has_value());
+    CHECK((*again)[0].text() == "US");
+    CHECK((*again)[1].is_null());
   });
 }

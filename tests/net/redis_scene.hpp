@@ -106,7 +106,9 @@ class redis_scene {
     loop_.io().spawn(set_in(told, *redis_, std::move(key), std::move(value)));
     return told;
   }
-  auto run(const redis_batch& batch) -> std::shared_ptr<call_end> {
+  /// A redis_batch or redis_id_batch.
+  template <typename Batch>
+  auto run(const Batch& batch) -> std::shared_ptr<call_end> {
     auto told = std::make_shared<call_end>();
     scope& in = *scopes_.emplace_back(std::make_unique<scope>(loop_.io().root()));
     in.spawn(run_in(told, *redis_, batch));
@@ -136,7 +138,8 @@ class redis_scene {
     told->over = true;
     if (!done) told->error = done.error();
   }
-  static auto run_in(std::shared_ptr<call_end> told, redis_connection& redis, const redis_batch& batch) -> task<void> {
+  template <typename Batch>
+  static auto run_in(std::shared_ptr<call_end> told, redis_connection& redis, const Batch& batch) -> task<void> {
     arena memory;
     const auto got = co_await redis.run(batch, memory);
     told->over = true;

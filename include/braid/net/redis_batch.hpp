@@ -29,6 +29,24 @@ enum class redis_replies : std::uint8_t {
   texts,  ///< an array or a map: LRANGE, HGETALL
 };
 
+/// The same command for many keys that differ by a number: name, `prefix` + id, and the other words, for each id. A
+/// batch that is written where it is sent from, so that nothing is allocated or copied for it. Lifetime: what it points
+/// to stays until the replies are there.
+struct redis_id_batch {
+  std::string_view name;
+  std::string_view prefix;
+  std::span<const std::int64_t> ids;
+  std::span<const std::string_view> rest = {};
+  redis_replies expected = redis_replies::any;
+};
+
+namespace detail {
+
+/// Appends the commands of `count` ids from number `first` on. Errors: std::bad_alloc, and then nothing was appended.
+BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t first, std::size_t count);
+
+}  // namespace detail
+
 /// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
 /// may be a batch.
 /// Threads: one at a time. Errors: std::bad_alloc. Cost: 10 ns for each command, and its bytes.
@@ -47,6 +65,9 @@ class BRAID_API redis_batch {
 
   /// Adds a command whose number of words is not known before.
   void add_words(std::span<const std::string_view> words);
+
+  /// Adds all commands of a batch of ids.
+  void add_each(const redis_id_batch& batch);
 
   /// Adds a command as `write_command` has written it, of which it is known that a connection may be shared after it.
   void add_encoded(std::string_view command) {
@@ -87,22 +108,47 @@ class BRAID_API redis_batch {
 namespace detail {
 
 /// The wait for all replies of a batch.
-class BRAID_API redis_batch_call final : public redis_wait {
+class BRAID_API redis_replies_wait : public redis_wait {
  public:
-  redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
-
   /// All replies, in order; those that are errors too.
   auto await_resume() -> result<std::span<const resp_value>> {
     if (error) return fail(error);
     return replies_;
   }
 
- private:
-  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+ protected:
+  enum class sharing : std::uint8_t { possible, refused };
+
+  redis_replies_wait(redis_link& to, const kind& what, std::size_t commands, sharing with_others, arena& memory,
+                     duration timeout);
+  ~redis_replies_wait() = default;
+
+  /// What batches are that `Encode` writes.
+  template <auto Encode>
   static auto kind_for(redis_replies expected) noexcept -> const kind&;
 
-  const redis_batch* batch_;
+ private:
   std::span<const resp_value> replies_;
+};
+
+class BRAID_API redis_batch_call final : public redis_replies_wait {
+ public:
+  redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
+
+ private:
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+
+  const redis_batch* batch_;
+};
+
+class BRAID_API redis_id_batch_call final : public redis_replies_wait {
+ public:
+  redis_id_batch_call(redis_link& to, const redis_id_batch& batch, arena& memory, duration timeout);
+
+ private:
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+
+  const redis_id_batch batch_;
 };
 
 }  // namespace detail

@@ -71,6 +71,10 @@ class redis_calls {
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
     return detail::redis_batch_call(static_cast<Derived&>(*this).link(), batch, memory, timeout);
   }
+  /// The same for a batch that is the same command for many ids.
+  auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
+    return detail::redis_id_batch_call(static_cast<Derived&>(*this).link(), batch, memory, timeout);
+  }
 
  private:
   friend Derived;

@@ -3,6 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/short_text.hpp>
 
 #include <charconv>
 #include <concepts>
@@ -38,6 +39,11 @@ auto write_decimal(char* to, T value) noexcept -> char* {
     *to = static_cast<char>('0' + static_cast<int>(value));
     return to + 1;
   }
+  if (value >= 0 && value < 100) {
+    to[0] = static_cast<char>('0' + static_cast<int>(value) / 10);
+    to[1] = static_cast<char>('0' + static_cast<int>(value) % 10);
+    return to + 2;
+  }
   return std::to_chars(to, to + longest_number, value).ptr;
 }
 
@@ -54,7 +60,7 @@ inline auto write_length(char* to, char sign, std::size_t length) noexcept -> ch
 
 inline auto write_text(char* to, std::string_view text) noexcept -> char* {
   to = write_length(to, '$', text.size());
-  if (!text.empty()) std::memcpy(to, text.data(), text.size());
+  copy_text(to, text.data(), text.size());
   return write_line_end(to + text.size());
 }
 
@@ -75,8 +81,8 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
     char digits[longest_number];
     const auto count = static_cast<std::size_t>(write_decimal(digits, value.number) - digits);
     to = write_length(to, '$', value.text.size() + count);
-    if (!value.text.empty()) std::memcpy(to, value.text.data(), value.text.size());
-    std::memcpy(to + value.text.size(), digits, count);
+    copy_text(to, value.text.data(), value.text.size());
+    copy_text(to + value.text.size(), digits, count);
     return write_line_end(to + value.text.size() + count);
   } else if constexpr (std::convertible_to<const T&, std::string_view>) {
     return write_text(to, std::string_view(value));

@@ -105,12 +105,16 @@ class BRAID_API redis_link {
   void read_replies(byte_buffer& in);
   void begin_reply(char sign) noexcept;
   auto end_reply() -> next;
+  auto read_short_texts(byte_buffer& in) -> next;
   auto deliver(const resp_value& reply) -> next;
-  void answer(redis_request& request, const resp_value& reply) noexcept;
+  auto deliver(redis_request& who, resp_value reply) -> next;
+  auto refuse_rest() noexcept -> next;
+  void answer(redis_request& request, resp_value reply) noexcept;
   void answer_all(redis_request* first, const resp_value& reply) noexcept;
   void finish(redis_request& request, redis_end how) noexcept;
   void encode_waiting() noexcept;
   void encode(redis_request& request) noexcept;
+  void wait_to_be_sent(redis_request& request) noexcept;
   auto joins_same(redis_request& request, std::size_t begin) noexcept -> bool;
   void flush() noexcept;
   void flush_later() noexcept;
@@ -120,6 +124,7 @@ class BRAID_API redis_link {
   void set_deadline(redis_request& request) noexcept;
   void request_timed_out(redis_request& request) noexcept;
   void expire() noexcept;
+  [[nodiscard]] auto expire_sent(time_point now) noexcept -> time_point;
   void look_for_silence() noexcept;
   [[nodiscard]] auto turn_time() noexcept -> time_point;
   void release(redis_request& request) noexcept;
@@ -131,7 +136,7 @@ class BRAID_API redis_link {
   byte_buffer out_;  // encoded and not given to the wire
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
-  intrusive_list<redis_request, redis_due_hook> by_due_;     // those with the link's own timeout, in order
+  intrusive_list<redis_request, redis_due_hook> by_due_;     // of those, the ones with the link's own timeout
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
   arena shared_;  // for replies that nobody's arena takes: of greetings, of commands without one, of shared reads
@@ -146,6 +151,7 @@ class BRAID_API redis_link {
   flush_job* flush_;
 
   time_point now_{};              // of this turn, while it is known
+  time_point due_{};              // what is asked now is due then, by the link's own timeout
   time_point last_heard_{};       // when bytes came, or were first due again
   std::uint32_t failures_ = 0;    // attempts in a row
   std::uint32_t greetings_ = 0;   // replies to the greeting that are to come

@@ -10,6 +10,7 @@
 #include <braid/net/resp.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <system_error>
 
 namespace braid::detail {
@@ -18,7 +19,7 @@ class redis_link;
 
 /// The link of a request that waits to be sent.
 struct redis_queue_hook : list_hook {};
-/// The link of a request in the order of its deadline.
+/// The link of a request that waits to be sent in the order of its deadline.
 struct redis_due_hook : list_hook {};
 
 /// How a request is told that it is over.
@@ -57,7 +58,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   redis_link* link = nullptr;     // while it is submitted
   redis_request* same = nullptr;  // the next one that shares the reply
   std::error_code error;
-  own_timer deadline{*this};
+  std::optional<own_timer> deadline;  // where it has a timeout of its own
 };
 
 constexpr auto redis_type_bit(resp_type type) noexcept -> std::uint32_t { return 1U << static_cast<unsigned>(type); }

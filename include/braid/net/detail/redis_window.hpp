@@ -58,6 +58,16 @@ class redis_window {
   /// Nobody waits for the entries of `who` any more; one that it shares goes to the next.
   void leave(const redis_request& who) noexcept;
 
+  /// Calls `look(who)` for each entry that somebody waits for, in the order of sending, until it gives false. `look`
+  /// may let requests leave.
+  template <typename Look>
+  void for_each(Look&& look) {
+    for (std::size_t at = begin_; at != end_; ++at) {
+      redis_request* const who = entries_[at & mask_].who;
+      if (who != nullptr && !look(*who)) return;
+    }
+  }
+
   /// Takes the first entry as a whole.
   auto drop_front() noexcept -> redis_request* {
     entry& first = front();

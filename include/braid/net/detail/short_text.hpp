@@ -1,0 +1,60 @@
+// braid/net/detail/short_text.hpp: the texts of Redis that are so short that calls would cost more than the work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace braid::detail {
+
+/// Most texts are short: a call of memcpy would take longer than the copy. The places do not overlap.
+inline void copy_text(char* to, const char* from, std::size_t size) noexcept {
+  if (size > 16) {
+    std::memcpy(to, from, size);
+  } else if (size == 16) {
+    std::memcpy(to, from, 16);
+  } else if (size >= 8) {
+    std::uint64_t head = 0;
+    std::uint64_t tail = 0;
+    std::memcpy(&head, from, 8);
+    std::memcpy(&tail, from + size - 8, 8);
+    std::memcpy(to, &head, 8);
+    std::memcpy(to + size - 8, &tail, 8);
+  } else if (size >= 4) {
+    std::uint32_t head = 0;
+    std::uint32_t tail = 0;
+    std::memcpy(&head, from, 4);
+    std::memcpy(&tail, from + size - 4, 4);
+    std::memcpy(to, &head, 4);
+    std::memcpy(to + size - 4, &tail, 4);
+  } else {
+    for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
+  }
+}
+
+/// A counted text at the begin of some bytes.
+struct short_text {
+  std::string_view text;
+  std::size_t consumed = 0;  ///< with all around it; 0: there is none
+};
+
+/// A counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong with it.
+inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
+  constexpr std::ptrdiff_t longest_begin = 5;  // $NN CR LF
+  if (end - at < longest_begin || *at != '$') return {};
+  const auto digit = [at](std::size_t place) noexcept { return static_cast<unsigned char>(at[place] - '0'); };
+  std::size_t size = digit(1);
+  if (size > 9) return {};
+  const bool has_two = at[2] != '\r';
+  if (has_two && (size == 0 || digit(2) > 9)) return {};
+  if (has_two) size = size * 10 + digit(2);
+  const char* const line_end = at + (has_two ? 3 : 2);
+  if (line_end[0] != '\r' || line_end[1] != '\n') return {};
+  const char* const text = line_end + 2;
+  if (static_cast<std::size_t>(end - text) < size + 2) return {};
+  if (text[size] != '\r' || text[size + 1] != '\n') return {};
+  return {{text, size}, static_cast<std::size_t>(text + size + 2 - at)};
+}
+
+}  // namespace braid::detail
