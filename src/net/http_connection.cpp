@@ -280,7 +280,6 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
   work_->status = status;
   work_->framing = framing;
   work_->fields.clear();
-  if (!type.empty()) work_->fields.push_back({"Content-Type", type});
   for (const auto& [name, value] : work_->own_fields) work_->fields.push_back({name, value});
   const bool old = in_request_ && head().minor_version == 0;
   const auto connection = !keep_ ? http_persistence::close
@@ -288,9 +287,10 @@ auto http_connection::append_answer(http_status status, http_framing framing, st
                                  : http_persistence::unsaid;
   const std::string_view date = by_->date(now_);
   if (is_bodiless(status)) framing = {};
-  if (append_head(work_->output, http_response_start{status, framing, connection, date, work_->fields})) return true;
+  if (append_head(work_->output, http_response_start{status, framing, connection, date, type, work_->fields}))
+    return true;
   work_->status = http_status::internal_server_error;
-  static_cast<void>(append_head(work_->output, http_response_start{work_->status, {}, connection, date, {}}));
+  static_cast<void>(append_head(work_->output, http_response_start{work_->status, {}, connection, date}));
   return false;
 }
 

@@ -77,6 +77,10 @@ auto size_of(std::span<const http_field> fields) noexcept -> std::size_t {
   return out;
 }
 
+auto is_value(std::string_view text) noexcept -> bool {
+  return find_control(text.data(), 0, text.size()) == text.size();
+}
+
 auto check_fields(std::span<const http_field> fields) noexcept -> std::expected<void, http_errc> {
   for (const http_field& one : fields)
     if (const auto fine = check_field(one); !fine) return fine;
@@ -108,19 +112,18 @@ auto usually_has_body(http_method method) -> bool {
 }  // namespace
 
 auto check_field(http_field field) noexcept -> std::expected<void, http_errc> {
-  if (!all_http(field.name, in_token)) return std::unexpected(http_errc::bad_field);
-  if (find_control(field.value.data(), 0, field.value.size()) != field.value.size())
-    return std::unexpected(http_errc::bad_field);
+  if (!all_http(field.name, in_token) || !is_value(field.value)) return std::unexpected(http_errc::bad_field);
   if (is_reserved(field.name)) return std::unexpected(http_errc::reserved_field);
   return {};
 }
 
 auto append_head(std::string& out, const http_response_start& start) -> std::expected<void, http_errc> {
+  if (!is_value(start.type)) return std::unexpected(http_errc::bad_field);
   if (const auto fine = check_fields(start.fields); !fine) return fine;
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && !is_bodiless(start.status)) body = {http_framing::kind::length, 0};
   const std::string_view reason = reason_phrase(start.status);
-  const std::size_t most = most_around + reason.size() + start.date.size() + size_of(start.fields);
+  const std::size_t most = most_around + reason.size() + start.date.size() + start.type.size() + size_of(start.fields);
   append_written(out, most, [&](head_writer& to) {
     if (start.status == http_status::ok) {
       to.text("HTTP/1.1 200 OK\r\n");
@@ -133,6 +136,7 @@ auto append_head(std::string& out, const http_response_start& start) -> std::exp
     }
     if (!start.date.empty()) to.field({"Date", start.date});
     to.framing(body, start.connection);
+    if (!start.type.empty()) to.field({"Content-Type", start.type});
     to.fields(start.fields);
   });
   return {};

@@ -31,7 +31,13 @@ auto next_element(std::string_view& list) -> std::string_view {
 }
 
 auto is_port(std::string_view text) -> bool {
-  return text.empty() || (text.size() <= 5 && number_of(text).value_or(65'536) <= 65'535);
+  unsigned value = 0;
+  if (text.size() > 5) return false;
+  for (const char c : text) {
+    if (!is_http(c, is_digit)) return false;
+    value = value * 10 + static_cast<unsigned>(c - '0');
+  }
+  return value <= 65'535;
 }
 
 }  // namespace

@@ -47,9 +47,10 @@ TEST_CASE("a head has room for the longest of everything") {
                                          .body = body,
                                          .connection = http_persistence::keep_alive,
                                          .date = date,
-                                         .fields = fields}) == "HTTP/1.1 65535 \r\nDate: " + date +
-                                                                   "\r\nContent-Length: " + std::string(most) +
-                                                                   "\r\nConnection: keep-alive\r\n" + all + "\r\n");
+                                         .type = value,
+                                         .fields = fields}) ==
+        "HTTP/1.1 65535 \r\nDate: " + date + "\r\nContent-Length: " + std::string(most) +
+            "\r\nConnection: keep-alive\r\nContent-Type: " + value + "\r\n" + all + "\r\n");
   CHECK(text_of_head(http_request_start{.method = http_method::options,
                                         .target = target,
                                         .host = "h",
@@ -62,6 +63,17 @@ TEST_CASE("a head has room for the longest of everything") {
   append_chunk_size(chunks, std::numeric_limits<std::size_t>::max());
   REQUIRE(append_last_chunk(chunks, fields).has_value());
   CHECK(chunks == "ffffffffffffffff\r\n0\r\n" + all + "\r\n");
+}
+
+TEST_CASE("the type of a response stands before its other fields, and smuggles nothing in") {
+  const http_field field{"X", "a"};
+  CHECK(text_of_head(http_response_start{.date = "now", .type = "text/plain", .fields = {&field, 1}}) ==
+        "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 0\r\nContent-Type: text/plain\r\nX: a\r\n\r\n");
+  for (const std::string_view type : {"a\r\nX: b", "\n", "a\x7f"}) {
+    std::string out = "before";
+    CHECK(append_head(out, http_response_start{.type = type}).error() == http_errc::bad_field);
+    CHECK(out == "before");
+  }
 }
 
 TEST_CASE("a status without a body has no length") {

@@ -27,6 +27,7 @@ struct http_response_start {
   http_framing body = {};  ///< `none` says a length of 0, but for a status that has no body anyway
   http_persistence connection = http_persistence::unsaid;
   std::string_view date = {};  ///< as `http_date` gives it; empty: not said
+  std::string_view type = {};  ///< the value of Content-Type; empty: not said here
   std::span<const http_field> fields = {};
 };
 
