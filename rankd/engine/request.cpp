@@ -1,6 +1,7 @@
 // rankd/engine/request.cpp: from the bytes of a request to values that an engine can use.
 #include <rankd/engine/request.hpp>
 
+#include <rankd/engine/detail/plain_request.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -226,6 +227,26 @@ class id_finder : public nlohmann::json_sax<nlohmann::json> {
   bool complete_ = false;  // something has come behind it: its end was not the quote that broke the text
 };
 
+/// One that says nothing but perhaps its id.
+auto request_with_defaults(std::string_view text, const registries& declared, request_origin from,
+                           std::optional<std::string_view> id) -> rank_request {
+  rank_request request;
+  request.params.reserve(declared.params().size());
+  for (const param_entry& param : declared.params()) request.params.push_back(param.default_value);
+  const std::string digits = digits_of(text, from);
+  request.request_id = id ? std::string(*id) : made_up_request_id(digits, from);
+  request.engine_request_id = "eng_" + digits;
+  return request;
+}
+
+auto request_of(const detail::plain_request& plain, std::string_view text, const registries& declared,
+                request_origin from) -> rank_request {
+  rank_request request = request_with_defaults(text, declared, from, plain.request_id);
+  request.user_id = plain.user_id;
+  if (plain.plan) request.plan = *plain.plan;
+  return request;
+}
+
 auto is_plan_name(std::string_view text) -> bool {
   return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
@@ -236,19 +257,14 @@ auto parse_request(std::string_view text, const registries& declared, request_or
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
     return std::unexpected(complaint("json_syntax", "", "a byte order mark is for the beginning of a file"));
+  if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
   const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
 
   braid::diagnostics problems;
-  rank_request request;
-  request.params.reserve(declared.params().size());
-  for (const param_entry& param : declared.params()) request.params.push_back(param.default_value);
-
   object_reader in(*document, "", problems);
   const std::string* id = in.text("request_id", presence::optional);
-  const std::string digits = digits_of(text, from);
-  request.request_id = id != nullptr ? *id : made_up_request_id(digits, from);
-  request.engine_request_id = "eng_" + digits;
+  rank_request request = request_with_defaults(text, declared, from, id != nullptr ? std::optional(*id) : std::nullopt);
   request.user_id = read_user_id(in, {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_overrides(in, declared, request, {problems});

@@ -21,33 +21,27 @@ namespace {
 constexpr std::string_view country_field = "country";
 constexpr std::string_view user_prefix = "user:";
 
-/// The countries of `ids` as a column; null where the user or the field is absent.
-auto country_column(std::span<const std::int64_t> ids, store& from, braid::arena& memory)
-    -> braid::task<op_result<column>> {
-  column_builder<std::string_view> countries(memory, ids.size());
-  if (ids.empty()) co_return countries.finish();
-  const std::span<const std::int64_t> asked = distinct(ids, memory);
-  auto reading = from.hget({user_prefix, asked}, country_field, memory);
-  const store_result<field_batch> found = co_await std::move(reading);
-  if (!found) co_return store_failed(from, found.error());
-
-  for (const std::int64_t id : ids) {
-    const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
-    if (country)
-      countries.push(*country);
-    else
-      countries.push_null();
-  }
-  co_return countries.finish();
-}
-
+/// Rows of `ids` with their countries; null where the user or the field is absent.
 auto with_countries(std::span<const std::int64_t> ids, store& from, std::uint32_t key, braid::arena& memory)
     -> braid::task<op_result<row_set>> {
-  auto reading = country_column(ids, from, memory);
-  const op_result<column> countries = co_await std::move(reading);
-  if (!countries) co_return std::unexpected(countries.error());
-  co_return row_set(batch(ids).with_column(key, *countries, memory));
+  column_builder<std::string_view> countries(memory, ids.size());
+  if (!ids.empty()) {
+    const std::span<const std::int64_t> asked = distinct(ids, memory);
+    auto reading = from.hget({user_prefix, asked}, country_field, memory);
+    const store_result<field_batch> found = co_await std::move(reading);
+    if (!found) co_return store_failed(from, found.error());
+    for (const std::int64_t id : ids) {
+      const std::optional<std::string_view>& country = (*found)[place_of(id, asked)];
+      if (country)
+        countries.push(*country);
+      else
+        countries.push_null();
+    }
+  }
+  co_return row_set(batch(ids).with_column(key, countries.finish(), memory));
 }
+
+auto without_store() -> braid::task<op_result<row_set>> { co_return no_store(); }
 
 struct viewer_params {
   std::uint32_t endpoint = 0;
@@ -55,10 +49,8 @@ struct viewer_params {
 
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
-    if (from == nullptr) co_return no_store();
-    const std::span<const std::int64_t> ids = context.memory.filled(1, context.user_id);
-    auto rows = with_countries(ids, *from, country_key, context.memory);
-    co_return co_await std::move(rows);
+    if (from == nullptr) return without_store();
+    return with_countries(context.memory.filled(1, context.user_id), *from, country_key, context.memory);
   }
 };
 
@@ -75,8 +67,16 @@ struct list_params {
   [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
     store* from = context.stores[endpoint];
     if (from == nullptr) co_return no_store();
-    auto reading = ids_of_lists(context, *from);
-    const op_result<std::span<const std::int64_t>> ids = co_await std::move(reading);
+    op_result<std::span<const std::int64_t>> ids;
+    if (!context.inputs[0].empty()) {
+      const std::span<const std::int64_t> owners = owners_of(context);
+      const std::span<const std::int64_t> asked = distinct(owners, context.memory);
+      auto reading = from->lrange_ids({prefix, asked}, fanout, context.memory);
+      const store_result<id_batch> found = co_await std::move(reading);
+      if (!found) co_return store_failed(*from, found.error());
+      context.malformed_ids += found->malformed;
+      ids = joined(lists_of(owners, asked, *found, context), context);
+    }
     if (!ids) co_return std::unexpected(ids.error());
     if (columns == list_columns::none) co_return row_set(batch(*ids));
     auto rows = with_countries(*ids, *from, country_key, context.memory);
@@ -84,25 +84,23 @@ struct list_params {
   }
 
  private:
-  /// The first `fanout` ids of the list of each active row, in the order of the rows.
-  [[nodiscard]] auto ids_of_lists(node_context& context, store& from) const
-      -> braid::task<op_result<std::span<const std::int64_t>>> {
+  /// The ids of the active rows, in their order.
+  static auto owners_of(const node_context& context) -> std::span<const std::int64_t> {
     const row_set& rows = context.inputs[0];
-    if (rows.empty()) co_return std::span<const std::int64_t>();
     const std::span<std::int64_t> owners = context.memory.uninitialized<std::int64_t>(rows.size());
     for (std::size_t at = 0; at < rows.size(); ++at) owners[at] = rows.id(at);
-
-    const std::span<const std::int64_t> asked = distinct(owners, context.memory);
-    auto reading = from.lrange_ids({prefix, asked}, fanout, context.memory);
-    const store_result<id_batch> found = co_await std::move(reading);
-    if (!found) co_return store_failed(from, found.error());
-    context.malformed_ids += found->malformed;
-
-    const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
-    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found->lists[place_of(owners[at], asked)];
-    co_return joined(lists, context);
+    return owners;
   }
 
+  /// The list of each owner.
+  static auto lists_of(std::span<const std::int64_t> owners, std::span<const std::int64_t> asked, const id_batch& found,
+                       const node_context& context) -> std::span<const std::span<const std::int64_t>> {
+    const auto lists = context.memory.uninitialized<std::span<const std::int64_t>>(owners.size());
+    for (std::size_t at = 0; at < owners.size(); ++at) lists[at] = found.lists[place_of(owners[at], asked)];
+    return lists;
+  }
+
+  /// All of them, one behind the other.
   static auto joined(std::span<const std::span<const std::int64_t>> lists, node_context& context)
       -> op_result<std::span<const std::int64_t>> {
     std::size_t total = 0;

@@ -2,13 +2,20 @@
 // tests/rankd/tables/bad_requests.ndjson.
 #include <rankd/engine/request.hpp>
 
+#include <rankd/engine/detail/plain_request.hpp>
+#include <rankd/plan/json.hpp>
+
 #include <tests/rankd/op/op_world.hpp>
 
+#include <braid/base/random.hpp>
+
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace rankd;
 using rankd::testing::lines;
@@ -38,6 +45,98 @@ TEST_CASE("a user_id is an integer from 1 to 2^63-1 or its digits") {
   CHECK(read(R"({"user_id":"007"})").user_id == 7);
   CHECK(read(R"({"user_id":9223372036854775807})").user_id == std::numeric_limits<std::int64_t>::max());
   CHECK(read(R"({"user_id":"9223372036854775807"})").user_id == std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_CASE("a plain request is read as it would be with a tree of values") {
+  const auto same = [](const std::string& members) {
+    CAPTURE(members);
+    const std::string plain = "{" + members + "}";
+    CHECK(detail::read_plain_request(plain).has_value());
+    const rank_request quick = read(plain);
+    const rank_request slow = read("{" + members + R"(,"explain":false})");
+    CHECK(quick.user_id == slow.user_id);
+    CHECK(quick.plan == slow.plan);
+    CHECK((quick.params == slow.params));
+    CHECK(quick.deadline == slow.deadline);
+    CHECK(quick.output_keys == slow.output_keys);
+    CHECK(quick.engine_request_id.size() == slow.engine_request_id.size());
+    CHECK(quick.request_id.size() == slow.request_id.size());
+    if (members.find("request_id") != std::string::npos) CHECK(quick.request_id == slow.request_id);
+  };
+  same(R"("user_id":7)");
+  same(" \r\n\t\"user_id\" :\t999999999999999999 ");
+  same(R"("plan":"home_feed","request_id":"a b/{}[],:~!","user_id":1)");
+  same(R"("request_id":"","user_id":3,"plan":"")");
+  CHECK(read(R"({"user_id":1})").request_id == "req_" + read(R"({"user_id":1})").engine_request_id.substr(4));
+}
+
+TEST_CASE("what is not plain is left to the general reader") {
+  for (const std::string text : {"",
+                                 "{}",
+                                 "[]",
+                                 "{\"user_id\":0}",
+                                 "{\"user_id\":01}",
+                                 "{\"user_id\":-1}",
+                                 "{\"user_id\":1.0}",
+                                 "{\"user_id\":1e3}",
+                                 "{\"user_id\":\"1\"}",
+                                 "{\"user_id\":1000000000000000000}",
+                                 "{\"user_id\":1,}",
+                                 "{,\"user_id\":1}",
+                                 "{\"user_id\":1}}",
+                                 "{\"user_id\":1} x",
+                                 "{\"user_id\":1",
+                                 "{\"user_id\" 1}",
+                                 "{\"user_id\":1 \"plan\":\"p\"}",
+                                 "{\"user_id\":1,\"user_id\":1}",
+                                 "{\"user_id\":1,\"plan\":\"a\",\"plan\":\"a\"}",
+                                 "{\"user_id\":1,\"plan\":null}",
+                                 "{\"user_id\":1,\"plan\":\"\\u0061\"}",
+                                 "{\"user_id\":1,\"plan\":\"\xc3\xa4\"}",
+                                 "{\"user_id\":1,\"plan\":\"a\nb\"}",
+                                 "{\"user_id\":1,\"plan\":\"a}",
+                                 "{\"user_id\":1,\"deadline_ms\":5}",
+                                 "{\"plan\":\"a\"}",
+                                 "{\"user_id\":}",
+                                 "\xef\xbb\xbf{\"user_id\":1}"}) {
+    CAPTURE(text);
+    CHECK_FALSE(detail::read_plain_request(text).has_value());
+  }
+  CHECK_FALSE(detail::read_plain_request(std::string("{\"user_id\":1}\0", 14)).has_value());
+  CHECK_FALSE(detail::read_plain_request("{\"user_id\":1}" + std::string(5000, ' ')).has_value());
+}
+
+TEST_CASE("whatever is taken for a plain request is one") {
+  constexpr std::string_view bytes = "{}[]\",:0123456789user_idplanrequest \n\\-.e\x01\x7f\xc3";
+  const std::string right = R"({"user_id":120,"request_id":"r1","plan":"feed"})";
+  braid::random_source random(7);
+  int plain = 0;
+  for (int round = 0; round < 50'000; ++round) {
+    std::string text = right;
+    for (std::uint64_t edits = 1 + random.below(3); edits > 0; --edits) {
+      const std::size_t at = random.below(text.size());
+      const char byte = bytes[random.below(bytes.size())];
+      switch (random.below(3)) {
+        case 0: text[at] = byte; break;
+        case 1: text.insert(at, 1, byte); break;
+        default: text.erase(at, 1 + random.below(12)); break;
+      }
+      if (text.empty()) text = right;
+    }
+    const auto found = detail::read_plain_request(text);
+    if (!found) continue;
+    ++plain;
+    CAPTURE(text);
+    const auto tree = parse_json(text, "request");
+    REQUIRE(tree.has_value());
+    REQUIRE(tree->is_object());
+    CHECK(tree->size() == 1U + (found->request_id ? 1 : 0) + (found->plan ? 1 : 0));
+    CHECK(tree->at("user_id") == found->user_id);
+    CHECK(found->user_id > 0);
+    if (found->request_id) CHECK(tree->at("request_id") == *found->request_id);
+    if (found->plan) CHECK(tree->at("plan") == *found->plan);
+  }
+  CHECK(plain > 1'000);
 }
 
 TEST_CASE("a param that is nearly right is suggested") {

@@ -1,0 +1,23 @@
+// rankd/engine/detail/plain_request.hpp: the requests that say no more than who asks, which most do, read without a
+// tree of values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace rankd::detail {
+
+/// Texts lie in the request.
+struct plain_request {
+  std::int64_t user_id = 0;  ///< at least 1
+  std::optional<std::string_view> request_id;
+  std::optional<std::string_view> plan;
+};
+
+/// A request of which it is sure, without another look, that it is a right one: an object with a user_id that is an
+/// integer, and perhaps a request_id and a plan, each once and of printable ASCII without escapes. Nothing for all
+/// others, right and wrong ones.
+[[nodiscard]] auto read_plain_request(std::string_view text) noexcept -> std::optional<plain_request>;
+
+}  // namespace rankd::detail
