@@ -91,10 +91,12 @@ struct counting : Policy {
   }
 };
 
-/// A pool all of whose workers have looked for the last time, unless somebody wakes them.
+/// A pool all of whose workers have looked for the last time, unless somebody wakes them: each has gone to sleep once.
 template <typename Policy>
 struct asleep {
-  asleep() { CHECK(workers.wait_idle()); }
+  asleep() {
+    REQUIRE(eventually([this] { return workers.statistics().sleeps == 16; }));
+  }
 
   static auto looks() -> std::uint64_t { return counting<Policy>::looks.load(relaxed); }
 
