@@ -2,6 +2,7 @@
 #include <braid/coro/strand_home.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/timer_thread.hpp>
 
 #include <algorithm>
@@ -42,7 +43,20 @@ auto timers_of_process() -> shared_timers& {
 }  // namespace
 
 strand_home::strand_home(executor& where, shared_timers* timers) noexcept
-    : where_(&where), timers_(timers), root_(*this) {}
+    : where_(&where), timers_(timers), end_(*this, &stop_all), root_(*this) {}
+
+/// One that runs alone; the caller has the turn.
+strand_home::strand_home(executor& where, begin_fn begin, void* context) noexcept
+    : where_(&where),
+      timers_(nullptr),
+      mailbox_(detail::strand_mailbox<job>::turn_taken()),
+      end_(*this, &begin_alone),
+      is_alone_(true),
+      begin_(begin),
+      begin_context_(context),
+      root_(*this) {
+  ready_.push(end_);
+}
 
 strand_home::~strand_home() {
   BRAID_EXPECTS(!is_current(), "a home is not destroyed by a task that lives there");
@@ -62,13 +76,17 @@ void strand_home::await_rest() noexcept {
 }
 
 auto strand_home::run_alone(executor& where, task<void> first) -> bool {
-  auto* const made = new strand_home(where, nullptr);
-  made->is_alone_ = true;
-  made->first_ = std::move(first);
-  static_cast<void>(made->mailbox_.try_push(made->end_));
-  if (where.try_post(made->turn_)) return true;
-  delete made;
-  return false;
+  auto begin = [&where, first = std::move(first)]() mutable {
+    run_here(
+        where, [](scope& root, void* task) noexcept { root.spawn(std::move(*static_cast<braid::task<>*>(task))); },
+        &first);
+  };
+  return post(where, std::move(begin)).has_value();
+}
+
+/// On the thread that is to run the task: its memory is near there, and nobody else knows of the home before it waits.
+void strand_home::run_here(executor& where, begin_fn begin, void* context) {
+  (new strand_home(where, begin, context))->take_turn();
 }
 
 auto strand_home::is_current() const noexcept -> bool {
@@ -140,13 +158,12 @@ void strand_home::run(job& work) noexcept {
 
 void strand_home::begin_alone(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
-  home.root_.spawn(std::exchange(home.first_, {}));
+  home.begin_(home.root_, home.begin_context_);
   home.root_.when_idle(&no_task_left, &home);
 }
 
-void strand_home::stop_all(job& self, job::action what) {
+void strand_home::stop_all(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
-  if (home.is_alone_) return begin_alone(self, what);
   home.root_.request_stop();
   home.root_.when_idle(&no_task_left, &home);
 }
@@ -167,41 +184,42 @@ auto strand_home::now() const noexcept -> time_point {
 
 void strand_home::arm(timer& item, time_point when) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
-  if (wheel_ == nullptr) wheel_ = std::make_unique<timer_wheel>(now());
-  wheel_->arm(item, when);
+  if (clockwork_ == nullptr) clockwork_ = std::make_unique<clockwork>(*this);
+  clockwork_->wheel.arm(item, when);
   set_alarm();
 }
 
 void strand_home::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current(), "timers are disarmed by the tasks of their home");
-  if (wheel_ != nullptr) wheel_->disarm(item);
+  if (clockwork_ != nullptr) clockwork_->wheel.disarm(item);
 }
 
 /// One timer of the service stands for all of the home.
 void strand_home::set_alarm() noexcept {
-  const auto next = wheel_->next_event();
-  if (!next || *next >= alarm_at_) return;
+  const auto next = clockwork_->wheel.next_event();
+  if (!next || *next >= clockwork_->alarm_at) return;
   if (*next <= now()) return post_tick();
-  alarm_at_ = *next;
-  timers().arm(alarm_, *next);
+  clockwork_->alarm_at = *next;
+  timers().arm(clockwork_->alarm, *next);
 }
 
 void strand_home::silence_alarm() noexcept {
-  if (wheel_ != nullptr) timers().disarm(alarm_);
+  if (clockwork_ != nullptr) timers().disarm(clockwork_->alarm);
 }
 
 void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
 
 void strand_home::post_tick() noexcept {
-  if (!ticking_.exchange(true, relaxed)) post_resumption(tick_);
+  if (!clockwork_->ticking.exchange(true, relaxed)) post_resumption(clockwork_->tick);
 }
 
 void strand_home::ticked(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
-  home.ticking_.store(false, relaxed);
-  home.alarm_at_ = time_point::max();
-  home.wheel_->advance(home.now(), home.due_);
-  while (timer* const item = home.due_.pop_front()) item->fire();
+  clockwork& all = *home.clockwork_;
+  all.ticking.store(false, relaxed);
+  all.alarm_at = time_point::max();
+  all.wheel.advance(home.now(), all.due);
+  while (timer* const item = all.due.pop_front()) item->fire();
   home.set_alarm();
 }
 

@@ -177,23 +177,24 @@ void loop::wake() noexcept {
   woken_.fetch_add(1, release);  // edge loop.woken: publish
 }
 
-void loop::spawn(task<void> work) { root_.spawn(reported(std::move(work))); }
+void loop::spawn(task<void> work) {
+  if (root_.stop().requested()) return;
+  spawned_.store(spawned_.load(relaxed) + 1, relaxed);
+  root_.begin(std::move(work), *this);
+}
+
+/// Of a task that was started by `spawn`.
+void loop::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept {
+  std::exception_ptr error;
+  if (frame.promise().result().has_exception()) error = frame.promise().result().exception();
+  frame.destroy();
+  if (error != nullptr) report(std::move(error));
+  spawned_.store(spawned_.load(relaxed) - 1, relaxed);
+}
 
 auto loop::current() noexcept -> loop* { return current_loop; }
 
 void detail::forget_loop_of_thread() noexcept { current_loop = nullptr; }
-
-auto loop::reported(task<void> work) -> task<void> {
-  struct one_of_them {
-    explicit one_of_them(atomic<std::size_t>& of) noexcept : all(of) { all.store(all.load(relaxed) + 1, relaxed); }
-    one_of_them(const one_of_them&) = delete;
-    auto operator=(const one_of_them&) -> one_of_them& = delete;
-    ~one_of_them() { all.store(all.load(relaxed) - 1, relaxed); }
-    atomic<std::size_t>& all;
-  } const counted(spawned_);
-  const outcome<void> ended = co_await as_outcome(std::move(work));
-  if (ended.has_exception()) report(ended.exception());
-}
 
 void loop::report(std::exception_ptr error) noexcept {
   detail::report_job_exception(options_.on_error, std::move(error), {});

@@ -118,9 +118,19 @@ auto runtime::io() noexcept -> loop& {
 }
 
 auto runtime::post(task<void> work) -> result<void> {
-  if (shape_ == runtime_shape::separate)
-    return braid::post(*loop_, [this, work = std::move(work)]() mutable { loop_->spawn(std::move(work)); });
-  return braid::post(*pool_, [this, work = std::move(work)]() mutable { start_here(std::move(work)); });
+  return post_made([work = std::move(work)]() mutable noexcept { return std::move(work); });
+}
+
+/// Where tasks from outside are posted.
+auto runtime::entrance() noexcept -> executor& {
+  if (shape_ == runtime_shape::separate) return *loop_;
+  return *pool_;
+}
+
+/// In a job of the entrance.
+void runtime::start(task<void> work) {
+  if (shape_ == runtime_shape::separate) return loop_->spawn(std::move(work));
+  start_here(std::move(work));
 }
 
 /// On a worker that has come to it, and so has time.

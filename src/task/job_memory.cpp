@@ -1,7 +1,11 @@
 // src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
 #include <braid/task/job_memory.hpp>
 
+#include <braid/sync/atomic.hpp>
+
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -11,8 +15,11 @@ namespace {
 
 constexpr std::size_t class_bytes = 64;
 constexpr std::size_t classes = 16;
-constexpr std::size_t batch = 32;           // blocks that go to or come from the depot at once
-constexpr std::size_t depot_batches = 128;  // per class; what is beyond goes back to operator delete
+constexpr std::size_t batch = 32;  // blocks that go to or come from the depot at once
+constexpr std::size_t lead = 4;    // a block that another thread has freed is fetched when so many are before it
+// Of each class the depot keeps so much, but so many chains in any case; the rest goes back to operator delete.
+constexpr std::size_t depot_bytes = std::size_t{2} << 20U;
+constexpr std::size_t depot_chains = 128;
 
 // Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
 // one beyond the end too.
@@ -29,6 +36,10 @@ constexpr bool uses_lists = true;
 
 struct block {
   block* next;
+  block* ahead;  // to be fetched when this one is taken; the block itself where there is nothing to fetch
+  // Of the first in a chain that lies in a depot:
+  block* next_chain;
+  std::size_t count;
 };
 
 struct chain {
@@ -37,19 +48,30 @@ struct chain {
 
   void push(block* item) noexcept {
     item->next = first;
+    item->ahead = item;
     first = item;
     ++count;
   }
 
   auto pop() noexcept -> block* {
     --count;
-    return std::exchange(first, first->next);
+    block* const item = std::exchange(first, first->next);
+    __builtin_prefetch(item->ahead, 1);
+    return item;
   }
 
-  /// Splits the newest `wanted` blocks off.
+  /// Splits the newest `wanted` blocks off, for a thread whose caches do not have them: each tells which one to fetch.
   auto split(std::size_t wanted) noexcept -> chain {
     chain taken;
-    while (taken.count < wanted && first != nullptr) taken.push(pop());
+    std::array<block*, lead> later{};
+    while (taken.count < wanted && first != nullptr) {
+      block* const item = std::exchange(first, first->next);
+      --count;
+      block*& taken_later = later[taken.count % lead];
+      taken.push(item);
+      if (taken_later != nullptr) item->ahead = taken_later;
+      taken_later = item;
+    }
     return taken;
   }
 };
@@ -58,14 +80,22 @@ void release_all(chain blocks) noexcept {
   while (blocks.first != nullptr) ::operator delete(blocks.pop());
 }
 
+/// How many chains a class keeps for other threads.
+constexpr auto most_chains(std::size_t index) noexcept -> std::size_t {
+  return std::max(depot_chains, depot_bytes / (batch * class_bytes * (index + 1)));
+}
+
 /// Full batches of one class, waiting for a thread that needs them.
 class depot {
  public:
-  void give(chain blocks) noexcept {
+  void give(chain blocks, std::size_t most) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (count_ < depot_batches) {
-        batches_[count_++] = blocks;
+      const std::size_t chains = chains_.load(relaxed);
+      if (chains < most) {
+        blocks.first->count = blocks.count;
+        blocks.first->next_chain = std::exchange(first_, blocks.first);
+        chains_.store(chains + 1, relaxed);
         return;
       }
     }
@@ -73,14 +103,20 @@ class depot {
   }
 
   auto take() noexcept -> chain {
+    if (chains_.load(relaxed) == 0) return {};  // no lock where there is nothing
     const std::lock_guard lock(mutex_);
-    return count_ == 0 ? chain{} : batches_[--count_];
+    if (first_ == nullptr) return {};
+    chains_.store(chains_.load(relaxed) - 1, relaxed);
+    block* const taken = std::exchange(first_, first_->next_chain);
+    return {taken, taken->count};
   }
 
  private:
   std::mutex mutex_;
-  std::array<chain, depot_batches> batches_{};
-  std::size_t count_ = 0;
+  block* first_ = nullptr;  // of the newest chain; under the lock
+  // How many there are; written under the lock. Not a braid::atomic: what an explored execution finds in a depot was
+  // left by the one before.
+  std::atomic<std::size_t> chains_{0};
 };
 
 /// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: who
@@ -111,7 +147,7 @@ struct cache_guard {
   ~cache_guard() {
     cache.state = cache_state::gone;
     for (std::size_t i = 0; i < classes; ++i)
-      if (cache.lists[i].first != nullptr) depots()[i].give(std::exchange(cache.lists[i], chain{}));
+      if (cache.lists[i].first != nullptr) depots()[i].give(std::exchange(cache.lists[i], chain{}), most_chains(i));
   }
 };
 
@@ -139,7 +175,9 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index 
   return ::operator new((index + 1) * class_bytes);
 }
 
-[[gnu::noinline]] void give_half(chain& list, std::size_t index) noexcept { depots()[index].give(list.split(batch)); }
+[[gnu::noinline]] void give_half(chain& list, std::size_t index) noexcept {
+  depots()[index].give(list.split(batch), most_chains(index));
+}
 
 [[gnu::noinline]] void free_elsewhere(void* memory, std::size_t index) noexcept {
   thread_cache* own = is_listed(index) ? usable_cache() : nullptr;

@@ -1,13 +1,16 @@
 // tests/coro/bridge_test.cpp: tasks that await futures, and futures of tasks.
 #include <braid/coro/bridge.hpp>
 
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/pool.hpp>
+#include <braid/task/promise.hpp>
 #include <braid/task/spawn.hpp>
 
 #include <tests/support/deaths.hpp>
+#include <tests/support/manual_executor.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
@@ -23,6 +26,7 @@
 
 using namespace braid;
 using testing::deaths;
+using testing::manual_executor;
 using testing::mortal;
 using testing::turned_loop;
 
@@ -53,6 +57,19 @@ auto give_after(duration span, int value) -> task<int> {
   co_await sleep_for(span);
   co_return value;
 }
+
+auto keep(mortal /*local*/) -> task<void> { co_return; }
+
+/// Can be moved so many times less one.
+struct fragile {
+  explicit fragile(int count) noexcept : left(count) {}
+  fragile(fragile&& other) : left(other.left - 1) {
+    if (left == 0) throw std::runtime_error("moved");
+  }
+  auto operator=(fragile&&) -> fragile& = delete;
+  ~fragile() = default;
+  int left;
+};
 
 auto stop_at_once() -> task<int> {
   co_await stop_here();
@@ -216,4 +233,101 @@ TEST_CASE("a value given by a task is taken by a task elsewhere") {
   auto body = [&]() -> task<int> { co_return co_await spawn_future(workers, give_after(1us, 9)); };
   outcome<int> ended = here.run(body());
   CHECK(ended.take() == 9);
+}
+
+TEST_CASE(
+    "nothing, references and what can only be moved come from tasks on an executor, and so does what these throw") {
+  manual_executor there;
+  int object = 0;
+  auto refers = [&]() -> task<int&> { co_return object; };
+  auto makes = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
+  auto breaks = []() -> task<fragile> { co_return fragile(2); };
+  deaths seen;
+  auto nothing = spawn_future(there, keep(mortal(seen)));
+  auto reference = spawn_future(there, refers());
+  auto pointer = spawn_future(there, makes());
+  auto broken = spawn_future(there, breaks());
+  there.run_all();
+  CHECK(seen.count == 1);
+  nothing.get();
+  CHECK(&reference.get() == &object);
+  CHECK(*pointer.get() == 3);
+  CHECK_THROWS_WITH(static_cast<void>(broken.get()), "moved");
+}
+
+TEST_CASE("a task that its executor refuses or drops does not begin, and its future says why") {
+  manual_executor there;
+  deaths seen;
+  auto dropped = spawn_future(there, keep(mortal(seen)));
+  there.drop();
+  CHECK(seen.count == 1);
+  CHECK(failure_code(dropped) == errc::stopped);
+  there.close();
+  auto refused = spawn_future(there, keep(mortal(seen)));
+  CHECK(seen.count == 2);
+  CHECK(failure_code(refused) == errc::closed);
+}
+
+TEST_CASE("a task gives its value at its end, whatever else lives in its home") {
+  manual_executor there;
+  deaths seen;
+  promise<void> later;
+  auto waits = [](future<void> ahead, mortal /*local*/) -> task<void> { co_await std::move(ahead); };
+  auto body = [&]() -> task<int> {
+    scope& around = co_await this_scope();
+    around.spawn(waits(later.get_future(), mortal(seen)));
+    co_return 1;
+  };
+  auto ahead = spawn_future(there, body());
+  there.run_all();
+  CHECK(ahead.get() == 1);
+  CHECK(seen.count == 0);
+  static_cast<void>(later.set_value());
+  there.run_all();
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a task that ends away from its home settles its future there") {
+  manual_executor there;
+  manual_executor away;
+  deaths seen;
+  auto body = [&](mortal /*local*/) -> task<int> {
+    co_await schedule_on(away);
+    co_return 7;
+  };
+  auto ahead = spawn_future(there, body(mortal(seen)));
+  there.run_all();
+  away.run_all();
+  CHECK(seen.count == 0);
+  CHECK_FALSE(ahead.is_ready());
+  there.run_all();
+  CHECK(seen.count == 1);
+  CHECK(ahead.get() == 7);
+}
+
+TEST_CASE("what a task held is gone when its result is seen") {
+  manual_executor there;
+  deaths seen;
+  int gone = 0;
+  auto held = [](mortal /*local*/) -> task<void> { co_return; };
+  auto after = spawn_future(there, held(mortal(seen))).then_inline([&] { gone = seen.count; });
+  there.run_all();
+  after.get();
+  CHECK(gone == 1);
+}
+
+TEST_CASE("a future that is dropped lets its task go on, to its end") {
+  manual_executor there;
+  deaths seen;
+  spawn_future(there, keep(mortal(seen))).detach();
+  CHECK(seen.count == 0);
+  there.run_all();
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("a worker that waits for a task that has not begun begins it") {
+  pool workers(with_workers(1));
+  auto here = []() -> task<std::thread::id> { co_return std::this_thread::get_id(); };
+  auto waits = [&] { return spawn_future(workers, here()).get() == std::this_thread::get_id(); };
+  CHECK(spawn(workers, waits).get());
 }

@@ -2,6 +2,7 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/coro/event.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/parker.hpp>
@@ -10,6 +11,7 @@
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
+#include <tests/support/manual_executor.hpp>
 #include <tests/support/sleeper.hpp>
 #include <tests/support/turned_loop.hpp>
 
@@ -27,6 +29,7 @@
 
 using namespace braid;
 using testing::deaths;
+using testing::manual_executor;
 using testing::mortal;
 using testing::turned_loop;
 
@@ -369,6 +372,23 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
   CHECK(errors == std::vector<std::string>{"job", "task"});
   CHECK(ran);
   CHECK_FALSE(here.io().root().stop().requested());
+}
+
+TEST_CASE("a task that ends away counts until it is home, and what it throws is told there") {
+  manual_executor away;
+  int errors = 0;
+  turned_loop here(loop_options{.clock = nullptr, .on_error = [&](const std::exception_ptr&) { ++errors; }});
+  auto body = [&]() -> task<void> {
+    co_await schedule_on(away);
+    throw std::runtime_error("away");
+  };
+  here.io().spawn(body());
+  std::thread([&] { away.run_all(); }).join();
+  CHECK(here.io().spawned() == 1);
+  CHECK(errors == 0);
+  here.turn();
+  CHECK(here.io().spawned() == 0);
+  CHECK(errors == 1);
 }
 
 TEST_CASE("an on_error that throws does not hurt the loop") {

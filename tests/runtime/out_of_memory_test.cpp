@@ -1,5 +1,6 @@
 // tests/runtime/out_of_memory_test.cpp: whichever allocation fails, tasks and graphs end, and a runtime is whole or not
 // there.
+#include <braid/coro/bridge.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -146,6 +147,21 @@ TEST_CASE("tasks in scopes end, and what they ran elsewhere came home") {
           }
         }))
       CHECK(count == 4);
+  });
+}
+
+TEST_CASE("a task on a pool begins, or its future says that there was no memory for its home") {
+  const watchdog dog(600s);
+  fail_everywhere([] {
+    const auto all = made();
+    if (all == nullptr) return;
+    std::atomic<int> count{0};
+    auto add = [&count]() -> task<void> {
+      ++count;
+      co_return;
+    };
+    const bool begun = survives([&] { spawn_future(all->workers(), add()).get(); });
+    CHECK(count == (begun ? 1 : 0));
   });
 }
 

@@ -150,6 +150,29 @@ TEST_CASE("threads that only free do not hoard") {
   CHECK(distinct(after).size() == 40'000);
 }
 
+TEST_CASE("of small blocks more are kept for other threads than of large ones") {
+  constexpr std::size_t size = 60;
+  const auto blocks = take(40'000, size);
+  std::thread([&] { give(blocks, size); }).join();
+  const auto after = take(40'000, size);
+  const auto before = distinct(blocks);
+  const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
+  if constexpr (blocks_are_reused) CHECK(reused >= 32'000);  // the depot keeps 2 MiB
+  give(after, size);
+  CHECK(distinct(after).size() == 40'000);
+}
+
+TEST_CASE("blocks that travel between threads keep nothing of what was in them, and all are there again") {
+  constexpr std::size_t size = 120;
+  constexpr std::size_t count = 1'000;
+  for (int round = 0; round < 10; ++round) {
+    const auto blocks = take(count, size);
+    REQUIRE(distinct(blocks).size() == count);
+    for (void* block : blocks) std::memset(block, 0xff, size);  // links would lead nowhere
+    std::thread([&] { give(blocks, size); }).join();
+  }
+}
+
 namespace {
 
 int late_frees = 0;

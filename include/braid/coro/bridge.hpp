@@ -2,18 +2,17 @@
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/task_state.hpp>
 #include <braid/coro/detail/waiter.hpp>
 #include <braid/coro/home.hpp>
-#include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
-#include <braid/coro/strand_home.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>
+#include <braid/task/promise.hpp>  // who awaits futures makes some
 
 #include <exception>
 #include <mutex>
-#include <type_traits>
 #include <utility>
 
 namespace braid {
@@ -83,30 +82,6 @@ class future_awaiter final : public queue_awaiter<future_awaiter<T>> {
   awaited_future<T>* of_;
 };
 
-/// A promise that says errc::stopped where it goes without a result.
-template <typename T>
-struct stoppable_promise {
-  promise<T> to;
-
-  explicit stoppable_promise(promise<T> p) noexcept : to(std::move(p)) {}
-  stoppable_promise(stoppable_promise&&) noexcept = default;
-  auto operator=(stoppable_promise&&) -> stoppable_promise& = delete;
-  ~stoppable_promise() { static_cast<void>(to.set_exception(failure_of(errc::stopped))); }
-};
-
-template <typename T>
-auto fulfil(stoppable_promise<T> result, task<T> work) -> task<void> {
-  outcome<T> ended = co_await as_outcome(std::move(work));
-  if (ended.has_exception()) {
-    static_cast<void>(result.to.set_exception(ended.exception()));
-  } else if (ended.has_value()) {
-    if constexpr (std::is_void_v<T>)
-      static_cast<void>(result.to.set_value());
-    else
-      static_cast<void>(result.to.set_value(ended.take()));
-  }
-}
-
 }  // namespace detail
 
 /// `co_await std::move(future)` waits for the value and takes it; the task goes on at home. A task that is stopped goes
@@ -126,36 +101,26 @@ template <typename T>
 
 /// Runs `work` in the root of `where` and gives a future of its value. Dropping the future detaches the work.
 /// Threads: any. Errors: in the future: what `work` throws; errc::closed where the home does not run, errc::stopped
-/// where the task ended as stopped, or did not start for a stop.
+/// where the task ended as stopped, or did not start for a stop. Cost: one block of memory for jobs.
 template <typename T>
 auto spawn_future(home& where, task<T> work) -> future<T> {
-  promise<T> made(where);
-  future<T> ahead = made.get_future();
-  task<void> all = detail::fulfil<T>(detail::stoppable_promise<T>(std::move(made)), std::move(work));
-  auto start = [&where, all = std::move(all)]() mutable { where.root().spawn(std::move(all)); };
-  if (!post(where, std::move(start))) return failed_future<T>(make_error_code(errc::closed));
-  return ahead;
+  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_at_home, std::move(work));
 }
 
 /// Runs `work` in `all`, and gives a future of its value. What it throws goes there, and does not stop the others.
-/// Threads: the home's. Errors: as above.
+/// Threads: the home's. Errors, cost: as above.
 template <typename T>
 auto spawn_future(scope& all, task<T> work) -> future<T> {
-  promise<T> made(all.where());
-  future<T> ahead = made.get_future();
-  all.spawn(detail::fulfil<T>(detail::stoppable_promise<T>(std::move(made)), std::move(work)));
-  return ahead;
+  return detail::task_state<T>::spawn(all, std::move(work));
 }
 
 /// Runs `work` on the threads of an executor that is no home, in a home of its own there (see `strand_home`). Tasks
-/// that are spawned like this run at the same time as others. Threads: any. Errors: as above.
+/// that are spawned like this run at the same time as others; a worker that waits for one that has not begun runs its
+/// beginning. Threads: any. Errors: as above; std::bad_alloc where there is no memory for the home. Cost: as above; the
+/// home is made on the thread where the task begins, from the memory for jobs there.
 template <typename T>
 auto spawn_future(executor& where, task<T> work) -> future<T> {
-  promise<T> made(where);
-  future<T> ahead = made.get_future();
-  task<void> all = detail::fulfil<T>(detail::stoppable_promise<T>(std::move(made)), std::move(work));
-  if (!strand_home::run_alone(where, std::move(all))) return failed_future<T>(make_error_code(errc::closed));
-  return ahead;
+  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_alone, std::move(work));
 }
 
 }  // namespace braid

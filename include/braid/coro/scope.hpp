@@ -82,6 +82,11 @@ class BRAID_API scope : private job, private stop_callback {
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 
+  /// What `spawn` is made of, for those who see to the end of a task themselves: when it has ended its home calls
+  /// `owner.root_ended(frame)`, which destroys the frame; the task counts until then. Requires that no stop has come.
+  template <typename T, typename Owner>
+  void begin(task<T> child, Owner& owner) noexcept;
+
   /// The first task's exception, given once.
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
@@ -94,11 +99,14 @@ class BRAID_API scope : private job, private stop_callback {
     arrived,  // the job has run or was refused: no other thread knows of the scope any more
   };
 
-  static auto task_ended(detail::promise_base& child, detail::ending how) noexcept -> std::coroutine_handle<>;
+  template <typename T, typename Owner>
+  static auto ended(detail::promise_base& root, detail::ending how) noexcept -> std::coroutine_handle<>;
+  auto root_left() noexcept -> std::coroutine_handle<>;
   static void stop_posted(job& self, action what);
   static void parent_stopped(stop_callback& self) noexcept;
   static void deadline_passed(timer& self) noexcept;
 
+  void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
   void stop_here(errc reason) noexcept;
   void post_stop() noexcept;
   auto remote_is_over() noexcept -> bool;
@@ -127,6 +135,29 @@ class BRAID_API scope : private job, private stop_callback {
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
 };
+
+template <typename T, typename Owner>
+void scope::begin(task<T> child, Owner& owner) noexcept {
+  BRAID_ASSERT(home_->is_current(), "tasks are spawned on the home of their scope");
+  const auto frame = child.release();
+  BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be spawned");
+  ++tasks_;
+  frame.promise().attach_root(this, &ended<T, Owner>, &owner);
+  detail::resume(frame);
+}
+
+template <typename T, typename Owner>
+auto scope::ended(detail::promise_base& root, detail::ending how) noexcept -> std::coroutine_handle<> {
+  auto& promise = static_cast<detail::task_promise<T>&>(root);
+  scope& self = *promise.where();
+  if (!self.home_->is_current()) {
+    promise.end_at_home(how);
+    return {};
+  }
+  const auto frame = std::coroutine_handle<detail::task_promise<T>>::from_promise(promise);
+  static_cast<Owner*>(promise.context())->root_ended(frame);
+  return self.root_left();
+}
 
 class scope::join_awaiter {
  public:

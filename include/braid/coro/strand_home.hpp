@@ -62,8 +62,14 @@ class BRAID_API strand_home final : public home {
   [[nodiscard]] auto now() const noexcept -> time_point override;
 
   /// Runs `first` in the root of a home of its own on `where`; the home goes when no task is left there. False where
-  /// `where` refuses: then `first` was destroyed without having started. Errors: std::bad_alloc.
+  /// `where` refuses: then `first` was destroyed without having started, as it is where `where` drops it.
+  /// Errors: std::bad_alloc; `where` reports it, if it is the home's own memory that is missing.
   [[nodiscard]] static auto run_alone(executor& where, task<void> first) -> bool;
+
+  /// The same for a job that `where` runs on this thread, where the home is made and has its first turn before this
+  /// returns: it begins with `begin(root, context)`. Errors: std::bad_alloc, and then `begin` was not called.
+  using begin_fn = void (*)(scope& root, void* context) noexcept;
+  static void run_here(executor& where, begin_fn begin, void* context);
 
  private:
   struct step : job {
@@ -74,8 +80,19 @@ class BRAID_API strand_home final : public home {
     explicit alarm_timer(strand_home& h) noexcept : timer(&alarm_rang, &alarm_rang), owner(&h) {}
     strand_home* owner;
   };
+  /// What tasks that sleep need.
+  struct clockwork {
+    explicit clockwork(strand_home& h) noexcept : wheel(h.now()), tick(h, &ticked), alarm(h) {}
+    timer_wheel wheel;
+    intrusive_list<timer> due;
+    time_point alarm_at = time_point::max();
+    atomic<bool> ticking{false};  // `tick` is queued; set by who queues it, cleared by the job
+    step tick;
+    alarm_timer alarm;
+  };
 
   strand_home(executor& where, shared_timers* timers) noexcept;
+  strand_home(executor& where, begin_fn begin, void* context) noexcept;
 
   static void turn_came(job& self, job::action what);
   static void begin_alone(job& self, job::action what);
@@ -103,19 +120,15 @@ class BRAID_API strand_home final : public home {
   detail::strand_mailbox<job> mailbox_;
   atomic<bool> refused_{false};  // by the executor, once; written by who was told so
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
-  atomic<bool> ticking_{false};  // `tick_` is queued; set by who queues it, cleared by the job
   step turn_{*this, &turn_came};
-  step tick_{*this, &ticked};
-  step end_{*this, &stop_all};  // of the home; its beginning as well, where it runs alone
-  alarm_timer alarm_{*this};
+  step end_;  // of the home; its beginning, where it runs alone
   // Of who has the turn:
   intrusive_queue<job> ready_;  // taken out of the mailbox
-  bool is_alone_ = false;       // deletes itself when it has ended
   detail::turn_length length_;
-  task<void> first_;
-  time_point alarm_at_ = time_point::max();
-  std::unique_ptr<timer_wheel> wheel_;  // made for the first sleep
-  intrusive_list<timer> due_;
+  bool is_alone_ = false;     // deletes itself when it has ended
+  begin_fn begin_ = nullptr;  // where it is alone
+  void* begin_context_ = nullptr;
+  std::unique_ptr<clockwork> clockwork_;  // made for the first sleep
   scope root_;
 };
 

@@ -67,7 +67,7 @@ class [[nodiscard]] task_handle {
 /// Spawns `work` into `in`. Threads: the home's. Cost: a block of memory for both, and a scope.
 template <typename T>
 auto spawn(scope& in, task_options how, task<T> work) -> task_handle<T> {
-  auto state = std::make_shared<detail::handled_task<T>>(std::move(how.name));
+  auto state = detail::make_handled<T>(std::move(how.name));
   task_handle<T> made{detail::handle_end<T>(state)};
   in.spawn(detail::run_handled<T>(detail::task_end<T>(std::move(state)), std::move(work)));
   return made;
@@ -79,22 +79,25 @@ auto spawn(scope& in, task<T> work) -> task_handle<T> {
 
 namespace detail {
 
-/// Spawns a task by what `start` does with it: false where it refuses, and has destroyed it.
+/// Spawns a task by what `start` does with its handled_start: false where it refuses, and has destroyed it.
 template <typename T, typename Start>
 auto spawn_by(task_options how, task<T> work, Start start) -> task_handle<T> {
-  auto state = std::make_shared<handled_task<T>>(std::move(how.name));
+  auto state = make_handled<T>(std::move(how.name));
   task_handle<T> made{handle_end<T>(state)};
-  if (!start(run_handled<T>(task_end<T>(state), std::move(work)))) state->ended.set_exception(failure_of(errc::closed));
+  if (!start(handled_start<T>(task_end<T>(state), std::move(work))))
+    state->ended.set_exception(failure_of(errc::closed));
   return made;
 }
 
 }  // namespace detail
 
-/// Spawns `work` into the root of a home. Threads: any. Errors: at the await, errc::closed where the home does not run.
+/// Spawns `work` into the root of a home. Threads: any. Errors: at the await, errc::closed where the home does not run;
+/// errc::stopped where it has no memory to begin, which is reported there.
 template <typename T>
 auto spawn(home& where, task_options how, task<T> work) -> task_handle<T> {
-  return detail::spawn_by(std::move(how), std::move(work), [&where](task<void> all) {
-    return post(where, [&where, all = std::move(all)]() mutable { where.root().spawn(std::move(all)); }).has_value();
+  return detail::spawn_by(std::move(how), std::move(work), [&where](detail::handled_start<T> start) {
+    auto begin = [&where, start = std::move(start)]() mutable { where.root().spawn(std::move(start)()); };
+    return post(where, std::move(begin)).has_value();
   });
 }
 template <typename T>

@@ -13,6 +13,7 @@
 #include <braid/sync/remote_stack.hpp>
 #include <braid/task/error_callback.hpp>
 
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -84,6 +85,7 @@ class BRAID_API loop final : public home {
  private:
   friend class loop_driver;
   friend class detail::open_port;
+  friend class scope;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
   loop(loop_options options, std::unique_ptr<io_backend> backend);
@@ -101,7 +103,7 @@ class BRAID_API loop final : public home {
   void rest(time_point deadline) noexcept;
   void wake() noexcept;
   void report(std::exception_ptr error) noexcept override;
-  auto reported(task<void> work) -> task<void>;
+  void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
 
   loop_options options_;
   const clock_source* clock_;

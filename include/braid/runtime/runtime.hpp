@@ -11,6 +11,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_lane.hpp>
 #include <braid/task/error_callback.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/pool_options.hpp>
 
@@ -92,9 +93,21 @@ class BRAID_API runtime {
   explicit runtime(runtime_options options);
 
   friend struct detail::runtime_end;
+  template <typename T>
+  friend auto spawn(runtime& where, task_options how, task<T> work) -> task_handle<T>;
+
+  /// As `post` does with the task that `std::move(make)()` gives, which is made by the thread that starts it, near its
+  /// own memory.
+  template <typename Make>
+  auto post_made(Make make) -> result<void> {
+    auto begin = [this, make = std::move(make)]() mutable { start(std::move(make)()); };
+    return braid::post(entrance(), std::move(begin));
+  }
   void start_separate(const runtime_options& options);
   void start_merged(const runtime_options& options);
   [[nodiscard]] auto is_current() const noexcept -> bool;
+  [[nodiscard]] auto entrance() noexcept -> executor&;
+  void start(task<void> work);
   void start_here(task<void> work);
   auto load_of(std::size_t index) const noexcept -> std::size_t;
   auto home_for_one_more(std::size_t here) const noexcept -> std::size_t;
@@ -113,11 +126,13 @@ class BRAID_API runtime {
 };
 
 /// Starts a task as `runtime::post` does, and gives a handle of it. Threads: any. Errors: at the await: errc::closed
-/// where the runtime takes nothing more; errc::stopped where it ended before the task began.
+/// where the runtime takes nothing more; errc::stopped where it ended before the task began, or where there was no
+/// memory to begin, which is reported.
 template <typename T>
 auto spawn(runtime& where, task_options how, task<T> work) -> task_handle<T> {
-  return detail::spawn_by(std::move(how), std::move(work),
-                          [&where](task<void> all) { return where.post(std::move(all)).has_value(); });
+  return detail::spawn_by(std::move(how), std::move(work), [&where](detail::handled_start<T> start) {
+    return where.post_made(std::move(start)).has_value();
+  });
 }
 template <typename T>
 auto spawn(runtime& where, task<T> work) -> task_handle<T> {

@@ -11,6 +11,7 @@
 #include <braid/coro/task_info.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/detail/failure_of.hpp>
+#include <braid/task/detail/job_allocator.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace braid::detail {
@@ -107,6 +109,15 @@ struct handled_task final : handled_task_base {
   outcome<T> ended;  // written by the task before it settles
 };
 
+/// What a task and its handle share, in one block.
+template <typename T>
+auto make_handled(std::string name) -> std::shared_ptr<handled_task<T>> {
+  if constexpr (alignof(handled_task<T>) > 16)
+    return std::make_shared<handled_task<T>>(std::move(name));
+  else
+    return std::allocate_shared<handled_task<T>>(job_allocator<handled_task<T>>(), std::move(name));
+}
+
 /// The end of the handle: its owner goes, or takes the outcome. The only one of its kind for a task.
 template <typename T>
 class handle_end {
@@ -161,13 +172,34 @@ auto run_handled(task_end<T> end, task<T> work) -> task<void> {
     scope own(around);
     own.bind(&task_info_key, &end.state().info());
     end.state().begin(own);
-    task<outcome<T>> all = joined<T>(own, [&work](scope&) noexcept { return std::move(work); });
-    ended = co_await std::move(all);
+    // As `joined` does, whose frame is spared: what is awaited here is told of stops, or not cut short by them.
+    ended = co_await outcome_in(own, std::move(work));
+    co_await resume_home();
+    if (!ended.has_value()) own.request_stop();
+    try {
+      co_await own.join();
+    } catch (...) {
+      if (!ended.has_exception()) ended.set_exception(std::current_exception());
+    }
     co_await end.state().leave();
     co_await own.join();  // a stop that was posted meanwhile
   }
   end.settle(std::move(ended), around.where());
 }
+
+/// What begins a task with a handle, for the thread that runs it: the frame around the task is made there.
+template <typename T>
+class handled_start {
+ public:
+  handled_start(task_end<T> end, task<T> work) noexcept : end_(std::move(end)), work_(std::move(work)) {}
+
+  /// Errors: std::bad_alloc, and then the task has ended as stopped.
+  [[nodiscard]] auto operator()() && -> task<void> { return run_handled<T>(std::move(end_), std::move(work_)); }
+
+ private:
+  task_end<T> end_;
+  task<T> work_;
+};
 
 /// Awaits the end, and gives it as `T` or as an outcome<T>.
 template <typename T, typename Given>

@@ -21,6 +21,12 @@ enum class strand_push : std::uint8_t {
 template <typename T>
 class strand_mailbox {
  public:
+  /// Nobody has the turn.
+  strand_mailbox() noexcept : head_(resting()) {}
+  /// Empty too, but whoever makes it has the turn.
+  struct turn_taken {};
+  explicit strand_mailbox(turn_taken /*by the caller*/) noexcept : head_(nullptr) {}
+
   [[nodiscard]] auto try_push(T& element) noexcept -> strand_push {
     T* seen = head_.load(relaxed);
     do {
@@ -76,7 +82,7 @@ class strand_mailbox {
 
   // resting(): empty, nobody has the turn · null: empty, somebody has it · closed(): the same, and pushes are refused
   // closed_for_good(): refused, and nobody has the turn · anything else: the newest element; somebody has the turn
-  atomic<T*> head_{resting()};
+  atomic<T*> head_;
 };
 
 }  // namespace braid::detail

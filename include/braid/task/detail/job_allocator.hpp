@@ -1,0 +1,26 @@
+// braid/task/detail/job_allocator.hpp: memory for jobs, for what the standard library allocates.
+#pragma once
+
+#include <braid/task/job_memory.hpp>
+
+#include <cstddef>
+
+namespace braid::detail {
+
+/// A standard allocator of `allocate_job`. Threads: any.
+template <typename T>
+struct job_allocator {
+  using value_type = T;
+  static_assert(alignof(T) <= 16, "what is aligned beyond 16 bytes needs a heap object of its own");
+
+  job_allocator() = default;
+  template <typename U>
+  explicit(false) job_allocator(const job_allocator<U>& /*other*/) noexcept {}
+
+  [[nodiscard]] auto allocate(std::size_t count) -> T* { return static_cast<T*>(allocate_job(count * sizeof(T))); }
+  void deallocate(T* block, std::size_t count) noexcept { free_job(block, count * sizeof(T)); }
+
+  auto operator==(const job_allocator& /*other*/) const -> bool = default;
+};
+
+}  // namespace braid::detail
