@@ -1,11 +1,8 @@
 // src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
 #include <braid/task/job_memory.hpp>
 
-#include <braid/sync/atomic.hpp>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -91,11 +88,10 @@ class depot {
   void give(chain blocks, std::size_t most) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      const std::size_t chains = chains_.load(relaxed);
-      if (chains < most) {
+      if (chains_ < most) {
         blocks.first->count = blocks.count;
         blocks.first->next_chain = std::exchange(first_, blocks.first);
-        chains_.store(chains + 1, relaxed);
+        ++chains_;
         return;
       }
     }
@@ -103,20 +99,17 @@ class depot {
   }
 
   auto take() noexcept -> chain {
-    if (chains_.load(relaxed) == 0) return {};  // no lock where there is nothing
     const std::lock_guard lock(mutex_);
     if (first_ == nullptr) return {};
-    chains_.store(chains_.load(relaxed) - 1, relaxed);
+    --chains_;
     block* const taken = std::exchange(first_, first_->next_chain);
     return {taken, taken->count};
   }
 
  private:
   std::mutex mutex_;
-  block* first_ = nullptr;  // of the newest chain; under the lock
-  // How many there are; written under the lock. Not a braid::atomic: what an explored execution finds in a depot was
-  // left by the one before.
-  std::atomic<std::size_t> chains_{0};
+  block* first_ = nullptr;  // of the newest chain
+  std::size_t chains_ = 0;
 };
 
 /// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: who
