@@ -1,14 +1,13 @@
 // src/net/http_workspace.hpp: what a connection of a server needs only while it has a request.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/net/http_body_decoder.hpp>
 #include <braid/net/http_error.hpp>
 #include <braid/net/http_fields.hpp>
 #include <braid/net/http_head.hpp>
 #include <braid/net/http_request_parser.hpp>
 #include <braid/net/http_router.hpp>
-
-#include <braid/base/clock.hpp>
 
 #include <cstddef>
 #include <cstdint>
