@@ -7,7 +7,6 @@
 #include <braid/io/descriptor.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <new>
@@ -57,15 +56,6 @@ class descriptor_table {
  private:
   std::vector<Entry> entries_;
 };
-
-/// Has the processor fetch a transfer that is about to be answered, and what lies around it: the operation that it is a
-/// part of. It may have gone: nothing is looked at.
-inline void fetch_early(const void* transfer) noexcept {
-  constexpr std::uintptr_t line = 64;
-  const auto at = reinterpret_cast<std::uintptr_t>(transfer);
-  for (std::uintptr_t each = at - 2 * line; each != at + 3 * line; each += line)
-    __builtin_prefetch(reinterpret_cast<const void*>(each), 1);
-}
 
 [[nodiscard]] constexpr auto index_of(io_interest interest) noexcept -> std::size_t {
   return interest == io_interest::read ? 0 : 1;

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -66,9 +65,7 @@ class uring_backend final : public io_backend {
     send_rest();
     enter(timeout);
     // What completes while they are called waits for the next time.
-    const unsigned ready = ::io_uring_cq_ready(&ring_);
-    if (ready > 1) look_ahead();
-    for (unsigned left = ready; left != 0; --left) take_completion();
+    for (unsigned left = ::io_uring_cq_ready(&ring_); left != 0; --left) take_completion();
   }
 
   void wake() noexcept override { wake_.raise(); }
@@ -244,23 +241,6 @@ class uring_backend final : public io_backend {
   void send_rest() noexcept {
     while (!unsent_.empty() && request_of(unsent_.front())) unsent_.front().unlink();
     while (!unended_.empty() && request_end_of(unended_.front())) unended_.front().unlink();
-  }
-
-  /// Where many connections take turns, what belongs to one has left the nearer caches by the next time. It is fetched
-  /// while those ahead of it are served. What a completion tells of is there until it is taken.
-  void look_ahead() noexcept {
-    constexpr std::size_t most = 32;  // more would drive each other out
-    std::array<const io_transfer*, most> coming{};
-    std::size_t count = 0;
-    unsigned head = 0;
-    io_uring_cqe* completion = nullptr;
-    io_uring_for_each_cqe(&ring_, head, completion) {
-      if (completion->user_data >> tag_shift != transfer_tag >> tag_shift) continue;
-      coming[count] = reinterpret_cast<const io_transfer*>(completion->user_data & ~transfer_tag);
-      fetch_early(coming[count]);
-      if (++count == most) break;
-    }
-    for (const io_transfer* const item : std::span(coming).first(count)) __builtin_prefetch(&item->port(), 1);
   }
 
   void take_completion() noexcept {
