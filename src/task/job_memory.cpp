@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t class_bytes = 64;
 constexpr std::size_t classes = 16;
-constexpr std::size_t batch = 32;  // blocks that go to or come from the depot at once
-constexpr std::size_t lead = 4;    // a block that another thread has freed is fetched when so many are before it
+constexpr std::size_t batch = 32;          // blocks that go to or come from the depot at once
+constexpr unsigned char most_passes = 15;  // a depot that is empty costs a lock; so often it is not asked again
+constexpr std::size_t lead = 4;  // a block that another thread has freed is fetched when so many are before it
 // Of each class the depot keeps so much, but so many chains in any case; the rest goes back to operator delete.
 constexpr std::size_t depot_bytes = std::size_t{2} << 20U;
 constexpr std::size_t depot_chains = 128;
@@ -129,6 +130,7 @@ enum class cache_state : unsigned char { unused, live, gone };
 /// The free lists of one thread. Trivial, so that it can be used while the thread is being torn down.
 struct thread_cache {
   std::array<chain, classes> lists;
+  std::array<unsigned char, classes> passes;  // how often to pass by the depot, which had nothing the last time
   cache_state state;
 };
 
@@ -162,8 +164,14 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index 
   if (!is_listed(index)) return ::operator new(size);
   if (thread_cache* own = usable_cache(); own != nullptr) {
     chain& list = own->lists[index];
-    if (list.first == nullptr) list = depots()[index].take();
     if (list.first != nullptr) return list.pop();
+    if (unsigned char& passes = own->passes[index]; passes > 0) {
+      --passes;
+    } else {
+      list = depots()[index].take();
+      if (list.first != nullptr) return list.pop();
+      passes = most_passes;
+    }
   }
   return ::operator new((index + 1) * class_bytes);
 }
