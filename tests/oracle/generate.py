@@ -362,16 +362,28 @@ def _free(draft: _Draft, source: str, keys: list[int]) -> list[int]:
 
 
 def _add_fetch(draft: _Draft) -> None:
-    rng, source = draft.rng, draft.some_node()
-    keys = _free(draft, source, draft.world.fetched_keys)[: rng.choice([1, 1, 2, 3, 6])]
-    if not keys:
-        return
-    more = rng.choice([{}, {"hash": None}, {"hash": "user"}, {"hash": "features"}, {"hash": "nothing"}])
-    present = sorted(draft.keys[source].intersection(draft.world.int_keys))
-    more = more | rng.choice([{}, {"by": None}, {"by": 1}, {"by": rng.choice(present)},
-                              {"by": rng.choice(draft.world.int_keys)}])
+    """Features of the rows, and now and then of what the first ones name."""
+    rng, source, ints = draft.rng, draft.some_node(), draft.world.int_keys
+    keys = _free(draft, source, draft.world.fetched_keys)
+    names = [key for key in keys if key in ints]
+    if names and rng.random() < 0.5:
+        _add_fetched(draft, source, names[:1], **rng.choice([{}, {"by": None}, {"by": 1}]))
+        source = draft.nodes[-1]["node_id"]
+        keys = _free(draft, source, draft.world.fetched_keys)
+    others = sorted(draft.keys[source].intersection(ints) - {1})
+    by = rng.choice([{}, {"by": None}, {"by": 1}, {"by": rng.choice(ints)}])
+    if others and rng.random() < 0.7:
+        by = {"by": rng.choice(others)}
+    if keys:
+        _add_fetched(draft, source, keys[: rng.choice([1, 1, 2, 3, 6])], **by)
+
+
+def _add_fetched(draft: _Draft, source: str, keys: list[int], **by: int | None) -> None:
+    rng = draft.rng
+    hashes = [{}, {"hash": None}, {"hash": "features"}, {"hash": "user"}]
+    more = rng.choice(hashes) if rng.random() < 0.95 else {"hash": "nothing"}
     endpoint = rng.choice(draft.world.endpoints)
-    draft.add("core::fetch_features", [source], draft.bounds[source], endpoint=endpoint, keys=keys, **more)
+    draft.add("core::fetch_features", [source], draft.bounds[source], endpoint=endpoint, keys=keys, **more, **by)
 
 
 def _add_extract(draft: _Draft) -> None:
@@ -400,8 +412,10 @@ def _extents(rng: random.Random, transform: str) -> dict[str, Any]:
 
 
 def _ascending(rng: random.Random, most: int) -> list[int | float]:
-    """At least one number; an integer that no double equals is none of them."""
-    numbers = [words.number(rng) for _ in range(most)]
+    """At least one number, near each other or not; an integer that no double equals is none of them."""
+    near = [lambda: rng.uniform(-10, 10), lambda: rng.randint(-3, 15)]
+    makers: list[Callable[[], int | float]] = near if rng.random() < 0.6 else [lambda: words.number(rng)]
+    numbers = [rng.choice(makers)() for _ in range(most)]
     distinct = {float(each): each if float(each) == each else float(each) for each in numbers}
     return [distinct[each] for each in sorted(distinct)]
 
@@ -431,7 +445,8 @@ def _add_one_hot(draft: _Draft, source: str) -> None:
     known = [*world.number_keys, *world.string_keys]
     present = sorted(draft.keys[source].intersection(known))
     key = rng.choice(present if rng.random() < 0.8 else known)
-    choices: list[Any] = words.STRINGS if key in world.string_keys else words.IDS
+    numbers = rng.choice([words.IDS, words.SMALL_IDS, words.LARGE_IDS])
+    choices: list[Any] = words.STRINGS if key in world.string_keys else numbers
     out_keys = _free(draft, source, world.out_keys)[: rng.randint(1, 3)]
     if out_keys:
         values = rng.sample(choices, len(out_keys))
