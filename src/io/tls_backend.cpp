@@ -7,7 +7,10 @@
 
 #include <braid/sync/atomic.hpp>
 
+#include <climits>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <dlfcn.h>
 
@@ -29,19 +32,24 @@ namespace {
 /// Has the version in its name: a table of another one has other entries.
 constexpr std::string_view file_name = BRAID_TLS_LIBRARY;
 
-/// The folder of the library that this code is in, with the slash behind it; empty where that is not known.
-auto own_folder() -> std::string {
+/// The folder of the library that this code is in; empty where that is not known. As the loader found it: a relative
+/// path would lead elsewhere after a change of folder. Behind symbolic links, since the other library lies beside the
+/// file itself.
+auto own_folder() -> std::filesystem::path {
   ::Dl_info here{};
-  if (::dladdr(reinterpret_cast<void*>(&find_tls_backend), &here) == 0 || here.dli_fname == nullptr) return {};
-  const std::string_view path = here.dli_fname;
-  return std::string(path.substr(0, path.rfind('/') + 1));
+  void* map = nullptr;
+  if (::dladdr1(reinterpret_cast<void*>(&find_tls_backend), &here, &map, RTLD_DL_LINKMAP) == 0) return {};
+  char folder[PATH_MAX];
+  if (here.dli_fname == nullptr || ::dlinfo(map, RTLD_DI_ORIGIN, folder) != 0) return {};
+  const auto found = folder / std::filesystem::path(here.dli_fname).filename();
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(found, failed);
+  return (failed ? found : file).parent_path();
 }
 
-/// By its path first: where both lie is nowhere else known, and a sanitizer's `dlopen` forgets for whom it looks.
+/// By its path: where both lie is nowhere else known, and a sanitizer's `dlopen` forgets for whom it looks.
 auto load() -> const tls_backend* {
-  const std::string path = own_folder().append(file_name);
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = ::dlopen(file_name.data(), RTLD_NOW | RTLD_LOCAL);
+  void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
   return static_cast<const tls_backend*>(::dlsym(library, "braid_tls_backend"));
 }

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 using namespace std::chrono_literals;
 
@@ -21,6 +22,7 @@ auto main() -> int {
   auto runtime = braid::runtime::create();
   if (!runtime) return 1;
   std::printf("%d\n", (*runtime)->run(answer((*runtime)->workers())));
+  std::filesystem::current_path("/");  // as daemons do
   const auto tls = braid::tls_context::client();
   std::printf("%s\n", tls ? "TLS" : tls.error().message().c_str());
 }

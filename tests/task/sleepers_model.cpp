@@ -230,7 +230,26 @@ void stop_while_posting_to_seats(model::run& r) {
   pool.wait_idle();
 }
 
-/// The same where they leave without a look at each other's seat once somebody has found that nothing is there.
+/// Who leaves, by whatever way, sees what was written before the stop.
+template <typename Sleepers>
+void leave_behind_a_stop(model::run& r) {
+  small_pool<Sleepers> pool(r, layout::seated, 2);
+  model::shared<int> written;
+  for (std::size_t index : {0U, 1U}) {
+    r.thread([&, index] {
+      pool.work_as(index);
+      r.check(written == 1, "a worker has left before the stop");
+    });
+  }
+  r.thread([&] {
+    written = 1;
+    pool.stop();
+  });
+  r.join();
+}
+
+/// The same as with posts to seats where they leave without a look at each other's seat once somebody has found that
+/// nothing is there.
 template <settling How>
 void stop_beside_thieves(model::run& r) {
   small_pool<product> pool(r, layout::seated, 2);
@@ -308,6 +327,7 @@ TEST_CASE("what a pool accepted before it stopped has run, every worker leaves, 
   holds(stop_while_posting<product>);
   holds_in_order(stop_while_posting_to_seats<product>);
   holds_in_order(stop_beside_thieves<settling::counted>);
+  holds(leave_behind_a_stop<product>);
 }
 
 TEST_CASE("the twin without a fault is as good as the product") {
@@ -355,6 +375,7 @@ TEST_CASE("every order and every barrier of the sleepers is needed") {
                                   two_beside_a_long_job<product>,
                                   idle_beside_a_post<product>,
                                   stop_while_posting_to_seats<product>,
+                                  leave_behind_a_stop<product>,
                                   moved_past_a_thief<product>};
   const model::options bounds{.seeds = 10'000, .preemptions = 6, .surprises = 4};
   for (const char* file : {"task/detail/sleepers.hpp", "task/sleepers.cpp"})

@@ -106,7 +106,7 @@ class BRAID_API scope : private job, private stop_callback {
   static void parent_stopped(stop_callback& self) noexcept;
   static void deadline_passed(timer& self) noexcept;
 
-  void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
+  inline void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;  // for scope.cpp alone
   void stop_here(errc reason) noexcept;
   void post_stop() noexcept;
   auto remote_is_over() noexcept -> bool;

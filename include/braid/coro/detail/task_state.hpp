@@ -53,13 +53,15 @@ class task_state final : public future_state<T> {
   static void begin_alone(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
     if (what == job::action::drop) return made.give_up(failure_of(errc::stopped));
+    std::exception_ptr failure;
     try {
       strand_home::run_here(
           *made.where(), [](scope& root, void* begun) noexcept { static_cast<task_state*>(begun)->begin(root); },
           &made);
     } catch (...) {
-      made.give_up(std::current_exception());
+      failure = std::current_exception();
     }
+    if (failure != nullptr) made.give_up(std::move(failure));  // what comes next does not run in a handler
   }
 
   /// What the task held is gone before anybody sees the result. The task still counts in its scope meanwhile.
