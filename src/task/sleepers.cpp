@@ -56,8 +56,10 @@ auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
   return leave(self);
 }
 
-/// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work.
+/// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work. It
+/// sees what was before the stop, as who leaves behind a look does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
+  static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe
   for (idle_.announce(self.index); !idle_.try_leave(self.index); idle_.announce(self.index)) {
     self.sleep->park();  // the permit is on its way
     end_search();

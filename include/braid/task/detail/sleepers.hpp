@@ -67,11 +67,8 @@ class BRAID_API sleepers {
   /// Whether a worker that finds nothing is to leave.
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
-  /// Whether somebody has found that nothing is left for a worker that has nothing. Who leaves for that sees what was
-  /// before the stop.
-  [[nodiscard]] auto is_settled() const noexcept -> bool {
-    return phase_.load(acquire) == phase::settled;  // edge sleepers.stopping: observe
-  }
+  /// Whether somebody has found that nothing is left for a worker that has nothing.
+  [[nodiscard]] auto is_settled() const noexcept -> bool { return phase_.load(relaxed) == phase::settled; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
   auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
