@@ -314,7 +314,7 @@ export function refusals(file: string, source: ts.SourceFile): Complaint[] {
         node,
         "number_not_exact",
         `${node.getText(source)} is no number of 53 bits and would be rounded to ${Number(node.text)}`,
-        "write it as a bigint in E.const, or with an exponent",
+        "write it as a bigint, in an expression by E.const, or with an exponent",
       );
     ts.forEachChild(node, visit);
   };

@@ -428,12 +428,14 @@ class Validator {
     const seen = new Set<unknown>();
     const ruleOf = itemRule(param.kind);
     for (const [index, item] of this.itemsOf(params, param, need).entries()) {
-      const value = itemValue(param.kind, item);
-      const wrong =
-        ruleOf(item) ?? (seen.has(value) ? { code: "duplicate_value", message: "it is listed twice" } : undefined);
+      let wrong = ruleOf(item);
       if (wrong === undefined) {
-        seen.add(value);
-        continue;
+        const value = itemValue(param.kind, item); // of a right one: others may have none
+        if (!seen.has(value)) {
+          seen.add(value);
+          continue;
+        }
+        wrong = { code: "duplicate_value", message: "it is listed twice" };
       }
       const pointer = pointerTo(pointerTo(params.pointer, param.name), index);
       params.problems.push({ ...wrong, pointer, hint: "", node: "" });
