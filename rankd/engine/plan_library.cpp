@@ -67,11 +67,20 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   if (!models.stands_still())
     return refused("folder_changing", "somebody writes into the folder of the models while it is read",
                    "load the plans again later", options_.models);
-  if (budgets) problems.append(budgets->strangers(names));
+  if (budgets) {
+    add_pinned_to(names);  // a pinned plan serves even when its file is gone
+    problems.append(budgets->strangers(names));
+  }
   if (!problems.empty()) return std::unexpected(std::move(problems));
   reload_report report = install(found);
   if (budgets) options_.budgets = std::move(*budgets);
   return report;
+}
+
+void plan_library::add_pinned_to(std::vector<std::string>& names) const {
+  const std::scoped_lock lock(changes_);
+  for (const auto& [name, here] : shelves_)
+    if (here.pinned) names.push_back(name);
 }
 
 /// The newest version of the same name, where its artifact has the same bytes.

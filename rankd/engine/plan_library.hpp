@@ -104,6 +104,7 @@ class plan_library {
 
   auto bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
       -> braid::checked<version_ptr>;
+  void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found) -> reload_report;
   void put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const;

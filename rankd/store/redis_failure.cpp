@@ -1,6 +1,8 @@
 // rankd/store/redis_failure.cpp: errors of a connection and of a server, sorted by what one can do about them.
 #include <rankd/store/detail/redis_failure.hpp>
 
+#include <rankd/registry/names.hpp>
+
 #include <braid/base/error.hpp>
 #include <braid/io/tls_error.hpp>
 #include <braid/net/redis_error.hpp>
@@ -49,7 +51,8 @@ auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
 
 auto told_by_server(std::string_view error) -> std::string {
   constexpr std::size_t enough = 300;
-  return "the server says: " + std::string(error.substr(0, enough)) + (error.size() > enough ? "…" : "");
+  const std::size_t kept = utf8_prefix(error.substr(0, enough));
+  return "the server says: " + std::string(error.substr(0, kept)) + (error.size() > kept ? "…" : "");
 }
 
 }  // namespace rankd::detail

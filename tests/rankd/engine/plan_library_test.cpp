@@ -314,7 +314,10 @@ TEST_CASE("a pinned plan outlives its artifact, and an unpinned one goes with it
   CHECK(report.removed.empty());
   CHECK((report.pinned_only == names{"a"}));
   CHECK(mark_now(world, library, "a") == "1");
+  const plan_budgets of_a({}, {{"a", {.rows = 7}}});
+  CHECK((value_of(library.reload(folder.path(), of_a)).pinned_only == names{"a"}));
   REQUIRE(library.unpin("a"));
+  CHECK((codes_of(library.reload(folder.path(), of_a)) == names{"unknown_plan"}));
   CHECK(mark_now(world, library, "a") == "unknown_plan");
   CHECK(library.versions_in_memory() == 1);
 
