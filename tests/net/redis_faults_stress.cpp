@@ -151,9 +151,6 @@ auto through(const std::string& path, std::uint32_t in_flight) -> redis_options 
   return options;
 }
 
-/// Far more than the calls take.
-auto patience() -> std::chrono::seconds { return std::chrono::seconds(scaled(300)) + 300s; }
-
 auto rest(crowd& /*all*/, random_source& /*random*/) -> task<void> { co_await sleep_for(1ms); }
 
 }  // namespace
@@ -166,7 +163,7 @@ TEST_CASE("a tag of another call is told from one that was changed") {
 }
 
 TEST_CASE("replies that come late, in crumbs, half or never are nobody else's") {
-  const watchdog guard(patience());
+  const watchdog guard(600s);
   const std::uint64_t seed = printed_seed();
   const redis_server server;
   fault_proxy proxy(server.socket_path(), seed);
@@ -181,7 +178,7 @@ TEST_CASE("replies that come late, in crumbs, half or never are nobody else's") 
 }
 
 TEST_CASE("replies with other bytes in them are refused, or changed, and nobody else's") {
-  const watchdog guard(patience());
+  const watchdog guard(600s);
   const std::uint64_t seed = printed_seed();
   const redis_server server;
   fault_proxy proxy(server.socket_path(), seed);
@@ -192,7 +189,7 @@ TEST_CASE("replies with other bytes in them are refused, or changed, and nobody 
 }
 
 TEST_CASE("a server that is killed, frozen and started again gives nobody another's reply") {
-  const watchdog guard(patience());
+  const watchdog guard(600s);
   const std::uint64_t seed = printed_seed();
   redis_server server;
   const disturber disturb = [&](crowd&, random_source& random) -> task<void> {

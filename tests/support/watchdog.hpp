@@ -1,6 +1,9 @@
 // tests/support/watchdog.hpp: makes a test that hangs fail.
 #pragma once
 
+#include <tests/support/seed.hpp>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -11,10 +14,10 @@
 namespace braid::testing {
 
 /// Ends the program with a sentence when it is still alive after `limit`. The limit is far beyond what the work takes
-/// on a busy machine: it tells a hang from slowness, and measures nothing.
+/// on a busy machine: it tells a hang from slowness, and measures nothing. A longer stress run has so much more time.
 class watchdog {
  public:
-  explicit watchdog(std::chrono::seconds limit) : thread_([this, limit] { watch(limit); }) {}
+  explicit watchdog(std::chrono::seconds limit) : thread_([this, limit] { watch(longer(limit)); }) {}
   watchdog(const watchdog&) = delete;
   auto operator=(const watchdog&) -> watchdog& = delete;
   ~watchdog() {
@@ -27,6 +30,11 @@ class watchdog {
   }
 
  private:
+  static auto longer(std::chrono::seconds limit) -> std::chrono::seconds {
+    const double factor = std::max(number_from_environment("BRAID_STRESS").value_or(1), 1.0);
+    return std::chrono::ceil<std::chrono::seconds>(limit * factor);
+  }
+
   void watch(std::chrono::seconds limit) {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
