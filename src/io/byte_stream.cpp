@@ -34,10 +34,17 @@ auto read_operation<Value>::attempt() noexcept -> bool {
   for (;;) {
     if (rest_.iov_len == 0) return true;
     const int outcome = move_now(*this);
-    if (outcome == -EAGAIN) return false;
+    if (outcome == -EAGAIN) return port().ends_read_waits() && give_up();
     if (absorb(outcome)) return true;
     if (!port().may_be_ready(io_interest::read)) return false;
   }
+}
+
+/// The next one has to try as well.
+template <typename Value>
+auto read_operation<Value>::give_up() noexcept -> bool {
+  port().set_ready(io_interest::read, true);
+  return absorb(-ECANCELED);
 }
 
 template <typename Value>
@@ -129,3 +136,12 @@ template class write_operation<std::size_t>;
 template class write_operation<void>;
 
 }  // namespace braid::detail
+
+namespace braid {
+
+void byte_stream::end_read_waits() const noexcept {
+  BRAID_EXPECTS(open_ != nullptr, "this stream is not open");
+  detail::port_operation::end_read_waits(*open_);
+}
+
+}  // namespace braid

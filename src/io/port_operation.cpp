@@ -60,6 +60,33 @@ void port_operation::ready(io_transfer& self) noexcept {
   mine.go_on(mine.attempt());
 }
 
+void port_operation::end_read_waits(open_port& of) noexcept {
+  io_port& port = of.port();
+  if (port.ends_read_waits()) return;  // what is pending is on its way
+  port.set_ends_read_waits(true);
+  port.distrust_short_reads();  // so that nothing but a try decides whether there is more
+  port.set_ready(io_interest::read, true);
+  io_transfer* const pending = port.pending(io_interest::read);
+  if (pending == nullptr) return;
+  if (!of.on().backend().cancel(*pending)) return pending->answer_by(told_early);
+  auto& waiting = static_cast<port_operation&>(*pending);
+  static_cast<void>(waiting.attempt());  // which cannot but end
+  waiting.complete_later();              // the caller may be in the middle of anything
+}
+
+/// The backend says that there may be nothing more, where a try is to find that out.
+void port_operation::moved_early(io_transfer& self, int outcome) noexcept {
+  auto& mine = static_cast<port_operation&>(self);
+  if (outcome == -ECANCELED && !mine.is_stopped_) return ready_early(self);
+  mine.port().set_ready(io_interest::read, true);
+  moved(self, outcome);
+}
+
+void port_operation::ready_early(io_transfer& self) noexcept {
+  static_cast<port_operation&>(self).port().set_ready(io_interest::read, true);
+  ready(self);
+}
+
 void port_operation::go_on(bool over) noexcept {
   if (!over && is_stopped_) return stop_later();
   if (over || over_or_waiting()) complete();

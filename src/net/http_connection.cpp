@@ -61,16 +61,23 @@ void http_connection::fired(timer& self) noexcept {
   if (late.waits_for_ == wait::none) return;
   if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
-  const bool told = late.timed_out_ || late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
+  const bool told = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
   if (!told) ++late.by_->counts.timeouts;
-  late.timed_out_ = true;
-  // The kernel ends the wait as if the client had; what has come by now is still read.
-  static_cast<void>(late.socket_->shutdown(sends ? socket_side::both : socket_side::read));
+  if (sends)
+    static_cast<void>(late.socket_->shutdown(socket_side::both));
+  else
+    late.socket_->end_read_waits();  // what has come by now is still read
 }
 
 void http_connection::close_idle() noexcept {
   unlink();
-  static_cast<void>(socket_->shutdown(socket_side::read));
+  told_to_close_ = true;
+  socket_->end_read_waits();
+}
+
+/// The wait for bytes was ended by a deadline or by `close_idle`: the client has not ended.
+auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool {
+  return !got && got.error() == std::errc::operation_canceled;
 }
 
 // The course of a connection
@@ -108,10 +115,16 @@ void http_connection::wait_for_request() noexcept {
   if (by_->stopping || by_->wants_room) close_idle();
 }
 
-/// True where there is something to answer: a request that began and did not come to its end in time.
-auto http_connection::input_ended() -> bool {
-  if (!timed_out_ || !work_) return false;
-  refuse(http_errc::too_slow);
+/// Nothing has come until a deadline, or until the server wanted the connection to close. False where it goes on
+/// waiting: for the rest of a request that has begun, or because the deadline was that of an earlier wait.
+auto http_connection::give_up_head() -> bool {
+  const bool late = is_late();
+  if (!late && (work_ || !told_to_close_)) {
+    told_to_close_ = false;
+    socket_->allow_read_waits();
+    return false;
+  }
+  if (work_) refuse(http_errc::too_slow);
   return true;
 }
 

@@ -59,7 +59,8 @@ class http_connection : public list_hook {
   http_connection(const http_connection&) = delete;
   auto operator=(const http_connection&) -> http_connection& = delete;
 
-  /// Ends the wait for another request. Requires that it is in the list of those that are idle.
+  /// Ends the wait for another request, unless some of it has come. Requires that it is in the list of those that are
+  /// idle.
   void close_idle() noexcept;
 
   // For http_exchange.
@@ -108,7 +109,9 @@ class http_connection : public list_hook {
   void rest() noexcept;
   auto look_at_input() -> next;
   void wait_for_request() noexcept;
-  [[nodiscard]] auto input_ended() -> bool;
+  [[nodiscard]] auto give_up_head() -> bool;
+  [[nodiscard]] auto is_late() const noexcept -> bool { return by_->on.now() >= deadline_; }
+  [[nodiscard]] static auto was_ended(const result<std::size_t>& got) noexcept -> bool;
   void begin_request();
   auto call_handler(http_exchange& exchange) -> called;
   void answer_without_handler();
@@ -143,7 +146,7 @@ class http_connection : public list_hook {
   time_point deadline_ = time_point::max();
   time_point armed_for_ = time_point::max();
   wait waits_for_ = wait::none;
-  bool timed_out_ = false;
+  bool told_to_close_ = false;  // by the server, when it was idle
 };
 
 }  // namespace braid::detail

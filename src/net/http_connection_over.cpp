@@ -74,12 +74,14 @@ auto http_connection_over<Stream>::run() -> task<void> {
       const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
       stop_waiting();
       now_ = by_->on.now();
-      if (!got) co_return;
-      if (*got == 0 && !input_ended()) {
+      if (!got || *got == 0) {
+        const bool by_us = was_ended(got);
+        if (by_us && !give_up_head()) continue;
+        if (by_us && work_) break;
+        if (!got && !by_us) co_return;
         if constexpr (tells_its_end) co_await tell_end();
         co_return;
       }
-      if (*got == 0) break;
       received(*got);
     }
     in_a_row_ = 0;
@@ -105,7 +107,11 @@ auto http_connection_over<Stream>::read_body() -> task<result<std::string_view>>
     wait_until(wait::body, *work_->body_deadline);
     const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
     stop_waiting();
-    if (!got || *got == 0) co_return body_failed(timed_out_ ? http_errc::too_slow : http_errc::truncated);
+    if (was_ended(got) && !is_late()) {
+      socket_->allow_read_waits();  // it was the wait for the head that was to end
+      continue;
+    }
+    if (!got || *got == 0) co_return body_failed(was_ended(got) ? http_errc::too_slow : http_errc::truncated);
     input_.received(*got);
   }
 }
@@ -139,6 +145,7 @@ auto http_connection_over<Stream>::linger() -> task<void> {
   if (const result<void> sent = co_await flush(); !sent) co_return;
   wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
   static_cast<void>(co_await end_writing(stream_));
+  socket_->allow_read_waits();
   std::array<std::byte, 1024> nobody_reads{};
   for (std::size_t left = most_lingering; left > 0;) {
     const result<std::size_t> got = co_await stream_.read_some(nobody_reads);

@@ -15,6 +15,8 @@
 #include <array>
 #include <csignal>
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -123,6 +125,128 @@ TEST_CASE("an end that comes with the last bytes is seen by a reader that has re
   both.peer.end_writing();
   CHECK(here.turn_until([&] { return ended; }));
   CHECK(rounds == 2);
+}
+
+namespace {
+
+/// What a read gives: a text, or the word of its error.
+auto read_or_why(const byte_stream& from) -> task<std::string> {
+  std::array<std::byte, 8> room{};
+  const result<std::size_t> got = co_await from.read_some(room);
+  if (got) co_return std::string(text_of(std::span(room).first(*got)));
+  co_return got.error() == std::errc::operation_canceled ? "gave up" : got.error().message();
+}
+
+/// Reads into a list, as often as that.
+auto read_times(const byte_stream& from, int times, std::vector<std::string>& read) -> task<void> {
+  for (; times > 0; --times) read.push_back(co_await read_or_why(from));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a wait that is ended gives an error, once the caller has gone on, and so do the next ones until they may wait") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::vector<std::string> read;
+  here.io().spawn(read_times(both.served, 3, read));
+  here.turn();
+  both.served.end_read_waits();
+  CHECK(read.empty());
+  both.served.end_read_waits();  // again changes nothing
+  CHECK(here.turn_until([&] { return read.size() == 3; }));
+  CHECK(read == std::vector<std::string>{"gave up", "gave up", "gave up"});
+  both.served.allow_read_waits();
+  here.io().spawn(read_times(both.served, 2, read));
+  here.turn(20);
+  CHECK(read.size() == 3);
+  both.peer.send("later");
+  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  both.peer.end_writing();
+  CHECK(here.turn_until([&] { return read.size() == 5; }));
+  CHECK(read[3] == "later");
+  CHECK(read[4].empty());
+}
+
+TEST_CASE("a wait that is ended gives what has come and nobody has looked at, and after that the error") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::vector<std::string> read;
+  here.io().spawn(read_times(both.served, 1, read));
+  here.turn();
+  both.peer.send("first");
+  CHECK(here.turn_until([&] { return read.size() == 1; }));
+  here.io().spawn(read_times(both.served, 3, read));  // after a short read it waits without a try
+  both.peer.send("and more");
+  both.served.end_read_waits();
+  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  CHECK(read == std::vector<std::string>{"first", "and more", "gave up", "gave up"});
+  both.peer.send("the rest");
+  both.peer.end_writing();
+  here.io().spawn(read_times(both.served, 3, read));
+  CHECK(here.turn_until([&] { return read.size() == 7; }));
+  CHECK(read[4] == "the rest");
+  CHECK(read[5].empty());
+  CHECK(read[6].empty());
+}
+
+TEST_CASE("bytes that come while a wait is being ended are read then, or stay for the next read") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  std::string all;
+  int gave_up = 0;
+  auto body = [&]() -> task<void> {
+    for (;;) {
+      const std::string text = co_await read_or_why(both.served);
+      if (text.empty()) co_return;
+      if (text != "gave up") {
+        all += text;
+        continue;
+      }
+      ++gave_up;
+      both.served.allow_read_waits();
+    }
+  };
+  here.io().spawn(body());
+  const std::string sent = big_text(600);
+  for (std::size_t at = 0; at < sent.size(); ++at) {
+    if (at % 3 == 0) here.turn(2);
+    both.served.end_read_waits();
+    both.peer.send(std::string_view(sent).substr(at, 1));
+    if (at % 2 == 0) here.turn(1);
+  }
+  both.peer.end_writing();
+  CHECK(here.turn_until([&] { return all.size() == sent.size(); }));
+  CHECK(all == sent);
+  CHECK(gave_up > 0);
+}
+
+TEST_CASE("a task whose wait is being ended can still be stopped") {
+  turned_loop here;
+  served_peer both = served_peer::on(here.io());
+  bool went_on = false;
+  bool over = false;
+  auto reader = [&]() -> task<void> {
+    static_cast<void>(co_await read_or_why(both.served));
+    co_await sleep_for(1ms);
+    went_on = true;
+  };
+  auto body = [&](scope& children) -> task<void> {
+    children.spawn(reader());
+    co_await sleep_for(1ms);
+    both.served.end_read_waits();
+    children.request_stop();
+  };
+  auto whole = [&]() -> task<void> {
+    auto inside = with_scope(std::ref(body));
+    static_cast<void>(co_await as_outcome(std::move(inside)));
+    over = true;
+  };
+  here.io().spawn(whole());
+  here.turn();
+  here.advance(2ms);
+  CHECK(here.turn_until([&] { return over; }));
+  CHECK_FALSE(went_on);
 }
 
 TEST_CASE("a reset is the error connection_reset for a reader") {

@@ -3,6 +3,7 @@
 
 #include <braid/coro/sleep.hpp>
 
+#include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
 
 #include <doctest/doctest.h>
@@ -107,6 +108,46 @@ TEST_CASE("an idle connection is closed without a word") {
   CHECK(scene.server().counts().timeouts == 0);
 }
 
+TEST_CASE("a head that has come when nobody was to wait for it any longer has the time of its body") {
+  scene_of_slow scene({.head_timeout = 10s, .body_timeout = 20s, .idle_timeout = 60s});
+  const auto idle = scene.talker();
+  idle->say(get);
+  REQUIRE(idle->hears("hello"));
+  const auto ask = [&](testing::http_talker& client, duration limit) {
+    client.forget();
+    client.say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
+    scene.here.advance(limit + 1s);  // the timer fires before anybody looks at what has come
+    scene.here.turn(20);
+    CHECK(client.heard().empty());
+    client.say("ll");
+    CHECK(client.hears("\r\n\r\nwell"));
+    CHECK(client.heard().starts_with("HTTP/1.1 200"));
+  };
+  ask(*idle, 60s);
+  ask(*idle, 60s);
+  const auto fresh = scene.talker();
+  ask(*fresh, 10s);
+  fresh->forget();
+  fresh->say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
+  scene.here.advance(21s);
+  CHECK(fresh->hears("HTTP/1.1 408"));
+}
+
+TEST_CASE("half a head that has come when nobody was to wait for it any longer has the time of a head") {
+  scene_of_slow scene({.head_timeout = 10s, .idle_timeout = 60s});
+  const auto client = scene.talker();
+  client->say(get);
+  REQUIRE(client->hears("hello"));
+  client->forget();
+  client->say_unheard("GET / HT");
+  scene.here.advance(61s);
+  CHECK_FALSE(client->ended());
+  scene.here.advance(9s);
+  CHECK_FALSE(client->ended());
+  client->say("TP/1.1\r\nHost: a\r\n\r\n");
+  CHECK(client->hears("hello"));
+}
+
 TEST_CASE("a body that does not come in time is answered with 408") {
   scene_of_slow scene({.body_timeout = 5s});
   const auto client = scene.talker();
@@ -161,6 +202,23 @@ TEST_CASE("no more connections are taken than may be, and the one that is idle l
   CHECK(scene.server().counts().open <= 2);
   second->say("TP/1.1\r\nHost: a\r\n\r\n");
   CHECK(second->hears("hello"));
+}
+
+TEST_CASE("who has to make room and has sent a head meanwhile may send its body") {
+  if (testing::tests_tls()) return;  // the peer is plain
+  scene_of_slow scene({.connections = 1});
+  const auto first = scene.talker();
+  first->say(get);
+  REQUIRE(first->hears("hello"));
+  first->forget();
+  const auto second = testing::plain_peer::connected_to(scene.address());
+  first->say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
+  scene.here.turn(20);
+  CHECK(first->heard().empty());
+  first->say("ll");
+  REQUIRE(first->hears_end());
+  CHECK(first->heard().ends_with("\r\n\r\nwell"));
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().accepted == 2; }));
 }
 
 TEST_CASE("a connection beyond the limit waits until one ends") {

@@ -25,6 +25,10 @@ constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 struct waiting_routes {
   waiting_routes() {
     routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+    routes.post("/", [](http_exchange& x) -> task<void> {
+      const result<std::string> body = co_await x.read_all();
+      if (body) x.reply(http_status::ok, "text/plain", std::to_string(body->size()) + " bytes");
+    });
     routes.get("/wait", [this](http_exchange& x) -> task<void> {
       ++begun;
       co_await go_on;
@@ -77,6 +81,69 @@ TEST_CASE("a request that was sent before the stop is answered, though nobody ha
   CHECK(testing::statuses_of(client->heard()) == "200");  // the second one is told that the connection closes
   scene.here.advance(2ms);
   CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a body may come after the stop, where nobody had looked at its head") {
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto client = scene.talker();
+  client->say(get);
+  REQUIRE(client->hears("hello"));
+  client->forget();
+  client->say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  scene.stop(10s);
+  scene.here.advance(2ms);
+  REQUIRE(client->hears("100 Continue\r\n\r\n"));
+  scene.here.turn(20);
+  CHECK(client->heard() == "HTTP/1.1 100 Continue\r\n\r\n");
+  client->say("12345");
+  REQUIRE(client->hears_end());
+  CHECK(client->heard().ends_with("5 bytes"));
+  CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a large body comes in pieces after the stop, on an idle connection and on a new one") {
+  waiting_routes all;
+  http_scene scene(all.routes, {.limits = {.body_bytes = 10'000'000}});
+  const auto idle = scene.talker();
+  idle->say(get);
+  REQUIRE(idle->hears("hello"));
+  const auto silent = scene.talker();
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n\r\n";
+  for (const auto& client : {idle.get(), silent.get()}) {
+    client->forget();
+    client->say_unheard(head + std::string(1'000'000, 'x'));
+  }
+  scene.stop(10s);
+  scene.here.advance(2ms);
+  for (int piece = 0; piece < 4; ++piece) {
+    for (const auto& client : {idle.get(), silent.get()}) client->say(std::string(1'000'000, 'x'));
+    scene.here.turn(20);
+  }
+  for (const auto& client : {idle.get(), silent.get()}) {
+    REQUIRE(client->hears_end());
+    CHECK(testing::statuses_of(client->heard()) == "200");
+    CHECK(client->heard().ends_with("5000000 bytes"));
+  }
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+}
+
+TEST_CASE("a connection that only the kernel had taken before the stop may send its body after it") {
+  if (testing::tests_tls()) return;  // the peer is plain
+  waiting_routes all;
+  http_scene scene(all.routes);
+  const auto peer = testing::plain_peer::connected_to(scene.address());
+  peer.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
+  scene.stop(10s);
+  scene.here.advance(2ms);
+  scene.here.turn(20);
+  CHECK(scene.server().counts().requests == 1);
+  CHECK_FALSE(scene.is_over());
+  peer.send("345");
+  peer.end_writing();
+  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(peer.receive().ends_with("5 bytes"));
 }
 
 TEST_CASE("a connection that only the kernel had taken before the stop is served") {

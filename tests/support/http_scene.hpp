@@ -45,6 +45,11 @@ class http_talker {
 
   /// What is written and not taken at once is written by a task.
   void say(std::string_view text) {
+    say_unheard(text);
+    here_->turn();
+  }
+  /// The same without a turn of the loop: the kernel has it, and the server has not looked.
+  void say_unheard(std::string_view text) {
     auto write = [](http_talker& by, std::string all) -> task<void> {
       co_await by.open_;
       if (!by.ended_) static_cast<void>(co_await by.stream_.write_all(bytes_of(all)));
@@ -52,7 +57,6 @@ class http_talker {
     };
     ++writes_;
     here_->io().spawn(write(*this, std::string(text)));
-    here_->turn();
   }
   void finish() {
     static_cast<void>(here_->turn_until([&] { return writes_ == 0 || ended_; }));

@@ -31,6 +31,7 @@ class BRAID_API read_operation final : public port_operation {
  private:
   auto attempt() noexcept -> bool override;
   auto absorb(int outcome) noexcept -> bool override;
+  auto give_up() noexcept -> bool;
 
   iovec rest_;
   result<Value> result_;
@@ -123,6 +124,13 @@ class BRAID_API byte_stream {
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const noexcept {
     return detail::write_operation<void>(open_.get(), parts);
   }
+
+  /// Ends the wait of a read from the middle of another task: it gives what has arrived, and where nothing has, the
+  /// error operation_canceled. The same for later reads, which so never wait, until `allow_read_waits`. The peer and
+  /// what it sends are not concerned. Requires an open stream; does not resume anybody at once.
+  void end_read_waits() const noexcept;
+  /// Requires that nobody reads.
+  void allow_read_waits() const noexcept { open_->port().set_ends_read_waits(false); }
 
   /// Closes it; what was written is still delivered. Requires that nobody reads or writes.
   void close() noexcept { open_.reset(); }

@@ -47,6 +47,9 @@ class io_port {
   /// urgent data has been reported, which come with what was read and are not reported anew.
   [[nodiscard]] auto short_reads_tell() const noexcept -> bool { return short_reads_tell_; }
   void distrust_short_reads() noexcept { short_reads_tell_ = false; }
+  /// Whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
+  [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
+  void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
 
  private:
   static constexpr auto index(io_interest side) noexcept -> std::size_t { return side == io_interest::read ? 0 : 1; }
@@ -55,6 +58,7 @@ class io_port {
   kind kind_;
   bool short_reads_tell_;
   bool is_registered_ = false;
+  bool ends_read_waits_ = false;
   std::array<bool, 2> may_be_ready_{true, true};
   std::array<io_transfer*, 2> pending_{};
 };
@@ -85,6 +89,8 @@ class io_transfer : public io_transfer_hook {
   /// Where the bytes are or go: belongs to the kernel from `start` to the answer.
   [[nodiscard]] auto message() noexcept -> msghdr& { return message_; }
 
+  /// From now on it is answered in another way.
+  void answer_by(const answers& how) noexcept { answers_ = &how; }
   void answer_moved(int outcome) noexcept { answers_->moved(*this, outcome); }
   void answer_ready() noexcept { answers_->ready(*this); }
 

@@ -47,6 +47,10 @@ class BRAID_API port_operation : public leaf, protected io_transfer {
     return transfer_to(suspend(self.promise(), self));
   }
 
+  /// The read that waits on the port ends now, and later ones where they would wait: with what has arrived, or with
+  /// -ECANCELED. Requires that operations alone wait on it.
+  static void end_read_waits(open_port& of) noexcept;
+
  protected:
   /// Requires an open port, and that it has no operation of the same side when this one is awaited.
   port_operation(open_port* on, io_interest side, aim what) noexcept;
@@ -64,11 +68,14 @@ class BRAID_API port_operation : public leaf, protected io_transfer {
   static auto withdraw(leaf& self) noexcept -> withdrawal;
   static void moved(io_transfer& self, int outcome) noexcept;
   static void ready(io_transfer& self) noexcept;
+  static void moved_early(io_transfer& self, int outcome) noexcept;
+  static void ready_early(io_transfer& self) noexcept;
   [[nodiscard]] auto over_or_waiting() noexcept -> bool;
   void go_on(bool over) noexcept;
 
   static constexpr operation how{&begin, &withdraw};
   static constexpr answers told{&moved, &ready};
+  static constexpr answers told_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 
   loop* on_;
   bool is_stopped_ = false;  // and the kernel still has it
