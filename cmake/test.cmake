@@ -77,6 +77,24 @@ function(braid_test_environments folder variable)
   endforeach()
 endfunction()
 
+# braid_test_refused(folder TESTS stem …)
+#
+# Runs tests of braid_tests(folder) once more where the system refuses io_uring: <folder>/<stem>.refused. That loops wait
+# by epoll there is checked before the program begins.
+function(braid_test_refused folder)
+  cmake_parse_arguments(RUNS "" "" "TESTS" ${ARGN})
+  string(REPLACE "/" "_" prefix ${folder})
+  foreach(stem IN LISTS RUNS_TESTS)
+    if(NOT TARGET test_${prefix}_${stem})
+      continue()
+    endif()
+    get_test_property(${folder}/${stem} LABELS label)
+    add_test(NAME ${folder}/${stem}.refused COMMAND braid_without_io_uring $<TARGET_FILE:test_${prefix}_${stem}>
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${folder}/${stem}.refused PROPERTIES LABELS ${label} TIMEOUT 300)
+  endforeach()
+endfunction()
+
 # braid_fuzz_target(name [LINKS library …])
 #
 # tests/fuzz/<name>_fuzz.cpp. Everywhere it becomes a program that runs the corpus tests/fuzz/corpus/<name> and a fixed

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -25,11 +27,18 @@ using words = std::vector<std::string>;
 
 auto has(const std::string& text, std::string_view part) -> bool { return text.find(part) != std::string::npos; }
 
-/// Runs the program with the variables BRAID_* that the caller has set on purpose: BRAID_WORKERS and BRAID_IO alone.
-auto doctor(words arguments) -> process_end {
+auto run(words before, words arguments) -> process_end {
   for (const char* name : {"BRAID_SEED", "BRAID_STRESS"}) ::unsetenv(name);
-  arguments.insert(arguments.begin(), DOCTOR_BINARY);
-  return braid::testing::run_process(std::move(arguments));
+  before.insert(before.end(), arguments.begin(), arguments.end());
+  return braid::testing::run_process(std::move(before));
+}
+
+/// Runs the program with the variables BRAID_* that the caller has set on purpose: BRAID_WORKERS and BRAID_IO alone.
+auto doctor(words arguments) -> process_end { return run({DOCTOR_BINARY}, std::move(arguments)); }
+
+/// The same, where the system refuses io_uring, and without BRAID_IO.
+auto refused_doctor(words arguments) -> process_end {
+  return run({WITHOUT_IO_URING, DOCTOR_BINARY}, std::move(arguments));
 }
 
 auto doctor_of(const machine_tree& files) -> process_end {
@@ -198,6 +207,21 @@ TEST_CASE("the backend of event loops is the one that is named, and a name that 
   const std::string text = doctor({}).out;
   CHECK(has(text, "\"kqueue\"  event loops are refused: BRAID_IO names none of uring, epoll and poll\n"));
   CHECK(has(text, "  event loops wait by (BRAID_IO)              none: "));
+}
+
+TEST_CASE("where the system refuses io_uring, both forms say so, and why, and what loops wait by instead") {
+  const process_end end = refused_doctor({});
+  CHECK(end.status == 0);
+  CHECK(end.err.empty());
+  const std::string why = std::make_error_code(std::errc::operation_not_permitted).message();
+  const std::size_t line = end.out.find("\n  io_uring ");
+  REQUIRE(line != std::string::npos);
+  const std::string said = end.out.substr(line + 1, end.out.find('\n', line + 1) - line - 1);
+  CHECK_MESSAGE(said.ends_with(" refused: " + why), said);
+  CHECK(has(end.out, "  event loops wait by (BRAID_IO)              epoll\n"));
+  const json found = json::parse(refused_doctor({"--json"}).out);
+  CHECK(found.at("user").at("io_uring") == why);
+  CHECK(found.at("user").at("loops") == "epoll");
 }
 
 TEST_CASE("a command line that makes no sense exits with 2 and says why on standard error") {

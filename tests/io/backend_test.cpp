@@ -6,15 +6,13 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/environment.hpp>
+#include <tests/support/io_uring.hpp>
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/sleeper.hpp>
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -25,11 +23,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace braid;
@@ -54,18 +48,6 @@ struct watch : io_watch {
 
 /// The one that BRAID_IO names, or the best that there is.
 auto made() -> std::unique_ptr<io_backend> { return make_io_backend().value(); }
-
-/// As the usual filter of containers does. The process cannot take it back.
-auto refuse_io_uring() -> bool {
-  std::array program{
-      ::sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(::seccomp_data, nr)),
-      ::sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-      ::sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      ::sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const ::sock_fprog filter{.len = program.size(), .filter = program.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
 
 }  // namespace
 
@@ -326,10 +308,22 @@ TEST_CASE("each backend can be chosen, by the caller and by a variable") {
     const testing::environment says_nothing("BRAID_IO", nullptr);
     CHECK(make_io_backend(kind).value()->name() == name);
   }
-  if (const auto best = make_io_backend(io_backend_kind::uring)) {
-    const testing::environment says_nothing("BRAID_IO", nullptr);
-    CHECK(make_io_backend().value()->name() == "uring");
+}
+
+TEST_CASE("who insists on io_uring, by the variable or in the program, gets it or the system's error") {
+  std::error_code refusal = testing::io_uring_refusal();
+#if !defined(BRAID_URING)
+  refusal = std::make_error_code(std::errc::function_not_supported);
+#endif
+  MESSAGE("loops that nobody chooses for wait by ", refusal ? "epoll: " + refusal.message() : std::string("io_uring"));
+  const testing::environment said("BRAID_IO", "uring");
+  for (const io_backend_kind kind : {io_backend_kind::automatic, io_backend_kind::uring}) {
+    const auto insisted = make_io_backend(kind);
+    CHECK((insisted ? std::error_code() : insisted.error()) == refusal);
+    if (insisted) CHECK((*insisted)->name() == "uring");
   }
+  const testing::environment says_nothing("BRAID_IO", nullptr);
+  CHECK(made()->name() == (refusal ? "epoll" : "uring"));
 }
 
 TEST_CASE("a variable that names no backend is refused, unless the caller has chosen") {
@@ -345,10 +339,13 @@ TEST_CASE("a variable that names no backend is refused, unless the caller has ch
 TEST_CASE("where the system refuses io_uring, the next is taken, and who insists is told") {
   const testing::environment says_nothing("BRAID_IO", nullptr);
   const testing::child_end end = testing::run_in_child([] {
-    if (!refuse_io_uring()) ::_exit(1);
+    if (!testing::refuse_io_uring()) ::_exit(1);
     if (make_io_backend().value()->name() != "epoll") ::_exit(2);
     const auto insisted = make_io_backend(io_backend_kind::uring);
     if (insisted) ::_exit(3);
+    const testing::environment said("BRAID_IO", "uring");
+    const auto named = make_io_backend();
+    if (named || named.error() != insisted.error()) ::_exit(4);
     std::fputs(insisted.error().message().c_str(), stderr);
   });
   CHECK(end.status == 0);

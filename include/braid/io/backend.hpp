@@ -29,7 +29,7 @@ class io_transfer;
 /// By which interface of the kernel a loop waits.
 enum class io_backend_kind : std::uint8_t {
   automatic,  ///< what the variable BRAID_IO names (uring, epoll or poll); without it the first that the system grants
-  uring,      ///< io_uring(7), of Linux 5.11 or later
+  uring,      ///< io_uring(7), of Linux 5.17 or later
   epoll,      ///< epoll(7)
   poll,       ///< poll(2), whose cost grows with the number of descriptors
 };
