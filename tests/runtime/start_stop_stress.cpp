@@ -1,5 +1,15 @@
 // tests/runtime/start_stop_stress.cpp: pools, lanes and runtimes that come and go leave nothing behind.
+#include <braid/coro/async_mutex.hpp>
+#include <braid/coro/channel.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/coro/with_scope.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/io/stream_socket.hpp>
+#include <braid/io/udp_socket.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_lane.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
@@ -12,6 +22,7 @@
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -21,12 +32,16 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include <unistd.h>
 
+using braid::relaxed;
 using braid::scheduler;
 using braid::shutdown_mode;
 using braid::spawn;
+using braid::testing::eventually;
 using braid::testing::scaled;
 using namespace std::chrono_literals;
 
@@ -59,7 +74,7 @@ void check_growth(std::size_t rounds, Round round) {
   const std::size_t memory = resident_bytes();
   for (std::size_t i = 0; i < rounds; ++i) round(i);
   // A thread that was joined may be seen for a moment.
-  CHECK(braid::testing::eventually([&] { return holdings().threads <= before.threads; }));
+  CHECK(eventually([&] { return holdings().threads <= before.threads; }));
   CHECK(holdings().descriptors == before.descriptors);
   const std::size_t after = resident_bytes();
   const std::size_t grown = after > memory ? after - memory : 0;
@@ -67,6 +82,135 @@ void check_growth(std::size_t rounds, Round round) {
   // A page for each round would be the least that a forgotten thread or pool costs.
   if (!braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer)
     CHECK(grown < rounds * 2048 + (std::size_t{1} << 20));
+}
+
+/// How many of these live, wherever they were made and whoever ends them.
+class counted {
+ public:
+  explicit counted(braid::atomic<int>& alive) noexcept : alive_(&alive) { alive.fetch_add(1, braid::relaxed); }
+  counted(counted&& other) noexcept : alive_(std::exchange(other.alive_, nullptr)) {}
+  auto operator=(counted&&) -> counted& = delete;
+  ~counted() {
+    if (alive_ != nullptr) alive_->fetch_sub(1, braid::relaxed);
+  }
+
+ private:
+  braid::atomic<int>* alive_;
+};
+
+/// A runtime whose tasks wait for all that there is to wait for, and hold something counted meanwhile.
+class busy_runtime {
+ public:
+  /// What stays with a channel that outlives the runtime.
+  static constexpr int left_in_channel = 1;
+
+  busy_runtime(braid::runtime_shape shape, braid::atomic<int>& alive)
+      : alive_(alive), all_(braid::runtime::create({.workers = 2, .shape = shape}).value()) {
+    using kind = braid::task<void> (busy_runtime::*)(counted);
+    constexpr kind kinds[] = {&busy_runtime::sleeps,   &busy_runtime::sleeps_with_a_deadline,
+                              &busy_runtime::receives, &busy_runtime::sends,
+                              &busy_runtime::locks,    &busy_runtime::reads,
+                              &busy_runtime::hears,    &busy_runtime::accepts};
+    constexpr int of_each = 4;
+    REQUIRE(full_.try_send(counted(alive_)));
+    for (int i = 0; i < of_each; ++i)
+      for (const kind start : kinds) REQUIRE(all_->post((this->*start)(counted(alive_))));
+    REQUIRE(eventually([&] { return begun_.load(relaxed) == of_each * static_cast<int>(std::size(kinds)); }));
+    REQUIRE(all_->post(computes(all_->blocking(), counted(alive_))));
+    REQUIRE(eventually([&] { return away_.load(relaxed) == 1; }));
+    REQUIRE(all_->post(computes(all_->workers(), counted(alive_))));
+    REQUIRE(eventually([&] { return away_.load(relaxed) == 2; }));
+    for (int i = 0; i < 5; ++i) REQUIRE(all_->post(sleeps(counted(alive_))));  // which may not begin any more
+  }
+
+  /// Ends it by `end(the pointer to it)`, with functions away until that has begun.
+  template <typename End>
+  void finish(End end) {
+    braid::runtime& ending = *all_;
+    std::thread by([&] { end(all_); });
+    const auto has_begun = [&] {
+      return ending.loops()[0]->status() != braid::loop::state::running || !post(ending.workers(), [] {});
+    };
+    CHECK(eventually(has_begun));
+    home_calls_.store(true, relaxed);
+    by.join();
+  }
+
+ private:
+  void begin() noexcept { begun_.fetch_add(1, relaxed); }
+
+  auto sleeps(counted /*held*/) -> braid::task<void> {
+    begin();
+    co_await braid::sleep_for(1h);
+  }
+  auto sleeps_with_a_deadline(counted held) -> braid::task<void> {
+    static_cast<void>(co_await braid::with_timeout(30min, sleeps(std::move(held))));
+  }
+  auto receives(counted /*held*/) -> braid::task<void> {
+    begin();
+    static_cast<void>(co_await empty_.receive());
+  }
+  auto sends(counted held) -> braid::task<void> {
+    begin();
+    static_cast<void>(co_await full_.send(std::move(held)));
+  }
+  auto locks(counted /*held*/) -> braid::task<void> {
+    begin();
+    const auto guard = co_await lock_.lock();
+    co_await braid::sleep_for(1h);
+  }
+  auto reads(counted /*held*/) -> braid::task<void> {
+    auto both = braid::stream_socket::pair(all_->io()).value();
+    std::array<std::byte, 8> room{};
+    begin();
+    static_cast<void>(co_await both.first.read_some(room));
+  }
+  auto hears(counted /*held*/) -> braid::task<void> {
+    const auto socket = braid::udp_socket::bind(all_->io(), braid::socket_address::loopback(0)).value();
+    std::array<std::byte, 8> room{};
+    begin();
+    static_cast<void>(co_await socket.receive(room));
+  }
+  auto accepts(counted /*held*/) -> braid::task<void> {
+    auto listener = braid::stream_listener::listen(all_->io(), braid::socket_address::loopback(0)).value();
+    begin();
+    static_cast<void>(co_await listener.accept());
+  }
+  auto computes(braid::executor& where, counted /*held*/) -> braid::task<void> {
+    auto until_called = [this, own = counted(alive_)] {
+      away_.fetch_add(1, relaxed);
+      static_cast<void>(eventually([&] { return home_calls_.load(relaxed); }));
+    };
+    auto hop = braid::offload(where, std::move(until_called));
+    co_await hop;
+  }
+
+  braid::atomic<int>& alive_;
+  braid::atomic<int> begun_{0};            // tasks that wait, or will in this step
+  braid::atomic<int> away_{0};             // functions on a worker, and on a thread that may block
+  braid::atomic<bool> home_calls_{false};  // whether these may come home
+  braid::channel<int> empty_{1};           // nobody sends
+  braid::channel<counted> full_{1};        // nobody receives
+  braid::async_mutex lock_;
+  std::unique_ptr<braid::runtime> all_;  // its tasks use the others
+};
+
+/// In each way in turn.
+void check_ends_of_busy_runtimes(braid::runtime_shape shape) {
+  constexpr shutdown_mode modes[] = {shutdown_mode::drain, shutdown_mode::drop_pending, shutdown_mode::stop_now};
+  check_growth(scaled(200), [&](std::size_t round) {
+    braid::atomic<int> alive{0};
+    {
+      busy_runtime all(shape, alive);
+      REQUIRE(alive.load(relaxed) > 30);
+      all.finish([&](std::unique_ptr<braid::runtime>& ending) {
+        if (round % 4 == 3) return ending.reset();
+        CHECK(ending->shutdown(modes[round % 4]));
+      });
+      CHECK(alive.load(relaxed) == busy_runtime::left_in_channel);
+    }
+    CHECK(alive.load(relaxed) == 0);
+  });
 }
 
 }  // namespace
@@ -99,4 +243,12 @@ TEST_CASE("runtimes leave nothing behind") {
     const auto all = braid::runtime::create({.workers = 2}).value();
     spawn(all->workers(), [&] { return spawn(all->blocking(), [] { return 1; }).get(); }).get();
   });
+}
+
+TEST_CASE("a runtime that ends amid tasks that wait for everything leaves no thread, descriptor, memory or object") {
+  check_ends_of_busy_runtimes(braid::runtime_shape::separate);
+}
+
+TEST_CASE("a merged runtime that ends amid such tasks leaves nothing either") {
+  check_ends_of_busy_runtimes(braid::runtime_shape::merged);
 }
