@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <latch>
 #include <thread>
 #include <utility>
@@ -27,12 +26,6 @@ namespace bench {
 inline constexpr std::size_t message_size = 64;
 
 namespace detail {
-
-inline auto thread_cpu_ns() -> double {
-  std::timespec read{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &read);
-  return static_cast<double>(read.tv_sec) * 1e9 + static_cast<double>(read.tv_nsec);
-}
 
 [[noreturn]] inline void give_up(const char* what) {
   std::perror(what);
@@ -95,18 +88,18 @@ inline auto talk(std::uint16_t port, std::size_t connections, std::uint64_t roun
 /// which another thread calls.
 template <typename Serve, typename Stop>
 auto timed_echo(const parameters& given, Serve serve, Stop stop) -> sample {
-  const std::size_t connections = given.number("connections", 50);
+  const std::size_t connections = given.number("connections", 64);
   const std::uint64_t round_trips = given.number("round_trips", 400'000);
   std::uint16_t port = 0;
   double server_ns = 0;
   std::latch listening(1);
   std::thread server([&] {
-    const double begin = detail::thread_cpu_ns();
+    const double begin = thread_cpu_ns();
     serve([&](std::uint16_t bound) {
       port = bound;
       listening.count_down();
     });
-    server_ns = detail::thread_cpu_ns() - begin;
+    server_ns = thread_cpu_ns() - begin;
   });
   listening.wait();
   sample measured =

@@ -63,7 +63,7 @@ pub fn timed_echo(
     serve: impl FnOnce(std::sync::mpsc::Sender<u16>) + Send,
     stop: impl FnOnce(u16),
 ) -> Sample {
-    let connections = given.number("connections", 50);
+    let connections = given.number("connections", 64);
     let round_trips = given.number("round_trips", 400_000);
     let (ready, listening) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {

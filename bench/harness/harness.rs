@@ -6,6 +6,8 @@ use std::process::exit;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+pub mod constant_load;
+pub mod loops;
 pub mod posting;
 pub mod problems;
 

@@ -71,13 +71,17 @@ auto run_program(int count, char** arguments, std::string_view subject, const st
 
 namespace detail {
 
-inline auto process_cpu_ns() -> double {
+inline auto cpu_ns(clockid_t of) -> double {
   std::timespec read{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &read);
+  ::clock_gettime(of, &read);
   return static_cast<double>(read.tv_sec) * 1e9 + static_cast<double>(read.tv_nsec);
 }
+inline auto process_cpu_ns() -> double { return cpu_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 }  // namespace detail
+
+/// What the calling thread has had of processors.
+inline auto thread_cpu_ns() -> double { return detail::cpu_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 /// How long `fn` takes; right when it gives `expected`.
 template <typename Fn, typename T>

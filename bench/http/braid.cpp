@@ -56,8 +56,9 @@ class busy_server {
   busy_server(braid::runtime_shape shape, std::uint64_t steps)
       : all_(braid::runtime::create({.workers = 1, .shape = shape}).value()), steps_(steps) {
     routes_.get("/", &say_hello);
-    routes_.get("/tasks", [](http_exchange& x) {
-      x.reply(braid::http_status::ok, "text/plain", std::to_string(bench::tally::sum()));
+    routes_.get("/tasks", [this](http_exchange& x) {
+      x.reply(braid::http_status::ok, "text/plain",
+              std::to_string(bench::tally::sum()) + " " + std::to_string(taken_ns_.load(std::memory_order_relaxed)));
     });
   }
 
@@ -75,9 +76,15 @@ class busy_server {
       static_cast<void>(all_->post(post_due(percent)));
   }
 
+  /// Notes what it takes of a processor.
   template <typename Fn>
   void post(Fn fn) {
-    static_cast<void>(braid::post(all_->workers(), std::move(fn)));
+    auto measured = [this, fn = std::move(fn)]() mutable {
+      const double begin_ns = bench::thread_cpu_ns();
+      fn();
+      taken_ns_.fetch_add(static_cast<std::uint64_t>(bench::thread_cpu_ns() - begin_ns), std::memory_order_relaxed);
+    };
+    static_cast<void>(braid::post(all_->workers(), std::move(measured)));
   }
 
  private:
@@ -112,7 +119,8 @@ class busy_server {
 
   std::unique_ptr<braid::runtime> all_;
   std::uint64_t steps_;
-  std::atomic<std::uint64_t> waiting_{0};  // tasks of `post_due` that have not ended; written by it and by them
+  std::atomic<std::uint64_t> taken_ns_{0};  // what tasks have had of processors; written by them
+  std::atomic<std::uint64_t> waiting_{0};   // tasks of `post_due` that have not ended; written by it and by them
   braid::http_router routes_;
   std::unique_ptr<braid::http_server> server_;
   std::optional<bench::constant_load<busy_server>> load_;

@@ -53,7 +53,8 @@ class server_process {
   pid_t id_;
 };
 
-/// Whether a server computes as well, and says at /tasks how many tasks it has run.
+/// Whether a server computes as well, and says at /tasks how many tasks it has run, and how many nanoseconds of a
+/// processor they have taken.
 enum class own_tasks : std::uint8_t { none, counted };
 
 constexpr std::uint64_t own_task_us = 100;
@@ -74,19 +75,21 @@ inline auto asked_by_wrk(const parameters& given, pid_t server, std::uint16_t po
   double median = 0;
   double tasks = 0;
   double tasks_ns = 0;
+  double tasks_cpu_ns = 0;
   sample measured;
-  const int read = std::fscanf(output.get(), "%lf %lf %lf %lf %lf %lf %lf %lf", &requests, &errors, &measured.wall_ns,
-                               &server_ns, &median, &p99, &tasks, &tasks_ns);
-  measured.is_right = read == 8 && requests > 0 && errors == 0;
+  const int read = std::fscanf(output.get(), "%lf %lf %lf %lf %lf %lf %lf %lf %lf", &requests, &errors,
+                               &measured.wall_ns, &server_ns, &median, &p99, &tasks, &tasks_ns, &tasks_cpu_ns);
+  measured.is_right = read == 9 && requests > 0 && errors == 0;
   if (!measured.is_right) return measured;
   measured.items = requests;
   measured.cpu_ns = server_ns;
-  measured.extra = {{"server_cpu_us", server_ns / requests / 1e3},
+  measured.extra = {{"server_cpu_us", (server_ns - tasks_cpu_ns) / requests / 1e3},
                     {"request_us", measured.wall_ns / requests / 1e3},
                     {"p50_us", median},
                     {"p99_us", p99}};
   if (tasks == 0) return measured;
   measured.extra["per_task_us"] = tasks_ns / tasks / 1e3;
+  measured.extra["task_cpu_us"] = tasks_cpu_ns / tasks / 1e3;
   measured.extra["computed_percent"] = tasks * own_task_us * 1e5 / tasks_ns;
   return measured;
 }

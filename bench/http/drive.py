@@ -1,7 +1,8 @@
 """bench/http/drive.py: lets wrk ask a server that somebody else has started, and prints what came of it on one line:
 
 requests, errors, nanoseconds, nanoseconds of the server's processors, the median and p99 of latency in microseconds; and
-where the server computes as well, how many tasks it has run, and in how many nanoseconds, as it says at /tasks.
+where the server computes as well, how many tasks it has run, in how many nanoseconds, and how many of its processors' they
+took, as it says at /tasks; else zeros.
 The server has the first processor, wrk the last one; where load is asked for, each of them has a process that takes so much.
 """
 import argparse
@@ -38,17 +39,19 @@ def pinned(processor):
     return lambda: os.sched_setaffinity(0, {processor})
 
 
-class Tasks:
-    """What a server has run so far, and when; nothing where it does not count."""
+class Server:
+    """What a server has had so far, and when: of processors; tasks, where it counts them, and their part of processors."""
 
-    def __init__(self, port, is_counted):
-        self.server = http.client.HTTPConnection("127.0.0.1", port, timeout=10) if is_counted else None
+    def __init__(self, process, port, counts_tasks):
+        self.process = process
+        self.port = http.client.HTTPConnection("127.0.0.1", port, timeout=10) if counts_tasks else None
 
     def read(self):
-        if self.server is None:
-            return 0, 0
-        self.server.request("GET", "/tasks")
-        return int(self.server.getresponse().read()), time.monotonic_ns()
+        tasks = tasks_ns = 0
+        if self.port is not None:
+            self.port.request("GET", "/tasks")
+            tasks, tasks_ns = map(int, self.port.getresponse().read().split())
+        return processor_ns(self.process), time.monotonic_ns(), tasks, tasks_ns
 
 
 def main():
@@ -66,18 +69,16 @@ def main():
     try:
         command = ["wrk", "-t1", f"-c{asked.connections}", "-s", str(HERE / "report.lua"), "--timeout", "10s",
                    f"http://127.0.0.1:{asked.port}/"]
-        tasks = Tasks(asked.port, asked.tasks)
-        ran, since = tasks.read()
-        before = processor_ns(asked.server)
+        server = Server(asked.server, asked.port, asked.tasks)
+        before = server.read()
         done = subprocess.run([*command[:3], f"-d{asked.seconds}", *command[3:]], capture_output=True, text=True, check=True,
                               preexec_fn=pinned(processors[-1]))
-        used = processor_ns(asked.server) - before
-        ran_now, now = tasks.read()
+        used, passed, tasks, tasks_used = (now - then for now, then in zip(server.read(), before))
     finally:
         for each in burners:
             each.kill()
     requests, errors, nanoseconds, median, p99 = done.stdout.strip().splitlines()[-1].split()
-    print(requests, errors, nanoseconds, used, median, p99, ran_now - ran, now - since)
+    print(requests, errors, nanoseconds, used, median, p99, tasks, passed if tasks else 0, tasks_used)
 
 
 if __name__ == "__main__":

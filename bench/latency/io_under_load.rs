@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use harness::constant_load::{Load, TASKS_PER_WORKER};
 use harness::{Parameters, Sample, beside_program, percentile, steps_of, tally, timed};
 use tokio::net::TcpListener;
 
-use crate::compute::{Compute, Load, TASKS_PER_WORKER};
+use crate::compute::BesideTokio;
 
 #[path = "../echo/tokio_server.rs"]
 mod server;
@@ -48,7 +49,7 @@ fn asked_by_peer(given: &Parameters, port: u16) -> Option<Vec<f64>> {
 }
 
 /// A peer beside the system talks to it, while tasks of so many microseconds, if any, fill the workers.
-pub fn io_under_load<C: Compute>(given: &Parameters) -> Sample {
+pub fn io_under_load<C: BesideTokio>(given: &Parameters) -> Sample {
     let (task_us, workers) = (given.number("task_us", 100), given.workers());
     let steps = steps_of(task_us * 1_000);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap();

@@ -70,6 +70,64 @@ auto rearm(const bench::parameters& given) -> bench::sample {
   return bench::timed_rearm(pending, [&](std::size_t i, std::chrono::microseconds due) { arm(all[i], due); });
 }
 
+/// What is cancelled is told its end in `rest`.
+class asio_wheel {
+ public:
+  explicit asio_wheel(asio::io_context& loop) : loop_(&loop) {
+    for (std::size_t i = 0; i < bench::timers_armed_at_once; ++i) all_.emplace_back(loop);
+  }
+
+  void arm(std::size_t i, std::chrono::microseconds due) {
+    all_[i].expires_at(start_ + due);
+    all_[i].async_wait([](const boost::system::error_code&) {});
+    ++armed_;
+  }
+  void disarm(std::size_t i) { armed_ -= all_[i].cancel(); }
+  [[nodiscard]] auto armed() const -> std::size_t { return armed_; }
+  void rest() { loop_->poll(); }
+
+ private:
+  asio::io_context* loop_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<asio::steady_timer> all_;
+  std::size_t armed_ = 0;
+};
+
+auto arm(const bench::parameters& given) -> bench::sample {
+  const std::size_t pending = given.number("pending", 1'000'000);
+  asio::io_context loop(1);
+  std::vector<asio::steady_timer> others;
+  others.reserve(pending);
+  for (std::size_t i = 0; i < pending; ++i)
+    others.emplace_back(loop, bench::arm_due(i)).async_wait([](const boost::system::error_code&) {});
+  asio_wheel wheel(loop);
+  return bench::timed_arms(wheel);
+}
+
+struct busy_turn {
+  asio::io_context* loop;
+  std::uint64_t steps;
+
+  void operator()() const {
+    bench::work_for(steps);
+    asio::post(*loop, *this);
+  }
+};
+
+auto hop(const bench::parameters& given) -> bench::sample {
+  const bench::loop_is state = bench::loop_state(given);
+  asio::io_context loop(1);
+  const auto keep = asio::make_work_guard(loop);
+  if (state == bench::loop_is::busy)
+    asio::post(loop, busy_turn{.loop = &loop, .steps = bench::steps_of(bench::busy_job_ns)});
+  std::thread thread([&] { loop.run(); });
+  const bench::sample measured =
+      bench::timed_hops(given, state, [&](bench::moment& start) { asio::post(loop, start.as_task()); });
+  loop.stop();
+  thread.join();
+  return measured;
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -79,5 +137,7 @@ auto main(int count, char** arguments) -> int {
       count, arguments, "loop",
       {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
        {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
-       {"rearm", who, rearm}});
+       {"rearm", who, rearm},
+       {"arm", who, arm},
+       {"hop", who, hop}});
 }

@@ -1,5 +1,6 @@
-// bench/loop/braid.cpp: loops of braid with each backend: posts from other threads as jobs and as closures; timers as
-// callbacks and as coroutines; and timers armed and disarmed among many that are pending.
+// bench/loop/braid.cpp: loops of braid with each backend: posts from other threads as jobs and as closures, and how
+// long one is on its way; timers as callbacks and as coroutines; and timers armed and disarmed among many that are
+// pending.
 #include <bench/harness/moment.hpp>
 #include <bench/loop/cases.hpp>
 
@@ -7,9 +8,12 @@
 #include <braid/io/loop.hpp>
 #include <braid/task/executor.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -167,6 +171,83 @@ auto rearm(const parameters& given) -> sample {
   return measured;
 }
 
+/// Timers as a task of the loop arms them.
+class loop_wheel {
+ public:
+  explicit loop_wheel(braid::loop& io) : io_(&io), start_(io.now()), all_(bench::timers_armed_at_once) {}
+
+  void arm(std::size_t i, std::chrono::microseconds due) { io_->arm(all_[i], start_ + due); }
+  void disarm(std::size_t i) { io_->disarm(all_[i]); }
+  [[nodiscard]] auto armed() const -> std::size_t {
+    return static_cast<std::size_t>(std::ranges::count_if(all_, &counting::is_armed));
+  }
+  static void rest() {}
+
+ private:
+  braid::loop* io_;
+  braid::time_point start_;
+  std::vector<counting> all_;
+};
+
+auto arm(const parameters& given) -> sample {
+  const auto io = braid::loop::create().value();
+  std::vector<counting> others(given.number("pending", 1'000'000));
+  sample measured;
+  io->run([&] {
+    for (std::size_t i = 0; i < others.size(); ++i) io->arm(others[i], io->now() + bench::arm_due(i));
+    loop_wheel wheel(*io);
+    measured = bench::timed_arms(wheel);
+    for (counting& each : others) io->disarm(each);
+    io->stop();
+  });
+  return measured;
+}
+
+/// A loop on a thread of its own, which is to be busy or not.
+class hopping_loop {
+ public:
+  hopping_loop(io_backend_kind kind, bench::loop_is state)
+      : io_(braid::loop::create({.backend = kind}).value()),
+        steps_(bench::steps_of(bench::busy_job_ns)),
+        thread_([this, state] {
+          io_->run([this, state] {
+            if (state == bench::loop_is::busy) turn();
+            runs_.count_down();
+          });
+        }) {
+    runs_.wait();
+  }
+  hopping_loop(const hopping_loop&) = delete;
+  auto operator=(const hopping_loop&) -> hopping_loop& = delete;
+  ~hopping_loop() {
+    is_over_.store(true, std::memory_order_relaxed);
+    io_->stop();
+    thread_.join();
+  }
+
+  void post(bench::moment& start) { static_cast<void>(braid::post(*io_, start.as_task())); }
+
+ private:
+  void turn() {
+    bench::work_for(steps_);
+    if (is_over_.load(std::memory_order_relaxed)) return;
+    static_cast<void>(braid::post(*io_, [this] { turn(); }));
+  }
+
+  std::unique_ptr<braid::loop> io_;
+  std::uint64_t steps_;
+  std::atomic<bool> is_over_{false};  // written by who ends it
+  std::latch runs_{1};
+  std::thread thread_;
+};
+
+template <io_backend_kind Kind>
+auto hop(const parameters& given) -> sample {
+  const bench::loop_is state = bench::loop_state(given);
+  hopping_loop other(Kind, state);
+  return bench::timed_hops(given, state, [&](bench::moment& start) { other.post(start); });
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -181,5 +262,8 @@ auto main(int count, char** arguments) -> int {
                              {"timers", with_epoll, callback_timers<epoll>},
                              {"timers", bench::braid_contender("braid uring, tasks"), coroutine_timers<uring>},
                              {"timers", bench::braid_contender("braid epoll, tasks"), coroutine_timers<epoll>},
-                             {"rearm", bench::braid_contender(), rearm}});
+                             {"rearm", bench::braid_contender(), rearm},
+                             {"arm", bench::braid_contender(), arm},
+                             {"hop", with_uring, hop<uring>},
+                             {"hop", with_epoll, hop<epoll>}});
 }

@@ -4,6 +4,7 @@
 #include <bench/loop/cases.hpp>
 #include <bench/loop/task_list.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -104,6 +105,95 @@ auto rearm(const bench::parameters& given) -> bench::sample {
   return measured;
 }
 
+class event_wheel {
+ public:
+  explicit event_wheel(event_base& base) : all_(bench::timers_armed_at_once) {
+    for (event& each : all_) evtimer_assign(&each, &base, [](evutil_socket_t, short, void*) {}, nullptr);
+  }
+
+  void arm(std::size_t i, std::chrono::microseconds due) { add(all_[i], due); }
+  void disarm(std::size_t i) { evtimer_del(&all_[i]); }
+  [[nodiscard]] auto armed() const -> std::size_t {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all_, [](const event& each) { return evtimer_pending(&each, nullptr) != 0; }));
+  }
+  static void rest() {}
+
+  static void add(event& each, std::chrono::microseconds due) {
+    const timeval in{.tv_sec = due.count() / 1'000'000, .tv_usec = due.count() % 1'000'000};
+    evtimer_add(&each, &in);
+  }
+
+ private:
+  std::vector<event> all_;
+};
+
+auto arm(const bench::parameters& given) -> bench::sample {
+  const event_base_pointer base = made_base();
+  std::vector<event> others(given.number("pending", 1'000'000));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    evtimer_assign(&others[i], base.get(), [](evutil_socket_t, short, void*) {}, nullptr);
+    event_wheel::add(others[i], bench::arm_due(i));
+  }
+  event_wheel wheel(*base);
+  const bench::sample measured = bench::timed_arms(wheel);
+  for (event& each : others) evtimer_del(&each);
+  return measured;
+}
+
+/// A loop on a thread of its own; one that is busy has a timer that is due at once, again and again.
+class hopping_loop {
+ public:
+  explicit hopping_loop(bench::loop_is state) : steps_(bench::steps_of(bench::busy_job_ns)) {
+    const timeval never{.tv_sec = 3'600, .tv_usec = 0};  // pending, so that the loop stays
+    event_assign(
+        &wake_, base_.get(), -1, EV_PERSIST,
+        [](evutil_socket_t, short, void* self) { static_cast<hopping_loop*>(self)->run_all(); }, this);
+    event_add(&wake_, &never);
+    evtimer_assign(
+        &busy_, base_.get(), [](evutil_socket_t, short, void* self) { static_cast<hopping_loop*>(self)->turn(); },
+        this);
+    if (state == bench::loop_is::busy) evtimer_add(&busy_, &at_once);
+    thread_ = std::thread([this] { event_base_dispatch(base_.get()); });
+  }
+  hopping_loop(const hopping_loop&) = delete;
+  auto operator=(const hopping_loop&) -> hopping_loop& = delete;
+  ~hopping_loop() {
+    post(nullptr);
+    thread_.join();
+  }
+
+  void post(bench::moment* start) {
+    tasks_.post(start, [this] { event_active(&wake_, EV_READ, 0); });
+  }
+
+ private:
+  static constexpr timeval at_once{};
+
+  void turn() {
+    bench::work_for(steps_);
+    evtimer_add(&busy_, &at_once);
+  }
+  void run_all() {
+    if (!tasks_.run_all()) return;
+    event_del(&wake_);
+    event_del(&busy_);
+  }
+
+  std::uint64_t steps_;
+  event_base_pointer base_ = made_base();
+  event wake_{};
+  event busy_{};
+  bench::moment_list tasks_;
+  std::thread thread_;
+};
+
+auto hop(const bench::parameters& given) -> bench::sample {
+  const bench::loop_is state = bench::loop_state(given);
+  hopping_loop other(state);
+  return bench::timed_hops(given, state, [&](bench::moment& start) { other.post(&start); });
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -114,5 +204,7 @@ auto main(int count, char** arguments) -> int {
       count, arguments, "loop",
       {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
        {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
-       {"rearm", who, rearm}});
+       {"rearm", who, rearm},
+       {"arm", who, arm},
+       {"hop", who, hop}});
 }

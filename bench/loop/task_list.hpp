@@ -2,6 +2,8 @@
 // lock, and whatever wakes the loop.
 #pragma once
 
+#include <bench/harness/moment.hpp>
+
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -45,6 +47,40 @@ class task_list {
   std::vector<task> tasks_;
   std::uint64_t ran_ = 0;
   std::uint64_t expected_;
+};
+
+/// The same for tasks that only say when they began; a null one is the last.
+class moment_list {
+ public:
+  /// Calls `wake` where nothing was there before. Any thread.
+  template <typename Wake>
+  void post(moment* task, Wake wake) {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_first = tasks_.empty();
+      tasks_.push_back(task);
+    }
+    if (is_first) wake();
+  }
+
+  /// Whether the last has come. The loop's thread.
+  auto run_all() -> bool {
+    std::vector<moment*> now;
+    {
+      const std::lock_guard lock(mutex_);
+      now.swap(tasks_);
+    }
+    for (moment* const each : now) {
+      if (each == nullptr) return true;
+      each->has_come();
+    }
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<moment*> tasks_;
 };
 
 }  // namespace bench

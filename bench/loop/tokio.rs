@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use harness::{Parameters, Sample, run_program, timed};
+use harness::{Parameters, Sample, loops, run_program, steps_of, timed, work_for};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
+use tokio::time::sleep_until;
 
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -50,9 +51,7 @@ fn post(given: &Parameters) -> Sample {
 }
 
 fn timers(given: &Parameters) -> Sample {
-    let count = given.number("timers", 10_000);
-    let mut early = 0;
-    let mut sample = timed(count as f64, count, || {
+    loops::timed_timers(given, |count| {
         one_thread().block_on(async {
             let sleep = || async {
                 let due = Instant::now() + Duration::from_millis(1);
@@ -60,19 +59,46 @@ fn timers(given: &Parameters) -> Sample {
                 Instant::now() < due
             };
             let all: Vec<_> = (0..count).map(|_| tokio::spawn(sleep())).collect();
-            let mut fired = 0;
-            early = 0;
+            let (mut fired, mut early) = (0, 0);
             for each in all {
                 early += u64::from(each.await.unwrap());
                 fired += 1;
             }
-            fired
+            (fired, early)
         })
-    });
-    sample.extra = vec![("early_timers", early as f64)];
-    sample
+    })
+}
+
+fn arm(given: &Parameters) -> Sample {
+    let pending = given.number("pending", 1_000_000) as usize;
+    one_thread().block_on(async { loops::timed_sleeps(pending, |until| sleep_until(until.into())) })
+}
+
+fn hop(given: &Parameters) -> Sample {
+    let (is_busy, steps) = (loops::is_busy(given), steps_of(loops::BUSY_JOB_NS));
+    let runtime = one_thread();
+    let handle = runtime.handle().clone();
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            runtime.block_on(async move {
+                if is_busy {
+                    tokio::spawn(async move {
+                        loop {
+                            work_for(steps);
+                            tokio::task::yield_now().await;
+                        }
+                    });
+                }
+                let _ = ended.await;
+            })
+        });
+        let sample = loops::timed_hops(given, |start| drop(handle.spawn(async { start.has_come() })));
+        end.send(()).unwrap();
+        sample
+    })
 }
 
 fn main() {
-    run_program("loop", "Tokio", "tokio", &[("post", post), ("timers", timers)]);
+    run_program("loop", "Tokio", "tokio", &[("post", post), ("timers", timers), ("arm", arm), ("hop", hop)]);
 }

@@ -3,6 +3,7 @@
 #include <bench/loop/cases.hpp>
 #include <bench/loop/task_list.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <thread>
@@ -96,6 +97,95 @@ auto rearm(const bench::parameters& given) -> bench::sample {
   return measured;
 }
 
+class uv_wheel {
+ public:
+  explicit uv_wheel(uv_loop_t& loop) : all_(bench::timers_armed_at_once) {
+    for (uv_timer_t& each : all_) uv_timer_init(&loop, &each);
+  }
+
+  void arm(std::size_t i, std::chrono::microseconds due) { start(all_[i], due); }
+  void disarm(std::size_t i) { uv_timer_stop(&all_[i]); }
+  [[nodiscard]] auto armed() const -> std::size_t {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        all_, [](const uv_timer_t& each) { return uv_is_active(reinterpret_cast<const uv_handle_t*>(&each)) != 0; }));
+  }
+  static void rest() {}
+
+  static void start(uv_timer_t& each, std::chrono::microseconds due) {
+    uv_timer_start(&each, [](uv_timer_t*) {}, static_cast<std::uint64_t>(due.count()) / 1'000, 0);
+  }
+  void close() {
+    for (uv_timer_t& each : all_) uv_close(reinterpret_cast<uv_handle_t*>(&each), nullptr);
+  }
+
+ private:
+  std::vector<uv_timer_t> all_;
+};
+
+auto arm(const bench::parameters& given) -> bench::sample {
+  uv_loop_t loop;
+  uv_loop_init(&loop);
+  std::vector<uv_timer_t> others(given.number("pending", 1'000'000));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    uv_timer_init(&loop, &others[i]);
+    uv_wheel::start(others[i], bench::arm_due(i));
+  }
+  uv_wheel wheel(loop);
+  const bench::sample measured = bench::timed_arms(wheel);
+  wheel.close();
+  for (uv_timer_t& each : others) uv_close(reinterpret_cast<uv_handle_t*>(&each), nullptr);
+  uv_run(&loop, UV_RUN_DEFAULT);
+  uv_loop_close(&loop);
+  return measured;
+}
+
+/// A loop on a thread of its own; one that is busy has an idle handle, as the library calls it, which runs in each
+/// turn.
+class hopping_loop {
+ public:
+  explicit hopping_loop(bench::loop_is state) : steps_(bench::steps_of(bench::busy_job_ns)) {
+    uv_loop_init(&loop_);
+    uv_async_init(&loop_, &wake_, [](uv_async_t* self) { static_cast<hopping_loop*>(self->data)->run_all(); });
+    uv_idle_init(&loop_, &busy_);
+    wake_.data = this;
+    busy_.data = this;
+    if (state == bench::loop_is::busy)
+      uv_idle_start(&busy_, [](uv_idle_t* self) { bench::work_for(static_cast<hopping_loop*>(self->data)->steps_); });
+    thread_ = std::thread([this] { uv_run(&loop_, UV_RUN_DEFAULT); });
+  }
+  hopping_loop(const hopping_loop&) = delete;
+  auto operator=(const hopping_loop&) -> hopping_loop& = delete;
+  ~hopping_loop() {
+    post(nullptr);
+    thread_.join();
+    uv_loop_close(&loop_);
+  }
+
+  void post(bench::moment* start) {
+    tasks_.post(start, [this] { uv_async_send(&wake_); });
+  }
+
+ private:
+  void run_all() {
+    if (!tasks_.run_all()) return;
+    uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+    uv_close(reinterpret_cast<uv_handle_t*>(&busy_), nullptr);
+  }
+
+  std::uint64_t steps_;
+  uv_loop_t loop_{};
+  uv_async_t wake_{};
+  uv_idle_t busy_{};
+  bench::moment_list tasks_;
+  std::thread thread_;
+};
+
+auto hop(const bench::parameters& given) -> bench::sample {
+  const bench::loop_is state = bench::loop_state(given);
+  hopping_loop other(state);
+  return bench::timed_hops(given, state, [&](bench::moment& start) { other.post(&start); });
+}
+
 }  // namespace
 
 auto main(int count, char** arguments) -> int {
@@ -105,5 +195,7 @@ auto main(int count, char** arguments) -> int {
       count, arguments, "loop",
       {{"post", who, [](const parameters& given) { return bench::timed_posts(given, post_all); }},
        {"timers", who, [](const parameters& given) { return bench::timed_timers(given, run_timers); }},
-       {"rearm", who, rearm}});
+       {"rearm", who, rearm},
+       {"arm", who, arm},
+       {"hop", who, hop}});
 }

@@ -10,16 +10,21 @@ import (
 	"runtime"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"bench/harness/golang"
 )
 
 const ownTaskUs = 100
 
-var tasks atomic.Uint64 // that have run
+var (
+	tasks   atomic.Uint64 // that have run
+	takenNs atomic.Uint64 // what they have had of processors
+)
 
-// listen gives the port of a server that says hello, and at /tasks how many tasks have run.
+// listen gives the port of a server that says hello, and at /tasks how many tasks have run, and what they have taken.
 func listen() (*http.Server, int) {
 	runtime.GOMAXPROCS(1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,7 +39,7 @@ func listen() (*http.Server, int) {
 		})
 	}
 	say("/", func() []byte { return []byte("Hello, World!") })
-	say("/tasks", func() []byte { return strconv.AppendUint(nil, tasks.Load(), 10) })
+	say("/tasks", func() []byte { return fmt.Appendf(nil, "%d %d", tasks.Load(), takenNs.Load()) })
 	server := &http.Server{Handler: mux}
 	go func() { _ = server.Serve(listener) }()
 	return server, listener.Addr().(*net.TCPAddr).Port
@@ -49,15 +54,16 @@ func askedByWrk(given golang.Parameters, port int, more ...string) golang.Sample
 		"--seconds", number("seconds", 3), "--connections", number("connections", 50),
 		"--load_percent", number("load_percent", 0)}, more...)
 	said, err := exec.Command("python3", arguments...).Output()
-	var requests, errors, wall, cpu, median, p99, ran, ranNs float64
-	_, bad := fmt.Sscan(string(said), &requests, &errors, &wall, &cpu, &median, &p99, &ran, &ranNs)
+	var requests, errors, wall, cpu, median, p99, ran, ranNs, ranCPUNs float64
+	_, bad := fmt.Sscan(string(said), &requests, &errors, &wall, &cpu, &median, &p99, &ran, &ranNs, &ranCPUNs)
 	if err != nil || bad != nil || requests == 0 {
 		return golang.Sample{}
 	}
-	extra := map[string]float64{"server_cpu_us": cpu / requests / 1e3, "request_us": wall / requests / 1e3,
+	extra := map[string]float64{"server_cpu_us": (cpu - ranCPUNs) / requests / 1e3, "request_us": wall / requests / 1e3,
 		"p50_us": median, "p99_us": p99}
 	if ran > 0 {
 		extra["per_task_us"] = ranNs / ran / 1e3
+		extra["task_cpu_us"] = ranCPUNs / ran / 1e3
 		extra["computed_percent"] = ran * ownTaskUs * 1e5 / ranNs
 	}
 	return golang.Sample{Items: requests, WallNs: wall, CPUNs: cpu, IsRight: errors == 0, Extra: extra}
@@ -74,6 +80,22 @@ const (
 	mostWaiting    = 20 // a server that has fallen behind drops tasks
 )
 
+// measured notes what a task takes of a processor; until it ends no other goroutine has its thread.
+func measured(task func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begin := threadCPUNs()
+	task()
+	takenNs.Add(threadCPUNs() - begin)
+}
+
+func threadCPUNs() uint64 {
+	const clockThreadCPUTime = 3
+	var read syscall.Timespec
+	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThreadCPUTime, uintptr(unsafe.Pointer(&read)), 0)
+	return uint64(read.Nano())
+}
+
 // postDue starts each millisecond as many tasks as are due by then.
 func postDue(percent, steps uint64, isOver *atomic.Bool) {
 	begin, seen := time.Now(), uint64(0)
@@ -86,11 +108,11 @@ func postDue(percent, steps uint64, isOver *atomic.Bool) {
 				continue
 			}
 			waiting.Add(1)
-			go func() {
+			go measured(func() {
 				golang.WorkFor(steps)
 				tasks.Add(1)
 				waiting.Add(-1)
-			}()
+			})
 		}
 	}
 }
@@ -106,11 +128,11 @@ func helloWithTasks(given golang.Parameters) golang.Sample {
 		golang.WorkFor(steps)
 		tasks.Add(1)
 		if !isOver.Load() {
-			go turn()
+			go measured(turn)
 		}
 	}
 	for i := 0; percent >= 100 && i < tasksPerWorker; i++ {
-		go turn()
+		go measured(turn)
 	}
 	if 0 < percent && percent < 100 {
 		go postDue(percent, steps, &isOver)
