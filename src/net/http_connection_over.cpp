@@ -18,12 +18,6 @@ constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from whe
 constexpr std::size_t most_lingering = 256 * 1024;
 constexpr unsigned most_in_a_row = 64;
 
-/// The connection breaks instead of ending, so that nobody takes what was sent for all.
-void break_off(const stream_socket& socket) noexcept {
-  const ::linger none{.l_onoff = 1, .l_linger = 0};
-  static_cast<void>(::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
-}
-
 }  // namespace
 
 template <transport Stream>
@@ -134,12 +128,18 @@ auto http_connection_over<Stream>::tell_end() -> task<void> {
   stop_waiting();
 }
 
+template <transport Stream>
+void http_connection_over<Stream>::break_off() const noexcept {
+  const ::linger none{.l_onoff = 1, .l_linger = 0};
+  static_cast<void>(::setsockopt(socket_of(stream_).number(), SOL_SOCKET, SO_LINGER, &none, sizeof none));
+}
+
 /// Sends what is left, and lets the client read it: a connection that is closed while something comes in is reset, and
 /// takes the answer with it.
 template <transport Stream>
 auto http_connection_over<Stream>::linger() -> task<void> {
   if (answer_ == answer::broken) {
-    break_off(socket_of(stream_));
+    break_off();
     co_return;
   }
   if (const result<void> sent = co_await flush(); !sent) co_return;

@@ -16,8 +16,10 @@ class http_connection_over final : public http_connection {
  public:
   http_connection_over(http_service& by, Stream stream);
 
-  /// Serves until either side is done.
+  /// Serves until either side is done. Errors: throws where there is no memory; then it is to be broken off.
   auto run() -> task<void>;
+  /// The connection breaks instead of ending, so that nobody takes what was sent for all.
+  void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;
   auto write(std::string_view piece) -> task<result<void>> override;

@@ -121,7 +121,12 @@ auto http_server::state::serve(stream_listener listener) -> task<result<void>> {
     all_ = &all;
     accepted = co_await accept_until_stop(listener, all);
     if (!stopping) begin_stop(time_point::max());
-    co_await accept_last(listener, all);
+    try {
+      co_await accept_last(listener, all);
+    } catch (...) {
+      report(std::current_exception());  // those that are served come to their end
+    }
+    next_.reset();
     listener.close();
   };
   co_await with_scope(std::ref(body));
@@ -134,8 +139,13 @@ auto http_server::state::accept_until_stop(stream_listener& listener, scope& all
       accepting_ = &accepting;
       co_return co_await accept_all(listener, all);
     };
-    task<result<void>> accepts = with_scope(std::ref(body));
-    outcome<result<void>> ended = co_await as_outcome(std::move(accepts));
+    outcome<result<void>> ended;
+    try {
+      task<result<void>> accepts = with_scope(std::ref(body));
+      ended = co_await as_outcome(std::move(accepts));
+    } catch (...) {
+      ended.set_exception(std::current_exception());  // there was no memory for the task
+    }
     accepting_ = nullptr;
     if (ended.has_value()) co_return ended.take();
     if (ended.is_stopped()) break;
@@ -147,6 +157,7 @@ auto http_server::state::accept_until_stop(stream_listener& listener, scope& all
 
 auto http_server::state::accept_all(stream_listener& listener, scope& all) -> task<result<void>> {
   for (;;) {
+    if (next_) co_await start_next(all);  // left by an error of this process
     result<stream_socket> got = co_await listener.accept();
     if (!got) co_return fail(got.error());
     next_ = std::move(*got);  // stays there where the task is stopped before there is room
@@ -169,8 +180,8 @@ auto http_server::state::start_next(scope& all) -> task<void> {
     wants_room = true;
     make_room();
     place = co_await room_.acquire();
-    wants_room = false;
   }
+  wants_room = false;
   stream_socket socket = std::move(*next_);
   next_.reset();
   ++counts.accepted;
@@ -202,8 +213,13 @@ auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_st
     auto shaken = tls_stream::accept(*options.tls, std::move(socket));
     co_return co_await std::move(shaken);
   };
-  auto limited = with_timeout(stopping ? options.linger_timeout : options.head_timeout, with_scope(std::ref(body)));
-  auto ended = co_await as_outcome(std::move(limited));
+  outcome<result<result<tls_stream>>> ended;
+  try {
+    auto limited = with_timeout(stopping ? options.linger_timeout : options.head_timeout, with_scope(std::ref(body)));
+    ended = co_await as_outcome(std::move(limited));
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
   if (ended.has_exception()) report(ended.exception());
   if (!ended.has_value()) co_return fail(errc::stopped);
   auto made = ended.take();
@@ -212,24 +228,33 @@ auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_st
 }
 
 auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit place) -> task<void> {
-  auto shaken = shake_hands(std::move(socket));
-  result<tls_stream> stream = co_await std::move(shaken);
-  const bool speaks_http = stream && (stream->protocol().empty() || stream->protocol() == "http/1.1");
-  if (!speaks_http) {
-    ++counts.failed_handshakes;
-    co_return;
+  bool is_open = false;
+  try {
+    auto shaken = shake_hands(std::move(socket));
+    result<tls_stream> stream = co_await std::move(shaken);
+    is_open = stream && (stream->protocol().empty() || stream->protocol() == "http/1.1");
+    if (is_open) {
+      if (stream->resumed()) ++counts.resumed;
+      auto served = serve_one(std::move(*stream), std::move(place));
+      co_await std::move(served);
+    }
+  } catch (...) {
+    report(std::current_exception());  // want of memory for a task; what leaves here would end all connections
   }
-  if (stream->resumed()) ++counts.resumed;
-  auto served = serve_one(std::move(*stream), std::move(place));
-  co_await std::move(served);
+  if (!is_open) ++counts.failed_handshakes;
 }
 
 template <transport Stream>
 auto http_server::state::serve_one(Stream stream, async_semaphore::permit place) -> task<void> {
   const async_semaphore::permit held(std::move(place));
   detail::http_connection_over<Stream> connection(*this, std::move(stream));
-  const outcome<void> ended = co_await as_outcome(connection.run());
-  if (ended.has_exception()) report(ended.exception());  // the others go on
+  try {
+    auto running = connection.run();
+    co_await std::move(running);
+  } catch (...) {
+    connection.break_off();
+    report(std::current_exception());  // the others go on
+  }
 }
 
 void http_server::state::begin_stop(time_point cut_at) noexcept {

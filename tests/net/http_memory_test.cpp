@@ -1,0 +1,243 @@
+// tests/net/http_memory_test.cpp: whichever allocation fails for one connection, the server and the others go on.
+#include <braid/net/http_server.hpp>
+
+#include <braid/coro/event.hpp>
+#include <braid/task/job_memory.hpp>
+
+#include <tests/support/connections.hpp>
+#include <tests/support/http_scene.hpp>
+#include <tests/support/raw_tls.hpp>
+#include <tests/support/scarce_memory.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <new>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <sys/socket.h>
+
+using namespace braid;
+using testing::failures;
+using testing::http_scene;
+using testing::is_shortage;
+using testing::scarce_memory;
+using testing::scarcity;
+using testing::survives;
+
+namespace {
+
+constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+/// A plain handler, one that reads, one that writes in pieces, and one that waits.
+struct memory_routes {
+  memory_routes() {
+    routes.get("/", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
+    routes.post("/", [](http_exchange& x) -> task<void> {
+      const result<std::string> body = co_await x.read_all();
+      if (body) x.reply(http_status::ok, "text/plain", *body);
+    });
+    routes.get("/pieces", [](http_exchange& x) -> task<void> {
+      x.begin(http_status::ok);
+      for (const std::string_view piece : {"one ", "two ", "three"}) static_cast<void>(co_await x.write(piece));
+    });
+    routes.get("/wait", [this](http_exchange& x) -> task<void> {
+      ++begun;
+      co_await go_on;
+      x.reply(http_status::ok, "text/plain", "at last");
+    });
+  }
+  http_router routes;
+  event go_on;
+  int begun = 0;
+};
+
+/// Holds the blocks that were free for frames, so that each new frame asks for memory.
+class no_spare_frames {
+ public:
+  no_spare_frames() {
+    for (std::size_t size = step; size <= most; size += step) {
+      for (bool was_spare = true; was_spare;) {
+        const long before = testing::blocks_alive();
+        held_[size / step] = new (allocate_job(size)) block{held_[size / step]};
+        was_spare = testing::blocks_alive() == before && !testing::under_thread_sanitizer;
+      }
+    }
+  }
+  no_spare_frames(const no_spare_frames&) = delete;
+  auto operator=(const no_spare_frames&) -> no_spare_frames& = delete;
+  ~no_spare_frames() {
+    for (std::size_t size = step; size <= most; size += step)
+      while (held_[size / step] != nullptr) {
+        block* const first = std::exchange(held_[size / step], held_[size / step]->next);
+        free_job(first, size);
+      }
+  }
+
+ private:
+  static constexpr std::size_t step = 64;
+  static constexpr std::size_t most = 1024;
+  struct block {
+    block* next;
+  };
+  std::array<block*, most / step + 1> held_{};
+};
+
+/// A client with a thread and no memory of its own, plain or by TLS. It asks for four things and listens to the end.
+class visitor {
+ public:
+  explicit visitor(socket_address to)
+      : socket_(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0)), thread_([this, to] { visit(to); }) {}
+  visitor(const visitor&) = delete;
+  auto operator=(const visitor&) -> visitor& = delete;
+  ~visitor() {
+    begin();
+    ::shutdown(socket_.number(), SHUT_RDWR);  // should the case have failed, nobody answers
+    thread_.join();
+  }
+
+  /// From now on there is somebody to be accepted.
+  void begin() { begins_.store(true); }
+  [[nodiscard]] auto is_done() const -> bool { return done_.load(); }
+  /// Once it is done: what it heard, and whether the end was one that nobody can take for a fault.
+  [[nodiscard]] auto heard() const -> std::string_view { return {heard_.data(), size_}; }
+  [[nodiscard]] auto ended_well() const -> bool { return ended_well_; }
+
+ private:
+  static constexpr std::string_view asks =
+      "GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n"
+      "GET /nobody HTTP/1.1\r\nHost: a\r\n\r\nGET /pieces HTTP/1.0\r\n\r\n";
+
+  void visit(const socket_address& to) {
+    begins_.wait(false);
+    if (::connect(socket_.number(), to.data(), to.size()) == 0) {
+      if (testing::tests_tls())
+        talk_tls();
+      else
+        talk();
+    }
+    ::shutdown(socket_.number(), SHUT_RDWR);
+    done_.store(true);
+  }
+
+  void talk() {
+    ::send(socket_.number(), asks.data(), asks.size(), MSG_NOSIGNAL);
+    for (;;) {
+      const auto got = ::recv(socket_.number(), heard_.data() + size_, heard_.size() - size_, 0);
+      ended_well_ = got == 0;
+      if (got <= 0) return;
+      size_ += static_cast<std::size_t>(got);
+    }
+  }
+
+  void talk_tls() {
+    static const testing::raw_context context(testing::raw_context::side::client);
+    const testing::raw_tls secure(context, socket_.number());
+    if (!secure.shake_hands() || !secure.send(asks)) return;
+    for (;;) {
+      const int got = ::SSL_read(secure.get(), heard_.data() + size_, static_cast<int>(heard_.size() - size_));
+      ended_well_ = got <= 0 && ::SSL_get_error(secure.get(), got) == SSL_ERROR_ZERO_RETURN;
+      if (got <= 0) return;
+      size_ += static_cast<std::size_t>(got);
+    }
+  }
+
+  descriptor socket_;
+  std::array<char, 4096> heard_{};
+  std::size_t size_ = 0;
+  bool ended_well_ = false;
+  struct announced {
+    void store(bool value) {
+      flag.store(value);
+      flag.notify_all();
+    }
+    void wait(bool old) const { flag.wait(old); }
+    std::atomic<bool> flag{false};
+  } begins_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("whichever allocation fails for a connection, others and new ones are served") {
+  std::signal(SIGPIPE, SIG_IGN);  // the library of the raw peer writes to connections that are gone
+  const memory_routes all;
+  int reported = 0;
+  http_scene scene(all.routes, {.on_error = [&](const std::exception_ptr& thrown) {
+                     if (!is_shortage(thrown)) std::terminate();
+                     ++reported;
+                   }});
+  const auto other = scene.talker();
+  int whole = 0;
+  for (const scarcity then : {scarcity::one, scarcity::rest}) {
+    CAPTURE(then == scarcity::rest);
+    for (long n = 0, passed = 0; passed < 3; ++n) {
+      CAPTURE(n);
+      REQUIRE(n < 5'000);
+      visitor guest(scene.address());
+      const no_spare_frames cold;
+      {
+        const scarce_memory scarce(n, then);
+        guest.begin();
+        for (int turns = 0; turns < 300 && !guest.is_done(); ++turns) scene.here.advance(100us);
+      }
+      passed = failures() == 0 ? passed + 1 : 0;
+      const bool is_done = scene.here.turn_until([&] {
+        scene.here.advance(1ms);
+        return guest.is_done();
+      });
+      REQUIRE(is_done);
+      if (guest.ended_well() && guest.heard().find("HTTP/1.1 404") != std::string_view::npos) {
+        CHECK(guest.heard().ends_with("one two three"));  // its end is all that says that it is whole
+        ++whole;
+      }
+      REQUIRE_FALSE(scene.is_over());
+      other->forget();
+      other->say(get);
+      REQUIRE(other->hears("hello"));
+    }
+  }
+  CHECK(whole >= 6);
+  CHECK((reported > 0 || testing::under_thread_sanitizer));
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 1; }));
+}
+
+TEST_CASE("whichever allocation fails while a server stops, what has begun is answered") {
+  long hit = 0;
+  for (long n = 0, passed = 0; passed < 3; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 1'000);
+    memory_routes all;
+    http_scene scene(all.routes, {.on_error = [](const std::exception_ptr&) {}});
+    const auto busy = scene.talker();
+    busy->say("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+    const auto unseen = testing::plain_peer::connected_to(scene.address());
+    {
+      const no_spare_frames cold;
+      const scarce_memory scarce(n, scarcity::one);
+      survives([&] { scene.stop(10s); });
+      scene.here.advance(2ms);
+      scene.here.turn(30);
+    }
+    hit += failures();
+    passed = failures() == 0 ? passed + 1 : 0;
+    scene.stop(10s);  // unless there was no memory to ask for that
+    scene.here.advance(2ms);
+    CHECK_FALSE(scene.is_over());
+    all.go_on.set();
+    REQUIRE(busy->hears_end());
+    CHECK(busy->heard().ends_with("at last"));
+    scene.here.advance(3s);  // a connection that says nothing shakes hands for so long
+    CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  }
+  CHECK((hit > 0 || testing::under_thread_sanitizer));
+}
