@@ -18,7 +18,7 @@ namespace braid {
 namespace {
 
 constexpr int refusals_in_a_row = 64;
-constexpr auto pause_without_descriptors = 10ms;
+constexpr auto pause_after_refusals = 10ms;
 
 auto accept_now(int listener) noexcept -> int {
   return ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -43,7 +43,7 @@ auto is_of_one_connection(int error) noexcept -> bool {
 
 auto is_want_of_descriptors(int error) noexcept -> bool { return error == EMFILE || error == ENFILE; }
 auto passes_by_itself(int error) noexcept -> bool {
-  return is_want_of_descriptors(error) || error == ENOBUFS || error == ENOMEM;
+  return is_want_of_descriptors(error) || is_of_one_connection(error) || error == ENOBUFS || error == ENOMEM;
 }
 
 auto bind_options(int number, int family, const listener_options& options) noexcept -> result<void> {
@@ -57,7 +57,8 @@ auto bind_options(int number, int family, const listener_options& options) noexc
 
 }  // namespace
 
-/// Gives a descriptor, or the negative number of an error; -EAGAIN to be asked again.
+/// Gives a descriptor, or the negative number of an error; -EAGAIN to be asked again; one of a single connection where
+/// the same has happened to many in a row.
 class detail::accept_operation final : public port_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept
@@ -66,21 +67,20 @@ class detail::accept_operation final : public port_operation {
 
  private:
   auto attempt() noexcept -> bool override {
-    for (int refusals = 0; refusals < refusals_in_a_row;) {
+    for (int refusals = 0; refusals < refusals_in_a_row; ++refusals) {
       outcome_ = accept_now(port().descriptor());
       if (outcome_ >= 0) return true;
       const int error = errno;
-      if (is_of_one_connection(error)) continue;
       if (error == EAGAIN) return nobody_waits();
       outcome_ = -error;
+      if (is_of_one_connection(error)) continue;
       if (!is_want_of_descriptors(error)) return true;
       const auto refused = by_->refuse_one();
       if (refused == stream_listener::refusal::no_reserve) return true;
       if (refused == stream_listener::refusal::nobody_waits) return nobody_waits();
-      ++refusals;
+      outcome_ = -EAGAIN;
     }
-    outcome_ = -EAGAIN;  // the others of the loop have their turn
-    return true;
+    return true;  // the others of the loop have their turn
   }
   auto absorb(int outcome) noexcept -> bool override {
     outcome_ = outcome;
@@ -128,7 +128,7 @@ auto stream_listener::accept() -> task<result<stream_socket>> {
     const int outcome = co_await detail::accept_operation(*this);
     if (outcome >= 0) co_return stream_socket(open_->on(), descriptor(outcome), family_);
     if (passes_by_itself(-outcome))
-      co_await sleep_for(pause_without_descriptors);
+      co_await sleep_for(pause_after_refusals);
     else if (outcome != -EAGAIN)
       co_return fail(std::error_code(-outcome, std::system_category()));
   }

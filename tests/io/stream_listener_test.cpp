@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -25,6 +26,24 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+int refused_accepts = 0;  // how many calls have been
+int refuses_with = 0;     // the error of every accept; 0: the system decides
+
+}  // namespace
+
+/// In place of the system's, as the library finds it: a rule of a firewall refuses every connection.
+extern "C" [[gnu::visibility("default")]] auto accept4(int listener, sockaddr* peer, socklen_t* size, int flags)
+    -> int {
+  if (refuses_with == 0) return static_cast<int>(::syscall(SYS_accept4, listener, peer, size, flags));
+  ++refused_accepts;
+  errno = refuses_with;
+  return -1;
+}
 
 using namespace braid;
 using testing::plain_peer;
@@ -102,6 +121,27 @@ TEST_CASE("connections are accepted in order, those that came before included") 
     CHECK(accepted[i].peer_address().value() ==
           socket_address::from_system(reinterpret_cast<const sockaddr*>(&storage), size).value());
   }
+  here.stop();
+}
+
+TEST_CASE("where every accept is refused the loop goes on, and who comes later is taken") {
+  turned_loop here;
+  stream_listener listener = on_loopback(here.io());
+  const auto at = listener.local_address().value();
+  const plain_peer first = plain_peer::connected_to(at);
+  std::vector<stream_socket> accepted;
+  refuses_with = EPERM;
+  refused_accepts = 0;
+  here.io().spawn(accept_all(listener, accepted));
+  here.turn(100);
+  CHECK(refused_accepts > 0);
+  CHECK(refused_accepts <= 64);  // and then it waits
+  here.advance(11ms);
+  CHECK(refused_accepts > 64);
+  CHECK(refused_accepts <= 128);
+  refuses_with = 0;
+  here.advance(11ms);
+  CHECK(here.turn_until([&] { return accepted.size() == 1; }));
   here.stop();
 }
 
