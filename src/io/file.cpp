@@ -7,7 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <limits>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <type_traits>
 
@@ -26,6 +30,8 @@ auto there(executor& blocking, Call call) -> task<std::invoke_result_t<Call&>> {
     co_return co_await offload(blocking, std::move(call));
   } catch (const std::system_error& refused) {
     co_return fail(refused.code());
+  } catch (const std::bad_alloc&) {
+    co_return fail(std::make_error_code(std::errc::not_enough_memory));
   }
 }
 
@@ -81,13 +87,17 @@ auto size_now(int number) -> result<std::uint64_t> {
   return static_cast<std::uint64_t>(about.st_size);
 }
 
-/// Files of /proc say that they are empty; so it reads until there is nothing.
-auto read_whole(const std::string& path) -> result<std::string> {
+/// Files of /proc say that they are empty; so it reads until there is nothing, or a byte too much.
+auto read_whole(const std::string& path, std::uint64_t most) -> result<std::string> {
+  const auto too_large = [] { return fail(std::make_error_code(std::errc::file_too_large)); };
   const auto opened = open_now(path, file_mode::read);
   if (!opened) return fail(opened.error());
   const auto size = size_now(opened->number());
   if (!size) return fail(size.error());
+  if (*size > most) return too_large();
   constexpr std::size_t least = 4096;
+  constexpr std::uint64_t most_text = std::numeric_limits<std::ptrdiff_t>::max() / 4;
+  const auto room_at_most = static_cast<std::size_t>(std::min(most, most_text)) + 1;
   std::string text(static_cast<std::size_t>(*size) + 1, '\0');
   for (std::size_t read = 0;;) {
     const auto room = std::as_writable_bytes(std::span(text)).subspan(read);
@@ -98,8 +108,16 @@ auto read_whole(const std::string& path) -> result<std::string> {
       text.resize(read);
       return text;
     }
-    text.resize(std::max(least, 2 * text.size()));
+    if (read == room_at_most) return too_large();
+    text.resize(std::min(std::max(least, 2 * text.size()), room_at_most));
   }
+}
+
+/// `call(path)`, which gives 0 or sets errno.
+template <typename Call>
+auto act_on(const std::string& path, Call call) -> result<void> {
+  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  return detail::checked(call(path.c_str()));
 }
 
 auto kind_of(unsigned char type) noexcept -> entry_kind {
@@ -117,6 +135,18 @@ auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
   struct stat about{};
   if (::fstatat(folder, entry.d_name, &about, AT_SYMLINK_NOFOLLOW) != 0) return entry_kind::other;
   return kind_of(IFTODT(about.st_mode));
+}
+
+auto status_now(const std::string& path, link_rule links) -> result<file_status> {
+  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  struct stat about{};
+  const int flags = links == link_rule::follow ? 0 : AT_SYMLINK_NOFOLLOW;
+  if (::fstatat(AT_FDCWD, path.c_str(), &about, flags) != 0) return fail(last_system_error());
+  using namespace std::chrono;
+  const auto since = seconds(about.st_mtim.tv_sec) + nanoseconds(about.st_mtim.tv_nsec);
+  return file_status{.kind = kind_of(static_cast<unsigned char>(IFTODT(about.st_mode))),
+                     .size = static_cast<std::uint64_t>(about.st_size),
+                     .modified = system_clock::time_point(duration_cast<system_clock::duration>(since))};
 }
 
 auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
@@ -167,14 +197,43 @@ auto file::sync() const -> task<result<void>> {
   return there(*blocking_, [number = opened_.number()] { return detail::checked(::fsync(number)); });
 }
 
-auto read_file(executor& blocking, std::string path) -> task<result<std::string>> {
-  auto reading = there(blocking, [&path] { return read_whole(path); });
+auto read_file(executor& blocking, std::string path, std::uint64_t most) -> task<result<std::string>> {
+  auto reading = there(blocking, [&path, most] { return read_whole(path, most); });
   co_return co_await std::move(reading);
 }
 
 auto list_folder(executor& blocking, std::string path) -> task<result<std::vector<folder_entry>>> {
   auto listing = there(blocking, [&path] { return list_now(path); });
   co_return co_await std::move(listing);
+}
+
+auto status_of(executor& blocking, std::string path, link_rule links) -> task<result<file_status>> {
+  auto looking = there(blocking, [&path, links] { return status_now(path, links); });
+  co_return co_await std::move(looking);
+}
+
+auto make_folder(executor& blocking, std::string path) -> task<result<void>> {
+  constexpr mode_t everybody = 0777;
+  auto making = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::mkdir(p, everybody); }); });
+  co_return co_await std::move(making);
+}
+
+auto remove_file(executor& blocking, std::string path) -> task<result<void>> {
+  auto removing = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::unlink(p); }); });
+  co_return co_await std::move(removing);
+}
+
+auto remove_folder(executor& blocking, std::string path) -> task<result<void>> {
+  auto removing = there(blocking, [&path] { return act_on(path, [](const char* p) { return ::rmdir(p); }); });
+  co_return co_await std::move(removing);
+}
+
+auto rename_entry(executor& blocking, std::string from, std::string to) -> task<result<void>> {
+  auto renaming = there(blocking, [&from, &to]() -> result<void> {
+    if (!is_whole(to)) return fail(std::make_error_code(std::errc::invalid_argument));
+    return act_on(from, [&to](const char* p) { return ::rename(p, to.c_str()); });
+  });
+  co_return co_await std::move(renaming);
 }
 
 }  // namespace braid

@@ -5,18 +5,29 @@
 #include <braid/io/byte_stream.hpp>
 #include <braid/task/blocking_lane.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
+#include <tests/support/sanitizer.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::turned_loop;
@@ -96,6 +107,120 @@ TEST_CASE("a file is read whole, one that says it is empty included") {
   const std::string cut = std::string("/proc/self/status") + '\0' + ".txt";  // the system would read the first
   CHECK(here.run(read_file(lane, cut)).take().error() == std::errc::invalid_argument);
   CHECK(here.run(list_folder(lane, std::string("/\0x", 3))).take().error() == std::errc::invalid_argument);
+}
+
+TEST_CASE("a file is read up to a limit, whatever it says of its size") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string path = folder.write("ten", "0123456789");
+  CHECK(here.run(read_file(lane, path, 10)).take().value().size() == 10);
+  CHECK(here.run(read_file(lane, path, 9)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(read_file(lane, path, 0)).take().error() == std::errc::file_too_large);
+  CHECK(here.run(read_file(lane, folder.write("empty", ""), 0)).take().value().empty());
+  CHECK(here.run(read_file(lane, "/dev/zero", 100'000)).take().error() == std::errc::file_too_large);
+  const std::string sparse = folder.write("sparse", "");
+  std::filesystem::resize_file(sparse, std::uintmax_t{1} << 40U);
+  CHECK(here.run(read_file(lane, sparse)).take().error() == std::errc::file_too_large);
+}
+
+#if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // which need more addresses than that
+TEST_CASE("a file for which there is no memory is an error") {
+  const testing::scratch_folder folder;
+  const std::string sparse = folder.write("sparse", "");
+  const std::string small = folder.write("small", "small");
+  std::filesystem::resize_file(sparse, std::uintmax_t{1} << 40U);
+  const testing::child_end end = testing::run_in_child([&] {
+    const ::rlimit limit{.rlim_cur = rlim_t{1} << 32U, .rlim_max = rlim_t{1} << 32U};
+    ::setrlimit(RLIMIT_AS, &limit);
+    turned_loop here;
+    blocking_lane lane({.most_threads = 1});
+    const auto everything = std::numeric_limits<std::uint64_t>::max();
+    const auto refused = here.run(read_file(lane, sparse, everything)).take();
+    if (refused || refused.error() != std::errc::not_enough_memory) ::_exit(1);
+    ::_exit(here.run(read_file(lane, small, everything)).take().value() == "small" ? 0 : 2);
+  });
+  CHECK(end.signal == 0);
+  CHECK(end.status == 0);
+}
+#endif
+
+namespace {
+
+template <typename T>
+auto error_of(turned_loop& here, task<result<T>> work) -> std::error_code {
+  result<T> ended = here.run(std::move(work)).take();
+  return ended ? std::error_code() : ended.error();
+}
+
+}  // namespace
+
+TEST_CASE("folders are made and removed, files are renamed and removed, and what cannot be is said") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string base = folder.path();
+  CHECK_FALSE(error_of(here, make_folder(lane, base + "/new")));
+  CHECK(std::filesystem::is_directory(base + "/new"));
+  CHECK(error_of(here, make_folder(lane, base + "/new")) == std::errc::file_exists);
+  CHECK(error_of(here, make_folder(lane, base + "/none/new")) == std::errc::no_such_file_or_directory);
+
+  folder.write("one", "1");
+  folder.write("two", "22");
+  CHECK_FALSE(error_of(here, rename_entry(lane, base + "/one", base + "/two")));
+  CHECK_FALSE(std::filesystem::exists(base + "/one"));
+  CHECK(std::filesystem::file_size(base + "/two") == 1);
+  CHECK(error_of(here, rename_entry(lane, base + "/one", base + "/two")) == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(error_of(here, rename_entry(lane, base + "/two", base + "/new/two")));
+
+  CHECK(error_of(here, remove_folder(lane, base + "/new")) == std::errc::directory_not_empty);
+  CHECK(error_of(here, remove_folder(lane, base + "/new/two")) == std::errc::not_a_directory);
+  CHECK(error_of(here, remove_file(lane, base + "/new")) == std::errc::is_a_directory);
+  CHECK_FALSE(error_of(here, remove_file(lane, base + "/new/two")));
+  CHECK(error_of(here, remove_file(lane, base + "/new/two")) == std::errc::no_such_file_or_directory);
+  CHECK_FALSE(error_of(here, remove_folder(lane, base + "/new")));
+  CHECK_FALSE(std::filesystem::exists(base + "/new"));
+
+  const std::string cut = base + std::string("/x\0y", 4);
+  folder.write("x", "stays");
+  CHECK(error_of(here, remove_file(lane, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, remove_folder(lane, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, make_folder(lane, cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, rename_entry(lane, cut, base + "/z")) == std::errc::invalid_argument);
+  CHECK(error_of(here, rename_entry(lane, base + "/x", cut)) == std::errc::invalid_argument);
+  CHECK(error_of(here, status_of(lane, cut)) == std::errc::invalid_argument);
+  CHECK(std::filesystem::exists(base + "/x"));
+  REQUIRE(lane.shutdown(shutdown_mode::drain));
+  CHECK(error_of(here, make_folder(lane, base + "/new")) == errc::closed);
+}
+
+TEST_CASE("the status of a file tells kind, size and time, of a link itself where that is wanted") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string path = folder.write("data", "12345");
+  std::filesystem::create_symlink("data", folder.path() / "link");
+  std::filesystem::create_symlink("none", folder.path() / "loose");
+  const auto when = std::chrono::sys_days(std::chrono::year(2001) / 2 / 3) + 250ms;
+  const auto since = when.time_since_epoch();
+  const std::array times{
+      ::timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+      ::timespec{.tv_sec = std::chrono::floor<std::chrono::seconds>(since).count(), .tv_nsec = 250'000'000}};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), 0) == 0);
+  const auto status = [&](const std::string& of, link_rule links) {
+    return here.run(status_of(lane, folder.path() / of, links)).take();
+  };
+  for (const char* const name : {"data", "link"}) {
+    const file_status seen = status(name, link_rule::follow).value();
+    CHECK(seen.kind == entry_kind::file);
+    CHECK(seen.size == 5);
+    CHECK(seen.modified == when);
+  }
+  CHECK(status("link", link_rule::stay).value().kind == entry_kind::link);
+  CHECK(status("loose", link_rule::stay).value().kind == entry_kind::link);
+  CHECK(status("loose", link_rule::follow).error() == std::errc::no_such_file_or_directory);
+  CHECK(status(".", link_rule::follow).value().kind == entry_kind::folder);
+  CHECK(here.run(status_of(lane, "/dev/null")).take().value().kind == entry_kind::other);
 }
 
 TEST_CASE("a folder is listed by name, with the kinds of what it holds") {

@@ -7,6 +7,7 @@
 #include <braid/io/descriptor.hpp>
 #include <braid/task/executor.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,8 +28,8 @@ enum class file_mode : std::uint8_t {
 /// An open file. Its calls run on the executor that it was opened with, whose jobs may block; positions are given, so
 /// that several may run at once. A stop does not cut a call short: it is over before the task ends.
 /// Lifetime: the object and the buffers outlive the calls; the executor outlives the object.
-/// Errors: the system's; invalid_argument for a path with a zero byte; errc::closed where the executor takes nothing
-/// more.
+/// Errors: the system's; invalid_argument for a path with a zero byte; not_enough_memory; errc::closed where the
+/// executor takes nothing more. The same for the functions below, which run on the executor that they are given.
 class BRAID_API file {
  public:
   /// New files can be read and written by all, less what the umask takes away.
@@ -50,8 +51,13 @@ class BRAID_API file {
   descriptor opened_;
 };
 
-/// The whole of a file.
-[[nodiscard]] BRAID_API auto read_file(executor& blocking, std::string path) -> task<result<std::string>>;
+/// What `read_file` reads where it is not told how much.
+inline constexpr std::uint64_t most_of_file = std::uint64_t{1} << 30U;
+
+/// The whole of a file. Errors: file_too_large for one that has more than `most` bytes, or does not end before;
+/// not_enough_memory.
+[[nodiscard]] BRAID_API auto read_file(executor& blocking, std::string path, std::uint64_t most = most_of_file)
+    -> task<result<std::string>>;
 
 enum class entry_kind : std::uint8_t { file, folder, link, other };
 
@@ -64,5 +70,34 @@ struct folder_entry {
 /// What a folder holds, by name, without `.` and `..`.
 [[nodiscard]] BRAID_API auto list_folder(executor& blocking, std::string path)
     -> task<result<std::vector<folder_entry>>>;
+
+struct file_status {
+  entry_kind kind = entry_kind::other;
+  std::uint64_t size = 0;  ///< of a folder, what the system says
+  std::chrono::system_clock::time_point modified;
+};
+
+enum class link_rule : std::uint8_t {
+  follow,  ///< what the link leads to
+  stay,    ///< the link itself
+};
+
+/// What is known of a file or folder without opening it.
+[[nodiscard]] BRAID_API auto status_of(executor& blocking, std::string path, link_rule links = link_rule::follow)
+    -> task<result<file_status>>;
+
+/// Makes one folder, for all, less what the umask takes away. Errors: file_exists; no_such_file_or_directory where the
+/// one around it is not there.
+[[nodiscard]] BRAID_API auto make_folder(executor& blocking, std::string path) -> task<result<void>>;
+
+/// Removes the name of a file, or a link; who has it open keeps it. Errors: is_a_directory.
+[[nodiscard]] BRAID_API auto remove_file(executor& blocking, std::string path) -> task<result<void>>;
+
+/// Removes an empty folder. Errors: directory_not_empty, not_a_directory.
+[[nodiscard]] BRAID_API auto remove_folder(executor& blocking, std::string path) -> task<result<void>>;
+
+/// Gives a file or folder another name on the same file system. A file that has the name is replaced: whoever looks
+/// sees one or the other. Errors: cross_device_link; directory_not_empty for a folder that is in the way.
+[[nodiscard]] BRAID_API auto rename_entry(executor& blocking, std::string from, std::string to) -> task<result<void>>;
 
 }  // namespace braid
