@@ -1,8 +1,10 @@
 // src/io/resolver.cpp: questions to the system, their answers, and tries that overlap.
 #include <braid/io/resolver.hpp>
 
+#include <braid/base/assert.hpp>
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/event.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/task/spawn.hpp>
 
@@ -103,6 +105,7 @@ void resolver::make_room() {
 }
 
 auto resolver::ask(const std::string& host) -> answer {
+  BRAID_EXPECTS(on_->is_current(), "a resolver is used by tasks that are at home on its loop");
   if (const auto found = known_.find(host); found != known_.end()) {
     if (is_fresh(found->second)) return found->second;
     known_.erase(found);
@@ -116,6 +119,7 @@ auto resolver::ask(const std::string& host) -> answer {
 auto resolver::resolve(std::string host, std::uint16_t port) -> task<result<addresses>> {
   if (const auto number = socket_address::ip(host, port)) co_return addresses{*number};
   if (host.empty() || host.find('\0') != host.npos) co_return fail(errc::unknown_host);
+  co_await resume_home();
   const answer asked = ask(host);
   auto copied = asked.future.then_inline([](const result<addresses>& found) { return found; });
   try {

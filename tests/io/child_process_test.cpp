@@ -5,6 +5,7 @@
 #include <braid/io/buffered_reader.hpp>
 #include <braid/io/stream_socket.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/turned_loop.hpp>
@@ -231,4 +232,14 @@ TEST_CASE("many programs at once are all awaited") {
   for (int i = 0; i < 30; ++i) here.io().spawn(one(i));
   CHECK(here.turn_until([&] { return done == 30; }));
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a loop that goes before a child process of its own ends the program") {
+  const testing::child_end end = testing::run_in_child([] {
+    std::optional<child_process> left;
+    const auto io = loop::create().value();
+    left.emplace(child_process::start(*io, shell("exit 0")).value());
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("ends before it") != std::string::npos);
 }

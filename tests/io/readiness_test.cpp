@@ -4,13 +4,16 @@
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/scripted_home.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <system_error>
 #include <vector>
 
@@ -210,4 +213,17 @@ TEST_CASE("hundreds of tasks wait for hundreds of descriptors, and each gets its
   here.turn(20);
   for (std::size_t i = 0; i < pipes.size(); ++i) CHECK(ready[i] == (i % 2 == 0 ? 1 : 0));
   CHECK(here.io().root().tasks() == pipes.size() / 2);
+}
+
+TEST_CASE("a task of another home that waits for a descriptor of a loop ends the program") {
+  const testing::child_end end = testing::run_in_child([] {
+    turned_loop here;
+    testing::scripted_home elsewhere;
+    const ends pipe = ends::of_pipe();
+    auto body = [&]() -> task<void> { static_cast<void>(co_await readable(here.io(), pipe.first.number())); };
+    elsewhere.root().spawn(body());
+    elsewhere.run_all();
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("used by tasks that are at home on its loop") != std::string::npos);
 }

@@ -1,18 +1,24 @@
 // tests/io/resolver_test.cpp: names that are asked for, answers that are remembered, and tries that overlap.
 #include <braid/io/resolver.hpp>
 
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/stream_listener.hpp>
 #include <braid/task/blocking_lane.hpp>
+#include <braid/task/pool.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
+#include <tests/support/manual_executor.hpp>
 #include <tests/support/queue_executor.hpp>
+#include <tests/support/scripted_home.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <latch>
 #include <string>
@@ -183,4 +189,31 @@ TEST_CASE("an address that does not answer is overtaken by the next one") {
   CHECK(testing::open_descriptors() <= before + 2);
   auto late = here.run_through(with_timeout(1s, connect_to_first(here.io(), {silent, silent})), 10ms).take();
   CHECK(late.error() == errc::deadline_exceeded);
+}
+
+TEST_CASE("a task that was away comes home before it asks") {
+  turned_loop here;
+  pool workers({.workers = 1});
+  oracle asked;
+  resolver names(here.io(), workers, asked.options());
+  auto body = [&]() -> task<bool> {
+    co_await schedule_on(workers);
+    const auto found = co_await names.resolve("somewhere", 80);
+    co_return found.has_value() && here.io().is_current();
+  };
+  CHECK(here.run(body()).take());
+}
+
+TEST_CASE("a task that is not at home on the loop of a resolver ends the program when it asks, also after the loop") {
+  const testing::child_end end = testing::run_in_child([] {
+    turned_loop its_own;
+    testing::manual_executor nobody;
+    resolver strange(its_own.io(), nobody);
+    its_own.stop();
+    testing::scripted_home elsewhere;
+    auto asks = [&]() -> task<void> { static_cast<void>(co_await strange.resolve("somewhere", 80)); };
+    elsewhere.root().spawn(asks());
+  });
+  CHECK(end.signal == SIGABRT);
+  CHECK(end.errors.find("at home on its loop") != std::string::npos);
 }

@@ -4,11 +4,14 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/byte_stream.hpp>
 
+#include <tests/support/child.hpp>
+#include <tests/support/scripted_home.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -168,4 +171,25 @@ TEST_CASE("sockets that share a port each get what some senders send") {
   CHECK(received[0] > 5);
   CHECK(received[1] > 5);
   here.stop();
+}
+
+TEST_CASE("a loop that goes before a socket of its own ends the program, and so does a task of another home") {
+  const testing::child_end outlived = testing::run_in_child([] {
+    udp_socket left;
+    const auto io = loop::create().value();
+    left = on_loopback(*io);
+  });
+  CHECK(outlived.signal == SIGABRT);
+  CHECK(outlived.errors.find("ends before it") != std::string::npos);
+  const testing::child_end strange = testing::run_in_child([] {
+    turned_loop here;
+    const udp_socket one = on_loopback(here.io());
+    testing::scripted_home elsewhere;
+    std::array<std::byte, 10> room{};
+    auto body = [&]() -> task<void> { static_cast<void>(co_await one.receive(room)); };
+    elsewhere.root().spawn(body());
+    elsewhere.run_all();
+  });
+  CHECK(strange.signal == SIGABRT);
+  CHECK(strange.errors.find("used by tasks that are at home on its loop") != std::string::npos);
 }

@@ -8,11 +8,13 @@
 #include <braid/thread/name.hpp>
 #include <braid/thread/thread_info.hpp>
 
+#include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/privileges.hpp>
 
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <exception>
 #include <latch>
 #include <memory>
@@ -232,5 +234,28 @@ TEST_CASE("threads that wait for tasks while the runtime's loop stops get an ans
     all->io().stop();
     for (std::thread& each : threads) each.join();
     CHECK(answered.load(relaxed) == 3);
+  }
+}
+
+TEST_CASE("a runtime that a task, a job or a function that may block destroys ends the program with a sentence") {
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto ends_when = [shape](auto act) {
+      const testing::child_end end = testing::run_in_child([&] {
+        auto all = started({.workers = 1, .shape = shape});
+        act(all);
+        std::this_thread::sleep_for(30s);  // which nothing but broken code lives through
+      });
+      CAPTURE(end.errors);
+      CHECK(end.signal == SIGABRT);
+      CHECK(end.errors.find("a runtime is not destroyed by a task or a job of its own") != std::string::npos);
+    };
+    using owner = std::unique_ptr<runtime>;
+    const auto by_a_task = [](owner& all) -> task<void> {
+      all.reset();
+      co_return;
+    };
+    ends_when([&](owner& all) { static_cast<void>(all->post(by_a_task(all))); });
+    ends_when([](owner& all) { static_cast<void>(post(all->workers(), [&all] { all.reset(); })); });
+    ends_when([](owner& all) { static_cast<void>(post(all->blocking(), [&all] { all.reset(); })); });
   }
 }

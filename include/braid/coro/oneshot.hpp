@@ -152,6 +152,7 @@ oneshot_receiver<T>::~oneshot_receiver() {
   bool is_last = false;
   {
     const std::lock_guard guard(state_->lock);
+    BRAID_EXPECTS(state_->waiting.empty(), "what tasks wait for outlives them: join or stop them first");
     state_->receiver_left = true;
     is_last = state_->sender_left;
   }

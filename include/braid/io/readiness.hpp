@@ -1,6 +1,7 @@
 // braid/io/readiness.hpp: waiting until a descriptor can be read or written.
 #pragma once
 
+#include <braid/base/assert.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/detail/leaf.hpp>
 #include <braid/io/backend.hpp>
@@ -15,13 +16,12 @@ namespace detail {
 
 class readiness_awaiter final : leaf {
  public:
-  readiness_awaiter(loop& on, int number, io_interest interest) noexcept
-      : leaf(how), backend_(&on.backend()), watch_(*this) {
+  readiness_awaiter(loop& on, int number, io_interest interest) noexcept : leaf(how), on_(&on), watch_(*this) {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
   /// Requires that it is not awaited yet.
-  readiness_awaiter(readiness_awaiter&& other) noexcept : leaf(how), backend_(other.backend_), watch_(*this) {
+  readiness_awaiter(readiness_awaiter&& other) noexcept : leaf(how), on_(other.on_), watch_(*this) {
     watch_.descriptor = other.watch_.descriptor;
     watch_.interest = other.watch_.interest;
   }
@@ -44,17 +44,18 @@ class readiness_awaiter final : leaf {
   static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
   static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<readiness_awaiter&>(self);
-    waiting.started_ = waiting.backend_->watch(waiting.watch_);
+    BRAID_EXPECTS(&waiting.where() == waiting.on_, "a descriptor is used by tasks that are at home on its loop");
+    waiting.started_ = waiting.on_->backend().watch(waiting.watch_);
     return waiting.started_ ? std::coroutine_handle<>() : waiting.not_started();
   }
   static auto withdraw(leaf& self) noexcept -> withdrawal {
     auto& waiting = static_cast<readiness_awaiter&>(self);
-    waiting.backend_->unwatch(waiting.watch_);
+    waiting.on_->backend().unwatch(waiting.watch_);
     return withdrawal::done;
   }
   static constexpr operation how{&start, &withdraw};
 
-  io_backend* backend_;
+  loop* on_;
   wake_watch watch_;
   result<void> started_;
 };
@@ -62,7 +63,8 @@ class readiness_awaiter final : leaf {
 }  // namespace detail
 
 /// Waits until `descriptor` can be read without blocking, has ended, or is in error. One reader and one writer may wait
-/// for a descriptor at a time. A regular file is always ready. Errors: as `io_backend::watch`.
+/// for a descriptor at a time. A regular file is always ready. Requires that the task is at home on the loop.
+/// Errors: as `io_backend::watch`.
 [[nodiscard]] inline auto readable(loop& on, int descriptor) noexcept {
   return detail::readiness_awaiter(on, descriptor, io_interest::read);
 }
