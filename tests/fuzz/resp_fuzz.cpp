@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -113,6 +114,55 @@ auto is_beyond(std::string_view complaint) -> bool {
   return std::string_view("_,#(!=%~>|").find(complaint[at + before.size()]) != std::string_view::npos;
 }
 
+/// What a reply announces up to a place that ours refuses, by the rules of RESP2, which hiredis knows alone.
+struct announced {
+  bool at_line = false;     // the place is the beginning of a value
+  char expected = 0;        // behind a counted text: CR or LF
+  std::uint64_t bytes = 0;  // what the values need, the one at the place included
+};
+
+/// A line without CR LF is as long as the bytes that there are.
+auto line_at(std::string_view bytes, std::size_t at) -> std::string_view {
+  return bytes.substr(at, bytes.find("\r\n", at) - at);
+}
+
+auto announced_until(std::string_view bytes, std::size_t place) -> announced {
+  announced out;
+  for (std::size_t at = 0; at <= place && at < bytes.size() && out.expected == 0;) {
+    const std::string_view line = line_at(bytes, at);
+    const char sign = line.front();
+    const bool is_counted = sign == '$' || sign == '*';
+    const long long count = is_counted ? std::max(0LL, std::atoll(std::string(line.substr(1)).c_str())) : 0;
+    const auto size = static_cast<std::uint64_t>(count);
+    out.at_line = at == place;
+    out.bytes += sign == '*' ? size * sizeof(resp_value) : sign == '$' ? size : sign == ':' ? 0 : line.size() - 1;
+    at += line.size() + 2;
+    if (sign != '$' || line.starts_with("$-")) continue;
+    if (place == at + size) out.expected = '\r';
+    if (place == at + size + 1) out.expected = '\n';
+    at += size + 2;
+  }
+  return out;
+}
+
+/// Where ours is stricter than hiredis, and the bytes are what it says they are: a CR or LF alone in a line; something
+/// else than CR LF behind a counted text; a line, a length or a reply beyond our limits.
+auto is_stricter(const resp_fault& fault, std::string_view bytes) -> bool {
+  const auto place = static_cast<std::size_t>(fault.offset);
+  const announced before = announced_until(bytes, place);
+  switch (fault.code) {
+    case resp_errc::bad_line_end: {
+      if (before.expected != 0) return bytes[place] != before.expected;
+      const std::size_t end = bytes.find_first_of("\r\n", place);
+      return before.at_line && end != bytes.npos && bytes.substr(end, 2) != "\r\n";
+    }
+    case resp_errc::line_too_long: return before.at_line && line_at(bytes, place).size() - 1 > limits.line;
+    case resp_errc::bad_number: return before.at_line && fault.byte == '$' && before.bytes > limits.reply;
+    case resp_errc::too_large: return before.at_line && before.bytes > limits.reply;
+    default: return false;
+  }
+}
+
 class other_reader {
  public:
   explicit other_reader(std::string_view input) : reader_(::redisReaderCreate(), &::redisReaderFree) {
@@ -134,6 +184,19 @@ class other_reader {
     BRAID_EXPECTS((reply != nullptr) == (ours.state == status::complete), "replies end where those of hiredis do");
     if (reply) BRAID_EXPECTS(same(ours.value, *static_cast<redisReply*>(read)), "values are those of hiredis");
     return reply != nullptr;
+  }
+
+  /// Ends the program where hiredis reads on after what ours refuses, and where ours is not stricter than it. The line
+  /// that ours has refused before its end is ended first.
+  void refuses_too(const resp_fault& ours, std::string_view bytes) {
+    void* read = nullptr;
+    int status_of_read = ::redisReaderGetReply(reader_.get(), &read);
+    if (status_of_read == REDIS_OK && read == nullptr) {
+      ::redisReaderFeed(reader_.get(), "\r\n", 2);
+      status_of_read = ::redisReaderGetReply(reader_.get(), &read);
+    }
+    const std::unique_ptr<void, decltype(&::freeReplyObject)> reply(read, &::freeReplyObject);
+    BRAID_EXPECTS(status_of_read != REDIS_OK || is_stricter(ours, bytes), "what is refused, hiredis refuses");
   }
 
  private:
@@ -166,7 +229,10 @@ void run(std::string_view input) {
       arena third;
       BRAID_EXPECTS(copied(whole.value, third) == whole.value, "a copy is the same");
     }
-    if (whole.state == status::wrong) return;
+    if (whole.state == status::wrong) {
+      if (compared) other.refuses_too(whole.fault, input);
+      return;
+    }
     compared = compared && other.agrees(whole, input);
     if (whole.state == status::incomplete) return;
     input.remove_prefix(whole.used);
