@@ -147,10 +147,24 @@ fn cpu_ns(clock: i32) -> f64 {
     time.seconds as f64 * 1e9 + time.nanoseconds as f64
 }
 
-fn peak_kib() -> u64 {
+/// What the system says of this process under that name.
+fn status_kib(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("0");
     line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// `run(span, look)` makes a runtime, lets a task of it wait for so long, and calls `look` before the runtime ends.
+pub fn small_program(given: &Parameters, run: impl Fn(Duration, &mut dyn FnMut())) -> Sample {
+    let span = Duration::from_millis(given.number("ms", 1));
+    let mut resident_mb = 0.0;
+    let begin = Instant::now();
+    let mut sample = timed(1.0, true, || {
+        run(span, &mut || resident_mb = status_kib("VmRSS:") as f64 * 1024.0 / 1e6);
+        resident_mb > 0.0 && begin.elapsed() >= span
+    });
+    sample.extra = vec![("resident_mb", resident_mb)];
+    sample
 }
 
 fn refuse(why: &str) -> ! {
@@ -223,7 +237,7 @@ pub fn run_programs(subject: &str, contenders: &[Contender]) {
             "{{\"subject\":{subject:?},\"case\":{case:?},\"params\":{{{}}},\"contender\":{contender:?},\"kind\":\"rival\",\
              \"version\":{:?},\"compiler\":{:?},\"round\":{round},\"items\":{},\"wall_ns\":{},\"cpu_ns\":{},\
              \"peak_kib\":{},\"extra\":{{{}}},\"check\":{}}}",
-            used.join(","), version_of(crate_name), compiler(), sample.items, sample.wall_ns, sample.cpu_ns, peak_kib(),
+            used.join(","), version_of(crate_name), compiler(), sample.items, sample.wall_ns, sample.cpu_ns, status_kib("VmHWM:"),
             extra.join(","), sample.is_right
         );
     }
