@@ -1,5 +1,6 @@
 // bench/coro/braid.cpp: what tasks cost: awaits, frames, locks, and crowds of tasks that are spawned, yield and talk.
 #include <bench/coro/remote_crowds.hpp>
+#include <bench/coro/spread_crowds.hpp>
 #include <bench/harness/program.hpp>
 
 #include <braid/coro/async_latch.hpp>
@@ -282,9 +283,12 @@ void add_pieces(solutions& to) {
   to.push_back({"calls", bench::braid_contender("braid fiber"), fibers});
 }
 
-/// Each crowd from outside, where `Place` says.
+/// Each crowd from outside, where `Place` says, and those that spread from a task there.
 template <typename Place>
 void add_remote_crowds(solutions& to, const bench::contender& name) {
+  to.push_back({"ping_pong", name, bench::spread_ping_pong<Place>});
+  to.push_back({"yield_many", name, bench::spread_yield_many<Place>});
+  to.push_back({"chained_spawn", name, bench::spread_chained_spawn<Place>});
   to.push_back({"spawn_many_remote_idle", name, bench::spawn_many_remote_idle<Place>});
   to.push_back({"spawn_many_remote_busy1", name, bench::spawn_many_remote_busy1<Place>});
   to.push_back({"spawn_many_remote_busy2", name, bench::spawn_many_remote_busy2<Place>});

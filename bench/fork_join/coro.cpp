@@ -11,10 +11,13 @@
 #include <braid/task/pool.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <ranges>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -100,6 +103,51 @@ auto skynet_at_own_homes(braid::pool& on, number first, number size) -> task<num
   co_return sum;
 }
 
+auto nqueens_forked(bench::board queens, unsigned row, unsigned n, number& into) -> fork_task<void> {
+  if (row == n) {
+    into = 1;
+    co_return;
+  }
+  std::array<number, std::tuple_size_v<decltype(queens.columns)>> ways{};
+  std::array<unsigned, ways.size()> places{};
+  unsigned count = 0;
+  for (unsigned column = 0; column < n; ++column)
+    if (queens.allows(row, column)) places[count++] = column;
+  auto child = [&](unsigned column) { return nqueens_forked(queens.with(row, column), row + 1, n, ways[column]); };
+  co_await braid::fork_each(std::span(places).first(count), std::ref(child));
+  into = std::accumulate(ways.begin(), ways.end(), number{0});
+}
+
+/// By itself: as a part of the coroutine it was seen to take twice as long, by clang 22.
+[[gnu::noinline]] void multiply_one(bench::block a, bench::block b, bench::block c, std::size_t n) {
+  bench::multiply_block(a, b, c, n);
+}
+
+auto multiply_forked(bench::block a, bench::block b, bench::block c, std::size_t n) -> fork_task<void> {
+  if (n <= bench::matmul_block) {
+    multiply_one(a, b, c, n);
+    co_return;
+  }
+  const std::size_t half = n / 2;
+  for (unsigned inner = 0; inner < 2; ++inner) {
+    const auto part = [=](unsigned row, unsigned column) {
+      return multiply_forked(a.quarter(half, row, inner), b.quarter(half, inner, column), c.quarter(half, row, column),
+                             half);
+    };
+    auto all = braid::fork_join(part(0, 0), part(0, 1), part(1, 0), part(1, 1));
+    co_await all;
+  }
+}
+
+auto uts_forked(number state, number& into) -> fork_task<void> {
+  into = 1;
+  if (!bench::uts_has_children(state)) co_return;
+  std::array<number, bench::uts_children> nodes{};
+  auto child = [&](number i) { return uts_forked(bench::uts_child(state, i), nodes[i]); };
+  co_await braid::fork_each(std::views::iota(number{0}, bench::uts_children), std::ref(child));
+  into = std::accumulate(nodes.begin(), nodes.end(), number{1});
+}
+
 /// On one home of a pool. Starting and stopping the pool is not part of the time.
 template <typename Make>
 auto at_home(const parameters& given, double items, number expected, Make make) -> sample {
@@ -138,6 +186,38 @@ auto run_skynet_forked(const parameters& given) -> sample {
                  [leaves] { return whole_skynet(leaves); });
 }
 
+auto whole_nqueens(unsigned n) -> fork_task<number> {
+  number ways = 0;
+  co_await nqueens_forked({}, 0, n, ways);
+  co_return ways;
+}
+
+auto run_nqueens_forked(const parameters& given) -> sample {
+  const auto n = static_cast<unsigned>(given.number("n", 12));
+  return in_pool(given, 1, bench::nqueens_of(n), [n] { return whole_nqueens(n); });
+}
+
+auto run_matmul_forked(const parameters& given) -> sample {
+  braid::pool pool({.workers = given.workers()});
+  return bench::timed_matmul(given.number("n", 1'024), [&](auto a, auto b, auto c, std::size_t n) {
+    braid::run_in(pool, multiply_forked(a, b, c, n));
+  });
+}
+
+/// The root has more children than any other node.
+auto whole_uts(number roots) -> fork_task<number> {
+  std::vector<number> nodes(roots);
+  auto child = [&](number i) { return uts_forked(bench::uts_child(bench::uts_root, i), nodes[i]); };
+  co_await braid::fork_each(std::views::iota(number{0}, roots), std::ref(child));
+  co_return std::accumulate(nodes.begin(), nodes.end(), number{1});
+}
+
+auto run_uts_forked(const parameters& given) -> sample {
+  const number roots = given.number("roots", 40'000);
+  const number nodes = given.number("nodes", 0);
+  return in_pool(given, static_cast<double>(nodes), nodes, [roots] { return whole_uts(roots); });
+}
+
 template <auto Skynet>
 auto run_skynet(const parameters& given) -> sample {
   const number leaves = bench::skynet_leaves(given.number("depth", 4));
@@ -158,6 +238,9 @@ auto main(int count, char** arguments) -> int {
                              {"coro_fib", one_home, &run_fib<&fib_at_one_home>},
                              {"coro_fib", own_homes, &run_fib<&fib_at_own_homes>},
                              {"coro_skynet", forks, &run_skynet_forked},
+                             {"nqueens", forks, &run_nqueens_forked},
+                             {"matmul", forks, &run_matmul_forked},
+                             {"uts", forks, &run_uts_forked},
                              {"coro_skynet", in_turn, &run_skynet<&skynet_in_turn>},
                              {"coro_skynet", one_home, &run_skynet<&skynet_at_one_home>},
                              {"coro_skynet", own_homes, &run_skynet<&skynet_at_own_homes>}});
