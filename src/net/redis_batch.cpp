@@ -11,9 +11,18 @@
 namespace braid {
 
 void redis_batch::add_words(std::span<const std::string_view> words) {
-  is_shareable_ = is_shareable_ && detail::may_share_connection(words);
+  note(detail::redis_role_of(words));
   write_command_words(bytes_, words);
   ends_.push_back(bytes_.size());
+}
+
+void redis_batch::note(detail::redis_role role) noexcept {
+  if (role == detail::redis_role::common) return;
+  const bool begins = role == detail::redis_role::begins;
+  const bool ends = role == detail::redis_role::ends;
+  is_shareable_ = is_shareable_ && ((begins && !is_open_) || (ends && is_open_));
+  is_open_ = begins || (is_open_ && !ends);
+  has_transaction_ = has_transaction_ || begins;
 }
 
 auto redis_batch::bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view {
@@ -35,6 +44,8 @@ void redis_batch::clear() noexcept {
   bytes_.clear();
   ends_.clear();
   is_shareable_ = true;
+  is_open_ = false;
+  has_transaction_ = false;
 }
 
 namespace detail {
@@ -87,7 +98,12 @@ redis_replies_wait::redis_replies_wait(redis_link& to, const kind& what, std::si
 template <auto Encode>
 auto redis_replies_wait::kind_for(redis_replies expected) noexcept -> const kind& {
   constexpr auto of = [](std::uint32_t types) {
-    return kind{.encode = Encode, .over = &redis_wait::end, .types = types, .is_read = false, .is_simple = false};
+    return kind{.encode = Encode,
+                .over = &redis_wait::end,
+                .types = types,
+                .is_read = false,
+                .is_write = types == any_redis_type,
+                .is_simple = false};
   };
   static constexpr kind any = of(any_redis_type);
   static constexpr kind text = of(redis_text_reply::types);

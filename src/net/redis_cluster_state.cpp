@@ -2,9 +2,9 @@
 #include "redis_cluster_state.hpp"
 
 #include <braid/coro/detail/after.hpp>
+#include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/io/tls_error.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -41,7 +41,57 @@ auto is_transient(redis_errc code) noexcept -> bool {
          code == redis_errc::master_down;
 }
 
+/// How much an error tells of why there is no map.
+enum class telling : std::uint8_t {
+  nothing,  ///< nobody has answered, for the time being
+  away,     ///< there is nobody
+  soon,     ///< one that is not ready
+  no,       ///< one that will not
+};
+
+auto telling_of(std::error_code why) noexcept -> telling {
+  if (why == errc::deadline_exceeded || why == std::errc::timed_out) return telling::nothing;
+  const bool is_system = why.category() == std::system_category() || why.category() == std::generic_category();
+  if (is_system || why == redis_errc::connection_lost) return telling::away;
+  const bool is_soon = why.category() == redis_category() && is_transient(static_cast<redis_errc>(why.value()));
+  return is_soon ? telling::soon : telling::no;
+}
+
+/// Why there is no reply. Where the time was over while the node could not be reached at all, that is why.
+auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::error_code {
+  const std::error_code last = asked.last_error();
+  const bool is_away = error == errc::deadline_exceeded && asked.status() != redis_link::state::ready && last;
+  return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
+}
+
+/// Why an answer is no map of slots.
+auto refusal_of(const resp_value& answer) noexcept -> redis_errc {
+  if (answer.is_error()) return redis_error_of(answer.text());
+  const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
+  return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
+}
+
+/// Goes before a command that an ASK has led elsewhere, in the same batch.
+constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
+
 }  // namespace
+
+/// Around the wait for a node. Where a stop cuts it off, nobody else looks at what the node has done by then.
+class redis_cluster_state::watch {
+ public:
+  watch(redis_cluster_state& of, const place& asked) noexcept : of_(&of), asked_(asked) {}
+  watch(const watch&) = delete;
+  auto operator=(const watch&) -> watch& = delete;
+  ~watch() {
+    if (!is_over_) of_->left(asked_);
+  }
+  void over() noexcept { is_over_ = true; }
+
+ private:
+  redis_cluster_state* of_;
+  place asked_;
+  bool is_over_ = false;
+};
 
 redis_cluster_state::redis_cluster_state(loop& on, redis_cluster_options options)
     : on_(&on), options_(std::move(options)) {
@@ -63,6 +113,24 @@ auto redis_cluster_state::deadline_of(duration timeout) const noexcept -> time_p
 /// Until the deadline, as a call takes it: for one that has just passed not zero, which would mean something else.
 auto redis_cluster_state::remaining(time_point deadline) const noexcept -> duration {
   return deadline == time_point::max() ? duration::max() : std::max(deadline - on_->now(), duration(1));
+}
+
+/// For one question, where so many nodes may still be asked: so short that a node that does not answer leaves time for
+/// the others, and at least what a connection nearby takes. Where all are far, the last one has more.
+auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {
+  constexpr duration least = std::chrono::milliseconds(10);
+  constexpr duration most = std::chrono::milliseconds(100);
+  const duration all = remaining(limit);
+  const duration longest = nodes > 1 ? most : std::max(least, options_.connection.connect_timeout);
+  return std::min(all, std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), least, longest));
+}
+
+/// A replica has half of the time that is left, its master the rest.
+auto redis_cluster_state::time_for(const place& asked, time_point deadline, time_point limit) const noexcept
+    -> duration {
+  const duration all = remaining(deadline);
+  if (!asked.is_replica || limit == time_point::max()) return all;
+  return std::min(all, std::max(remaining(limit) / 2, duration(1)));
 }
 
 // Nodes
@@ -99,19 +167,39 @@ auto redis_cluster_state::replica_link_of(redis_node& node) -> redis_link& {
   return *node.replica_link;
 }
 
-/// Null where nobody is known to own the slot.
-auto redis_cluster_state::choose(const way& of) -> redis_link* {
-  if (of.target != nullptr) return &link_of(*of.target);
+auto redis_cluster_state::choose(const way& of) -> place {
+  if (of.target != nullptr) return {.link = &link_of(*of.target), .node = of.target};
   redis_node* const owner = owners_[of.slot];
-  return owner == nullptr ? nullptr : &link_for(*owner, of);
+  return owner == nullptr ? place() : place_for(*owner, of);
 }
 
-/// To a master or, for reads, to one of its replicas, in turn.
-auto redis_cluster_state::link_for(redis_node& owner, const way& of) -> redis_link& {
-  const bool from_replica = options_.reads == redis_reads::replicas && of.access == redis_access::read &&
-                            !of.masters_only && !owner.replicas.empty();
-  if (!from_replica) return link_of(owner);
-  return replica_link_of(*owner.replicas[owner.next_replica++ % owner.replicas.size()]);
+/// To a master or, for reads, to one of its replicas, in turn: one that is connected, or of which nothing is known yet.
+/// All of them try to connect meanwhile, so who comes back is asked again.
+auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
+  const place master{.link = &link_of(owner), .node = &owner};
+  if (options_.reads != redis_reads::replicas || of.access != redis_access::read || of.masters_only) return master;
+  place untried;
+  for (std::size_t left = owner.replicas.size(); left > 0; --left) {
+    redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
+    const place found{.link = &replica_link_of(replica), .node = &replica, .is_replica = true};
+    if (on_->now() < replica.avoided_until) continue;
+    if (found.link->status() == redis_link::state::ready) return found;
+    if (untried.link == nullptr && !found.link->last_error()) untried = found;
+  }
+  return untried.link != nullptr ? untried : master;
+}
+
+void redis_cluster_state::avoid(const place& replica) noexcept {
+  constexpr duration rest = std::chrono::seconds(1);
+  if (replica.is_replica) replica.node->avoided_until = after(on_->now(), rest);
+}
+
+/// Whoever waited for `asked` was stopped. That says nothing of a node that answers others.
+void redis_cluster_state::left(const place& asked) noexcept {
+  constexpr duration doubtful = std::chrono::milliseconds(20);
+  if (asked.link->status() == redis_link::state::ready && asked.link->silence() < doubtful) return;
+  is_stale_ = true;
+  avoid(asked);
 }
 
 // The map of slots
@@ -166,49 +254,74 @@ auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
     ~guard() { flag = false; }
   } const asked{is_refreshing_};
   is_refreshing_ = true;
+  is_refused_ = false;
   refreshed_ = on_->now();
+  const scope& around = co_await this_scope();
+  const time_point limit = std::min({deadline, deadline_of({}), around.deadline()});
   redis_batch question;
   question.add("CLUSTER", "SLOTS");
-  std::error_code why = redis_errc::cluster_down;
-  for (std::size_t left = nodes_.size(); left > 0 && on_->now() < deadline; --left) {
-    redis_node& node = *nodes_[next_asked_ % nodes_.size()];
+  std::error_code best = nodes_.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
+  bool all_have_answered = true;
+  for (std::size_t left = nodes_.size(); left > 0; --left) {
+    const std::size_t turn = next_asked_++;  // a stop may end this here: then another one is asked the next time
+    redis_node& node = *nodes_[turn % nodes_.size()];
     arena memory;
-    redis_batch_call call(link_of(node), question, memory, remaining(std::min(deadline_of({}), deadline)));
+    redis_link& link = link_of(node);
+    redis_batch_call call(link, question, memory, share_of(limit, left));
     const auto got = co_await call;
     if (got && learn(got->front(), node)) {
+      next_asked_ = turn;
       is_stale_ = false;
+      map_error_ = redis_errc::cluster_down;
       co_return result<void>();
     }
-    ++next_asked_;  // another one the next time as well
-    if (!got) why = got.error();
-    if (got && got->front().is_error()) why = redis_error_of(got->front().text());
+    const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), link);
+    if (telling_of(why) >= telling_of(best)) best = why;
+    all_have_answered = all_have_answered && telling_of(why) != telling::nothing;
+    if (on_->now() < limit) continue;
+    all_have_answered = all_have_answered && left == 1;
+    break;
   }
-  co_return fail(why);
+  ++next_asked_;  // the last one has more time than the others: it is not always the same
+  no_map(best, all_have_answered);
+  co_return fail(best);
+}
+
+/// All who want the map learn why there is none, until it is time to ask again.
+void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
+  refreshed_ = on_->now();
+  is_refused_ = all_have_answered && telling_of(why) != telling::soon;
+  const bool is_known = map_error_ == redis_errc::cluster_down;
+  if (telling_of(why) != telling::nothing || !is_known) map_error_ = why;
+}
+
+auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
+  return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
-  const bool is_due = refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
-  if (!is_stale_ || !is_due) co_return;
-  task<result<void>> asking = refresh(deadline);
-  static_cast<void>(co_await std::move(asking));
+  if (!is_stale_ || !may_ask_for_map()) co_return;
+  task<result<void>> asking_for_map = refresh(deadline);
+  static_cast<void>(co_await std::move(asking_for_map));
 }
 
 // One command
 
 /// What a reply means for the way of its command. Errors: too_many_hops.
-auto redis_cluster_state::judge(way& of, const resp_value& reply, const redis_node* from) -> result<verdict> {
+auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& from) -> result<verdict> {
   if (!reply.is_error()) return verdict::over;
   const redis_errc code = redis_error_of(reply.text());
   if (is_transient(code)) {
     is_stale_ = is_stale_ || code == redis_errc::cluster_down;
     of.masters_only = true;
+    avoid(from);
     return verdict::wait;
   }
   const auto to = redis_redirection_of(reply.text());
   if (!to) return verdict::over;
   ++redirections_;
   if (++of.hops > options_.most_hops) return fail(redis_errc::too_many_hops);
-  of.target = &node_at(to->host.empty() && from != nullptr ? std::string_view(from->host) : to->host, to->port);
+  of.target = &node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
   of.asking = code == redis_errc::ask;
   if (!of.asking) {
     learn(to->slot, *of.target);
@@ -217,16 +330,21 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const redis_no
   return verdict::again;
 }
 
-auto redis_cluster_state::judge(way& of, std::error_code error) noexcept -> verdict {
+/// What it means for the way of a command that there is no reply.
+auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
+  // Want of memory may have met the reply; where it met the command, a write is given up though it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
-                        error == redis_errc::unexpected_reply;
+                        error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||
                         (error.category() == redis_category() && error != redis_errc::loading && !was_sent) ||
                         (was_sent && of.access == redis_access::write);
+  const bool is_late_replica = from.is_replica && error == errc::deadline_exceeded;
+  if (is_late_replica) avoid(from);
   is_stale_ = true;
   of.target = nullptr;
   of.asking = false;
   of.masters_only = true;
+  if (is_late_replica) return verdict::again;
   return is_final ? verdict::over : verdict::wait;
 }
 
@@ -238,112 +356,193 @@ auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
 
 auto redis_cluster_state::send(std::string_view command, redis_access access, arena& memory, time_point deadline)
     -> task<result<resp_value>> {
+  const scope& around = co_await this_scope();
+  const time_point limit = std::min(deadline, around.deadline());
   way of{.slot = redis_slot_of(key_of(command)), .access = access};
   std::error_code why = errc::deadline_exceeded;
   while (on_->now() < deadline) {
     co_await refresh_if_stale(deadline);
-    redis_link* const link = choose(of);
+    const place asked = choose(of);
     verdict then = verdict::wait;
-    if (link == nullptr) {
+    if (asked.link == nullptr) {
       if (is_closed_) co_return fail(errc::closed);
+      why = map_error_;
+      if (is_refused_) co_return fail(why);
       is_stale_ = true;
     } else {
       redis_batch sent;
-      if (of.asking) sent.add("ASKING");
+      if (of.asking) sent.add_encoded(asking);
       sent.add_encoded(command);
-      const redis_node* const from = of.target != nullptr ? of.target : owners_[of.slot];
-      redis_batch_call call(*link, sent, memory, remaining(deadline));
+      watch looking(*this, asked);
+      redis_batch_call call(*asked.link, sent, memory, time_for(asked, deadline, limit));
       const auto got = co_await call;
-      const auto judged = got ? judge(of, got->back(), from) : result<verdict>(judge(of, got.error()));
+      looking.over();
+      const auto judged = got ? judge(of, got->back(), asked) : result<verdict>(judge(of, got.error(), asked));
       if (!judged) co_return fail(judged.error());
       then = *judged;
-      if (!got) why = got.error();
-      if (then == verdict::over && !got) co_return fail(why);
-      if (then == verdict::over) co_return got->back();
+      if (then == verdict::over && got) co_return got->back();
+      if (!got) why = reason_of(got.error(), *asked.link);
+      if (got && then == verdict::wait) why = redis_error_of(got->back().text());
+      if (then == verdict::over) co_return fail(why);
     }
     if (then == verdict::wait) co_await pause(of, deadline);
   }
-  const bool says_more = why.category() == redis_category() || why.category() == tls_category();
-  co_return fail(says_more ? why : make_error_code(errc::deadline_exceeded));
+  co_return fail(why);
 }
 
 // Batches
 
 /// The commands of a batch that one node is asked for.
 struct redis_cluster_state::part {
-  redis_link* link = nullptr;
-  redis_node* node = nullptr;
+  const redis_batch* batch = nullptr;
+  std::span<resp_value> replies;
+  arena* memory = nullptr;
+  time_point limit;  // the deadline, or that of the scope
+  place asked;
   std::vector<std::uint32_t> commands;  // those that are not answered yet; empty at the end where all are
-  std::error_code error;
+  std::error_code error;                // that of the whole batch
+  std::error_code why;                  // the last reason why something is not answered
+  bool waits = false;                   // before they are sent again
+  bool is_sent_on = false;              // some of them
 };
 
-auto redis_cluster_state::run_part(part& of, const redis_batch& batch, std::span<resp_value> replies, arena& memory,
-                                   time_point deadline) -> task<void> {
-  redis_batch sent(batch.expected());
-  for (const std::uint32_t i : of.commands) sent.add_encoded(batch.bytes_of(i, 1));
-  redis_batch_call call(*of.link, sent, memory, remaining(deadline));
+void redis_cluster_state::part_failed(part& of, std::error_code error, const place& asked) {
+  way lost{.access = access_of(*of.batch)};
+  const verdict then = judge(lost, error, asked);
+  of.why = reason_of(error, *asked.link);
+  if (then == verdict::over) of.error = of.why;
+  of.waits = of.waits || then == verdict::wait;
+}
+
+auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> {
+  redis_batch sent(of.batch->expected());
+  for (const std::uint32_t i : of.commands) sent.add_encoded(of.batch->bytes_of(i, 1));
+  watch looking(*this, of.asked);
+  redis_batch_call call(*of.asked.link, sent, *of.memory, time_for(of.asked, deadline, of.limit));
   const auto got = co_await call;
-  if (!got) {
-    way lost{.access = access_of(batch)};
-    if (judge(lost, got.error()) == verdict::over) of.error = got.error();
-    co_return;
+  looking.over();
+  if (!got) co_return part_failed(of, got.error(), of.asked);
+  const std::vector<std::uint32_t> commands = std::exchange(of.commands, {});
+  std::vector<std::pair<redis_node*, std::vector<std::uint32_t>>> elsewhere;  // as they are asked for there
+  for (std::size_t k = 0; k < commands.size(); ++k) {
+    const std::uint32_t i = commands[k];
+    way found;
+    const auto judged = judge(found, (*got)[k], of.asked);
+    if (!judged) of.error = judged.error();
+    if (!judged) co_return;
+    if (*judged == verdict::over) {
+      of.replies[i] = (*got)[k];
+    } else if (found.asking) {
+      auto at = std::ranges::find(elsewhere, found.target, &decltype(elsewhere)::value_type::first);
+      if (at == elsewhere.end()) at = elsewhere.insert(at, {found.target, {}});
+      at->second.push_back(i);
+    } else {
+      of.commands.push_back(i);
+      of.is_sent_on = of.is_sent_on || *judged == verdict::again;
+      of.waits = of.waits || *judged == verdict::wait;
+      if (*judged == verdict::wait) of.why = redis_error_of((*got)[k].text());
+    }
   }
-  for (std::size_t k = 0; k < of.commands.size(); ++k) {
-    const std::uint32_t i = of.commands[k];
-    const resp_value& reply = (*got)[k];
-    const auto code = reply.is_error() ? redis_error_of(reply.text()) : redis_errc::refused;
-    if (!is_transient(code) && code != redis_errc::moved && code != redis_errc::ask) {
-      replies[i] = reply;
+  for (auto& [target, those] : elsewhere) {
+    auto running = run_asking(of, *target, std::move(those), deadline);
+    co_await std::move(running);
+  }
+}
+
+/// Asks for commands where a slot moves to. Those that have no answer there begin their way again.
+auto redis_cluster_state::run_asking(part& of, redis_node& target, std::vector<std::uint32_t> commands,
+                                     time_point deadline) -> task<void> {
+  const place there{.link = &link_of(target), .node = &target};
+  redis_batch sent;
+  for (const std::uint32_t i : commands) {
+    sent.add_encoded(asking);
+    sent.add_encoded(of.batch->bytes_of(i, 1));
+  }
+  watch looking(*this, there);
+  redis_batch_call call(*there.link, sent, *of.memory, remaining(deadline));
+  const auto got = co_await call;
+  looking.over();
+  if (!got) {
+    of.commands.insert(of.commands.end(), commands.begin(), commands.end());
+    co_return part_failed(of, got.error(), there);
+  }
+  for (std::size_t k = 0; k < commands.size(); ++k) {
+    const resp_value& reply = (*got)[2 * k + 1];
+    way found;
+    const auto judged = judge(found, reply, there);
+    if (!judged) of.error = judged.error();
+    if (!judged) co_return;
+    if (*judged == verdict::over) {
+      of.replies[commands[k]] = reply;
       continue;
     }
-    // Few keys move at a time: each finds its way by itself.
-    const auto found = co_await send(batch.bytes_of(i, 1), access_of(batch), memory, deadline);
-    if (!found) {
-      of.error = found.error();
-      co_return;
-    }
-    replies[i] = *found;
+    of.commands.push_back(commands[k]);
+    of.is_sent_on = true;
+    of.waits = of.waits || *judged == verdict::wait;
+    of.why = redis_error_of(reply.text());
   }
-  of.commands.clear();
 }
 
 auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_point deadline)
     -> task<result<std::span<const resp_value>>> {
   if (!batch.is_shareable()) co_return fail(redis_errc::not_shared);
+  if (batch.has_transaction()) co_return fail(redis_errc::no_transactions);
+  const scope& around = co_await this_scope();
   const std::span<resp_value> replies = memory.filled(batch.size(), resp_value());
+  const part empty{.batch = &batch,
+                   .replies = replies,
+                   .memory = &memory,
+                   .limit = std::min(deadline, around.deadline()),
+                   .asked = {},
+                   .commands = {},
+                   .error = {},
+                   .why = {}};
   std::vector<std::uint32_t> open(batch.size());
   for (std::uint32_t i = 0; i < open.size(); ++i) open[i] = i;
-  way waiting{.access = access_of(batch)};
+  way all{.access = access_of(batch)};
+  std::error_code why = errc::deadline_exceeded;
   while (!open.empty()) {
-    if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);
+    if (on_->now() >= deadline) co_return fail(why);
     if (is_closed_) co_return fail(errc::closed);
     co_await refresh_if_stale(deadline);
     std::vector<part> parts;
+    std::vector<const redis_node*> owners;  // of the parts
     std::vector<std::uint32_t> unknown;
     for (const std::uint32_t i : open) {
-      redis_node* const node = owners_[redis_slot_of(key_of(batch.bytes_of(i, 1)))];
-      if (node == nullptr) {
+      redis_node* const owner = owners_[redis_slot_of(key_of(batch.bytes_of(i, 1)))];
+      if (owner == nullptr) {
         unknown.push_back(i);
         continue;
       }
-      auto at = std::ranges::find(parts, node, &part::node);
-      if (at == parts.end())
-        at = parts.insert(at, part{.link = &link_for(*node, waiting), .node = node, .commands = {}, .error = {}});
-      at->commands.push_back(i);
+      const auto at = static_cast<std::size_t>(std::ranges::find(owners, owner) - owners.begin());
+      if (at == owners.size()) {
+        owners.push_back(owner);
+        parts.push_back(empty);
+        parts.back().asked = place_for(*owner, all);
+      }
+      parts[at].commands.push_back(i);
     }
+    if (!unknown.empty()) why = map_error_;
+    if (!unknown.empty() && is_refused_) co_return fail(why);
     auto body = [&](scope& in) -> task<void> {
-      for (part& each : parts) in.spawn(run_part(each, batch, replies, memory, deadline));
+      for (part& each : parts) in.spawn(run_part(each, deadline));
       co_return;
     };
     co_await with_scope(std::ref(body));
+    bool waits = !unknown.empty();
+    bool is_sent_on = false;
     open = std::move(unknown);
     for (const part& each : parts) {
       if (each.error) co_return fail(each.error);
       open.insert(open.end(), each.commands.begin(), each.commands.end());
+      waits = waits || each.waits;
+      is_sent_on = is_sent_on || each.is_sent_on;
+      if (each.why) why = each.why;
     }
+    if (is_sent_on && ++all.hops > options_.most_hops) co_return fail(redis_errc::too_many_hops);
     is_stale_ = is_stale_ || !open.empty();
-    waiting.masters_only = waiting.masters_only || !open.empty();
-    if (!open.empty()) co_await pause(waiting, deadline);
+    all.masters_only = all.masters_only || !open.empty();
+    if (waits) co_await pause(all, deadline);
   }
   co_return replies;
 }

@@ -25,6 +25,7 @@ struct redis_node {
   std::unique_ptr<redis_link> replica_link;  // greeted with READONLY
   std::vector<redis_node*> replicas;
   std::size_t next_replica = 0;
+  time_point avoided_until{};  // as a replica: it has let somebody wait in vain
 };
 
 enum class redis_access : std::uint8_t { read, write };
@@ -45,6 +46,12 @@ class redis_cluster_state {
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
 
  private:
+  /// Who is asked; `link` is null where nobody is known to be in charge.
+  struct place {
+    redis_link* link = nullptr;
+    redis_node* node = nullptr;
+    bool is_replica = false;
+  };
   /// Where a command goes next, and how often it was sent on.
   struct way {
     std::uint16_t slot = 0;
@@ -56,23 +63,31 @@ class redis_cluster_state {
     std::uint32_t waits = 0;
   };
   enum class verdict : std::uint8_t { over, again, wait };
+  class watch;
   struct part;
 
   [[nodiscard]] auto remaining(time_point deadline) const noexcept -> duration;
-  auto choose(const way& of) -> redis_link*;
-  auto link_for(redis_node& owner, const way& of) -> redis_link&;
+  [[nodiscard]] auto share_of(time_point limit, std::size_t nodes) const noexcept -> duration;
+  [[nodiscard]] auto time_for(const place& asked, time_point deadline, time_point limit) const noexcept -> duration;
+  auto choose(const way& of) -> place;
+  auto place_for(redis_node& owner, const way& of) -> place;
+  void avoid(const place& replica) noexcept;
+  void left(const place& asked) noexcept;
   auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
   auto link_of(redis_node& node) -> redis_link&;
   auto replica_link_of(redis_node& node) -> redis_link&;
   auto make_link(const redis_node& node, bool replica) -> std::unique_ptr<redis_link>;
-  auto judge(way& of, const resp_value& reply, const redis_node* from) -> result<verdict>;
-  auto judge(way& of, std::error_code error) noexcept -> verdict;
+  auto judge(way& of, const resp_value& reply, const place& from) -> result<verdict>;
+  auto judge(way& of, std::error_code error, const place& from) noexcept -> verdict;
   void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
+  [[nodiscard]] auto may_ask_for_map() const noexcept -> bool;
+  void no_map(std::error_code why, bool all_have_answered) noexcept;
   auto refresh_if_stale(time_point deadline) -> task<void>;
   auto pause(way& of, time_point deadline) -> task<void>;
-  auto run_part(part& of, const redis_batch& batch, std::span<resp_value> replies, arena& memory, time_point deadline)
-      -> task<void>;
+  auto run_part(part& of, time_point deadline) -> task<void>;
+  auto run_asking(part& of, redis_node& target, std::vector<std::uint32_t> commands, time_point deadline) -> task<void>;
+  void part_failed(part& of, std::error_code error, const place& asked);
 
   loop* on_;
   redis_cluster_options options_;
@@ -81,6 +96,8 @@ class redis_cluster_state {
   time_point refreshed_{};
   std::size_t next_asked_ = 0;
   std::uint64_t redirections_ = 0;
+  std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
+  bool is_refused_ = false;  // every node has said why there is no map, and none that there will be one soon
   bool is_stale_ = true;
   bool is_refreshing_ = false;
   bool is_closed_ = false;

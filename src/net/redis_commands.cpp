@@ -3,14 +3,43 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 
 namespace braid::detail {
 namespace {
 
-/// After these, replies no longer follow commands one by one, or other callers' commands mean something else.
-constexpr std::array<std::string_view, 15> unshared{
-    "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "SSUBSCRIBE", "SUNSUBSCRIBE", "MONITOR",  "SYNC",
-    "PSYNC",     "RESET",       "QUIT",       "HELLO",        "AUTH",       "SELECT",       "READWRITE"};
+struct named_role {
+  std::string_view name;
+  redis_role role = redis_role::unshared;
+};
+
+/// By the length of their names. A transaction belongs to its connection, so its parts go in one batch; WATCH would
+/// need a reply in between.
+constexpr std::array named_roles{
+    named_role{"AUTH"},         named_role{"EXEC", redis_role::ends},
+    named_role{"QUIT"},         named_role{"SYNC"},
+    named_role{"HELLO"},        named_role{"MULTI", redis_role::begins},
+    named_role{"PSYNC"},        named_role{"RESET"},
+    named_role{"WATCH"},        named_role{"ASKING"},
+    named_role{"SELECT"},       named_role{"DISCARD", redis_role::ends},
+    named_role{"MONITOR"},      named_role{"UNWATCH"},
+    named_role{"READONLY"},     named_role{"READWRITE"},
+    named_role{"SUBSCRIBE"},    named_role{"PSUBSCRIBE"},
+    named_role{"SSUBSCRIBE"},   named_role{"UNSUBSCRIBE"},
+    named_role{"PUNSUBSCRIBE"}, named_role{"SUNSUBSCRIBE"},
+};
+static_assert(std::ranges::is_sorted(named_roles, {}, [](const named_role& each) { return each.name.size(); }));
+constexpr std::size_t longest_name = named_roles.back().name.size();
+
+/// Where names of each length begin.
+constexpr auto places_by_size = [] {
+  std::array<std::uint8_t, longest_name + 2> places{};
+  for (std::size_t size = 0; size < places.size(); ++size)
+    for (const named_role& each : named_roles)
+      if (each.name.size() < size) ++places[size];
+  return places;
+}();
 
 auto is_word(std::string_view text, std::string_view capitals) noexcept -> bool {
   return std::ranges::equal(text, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
@@ -18,12 +47,15 @@ auto is_word(std::string_view text, std::string_view capitals) noexcept -> bool 
 
 }  // namespace
 
-auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool {
-  if (words.empty()) return false;
+auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role {
+  if (words.empty()) return redis_role::unshared;
   const std::string_view name = words.front();
-  if (is_word(name, "CLIENT") && words.size() > 1) return !is_word(words[1], "REPLY") && !is_word(words[1], "TRACKING");
-  if (is_word(name, "READONLY")) return false;
-  return std::ranges::none_of(unshared, [&](std::string_view each) { return is_word(name, each); });
+  if (name.size() > longest_name) return redis_role::common;
+  if (is_word(name, "CLIENT") && words.size() > 1)
+    return is_word(words[1], "REPLY") || is_word(words[1], "TRACKING") ? redis_role::unshared : redis_role::common;
+  for (std::size_t at = places_by_size[name.size()]; at < places_by_size[name.size() + 1]; ++at)
+    if (is_word(name, named_roles[at].name)) return named_roles[at].role;
+  return redis_role::common;
 }
 
 auto redis_texts_reply::read(const resp_value& reply) noexcept -> result<value_type> {

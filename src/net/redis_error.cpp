@@ -38,6 +38,8 @@ class category final : public std::error_category {
       case redis_errc::not_shared: return "the command would change the connection for all who use it";
       case redis_errc::no_address: return "the endpoint is no address";
       case redis_errc::too_many_hops: return "the cluster sent the command from node to node too often";
+      case redis_errc::no_cluster: return "the server is no node of a cluster";
+      case redis_errc::no_transactions: return "a cluster takes no transactions";
     }
     return "unknown error of Redis";
   }
@@ -48,7 +50,7 @@ struct named_error {
   redis_errc code;
 };
 
-constexpr std::array<named_error, 20> named_errors{{
+constexpr std::array<named_error, 21> named_errors{{
     {"WRONGTYPE", redis_errc::wrong_type},
     {"LOADING", redis_errc::loading},
     {"MOVED", redis_errc::moved},
@@ -67,6 +69,7 @@ constexpr std::array<named_error, 20> named_errors{{
     {"MISCONF", redis_errc::cannot_save},
     {"EXECABORT", redis_errc::aborted},
     {"ERR invalid password", redis_errc::wrong_password},
+    {"ERR This instance has cluster support disabled", redis_errc::no_cluster},
     {"ERR max number of clients reached", redis_errc::too_many_clients},
     {"ERR max number of clients + cluster connections reached", redis_errc::too_many_clients},
 }};

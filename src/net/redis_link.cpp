@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t resumptions_a_turn = 4096;
 constexpr std::size_t most_unsent = 1U << 20U;
 constexpr std::size_t most_shared = 64U << 10U;
+constexpr duration second_look = std::chrono::milliseconds(10);
 
 /// Without its bytes, which nobody keeps.
 auto type_only(const resp_value& reply) noexcept -> resp_value {
@@ -101,10 +102,8 @@ void redis_link::encode(redis_request& request) noexcept {
 
 /// A read that was encoded in this turn already is taken back, and shares the reply of the first.
 auto redis_link::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
-  if (!request.how->is_read) {
-    same_reads_.clear();  // what is read behind a write sees it
-    return false;
-  }
+  if (request.how->is_write) same_reads_.clear();  // what is read behind a write sees it
+  if (!request.how->is_read) return false;
   const std::string_view all = out_.bytes();
   redis_window::entry* const first = same_reads_.find(all, all.substr(begin));
   if (first == nullptr) return false;
@@ -130,6 +129,7 @@ void redis_link::withdraw(redis_request& request) noexcept {
   if (request.missing != request.unsent) {  // some of it was encoded
     if (reply_ == reply_place::own && window_.front().who == &request) parser_.discard();
     window_.leave(request);
+    look_sooner_for_silence();
   }
   request.same = nullptr;
   release(request);
@@ -413,12 +413,29 @@ auto redis_link::expire_sent(time_point now) noexcept -> time_point {
   return next;
 }
 
-/// A server that owes replies and says nothing at all is given up, even where the system still believes in it.
+/// When a server that says nothing is given up; sooner where nobody waits any more for what it should say next. Where
+/// somebody does, the command may well take its time, and those behind it have left for that.
+auto redis_link::silence_due() noexcept -> time_point {
+  const bool is_left = window_.front().who == nullptr;
+  return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
+}
+
+/// A server that owes replies and says nothing at all is given up, even where the system still believes in it. Who was
+/// away from the loop for long has not read what has come meanwhile: therefore nobody is given up at the first look.
 void redis_link::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;
-  const time_point due = after(last_heard_, options_.silence);
-  if (on_->now() >= due) return lose(std::make_error_code(std::errc::timed_out));
-  on_->arm(silence_timer_, due);
+  const time_point due = silence_due();
+  const time_point now = on_->now();
+  if (now < due) return on_->arm(silence_timer_, due);
+  if (std::exchange(doubted_, last_heard_) != last_heard_) return on_->arm(silence_timer_, after(now, second_look));
+  lose(std::make_error_code(std::errc::timed_out));
+}
+
+/// Somebody has left. Not at once, as in `look_for_silence`.
+void redis_link::look_sooner_for_silence() noexcept {
+  if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
+  if (doubted_ == last_heard_) return;  // the second look is near
+  on_->arm(silence_timer_, silence_due());
 }
 
 }  // namespace braid::detail

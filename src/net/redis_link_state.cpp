@@ -90,6 +90,7 @@ void redis_link::hang_up() noexcept {
   reply_ = reply_place::none;
   on_->disarm(connect_timer_);
   on_->disarm(silence_timer_);
+  doubted_ = time_point::max();
 }
 
 /// Those who have waited for this attempt learn why it failed; whoever comes later waits for the next.

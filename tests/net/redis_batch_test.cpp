@@ -262,3 +262,50 @@ TEST_CASE("a command that would change the connection for others is refused") {
   scene.send(":1\r\n");
   CHECK(id->text == "-");
 }
+
+TEST_CASE("a transaction that does not begin and end in one batch is refused, and so is what belongs to one") {
+  redis_scene scene;
+  scene.connect();
+  for (const char* name : {"MULTI", "exec", "DISCARD", "Watch", "UNWATCH", "ASKING"}) {
+    CHECK((scene.command({name})->error == redis_errc::not_shared));
+    CHECK((scene.command({name, "k"})->error == redis_errc::not_shared));
+  }
+  const std::vector<std::vector<const char*>> unbalanced{
+      {"MULTI"},
+      {"MULTI", "SET"},
+      {"EXEC"},
+      {"MULTI", "EXEC", "DISCARD"},
+      {"MULTI", "MULTI", "EXEC"},
+      {"MULTI", "EXEC", "MULTI"},
+      {"WATCH", "MULTI", "EXEC"},
+      {"EXEC", "MULTI", "EXEC"},
+      {"ASKING", "GET"},
+  };
+  for (const auto& names : unbalanced) {
+    redis_batch batch;
+    for (const char* name : names) batch.add(name);
+    CAPTURE(batch.bytes());
+    CHECK_FALSE(batch.is_shareable());
+    CHECK((scene.run(batch)->error == redis_errc::not_shared));
+    batch.clear();
+    CHECK(batch.is_shareable());
+    CHECK_FALSE(batch.has_transaction());
+  }
+  scene.turn();
+  CHECK(scene.server().received().empty());
+
+  redis_batch two;
+  constexpr std::array<std::string_view, 1> begin{"multi"};
+  two.add("GET", "k0");
+  two.add_words(begin);
+  two.add("EXEC");
+  two.add("MULTI");
+  two.add("SET", "k", 1);
+  two.add("discard");
+  CHECK(two.has_transaction());
+  const auto run = scene.run(two);
+  scene.turn();
+  CHECK(scene.server().take() == two.bytes());
+  scene.send(bulk("0") + "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+OK\r\n");
+  CHECK(run->text == "0 OK - OK QUEUED OK ");
+}

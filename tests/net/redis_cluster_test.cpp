@@ -1,9 +1,11 @@
 // tests/net/redis_cluster_test.cpp: commands find their node: with a node that the test plays, and with a real cluster.
 #include <braid/net/redis_cluster.hpp>
 
+#include <tests/net/redis_nodes.hpp>
 #include <tests/net/redis_scene.hpp>
 #include <tests/support/real_cluster.hpp>
 #include <tests/support/run_on_loop.hpp>
+#include <tests/support/scarce_memory.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/net/redis_connection.hpp>
@@ -152,26 +154,280 @@ TEST_CASE("a node that asks for patience is asked again until the deadline") {
     if (world.node.take() == command_bytes({"GET", "foo"})) world.node.send("-TRYAGAIN x\r\n");
     return late->over;
   }));
-  CHECK((late->error == errc::deadline_exceeded));
+  CHECK((late->error == redis_errc::try_again));
 }
 
-TEST_CASE("an answer that is no map of slots teaches nothing, and the call ends in time") {
+TEST_CASE("a cluster that has no map yet is asked until the deadline, and the last reason is told") {
+  for (const std::string answer : {"*0\r\n", "-CLUSTERDOWN x\r\n", "-LOADING x\r\n"}) {
+    CAPTURE(answer);
+    redis_nodes world(2, 2);
+    for (const std::size_t i : {0U, 1U}) world.node(i).slots = answer;
+    const auto call = world.get("foo", 300ms);
+    const auto lucky = world.get("foo", 900ms);
+    world.pass(298);
+    CHECK_FALSE(call->over);
+    world.pass(4);
+    CHECK((call->error == (answer == "-LOADING x\r\n" ? redis_errc::loading : redis_errc::cluster_down)));
+    world.say_master({1});
+    world.pass(200);
+    CHECK(lucky->text == "b:foo");
+  }
+}
+
+TEST_CASE("an answer that is no map of slots teaches nothing, and fails the calls that wait for one") {
   for (const std::string answer :
-       {"*0\r\n", "+OK\r\n", "-ERR This instance has cluster support disabled\r\n", "*1\r\n:1\r\n",
+       {"+OK\r\n", "-ERR This instance has cluster support disabled\r\n", "*1\r\n:1\r\n",
         "*1\r\n*3\r\n:0\r\n:20000\r\n*0\r\n", "*1\r\n*3\r\n:5\r\n:4\r\n*2\r\n$1\r\na\r\n:1\r\n",
         "*1\r\n*3\r\n:0\r\n:1\r\n*2\r\n$1\r\na\r\n:0\r\n", "*1\r\n*3\r\n:0\r\n:1\r\n*1\r\n$1\r\na\r\n"}) {
     CAPTURE(answer);
-    one_node world;
-    const auto call = world.get("foo", 300ms);
-    REQUIRE(world.loop.turn_until([&] {
-      world.loop.advance(1ms);
-      world.node.accept();
-      if (world.node.take() == ask_for_slots) world.node.send(answer);
-      return call->over;
-    }));
-    CHECK((call->error == errc::deadline_exceeded));
-    CHECK(world.cluster->owner(0).empty());
+    redis_nodes world(1, 1);
+    world.node(0).slots = answer;
+    const redis_errc why = answer.starts_with('-') ? redis_errc::no_cluster : redis_errc::unexpected_reply;
+    redis_batch batch;
+    batch.add("GET", "bar");
+    const auto call = world.get("foo");
+    const auto other = world.run(batch);
+    world.pass(5);
+    CHECK((call->error == why));
+    CHECK((other->error == why));
+    CHECK(world.cluster().owner(0).empty());
+    CHECK(world.node(0).times("CLUSTER SLOTS") == 1);
+
+    world.say_master({0});
+    const auto next = world.get("foo");  // the pause is not over
+    world.answer();
+    CHECK((next->error == why));
+    world.pass(100);
+    const auto last = world.get("foo");
+    world.answer();
+    CHECK(last->text == "a:foo");
   }
+}
+
+TEST_CASE("nodes that refuse the password fail the calls at once") {
+  redis_nodes world(2, 2);
+  world.options.connection.password = "x";
+  for (const std::size_t i : {0U, 1U})
+    world.node(i).answer = [](const std::string&) { return "-WRONGPASS invalid username-password pair\r\n"; };
+  redis_batch batch;
+  batch.add("GET", "bar");
+  const auto call = world.get("foo");
+  const auto other = world.run(batch);
+  world.pass(5);
+  CHECK((call->error == redis_errc::wrong_password));
+  CHECK((other->error == redis_errc::wrong_password));
+}
+
+TEST_CASE("nodes that are not there fail the calls as soon as they were looked for") {
+  redis_nodes world(2, 2);
+  for (const std::size_t i : {0U, 1U}) world.node(i).server.stop_listening();
+  const auto call = world.get("foo");
+  world.pass(60);
+  CHECK((call->error == std::errc::connection_refused));
+  world.pass(2'000);  // they are looked for rarely by now
+  const auto other = world.get("foo");
+  world.pass(990);
+  CHECK((other->error == std::errc::connection_refused));
+}
+
+TEST_CASE("a node that may still answer is waited for, whatever the others say") {
+  redis_nodes world(2, 2);
+  world.node(0).server.stop_listening();
+  world.node(1).frozen = true;
+  world.say_master({1});
+  const auto late = world.get("foo", 300ms);
+  const auto lucky = world.get("foo", 900ms);
+  world.pass(298);
+  CHECK_FALSE(late->over);
+  world.pass(4);
+  CHECK((late->error == std::errc::connection_refused));
+  world.node(1).frozen = false;
+  world.pass(200);
+  CHECK(lucky->text == "b:foo");
+}
+
+TEST_CASE("a node that does not answer takes no more than its share of a call's time") {
+  redis_nodes world(3, 2);
+  world.say_master({1});
+  world.node(0).frozen = true;
+  const auto call = world.get("foo", 50ms);
+  const auto in_scope = world.get("bar", 0s, 50ms);
+  world.pass(49);
+  CHECK(call->text == "b:foo");
+  CHECK(in_scope->text == "b:bar");
+}
+
+TEST_CASE("who is stopped while a node does not answer leaves the next node to the next one") {
+  redis_nodes world(2, 2);
+  world.say_master({1});
+  world.node(0).frozen = true;
+  const auto lost = world.get("foo", 0s, 5ms);
+  world.pass(100);
+  CHECK((lost->error == std::errc::operation_canceled));
+  const auto next = world.get("foo", 0s, 5ms);
+  world.pass(5);
+  CHECK(next->text == "b:foo");
+  CHECK(world.node(1).times("CLUSTER SLOTS") == 1);
+}
+
+TEST_CASE("a stop in front of a node that stands still makes the map stale, and one in front of another does not") {
+  redis_nodes world(2, 1);
+  world.say_master({1});
+  const auto known = world.get("foo");
+  world.answer();
+  REQUIRE(known->text == "b:foo");
+  world.pass(100);
+  CHECK(world.node(0).times("CLUSTER SLOTS") == 1);
+  world.node(1).frozen = true;
+  static_cast<void>(world.get("foo", 0s, 5ms));  // stopped soon, and then answered
+  world.pass(10);
+  world.node(1).frozen = false;
+  world.pass(1);
+  static_cast<void>(world.get("foo"));
+  world.answer();
+  CHECK(world.node(0).times("CLUSTER SLOTS") == 0);
+
+  world.node(1).frozen = true;
+  const auto lost = world.get("foo", 0s, 50ms);
+  world.pass(100);
+  CHECK((lost->error == std::errc::operation_canceled));
+  world.say_master({0});
+  const auto next = world.get("foo", 0s, 50ms);
+  world.pass(50);
+  CHECK(next->text == "a:foo");
+}
+
+TEST_CASE("a replica that is away is not asked, and one that comes back is") {
+  redis_nodes world(3, 1);
+  world.options.reads = redis_reads::replicas;
+  world.say_master({0, 1, 2});
+  world.node(1).server.stop_listening();
+  const auto first = world.get("k");
+  world.pass(10);
+  CHECK(first->text.ends_with("k"));
+  for (int i = 0; i < 6; ++i) {
+    const auto read = world.get("k");
+    world.answer();
+    CHECK(read->text == "c:k");
+  }
+  world.node(2).server.hang_up();
+  world.node(2).server.stop_listening();
+  world.pass(5);
+  const auto from_master = world.get("k");
+  world.answer();
+  CHECK(from_master->text == "a:k");
+  world.node(1).server.listen();
+  world.pass(600);
+  const auto back = world.get("k");
+  world.answer();
+  CHECK(back->text == "b:k");
+}
+
+TEST_CASE("a replica that stands still leaves time for its master, and is left alone for a while") {
+  for (const bool in_batch : {false, true}) {
+    for (const bool in_scope : {false, true}) {
+      CAPTURE(in_batch);
+      CAPTURE(in_scope);
+      redis_nodes world(2, 1);
+      world.options.reads = redis_reads::replicas;
+      world.say_master({0, 1});
+      redis_batch batch(redis_replies::text);
+      batch.add("GET", "k");
+      const duration own = in_scope ? duration(0s) : duration(100ms);
+      const duration around = in_scope ? duration(100ms) : duration::max();
+      const std::string end = in_batch ? "k " : "k";
+      const auto read = [&] { return in_batch ? world.run(batch, own, around) : world.get("k", own, around); };
+      const auto known = read();
+      world.answer();
+      REQUIRE(known->text == "b:" + end);
+      world.node(1).frozen = true;
+      const auto first = read();
+      world.pass(52);
+      CHECK(first->text == "a:" + end);
+      const auto second = read();
+      world.answer();
+      CHECK(second->text == "a:" + end);
+      world.node(1).frozen = false;
+      world.pass(1'600);
+      const auto third = read();
+      world.answer();
+      CHECK(third->text == "b:" + end);
+    }
+  }
+}
+
+TEST_CASE("a transaction is no batch for a cluster, and a write is not sent again where memory was short") {
+  redis_nodes world(1, 1);
+  world.say_master({0});
+  redis_batch batch;
+  batch.add("MULTI");
+  batch.add("SET", "foo", 1);
+  batch.add("EXEC");
+  const auto refused = world.run(batch);
+  world.answer();
+  CHECK((refused->error == redis_errc::no_transactions));
+  CHECK(world.node(0).seen.empty());
+  const auto known = world.get("foo");
+  world.answer();
+  CHECK(known->text == "a:foo");
+
+  const std::string reply = bulk(std::string(50'000, 'x'));  // there is no room for it in what the arena has
+  int short_of_memory = 0;
+  for (long succeed = 0; succeed < 4; ++succeed) {
+    world.node(0).frozen = true;
+    const auto write = world.set("k");
+    world.answer();
+    REQUIRE(world.node(0).server.take() == command_bytes({"SET", "k", "v"}));
+    world.node(0).server.send(reply);
+    {
+      const scarce_memory scarce(succeed, scarcity::one);
+      world.loop.turn();
+    }
+    world.node(0).frozen = false;
+    world.pass(100);
+    REQUIRE(write->over);
+    if (write->error == std::errc::not_enough_memory) ++short_of_memory;
+    CHECK(world.node(0).times("SET k v") == 0);
+    static_cast<void>(world.get("foo"));  // asks for the map first
+    world.pass(100);
+  }
+  CHECK((short_of_memory > 0 || failures() == 0));  // nothing fails under the thread sanitizer
+}
+
+TEST_CASE("keys that have moved together are asked for together") {
+  redis_nodes world(3, 1);
+  world.say_master({0});
+  redis_batch batch;
+  for (int i = 0; i < 4; ++i) batch.add("GET", resp_joined{"{foo}", i});
+  const auto known = world.get("foo");
+  world.answer();
+  REQUIRE(known->text == "a:foo");
+  const std::string to = world.node(1).path() + ":1\r\n";
+  world.node(0).answer = [&](const std::string& words) {
+    return words == "CLUSTER SLOTS" ? world.node(0).slots : "-MOVED 12182 " + to;
+  };
+  world.say_master({1});
+  const auto moved = world.run(batch);
+  world.answer();
+  CHECK(moved->text == "b:{foo}0 b:{foo}1 b:{foo}2 b:{foo}3 ");
+  CHECK(world.cluster().redirections() == 4);
+
+  world.node(1).answer = [&](const std::string& words) {
+    if (words == "CLUSTER SLOTS") return world.node(1).slots;
+    return words == "GET {foo}2" ? bulk("here") : "-ASK 12182 " + world.node(2).path() + ":1\r\n";
+  };
+  world.node(2).frozen = true;
+  const auto asked = world.run(batch);
+  world.answer();
+  std::string together;
+  for (const int i : {0, 1, 3})
+    together += command_bytes({"ASKING"}) + command_bytes({"GET", "{foo}" + std::to_string(i)});
+  REQUIRE(world.node(2).server.accept());
+  CHECK(world.node(2).server.received() == together);
+  world.node(2).frozen = false;
+  world.answer();
+  CHECK(asked->text == "c:{foo}0 c:{foo}1 here c:{foo}3 ");
+  CHECK(world.cluster().redirections() == 7);
 }
 
 TEST_CASE("errors of the server that are no redirections are those of the call") {

@@ -83,6 +83,7 @@ TEST_CASE("a call that says no time has that of the options, and one that wants 
   redis_scene scene(with([](redis_options& o) {
     o.request_timeout = 100ms;
     o.silence = 10min;
+    o.silence_when_left = 10min;
   }));
   scene.connect();
   const auto first = scene.get("a");
@@ -104,6 +105,7 @@ TEST_CASE("calls by the time of the options leave one after the other, whether t
   redis_scene scene(with([](redis_options& o) {
     o.request_timeout = 100ms;
     o.silence = 10min;
+    o.silence_when_left = 10min;
     o.in_flight = 3;
   }));
   scene.connect();
@@ -134,6 +136,7 @@ TEST_CASE("who shares a reply has a time of its own") {
   redis_scene scene(with([](redis_options& o) {
     o.request_timeout = 100ms;
     o.silence = 10min;
+    o.silence_when_left = 10min;
     o.in_flight = 2;
     o.repeats = redis_repeats::shared;
   }));
@@ -367,35 +370,6 @@ TEST_CASE("messages that are no replies are passed over") {
   CHECK(scene.redis().counts().pushed == 2);
 }
 
-TEST_CASE("a server that owes a reply and says nothing at all is given up") {
-  redis_scene scene(with([](redis_options& o) {
-    o.silence = 5s;
-    o.request_timeout = 1s;
-  }));
-  scene.connect();
-  const auto call = scene.get("k");
-  scene.loop().advance(1100ms);
-  CHECK((call->error == errc::deadline_exceeded));
-  const auto endless = scene.get("k", duration::max());
-  scene.loop().advance(3800ms);
-  CHECK(scene.redis().counts().lost == 0);
-  scene.loop().advance(1s);
-  CHECK(scene.redis().counts().lost == 1);
-  CHECK((endless->error == redis_errc::connection_lost));
-  CHECK((scene.redis().last_error() == std::errc::timed_out));
-}
-
-TEST_CASE("a server that is asked nothing may be silent") {
-  redis_scene scene;
-  scene.connect();
-  const auto call = scene.get("k");
-  scene.turn();
-  scene.send(bulk("v"));
-  for (int i = 0; i < 20; ++i) scene.loop().advance(1s);
-  CHECK(call->text == "v");
-  CHECK(scene.redis().counts().lost == 0);
-}
-
 TEST_CASE("after a close every call is refused, those under way too") {
   redis_scene scene(with([](redis_options& o) { o.in_flight = 1; }));
   scene.connect();
@@ -515,6 +489,27 @@ TEST_CASE("a read behind a write of the same turn is sent, and so sees the write
   scene.send(bulk("1") + "+OK\r\n" + bulk("2"));
   CHECK(before->text == "1");
   CHECK(behind->text == "2");
+}
+
+TEST_CASE("a batch of reads is sent as it is, and reads around it are shared; behind another batch they are not") {
+  for (const bool reads : {true, false}) {
+    CAPTURE(reads);
+    redis_scene scene(with([](redis_options& o) { o.repeats = redis_repeats::shared; }));
+    scene.connect();
+    redis_batch batch(reads ? redis_replies::text : redis_replies::any);
+    batch.add("GET", "a");
+    const auto before = scene.get("a");
+    const auto all = scene.run(batch);
+    const auto behind = scene.get("a");
+    scene.turn();
+    std::string sent;
+    for (int i = 0; i < (reads ? 2 : 3); ++i) sent += command_bytes({"GET", "a"});
+    CHECK(scene.server().take() == sent);
+    scene.send(bulk("1") + bulk("2") + (reads ? "" : bulk("3")));
+    CHECK(before->text == "1");
+    CHECK(all->text == "2 ");
+    CHECK(behind->text == (reads ? "1" : "3"));
+  }
 }
 
 TEST_CASE("who shares a reply gets it, whoever of the others leaves and when") {

@@ -217,6 +217,7 @@ TEST_CASE("a server that stands still is not waited for beyond the deadline, and
   run_on_loop([&](loop& io) -> task<void> {
     redis_options options = at_socket(server);
     options.silence = 10min;
+    options.silence_when_left = 10min;
     redis_connection redis(io, options);
     arena memory;
     CHECK((co_await redis.set("k", "v")).has_value());

@@ -22,7 +22,8 @@
 namespace braid {
 
 /// What the replies to a batch may be, besides errors. Another one ends the connection, because what follows it cannot
-/// be told to belong to its command; where anything may come, nothing is noticed.
+/// be told to belong to its command; where anything may come, nothing is noticed. Who says what to expect asks for
+/// reads alone.
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET
@@ -48,7 +49,7 @@ BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std
 }  // namespace detail
 
 /// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
-/// may be a batch.
+/// may be part of a batch, from its MULTI to its EXEC or DISCARD.
 /// Threads: one at a time. Errors: std::bad_alloc. Cost: 10 ns for each command, and its bytes.
 class BRAID_API redis_batch {
  public:
@@ -81,8 +82,11 @@ class BRAID_API redis_batch {
   [[nodiscard]] auto bytes() const noexcept -> std::string_view { return bytes_.bytes(); }
   /// The bytes of `count` commands from the one with number `first` on.
   [[nodiscard]] auto bytes_of(std::size_t first, std::size_t count) const noexcept -> std::string_view;
-  /// Whether there is a command that would change the connection for others, such as SELECT: then it is not sent.
-  [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_; }
+  /// False where it would change the connection for others, by a command such as SELECT or by a transaction that does
+  /// not begin and end in it: then it is not sent.
+  [[nodiscard]] auto is_shareable() const noexcept -> bool { return is_shareable_ && !is_open_; }
+  /// Whether there is a MULTI.
+  [[nodiscard]] auto has_transaction() const noexcept -> bool { return has_transaction_; }
   [[nodiscard]] auto expected() const noexcept -> redis_replies { return expected_; }
 
   void clear() noexcept;
@@ -96,12 +100,15 @@ class BRAID_API redis_batch {
   }
   void note(std::string_view name, std::string_view second) noexcept {
     const std::array words{name, second};
-    is_shareable_ = is_shareable_ && detail::may_share_connection(words);
+    if (const auto role = detail::redis_role_of(words); role != detail::redis_role::common) note(role);
   }
+  void note(detail::redis_role role) noexcept;
 
   byte_buffer bytes_;
   std::vector<std::size_t> ends_;
   bool is_shareable_ = true;
+  bool is_open_ = false;  // a transaction has begun and not ended
+  bool has_transaction_ = false;
   redis_replies expected_ = redis_replies::any;
 };
 

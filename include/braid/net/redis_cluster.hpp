@@ -29,7 +29,7 @@ class redis_cluster_state;
 /// Which nodes of a cluster answer reads.
 enum class redis_reads : std::uint8_t {
   masters,   ///< what was written before is seen
-  replicas,  ///< a replica of the key's master, in turn, where there is one; it may be behind
+  replicas,  ///< a replica of the key's master, in turn, where one is well; it may be behind
 };
 
 struct redis_cluster_options {
@@ -39,7 +39,7 @@ struct redis_cluster_options {
     std::uint16_t port = 0;
   };
   std::vector<node> nodes;
-  redis_options connection = {};  ///< of each connection, but for its place and database
+  redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
   redis_reads reads = redis_reads::masters;
   std::uint32_t most_hops = 6;                              ///< redirections of a command
   duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
@@ -48,8 +48,8 @@ struct redis_cluster_options {
 /// One connection to each node that is needed, made when it is. The key of a command is the word behind its name.
 /// A command that a node redirects is sent again to where it says; the map of slots is asked for anew then, and when a
 /// node cannot be reached. What was not sent is tried again until its deadline, and so is a read that was; a write
-/// that was sent and has no reply fails.
-/// Errors: as those of a connection; redis_errc::too_many_hops, cross_slot.
+/// that was sent and has no reply fails. Where all known nodes have said that there is no map, calls fail at once.
+/// Errors: as those of a connection, at the deadline the last one; redis_errc::too_many_hops, cross_slot, no_cluster.
 /// Threads: those of one loop, the destructor too. Lifetime: ends before its loop and after its calls.
 class BRAID_API redis_cluster {
  public:
@@ -78,10 +78,11 @@ class BRAID_API redis_cluster {
   /// Commands with keys of any slots: those of a node are sent together, and all nodes are asked at once. Replies are
   /// in the order of the batch; those of different nodes were made in any order. Where a node is lost, all are. A batch
   /// that says what it expects is one of reads, for replicas too, and is asked again where a node is lost.
+  /// Errors: redis_errc::no_transactions for a batch with a MULTI.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 
-  /// Asks for the map of slots now. Errors: of the last node that was asked.
+  /// Asks for the map of slots now. Errors: the one that tells most of those of the nodes.
   auto refresh() -> task<result<void>>;
 
   /// Ends all connections; calls fail with errc::closed.

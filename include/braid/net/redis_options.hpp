@@ -20,7 +20,8 @@ enum class redis_protocol : std::uint8_t {
 /// Whether a read that is the same as one of the same turn of the loop is sent a second time.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
-  shared,  ///< identical reads of a turn are sent once, and all who asked get a copy; a write in between ends that
+  shared,  ///< identical reads of a turn are sent once, and all who asked get a copy; a write in between ends that.
+           ///< Batches, and what a cluster is asked, are always sent.
 };
 
 /// How long to wait between attempts to connect: `first`, then twice as long each time, up to `longest`; of that, half
@@ -52,6 +53,8 @@ struct redis_options {
   duration request_timeout = std::chrono::seconds(1);  ///< of a command that says none
   duration silence =
       std::chrono::seconds(5);  ///< without a byte while replies are due, after which the connection is given up
+  /// The same where the call whose reply is next has ended without it; never more than `silence`.
+  duration silence_when_left = std::chrono::milliseconds(750);
   redis_backoff backoff = {};
 
   std::uint32_t in_flight = 1024;  ///< commands that wait for their replies; further ones wait to be sent

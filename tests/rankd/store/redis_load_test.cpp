@@ -219,11 +219,27 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     nobody = at(gone);
   }
   CHECK(code_of(load_redis(nobody, data, {})) == "store_unreachable");
-  redis_place cluster;  // where nobody is one cannot know whether it only begins; so it is asked for some seconds
+  redis_place cluster;
   cluster.nodes = {{.host = "127.0.0.1", .port = nobody.port}};
-  const auto begin = std::chrono::steady_clock::now();
-  CHECK(code_of(load_redis(cluster, data, {})) == "store_timeout");
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(50));
+  CHECK(code_of(load_redis(cluster, data, {})) == "store_unreachable");
+  {
+    const redis_server closed({"--requirepass", "secret", "--cluster-enabled", "yes", "--cluster-port",
+                               std::to_string(braid::testing::free_port())});
+    cluster.nodes = {{.host = "127.0.0.1", .port = closed.port()}};
+    CHECK(code_of(load_redis(cluster, data, {})) == "store_unauthorized");
+    cluster.password = "another";
+    CHECK(code_of(load_redis(cluster, data, {})) == "store_unauthorized");
+    cluster.password = "secret";  // it has no slots yet, and may get some
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(code_of(load_redis(cluster, data, {})) == "store_not_ready");
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(50));
+  }
+  const redis_server plain;
+  redis_place no_cluster;
+  no_cluster.nodes = {{.host = "127.0.0.1", .port = plain.port()}};
+  const auto loaded = load_redis(no_cluster, data, {});
+  REQUIRE(code_of(loaded) == "store_error");
+  CHECK(loaded.error().front().message.find("the server is no node of a cluster") != std::string::npos);
 }
 
 TEST_CASE("progress goes from nothing to all that is read and sent") {

@@ -81,6 +81,7 @@ class [[nodiscard]] redis_call final : public redis_wait {
                              .over = &redis_wait::end,
                              .types = Command::types,
                              .is_read = Command::is_read,
+                             .is_write = !Command::is_read,
                              .is_simple = Command::is_simple};
 
   Command command_;

@@ -18,8 +18,19 @@
 
 namespace braid::detail {
 
-/// Whether a command leaves the connection as it is, so that many callers can share it, and has one reply.
-[[nodiscard]] BRAID_API auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool;
+/// What a command does to a connection that many callers share.
+enum class redis_role : std::uint8_t {
+  common,    ///< nothing, and it has one reply
+  begins,    ///< MULTI: what comes behind it waits
+  ends,      ///< EXEC, DISCARD
+  unshared,  ///< replies no longer follow commands one by one, or other callers' commands mean something else
+};
+[[nodiscard]] BRAID_API auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role;
+
+/// Whether a command may be sent by itself over a connection that many callers share.
+[[nodiscard]] inline auto may_share_connection(std::span<const std::string_view> words) noexcept -> bool {
+  return redis_role_of(words) == redis_role::common;
+}
 
 inline constexpr std::uint32_t error_bit = redis_type_bit(resp_type::error);
 inline constexpr std::uint32_t integer_bit = redis_type_bit(resp_type::integer);

@@ -62,6 +62,10 @@ class BRAID_API redis_link {
   [[nodiscard]] auto status() const noexcept -> state { return state_; }
   [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
   [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
+  /// For how long it has owed replies without a byte; zero where it owes none.
+  [[nodiscard]] auto silence() const noexcept -> duration {
+    return window_.empty() ? duration::zero() : on_->now() - last_heard_;
+  }
   [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
   [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
 
@@ -125,7 +129,9 @@ class BRAID_API redis_link {
   void request_timed_out(redis_request& request) noexcept;
   void expire() noexcept;
   [[nodiscard]] auto expire_sent(time_point now) noexcept -> time_point;
+  [[nodiscard]] auto silence_due() noexcept -> time_point;
   void look_for_silence() noexcept;
+  void look_sooner_for_silence() noexcept;
   [[nodiscard]] auto turn_time() noexcept -> time_point;
   void release(redis_request& request) noexcept;
 
@@ -150,13 +156,14 @@ class BRAID_API redis_link {
   link_timer<&redis_link::look_for_silence> silence_timer_{*this};
   flush_job* flush_;
 
-  time_point now_{};              // of this turn, while it is known
-  time_point due_{};              // what is asked now is due then, by the link's own timeout
-  time_point last_heard_{};       // when bytes came, or were first due again
-  std::uint32_t failures_ = 0;    // attempts in a row
-  std::uint32_t greetings_ = 0;   // replies to the greeting that are to come
-  std::uint32_t generation_ = 0;  // of connections: tells who was away whether it is still the same
-  std::uint32_t at_once_ = 0;     // how many more may be resumed before the loop has its turn
+  time_point now_{};                        // of this turn, while it is known
+  time_point due_{};                        // what is asked now is due then, by the link's own timeout
+  time_point last_heard_{};                 // when bytes came, or were first due again
+  time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
+  std::uint32_t failures_ = 0;              // attempts in a row
+  std::uint32_t greetings_ = 0;             // replies to the greeting that are to come
+  std::uint32_t generation_ = 0;            // of connections: tells who was away whether it is still the same
+  std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop has its turn
   state state_ = state::resting;
   bool now_known_ = false;
   bool in_turn_ = false;  // reading: what is encoded is flushed at its end
