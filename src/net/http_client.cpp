@@ -115,12 +115,9 @@ auto http_client::open(http_call call) -> task<result<http_incoming>> {
       line = std::move(*made);
     }
     auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(seat), std::move(line));
-    const result<void> sent = co_await lease->send(*text, call);
-    if (!sent && call.pieces) co_return fail(sent.error());  // it may wait for pieces that do not come
-    // A server may answer, and stop to listen, before it has the whole body.
-    const result<void> heard = co_await lease->receive_head(call.method);
+    const result<void> heard = co_await lease->converse(*text, call);
     if (heard) co_return http_incoming(std::move(lease));
-    if (!may_repeat || !lease->came_too_late()) co_return fail(sent ? heard.error() : sent.error());
+    if (!may_repeat || !lease->came_too_late()) co_return fail(heard.error());
     seat = lease->take_seat();
   }
 }

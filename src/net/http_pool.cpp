@@ -1,13 +1,16 @@
 // src/net/http_pool.cpp: connections that are kept, and one call on one of them.
 #include "http_pool.hpp"
 
+#include <braid/coro/detail/after.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls_error.hpp>
 #include <braid/net/http_encoder.hpp>
 #include <braid/net/http_error.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <system_error>
 
 #include <sys/socket.h>
@@ -16,6 +19,8 @@ namespace braid::detail {
 namespace {
 
 constexpr int most_informational = 8;
+constexpr std::size_t short_call = 16 * 1024;  // the buffers of two sockets take it, though nobody reads
+constexpr int first_refusing = 300;            // a server that gives such an answer does not want the rest of the call
 
 /// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
 struct usual_context {
@@ -63,15 +68,24 @@ auto http_line::receive() -> task<result<std::size_t>> {
   co_return got;
 }
 
+auto http_line::socket() const noexcept -> const stream_socket& {
+  const auto* const secure = std::get_if<tls_stream>(&stream_);
+  return secure != nullptr ? secure->socket() : *std::get_if<stream_socket>(&stream_);
+}
+
 auto http_line::is_silent() const noexcept -> bool {
   const auto* const secure = std::get_if<tls_stream>(&stream_);
   if (secure != nullptr && !secure->is_drained()) return false;
-  const stream_socket& socket = secure != nullptr ? secure->socket() : std::get<stream_socket>(stream_);
   char byte = 0;
-  return ::recv(socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  return ::recv(socket().number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 // The pool
+
+http_pool::~http_pool() {
+  if (idle_.is_armed()) on_.disarm(idle_);
+  while (!free_.empty()) free_.front().unlink();
+}
 
 auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   forget_unused();
@@ -80,16 +94,24 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   return place;
 }
 
-/// Whoever asks many hosts once does not keep them all.
+/// Whoever asks many hosts once does not keep them all. So many more come until the next look that it costs each of
+/// them the same.
 void http_pool::forget_unused() {
+  if (hosts_.size() < many_hosts_) return;
   constexpr std::size_t few = 64;
-  if (hosts_.size() < few) return;
-  const time_point oldest = on_.now() - options_.idle_timeout;
-  std::erase_if(hosts_, [&](auto& entry) {
-    http_host& host = *entry.second;
-    std::erase_if(host.free, [&](const auto& line) { return line->free_since < oldest; });
-    return entry.second.use_count() == 1 && host.free.empty();
-  });
+  std::erase_if(hosts_, [](auto& entry) { return entry.second.use_count() == 1 && entry.second->free.empty(); });
+  many_hosts_ = std::max(few, 2 * hosts_.size());
+}
+
+/// The server may have closed them long ago, which nobody sees: they would hold descriptors.
+void http_pool::close_idle() noexcept {
+  const time_point now = on_.now();
+  while (!free_.empty() && after(free_.front().free_since, options_.idle_timeout) <= now) {
+    http_line& old = free_.front();
+    old.unlink();
+    std::erase_if(old.free_at->free, [&](const auto& line) { return line.get() == &old; });
+  }
+  if (!free_.empty()) on_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
 }
 
 auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
@@ -97,6 +119,7 @@ auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
   while (!from.free.empty()) {
     std::unique_ptr<http_line> line = std::move(from.free.back());
     from.free.pop_back();
+    line->unlink();
     if (line->free_since >= oldest && line->is_silent()) return line;
   }
   return nullptr;
@@ -105,7 +128,10 @@ auto http_pool::take(http_host& from) -> std::unique_ptr<http_line> {
 void http_pool::give_back(http_host& to, std::unique_ptr<http_line> line) {
   line->used_before = line->nothing_came = true;
   line->free_since = on_.now();
+  line->free_at = &to;
+  free_.push_back(*line);
   to.free.push_back(std::move(line));
+  if (!idle_.is_armed()) on_.arm(idle_, after(free_.front().free_since, options_.idle_timeout));
 }
 
 auto http_pool::free_lines() const noexcept -> std::size_t {
@@ -170,11 +196,63 @@ auto http_pool::shake_hands(stream_socket socket, std::string name) -> task<resu
 
 // A call
 
+auto http_lease::converse(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+  result<void> heard;
+  if (!call.pieces && head_and_body.size() <= short_call) {
+    note_sent(co_await line_->write(head_and_body));
+    heard = co_await receive_head(call.method);
+  } else {
+    auto both = send_and_receive(head_and_body, call);
+    heard = co_await std::move(both);
+  }
+  const bool failed = has_no_pieces_ || (!heard && send_error_);
+  if (failed) co_return fail(send_error_);
+  co_return heard;
+}
+
+auto http_lease::send_and_receive(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
+  auto both = [&](scope& children) -> task<result<void>> {
+    children.spawn(send(head_and_body, call));
+    const result<void> heard = co_await receive_head(call.method);
+    if (heard && static_cast<int>(head().status) < first_refusing) co_await receive_beside();
+    const bool is_over = !heard || end_of_input_ || static_cast<int>(head().status) >= first_refusing;
+    if (is_over) children.request_stop();  // nobody waits for the rest of the call
+    co_return heard;
+  };
+  auto whole = with_scope(std::ref(both));
+  co_return co_await std::move(whole);
+}
+
+/// What the server sends while it receives is kept, as much as an answer may have: otherwise both would wait for room.
+auto http_lease::receive_beside() -> task<void> {
+  receives_beside_ = true;
+  while (sends_on_ && !end_of_input_ && line_->input.view().size() < pool_->options().limits.body_bytes) {
+    const result<std::size_t> got = co_await line_->receive();
+    if (!got && got.error() == std::errc::operation_canceled) break;
+    if (!got || *got == 0) end_of_input_ = got;
+  }
+  receives_beside_ = false;
+  line_->allow_waits();
+}
+
+void http_lease::note_sent(const result<void>& sent) noexcept {
+  is_sent_ = sent.has_value();
+  if (!sent) send_error_ = sent.error();
+  sends_on_ = false;
+}
+
+auto http_lease::send(std::string_view head_and_body, const http_call& call) -> task<void> {
+  auto sending = call.pieces ? send_pieces(head_and_body, call) : line_->write(head_and_body);
+  note_sent(co_await std::move(sending));
+  if (receives_beside_ || has_no_pieces_) line_->end_waits();
+}
+
 auto http_lease::send_pieces(std::string_view head, const http_call& call) -> task<result<void>> {
   if (const auto sent = co_await line_->write(head); !sent) co_return sent;
   for (;;) {
     line_->half_sent = true;
     const result<std::string> piece = co_await call.pieces();
+    has_no_pieces_ = !piece.has_value();
     if (!piece) co_return fail(piece.error());
     std::string text;
     append_chunk(text, *piece);
@@ -230,7 +308,8 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
       if (!piece->data.empty()) co_return piece->data;
       continue;
     }
-    const result<std::size_t> got = co_await line_->receive();
+    result<std::size_t> got = end_of_input_.value_or(std::size_t{0});
+    if (!end_of_input_) got = co_await line_->receive();
     if (!got || (*got == 0 && !body_.end_of_input())) {
       in_order_ = false;
       co_return fail(got ? make_error_code(http_errc::truncated) : got.error());
@@ -241,7 +320,8 @@ auto http_lease::read_some() -> task<result<std::string_view>> {
 /// The connection goes back to the pool where the next answer can only be one to the next call.
 void http_lease::settle() noexcept {
   if (line_ == nullptr) return;
-  const bool is_free = in_order_ && body_.finished() && head().keep_alive && line_->input.empty();
+  const bool is_free =
+      is_sent_ && !end_of_input_ && in_order_ && body_.finished() && head().keep_alive && line_->input.empty();
   if (is_free) pool_->give_back(*host_, std::move(line_));
   line_.reset();
   seat_.release();

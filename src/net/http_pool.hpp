@@ -3,6 +3,9 @@
 
 #include "http_input.hpp"
 
+#include <braid/base/clock.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/timer_wheel.hpp>
 #include <braid/coro/async_mutex.hpp>
 #include <braid/coro/async_semaphore.hpp>
 #include <braid/io/resolver.hpp>
@@ -20,14 +23,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace braid::detail {
 
+struct http_host;
+
 /// A connection to a server, plain or by TLS.
-class http_line {
+class http_line : public list_hook {
  public:
   explicit http_line(stream_socket plain) noexcept : stream_(std::move(plain)) {}
   explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
@@ -41,6 +47,9 @@ class http_line {
   /// Puts what comes next behind `input`. 0 is an end that the server has meant.
   /// Errors: truncated where TLS was cut; the stream's.
   auto receive() -> task<result<std::size_t>>;
+  /// Whoever receives, or will, does not wait any more: see `byte_stream::end_read_waits`.
+  void end_waits() const noexcept { socket().end_read_waits(); }
+  void allow_waits() const noexcept { socket().allow_read_waits(); }
   /// Whether nothing has come, not even an end: so it is with a connection that is free and well.
   [[nodiscard]] auto is_silent() const noexcept -> bool;
 
@@ -49,8 +58,11 @@ class http_line {
   bool used_before = false;
   bool half_sent = false;  // there is more of the call to be sent
   time_point free_since;
+  http_host* free_at = nullptr;  // while it is free
 
  private:
+  [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
+
   std::variant<stream_socket, tls_stream> stream_;
 };
 
@@ -65,6 +77,9 @@ struct http_host {
 class http_pool {
  public:
   http_pool(loop& on, http_client_options options) : on_(on), options_(std::move(options)) {}
+  http_pool(const http_pool&) = delete;
+  auto operator=(const http_pool&) -> http_pool& = delete;
+  ~http_pool();
 
   [[nodiscard]] auto on() const noexcept -> loop& { return on_; }
   [[nodiscard]] auto options() const noexcept -> const http_client_options& { return options_; }
@@ -76,6 +91,13 @@ class http_pool {
   [[nodiscard]] auto free_lines() const noexcept -> std::size_t;
 
  private:
+  struct idle_timer : timer {
+    explicit idle_timer(http_pool& p) noexcept : timer(&fired), owner(&p) {}
+    static void fired(timer& self) noexcept { static_cast<idle_timer&>(self).owner->close_idle(); }
+    http_pool* owner;
+  };
+
+  void close_idle() noexcept;
   auto addresses_of(const http_url& url) -> task<result<addresses>>;
   auto make_line(http_url to) -> task<result<std::unique_ptr<http_line>>>;
   /// The one of the options, or the usual one.
@@ -88,6 +110,9 @@ class http_pool {
   http_client_options options_;        // has the usual context as soon as it is made
   async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
+  std::size_t many_hosts_ = 64;                              // with so many, those without connections are forgotten
+  intrusive_list<http_line> free_;                           // of all hosts, the longest first
+  idle_timer idle_{*this};                                   // armed while any is free, for the first or earlier
 };
 
 /// A call that has been sent, on the connection that it has for itself.
@@ -105,10 +130,10 @@ class http_lease {
   auto operator=(const http_lease&) -> http_lease& = delete;
   ~http_lease() { settle(); }
 
-  auto send(std::string_view head_and_body, const http_call& call) -> task<result<void>> {
-    return call.pieces ? send_pieces(head_and_body, call) : line_->write(head_and_body);
-  }
-  auto receive_head(http_method asked) -> task<result<void>>;
+  /// Sends the call and receives the head of its answer. What is long is sent while the answer is received: a server
+  /// may say no before it has all, or send while it receives. Errors: those of receiving; where that fails, too, those
+  /// of sending; those of the call's own pieces.
+  auto converse(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
   auto read_some() -> task<result<std::string_view>>;
 
   [[nodiscard]] auto head() const noexcept -> const http_response_head& { return parser_.head(); }
@@ -118,7 +143,12 @@ class http_lease {
   [[nodiscard]] auto take_seat() noexcept -> async_semaphore::permit { return std::move(seat_); }
 
  private:
+  auto send(std::string_view head_and_body, const http_call& call) -> task<void>;
   auto send_pieces(std::string_view head, const http_call& call) -> task<result<void>>;
+  auto send_and_receive(std::string_view head_and_body, const http_call& call) -> task<result<void>>;
+  auto receive_head(http_method asked) -> task<result<void>>;
+  auto receive_beside() -> task<void>;
+  void note_sent(const result<void>& sent) noexcept;
   auto keep_head(http_method asked) -> result<void>;
   void settle() noexcept;
 
@@ -128,8 +158,14 @@ class http_lease {
   std::unique_ptr<http_line> line_;  // null once it is the pool's again
   http_response_parser parser_;
   http_body_decoder body_;
-  std::string head_text_;  // what the views of the head lie in
-  bool in_order_ = false;  // the answer came as it should, so far
+  std::string head_text_;                            // what the views of the head lie in
+  bool in_order_ = false;                            // the answer came as it should, so far
+  bool is_sent_ = false;                             // all of the call
+  bool sends_on_ = true;                             // unless it is sent, has failed, or was given up
+  bool has_no_pieces_ = false;                       // the call has not given what was to be sent
+  std::error_code send_error_;                       // why not all of it was sent
+  bool receives_beside_ = false;                     // only as long as there is something to be sent
+  std::optional<result<std::size_t>> end_of_input_;  // what was received at last, while the call was sent
 };
 
 }  // namespace braid::detail

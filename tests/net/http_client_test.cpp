@@ -10,6 +10,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +41,16 @@ auto test_routes() -> http_router {
     x.begin(http_status::ok);
     for (int i = 0; i < 100; ++i) static_cast<void>(co_await x.write(std::string(1000, 'x')));
   });
+  routes.post("/echo", [](http_exchange& x) -> task<void> {
+    x.begin(http_status::ok);
+    for (;;) {
+      const auto piece = co_await x.read_some();
+      if (!piece || piece->empty()) break;
+      const std::string copy(*piece);
+      if (!co_await x.write(copy)) break;
+    }
+  });
+  routes.post("/no", [](http_exchange& x) { x.reply(http_status::content_too_large, "text/plain", "too much"); });
   routes.get("/moved", [](http_exchange& x) {
     static_cast<void>(x.set_field("Location", "/user"));
     x.reply(http_status::found);
@@ -65,7 +77,8 @@ auto test_routes() -> http_router {
 
 struct client_scene : http_scene {
   explicit client_scene(http_client_options how = {})
-      : http_scene(routes), client(here.io(), testing::tested(std::move(how))) {}
+      : http_scene(routes, {.limits = {.body_bytes = 64U << 20U}}),
+        client(here.io(), testing::tested(std::move(how))) {}
 
   [[nodiscard]] auto url(std::string_view path) const -> std::string { return testing::tested_url(address(), path); }
   auto fetch(http_call call) -> result<http_answer> {
@@ -194,6 +207,116 @@ TEST_CASE("fields and bodies go along, in one piece or in several") {
   CHECK(head->field("Content-Length") == "5");
   CHECK(head->body.empty());
   CHECK(scene.server().counts().accepted == 1);
+}
+
+TEST_CASE("a server may send while it receives, however much") {
+  client_scene scene;
+  std::string large(12'000'000, 'x');
+  for (std::size_t at = 0; at < large.size(); at += 1'000) large[at] = static_cast<char>('a' + at / 1'000 % 26);
+  const auto whole = scene.fetch({.method = http_method::post, .url = scene.url("/echo"), .body = large});
+  REQUIRE(whole.has_value());
+  CHECK(whole->body == large);
+  std::size_t sent = 0;
+  auto pieces = [&]() -> task<result<std::string>> {
+    std::string piece = large.substr(sent, 300'000);
+    sent += piece.size();
+    co_return piece;
+  };
+  const auto chunked = scene.fetch({.method = http_method::post, .url = scene.url("/echo"), .pieces = pieces});
+  REQUIRE(chunked.has_value());
+  CHECK(chunked->body == large);
+  CHECK(scene.client.idle_connections() == 0);  // a server that begins to answer before it has all does not stay
+}
+
+TEST_CASE("a connection is used again after a long call that was answered when all of it had come") {
+  client_scene scene;
+  const std::string large(5'000'000, 'x');
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = scene.fetch({.method = http_method::post, .url = scene.url("/"), .body = large});
+    REQUIRE(answer.has_value());
+    CHECK(answer->body == large);
+    CHECK(scene.client.idle_connections() == 1);
+  }
+  CHECK(scene.server().counts().accepted == 1);
+}
+
+TEST_CASE("an answer that comes before the call was sent is the answer") {
+  client_scene scene;
+  const std::string large(12'000'000, 'x');
+  const auto whole = scene.fetch({.method = http_method::post, .url = scene.url("/no"), .body = large});
+  REQUIRE(whole.has_value());
+  CHECK(whole->status == http_status::content_too_large);
+  CHECK(whole->body == "too much");
+  auto endless = [&]() -> task<result<std::string>> { co_return std::string(100'000, 'x'); };
+  const auto cut = scene.fetch({.method = http_method::post, .url = scene.url("/no"), .pieces = endless});
+  REQUIRE(cut.has_value());
+  CHECK(cut->status == http_status::content_too_large);
+  bool ended = false;
+  auto patient = [&]() -> task<result<std::string>> {
+    const struct at_end {
+      bool* told;
+      ~at_end() { *told = true; }
+    } mark{&ended};
+    event never;
+    co_await never;
+    co_return std::string();
+  };
+  const auto early = scene.fetch({.method = http_method::post, .url = scene.url("/no"), .pieces = patient});
+  REQUIRE(early.has_value());
+  CHECK(early->body == "too much");
+  CHECK(ended);
+  CHECK(scene.client.idle_connections() == 0);  // what is half sent is not used again
+}
+
+TEST_CASE("a connection that dies while a call is sent, and says why, has said why") {
+  turned_loop here;
+  liar server(here, {"HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno", ""});
+  http_client client(here.io(), testing::tested(http_client_options()));
+  auto endless = [&]() -> task<result<std::string>> { co_return std::string(100'000, 'x'); };
+  http_call call{.method = http_method::post, .url = server.url(), .pieces = endless};
+  const auto answer = here.run(client.fetch(call)).take();
+  REQUIRE(answer.has_value());
+  CHECK(answer->body == "no");
+  CHECK_FALSE(here.run(client.fetch(call)).take().has_value());  // and who says nothing has not
+}
+
+TEST_CASE("pieces that fail or throw end the call, whatever the server says") {
+  client_scene scene;
+  for (const std::string_view path : {"/", "/echo"}) {
+    int left = 2;
+    auto fails = [&]() -> task<result<std::string>> {
+      if (left-- > 0) co_return "piece";
+      co_return fail(errc::full);
+    };
+    CHECK(scene.fetch({.method = http_method::post, .url = scene.url(path), .pieces = fails}).error() == errc::full);
+    auto throws = [&]() -> task<result<std::string>> { throw std::runtime_error("no piece"); };
+    http_call call{.method = http_method::post, .url = scene.url(path), .pieces = throws};
+    CHECK_THROWS_AS(static_cast<void>(scene.fetch(call)), std::runtime_error);
+    CHECK(scene.client.idle_connections() == 0);
+  }
+  CHECK(scene.get("/")->body == "hello");
+}
+
+TEST_CASE("connections that nobody uses are closed by time alone") {
+  client_scene scene({.idle_timeout = 30s});
+  const auto two = [&]() -> task<void> {
+    auto both = when_all(scene.client.get(scene.url("/")), scene.client.get(scene.url("/")));
+    static_cast<void>(co_await std::move(both));
+  };
+  CHECK(scene.here.run(two()).has_value());
+  CHECK(scene.client.idle_connections() == 2);
+  scene.here.advance(20s);
+  CHECK(scene.get("/")->body == "hello");  // keeps one of them for longer
+  scene.here.advance(9s);
+  CHECK(scene.client.idle_connections() == 2);
+  scene.here.advance(2s);
+  CHECK(scene.client.idle_connections() == 1);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 1; }));
+  scene.here.advance(20s);
+  CHECK(scene.client.idle_connections() == 0);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.get("/")->body == "hello");
+  CHECK(scene.client.idle_connections() == 1);
 }
 
 TEST_CASE("what would smuggle something into a request is not sent") {

@@ -310,8 +310,10 @@ TEST_CASE(
   {
     http_client client(here.io(), trusting());
     CHECK(here.run(client.get(keeps.url())).take()->body == "ok");
-    here.advance(31s);
+    here.advance(29s);
     CHECK(keeps.ends().empty());
+    here.advance(2s);
+    REQUIRE(here.turn_until([&] { return keeps.ends().size() == 1; }));
     CHECK(here.run(client.get(keeps.url())).take()->body == "ok");
     CHECK(here.run(client.get(closes.url())).take()->body == "ok");
     REQUIRE(here.turn_until([&] { return closes.ends().size() == 1; }));

@@ -76,7 +76,7 @@ class BRAID_API http_incoming {
 struct http_client_options {
   http_limits limits = {.body_bytes = 64 * 1024 * 1024};
   std::size_t connections_per_host = 16;  ///< further calls wait for one
-  duration idle_timeout = 30s;            ///< an older connection is not used again
+  duration idle_timeout = 30s;            ///< a connection that nobody has used for so long is closed
   duration connect_timeout = 10s;         ///< for name, connection and handshake together
   unsigned redirects = 0;                 ///< `fetch` follows so many
   /// Gives the addresses of names; without it, numbers and `localhost` only. Outlives the client.
@@ -98,7 +98,9 @@ class BRAID_API http_client {
   http_client(const http_client&) = delete;
   auto operator=(const http_client&) -> http_client& = delete;
 
-  /// Sends a call, and gives the answer once its head has come. Informational answers are passed over, redirects are
+  /// Sends a call, and gives the answer once its head has come. An answer that refuses (from 300) may come before all
+  /// is sent: then the rest is not, and pieces are stopped. Otherwise all is sent first; what the server says meanwhile
+  /// is kept, up to `limits.body_bytes`. Informational answers are passed over, redirects are
   /// not followed. Errors: bad_target for the URL; bad_field and reserved_field; those of the response's head;
   /// truncated; too_many_responses; the system's, such as connection_refused; the resolver's; those of a TLS handshake,
   /// such as tls_errc::wrong_host; errc::deadline_exceeded for the connection.
