@@ -3,6 +3,7 @@
 
 #include <tests/rankd/engine/engine_world.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,24 @@ auto wide_plan() -> std::string {
                      R"("b":{"op":"const_number","value":2500}}},)");
 }
 
+/// How many jobs the workers begin for one request.
+auto jobs_for(engine_world& world, const std::string& artifact) -> std::uint64_t {
+  const bound_plan& plan = world.bind(artifact);
+  const std::uint64_t before = world.on().workers().statistics().jobs;
+  CHECK(error_of(world.rank(plan, user_1)) == "fine");
+  return world.on().workers().statistics().jobs - before;
+}
+
+/// A source of so many rows, each of which it expects to take a nanosecond.
+auto rows_alone(int count) -> std::string { return artifact_of(source("s", count), R"("s")"); }
+
+/// Four small nodes in two branches.
+auto small_plan() -> std::string {
+  const std::string nodes = source("s", 20) + "," + node("first", "core::take", "s", R"({"count":5})") + "," +
+                            source("t", 30) + "," + node("all", "core::concat", "first", R"({"rhs":"t"})");
+  return artifact_of(nodes, R"("all")");
+}
+
 auto answer_with(const std::string& artifact, unsigned workers, engine_options how) -> std::string {
   engine_world world(workers, how);
   return to_json(world.rank(world.bind(artifact), user_1));
@@ -47,6 +66,30 @@ TEST_CASE("wide nodes give the same bytes here, on workers, in parts of any size
       CHECK((answer_with(wide_plan(), workers, {.longest_run_here_ns = 0, .part_ns = part_ns}) == expected));
     CHECK((answer_with(wide_plan(), workers, {.order = run_order::one_by_one}) == expected));
   }
+}
+
+TEST_CASE("what computes for a short time does so where it became ready, and what takes longer on a worker") {
+  engine_world world(2);
+  CHECK(engine_options().longest_run_here_ns == 20'000);
+  CHECK(jobs_for(world, small_plan()) == 0);
+  CHECK(jobs_for(world, rows_alone(20'000)) == 0);
+  CHECK(jobs_for(world, rows_alone(20'001)) == 1);
+  CHECK(jobs_for(world, wide_plan()) >= 5);  // of its eight nodes
+  engine_world eager(2, {.longest_run_here_ns = 0});
+  CHECK(jobs_for(eager, small_plan()) == 4);
+  engine_world patient(2, {.longest_run_here_ns = 1e12});
+  CHECK(jobs_for(patient, wide_plan()) == 0);
+  engine_world in_turn(2, {.longest_run_here_ns = 0, .order = run_order::one_by_one});
+  CHECK(jobs_for(in_turn, wide_plan()) == 0);
+}
+
+TEST_CASE("what waits for time or a store keeps no worker, and none computes for it") {
+  engine_world world(2, {.longest_run_here_ns = 1e12});
+  CHECK(jobs_for(world, artifact_of(source("s", 1) + "," + sleep("later", "s", 1), R"("later")")) == 0);
+  const bound_plan& plan = world.reference_plan("reels_plan_a");
+  const std::uint64_t before = world.on().workers().statistics().jobs;
+  CHECK(error_of(world.rank(plan, user_1)) == "fine");
+  CHECK(world.on().workers().statistics().jobs == before);
 }
 
 TEST_CASE("one by one, nodes run in the order of the plan and none before the one in front has ended") {

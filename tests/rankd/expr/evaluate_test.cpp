@@ -2,6 +2,7 @@
 #include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/evaluate.hpp>
 #include <rankd/expr/parse.hpp>
+#include <rankd/registry/text_pattern.hpp>
 #include <rankd/rows/column_builder.hpp>
 #include <tests/rankd/expr/expr_world.hpp>
 #include <tests/rankd/expr/naive.hpp>
@@ -9,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -21,6 +24,10 @@ using namespace rankd::testing;
 using nlohmann::json;
 
 namespace {
+
+/// How often a pattern was asked about a text, by any thread. The linker leads the calls here: see
+/// tests/CMakeLists.txt.
+std::atomic<std::size_t> matches_asked{0};
 
 auto expression(const json& tree) -> expr_program {
   return compile_expr(parse_expr(tree, "").value(), world()).value();
@@ -123,6 +130,16 @@ constexpr std::int64_t i64_max = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t i64_min = std::numeric_limits<std::int64_t>::min();
 
 }  // namespace
+
+// The linker calls the second where `rankd::text_pattern::matches` is called, and names that function as the first.
+auto matches(const text_pattern* of, std::string_view text)
+    -> bool asm("__real__ZNK5rankd12text_pattern7matchesESt17basic_string_viewIcSt11char_traitsIcEE");
+auto counted_matches(const text_pattern* of, std::string_view text)
+    -> bool asm("__wrap__ZNK5rankd12text_pattern7matchesESt17basic_string_viewIcSt11char_traitsIcEE");
+auto counted_matches(const text_pattern* of, std::string_view text) -> bool {
+  matches_asked.fetch_add(1);
+  return matches(of, text);
+}
 
 TEST_CASE("expressions agree with a naive interpreter") {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
@@ -363,6 +380,45 @@ TEST_CASE("a predicate finds strings whether few rows of a large batch are activ
     CHECK(evaluate(code, rows.take(few), ends_in_nine.values, memory)->count(few) == few / 10);
   const std::vector<std::uint32_t> order{4999, 0, 9, 4998};
   CHECK(evaluate(code, row_set(rows.table(), order), ends_in_nine.values, memory)->words()[0] == 0b0101);
+}
+
+TEST_CASE("a pattern is asked about each string of a dictionary once, however many rows have it") {
+  braid::arena memory;
+  constexpr std::size_t size = 100'000;
+  constexpr std::array words{"red", "green", "blue"};
+  std::vector<std::int64_t> ids(size);
+  column_builder<std::string_view> text(memory, size);
+  for (std::size_t i = 0; i < size; ++i) text.push(words[i % words.size()]);
+  const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
+  const auto asked_by = [&](const json& tree, const row_set& of) {
+    const pred_program code = predicate(tree);
+    const param_values ends_in_e = param_values().set(2, std::string("e$"));
+    const std::size_t before = matches_asked.load();
+    REQUIRE(evaluate(code, of, ends_in_e.values, memory)->count(of.size()) == of.size() / 3);
+    return matches_asked.load() - before;
+  };
+  const json literal_regex = {
+      {"op", "regex"}, {"key_id", text_key}, {"pattern", {{"kind", "literal"}, {"value", "^blue$"}}}, {"flags", "i"}};
+  CHECK(asked_by(param_regex(), rows) == words.size());
+  CHECK(asked_by(literal_regex, rows) == words.size());
+  CHECK(asked_by({{"op", "and"}, {"a", param_regex()}, {"b", literal_regex}}, rows) == 2 * words.size());
+  CHECK(asked_by(param_regex(), rows.take(50'001)) == words.size());
+}
+
+TEST_CASE("of a large dictionary a pattern is asked about those strings alone that occur, once each") {
+  braid::arena memory;
+  constexpr std::size_t size = 5'000;
+  std::vector<std::int64_t> ids(size);
+  column_builder<std::string_view> text(memory, size);
+  for (std::size_t i = 0; i < size; ++i) text.push("word " + std::to_string(i / 2));
+  const row_set rows(batch(ids).with_column(text_key, text.finish(), memory));
+  const pred_program code = predicate(param_regex());
+  const param_values any = param_values().set(2, std::string("word"));
+  for (const std::size_t few : {1, 10, 100}) {
+    const std::size_t before = matches_asked.load();
+    CHECK(evaluate(code, rows.take(few), any.values, memory)->count(few) == few);
+    CHECK(matches_asked.load() - before == (few + 1) / 2);
+  }
 }
 
 TEST_CASE("no rows give no results") {

@@ -3,11 +3,14 @@
 
 #include <rankd/store/error.hpp>
 #include <rankd/store/redis_load.hpp>
+#include <rankd/store/store.hpp>
 
 #include <tests/support/eventually.hpp>
 #include <tests/support/redis_server.hpp>
 #include <tests/support/run_on_loop.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/scripted_server.hpp>
+#include <tests/support/turned_loop.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <braid/coro/outcome.hpp>
@@ -226,6 +229,30 @@ TEST_CASE("a server that stands still is given up by the endpoint's timeout, and
   server.thaw();
   CHECK(eventually([&] { return ask.country(from, {1}).has_value(); }));
   CHECK((*ask.country(patient, {1}))[0] == "US");
+}
+
+TEST_CASE("a policy without timeouts gives a server, and a cluster, the documented second") {
+  endpoint_entry endpoint;
+  endpoint.endpoint_id = "ep_0001";
+  CHECK(endpoint.policy.request_timeout == 1s);  // docs/rankd.md
+  const braid::testing::scripted_server silent(braid::testing::scripted_server::place::port);
+  const endpoint_entry::static_resolver one{"127.0.0.1", silent.port()};
+  const endpoint_entry::cluster_resolver several{.nodes = {{"127.0.0.1", silent.port()}}};
+  for (const bool is_cluster : {false, true}) {
+    if (is_cluster)
+      endpoint.resolver = several;
+    else
+      endpoint.resolver = one;
+    const auto from = open_store(endpoint, ".").value();
+    braid::testing::turned_loop here;  // ends before the store
+    braid::arena arena;
+    const ids users{1};
+    const braid::time_point begin = here.now();
+    auto asked = here.run_through(from->hget({"user:", users}, "country", arena), 1ms).take();
+    CHECK(code_of(*from, asked) == "store_timeout");
+    CHECK(here.now() - begin >= 1s);
+    CHECK(here.now() - begin <= 1010ms);
+  }
 }
 
 TEST_CASE("refusals are sorted by what one can do about them") {
