@@ -2,24 +2,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::{Parameters, Sample, run_program};
-use nio::net::{TcpConnection, TcpListener};
-use tokio::io::AsyncWriteExt;
+use nio::net::TcpListener;
 
 mod client;
+#[path = "nio_server.rs"]
+mod server;
 
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-async fn echo(accepted: TcpConnection) {
-    let _ = accepted.set_nodelay(true);
-    let Ok(mut socket) = accepted.connect().await else { return };
-    let mut room = [0; 4096];
-    while let Ok(got @ 1..) = socket.read(&mut room).await {
-        if socket.write_all(&room[..got]).await.is_err() {
-            return;
-        }
-    }
-}
 
 /// A task that is left when the runtime ends would look for it in vain, so all are awaited.
 async fn serve(mut listener: TcpListener, is_over: &AtomicBool) {
@@ -28,7 +18,7 @@ async fn serve(mut listener: TcpListener, is_over: &AtomicBool) {
         if is_over.load(Ordering::Relaxed) {
             break;
         }
-        clients.push(nio::spawn_local(echo(accepted)));
+        clients.push(nio::spawn_local(server::echo(accepted)));
     }
     for each in clients {
         let _ = each.await;

@@ -1,18 +1,26 @@
-// bench/latency/io_under_load.rs: bench/latency/io_under_load.hpp in Rust, for systems whose I/O is Tokio's.
+// bench/latency/io_under_load.rs: bench/latency/io_under_load.hpp in Rust, for systems that wait and compute.
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use harness::constant_load::{Load, TASKS_PER_WORKER};
+use harness::constant_load::{Compute, Load, TASKS_PER_WORKER};
 use harness::{Parameters, Sample, beside_program, percentile, steps_of, tally, timed};
-use tokio::net::TcpListener;
 
-use crate::compute::BesideTokio;
+pub trait IoSystem {
+    type Compute: Compute;
 
-#[path = "../echo/tokio_server.rs"]
-mod server;
+    fn new(workers: usize) -> Self;
+
+    /// Serves echo by TCP on the loopback from now on, and gives the port.
+    fn listen(&self) -> u16;
+
+    /// A task of its own that runs `keep_time`; what is given waits for its end.
+    fn start_timers(&self, phase: Arc<AtomicU8>) -> impl FnOnce() -> Vec<f64>;
+
+    fn begin_load(&self, tasks: u64, steps: u64) -> Arc<Load<Self::Compute>>;
+}
 
 const SPAN: Duration = Duration::from_millis(1);
 
@@ -21,11 +29,11 @@ const COUNTED: u8 = 1;
 const OVER: u8 = 2;
 
 /// How late timers of a millisecond fire, one after the other, as long as they count.
-async fn keep_time(phase: Arc<AtomicU8>) -> Vec<f64> {
+pub async fn keep_time<S: Future<Output = ()>>(phase: Arc<AtomicU8>, sleep_for: fn(Duration) -> S) -> Vec<f64> {
     let mut late_us = Vec::with_capacity(100_000);
     loop {
         let armed = Instant::now();
-        tokio::time::sleep(SPAN).await;
+        sleep_for(SPAN).await;
         let now = phase.load(Ordering::Relaxed);
         if now != NOT_YET {
             late_us.push(armed.elapsed().as_nanos() as f64 / 1e3 - 1e3);
@@ -49,17 +57,14 @@ fn asked_by_peer(given: &Parameters, port: u16) -> Option<Vec<f64>> {
 }
 
 /// A peer beside the system talks to it, while tasks of so many microseconds, if any, fill the workers.
-pub fn io_under_load<C: BesideTokio>(given: &Parameters) -> Sample {
+pub fn io_under_load<S: IoSystem>(given: &Parameters) -> Sample {
     let (task_us, workers) = (given.number("task_us", 100), given.workers());
     let steps = steps_of(task_us * 1_000);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build().unwrap();
-    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    runtime.spawn(server::serve(listener));
+    let system = S::new(workers);
+    let port = system.listen();
     let phase = Arc::new(AtomicU8::new(NOT_YET));
-    let timers = runtime.spawn(keep_time(phase.clone()));
-    let tasks = if task_us == 0 { 0 } else { workers as u64 * TASKS_PER_WORKER };
-    let load = Load::begin(C::new(workers, runtime.handle()), tasks, steps);
+    let timers = system.start_timers(phase.clone());
+    let load = system.begin_load(if task_us == 0 { 0 } else { workers as u64 * TASKS_PER_WORKER }, steps);
     sleep(Duration::from_millis(20));
 
     phase.store(COUNTED, Ordering::Relaxed);
@@ -71,7 +76,7 @@ pub fn io_under_load<C: BesideTokio>(given: &Parameters) -> Sample {
     });
     let ran = (tally::sum() - before) as f64;
     phase.store(OVER, Ordering::Relaxed);
-    let mut late_us = runtime.block_on(timers).unwrap();
+    let mut late_us = timers();
     load.end();
     let Some(seen) = seen else { return sample };
 
