@@ -4,7 +4,7 @@ use nio::{Runtime, RuntimeBuilder};
 use std::sync::OnceLock;
 
 /// Its workers never end, so there is one runtime for the whole program.
-pub struct Pool(&'static Runtime);
+pub struct Pool(pub &'static Runtime);
 
 impl System for Pool {
     type Handle = nio::JoinHandle<u64>;
