@@ -96,28 +96,31 @@ redis_replies_wait::redis_replies_wait(redis_link& to, const kind& what, std::si
 }
 
 template <auto Encode>
-auto redis_replies_wait::kind_for(redis_replies expected) noexcept -> const kind& {
-  constexpr auto of = [](std::uint32_t types) {
+auto redis_replies_wait::kind_for(redis_replies expected, extent much) noexcept -> const kind& {
+  constexpr auto of = [](std::uint32_t types, extent size = extent::commands) {
     return kind{.encode = Encode,
                 .over = &redis_wait::end,
                 .types = types,
                 .is_read = false,
                 .is_write = types == any_redis_type,
-                .is_simple = false};
+                .is_simple = false,
+                .is_whole = size == extent::transaction};
   };
   static constexpr kind any = of(any_redis_type);
+  static constexpr kind whole = of(any_redis_type, extent::transaction);
   static constexpr kind text = of(redis_text_reply::types);
   static constexpr kind texts = of(redis_hgetall::types);
   switch (expected) {
     case redis_replies::text: return text;
     case redis_replies::texts: return texts;
-    default: return any;
+    default: return much == extent::transaction ? whole : any;
   }
 }
 
 redis_batch_call::redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout)
-    : redis_replies_wait(to, kind_for<&encode>(batch.expected()), batch.size(),
-                         batch.is_shareable() ? sharing::possible : sharing::refused, memory, timeout),
+    : redis_replies_wait(
+          to, kind_for<&encode>(batch.expected(), batch.has_transaction() ? extent::transaction : extent::commands),
+          batch.size(), batch.is_shareable() ? sharing::possible : sharing::refused, memory, timeout),
       batch_(&batch) {}
 
 auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t {
@@ -128,7 +131,7 @@ auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32
 
 redis_id_batch_call::redis_id_batch_call(redis_link& to, const redis_id_batch& batch, arena& memory, duration timeout)
     : redis_replies_wait(
-          to, kind_for<&encode>(batch.expected), batch.ids.size(),
+          to, kind_for<&encode>(batch.expected, extent::commands), batch.ids.size(),
           may_share_connection(std::array{batch.name, batch.prefix}) ? sharing::possible : sharing::refused, memory,
           timeout),
       batch_(batch) {}

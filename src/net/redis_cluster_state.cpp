@@ -176,17 +176,17 @@ auto redis_cluster_state::choose(const way& of) -> place {
 /// To a master or, for reads, to one of its replicas, in turn: one that is connected, or of which nothing is known yet.
 /// All of them try to connect meanwhile, so who comes back is asked again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
-  const place master{.link = &link_of(owner), .node = &owner};
-  if (options_.reads != redis_reads::replicas || of.access != redis_access::read || of.masters_only) return master;
+  const bool may_be_replica =
+      options_.reads == redis_reads::replicas && of.access == redis_access::read && !of.masters_only;
   place untried;
-  for (std::size_t left = owner.replicas.size(); left > 0; --left) {
+  for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
     const place found{.link = &replica_link_of(replica), .node = &replica, .is_replica = true};
     if (on_->now() < replica.avoided_until) continue;
     if (found.link->status() == redis_link::state::ready) return found;
     if (untried.link == nullptr && !found.link->last_error()) untried = found;
   }
-  return untried.link != nullptr ? untried : master;
+  return untried.link != nullptr ? untried : place{.link = &link_of(owner), .node = &owner};
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
@@ -273,6 +273,7 @@ auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
       next_asked_ = turn;
       is_stale_ = false;
       map_error_ = redis_errc::cluster_down;
+      has_map_ = true;
       co_return result<void>();
     }
     const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), link);
@@ -291,17 +292,20 @@ auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
 void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
   refreshed_ = on_->now();
   is_refused_ = all_have_answered && telling_of(why) != telling::soon;
-  const bool is_known = map_error_ == redis_errc::cluster_down;
-  if (telling_of(why) != telling::nothing || !is_known) map_error_ = why;
+  if (telling_of(why) != telling::nothing || !has_map_) map_error_ = why;
 }
 
 auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
+/// Who has a map, though it is stale, keeps half of the time for what it is wanted for.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
-  task<result<void>> asking_for_map = refresh(deadline);
+  const scope& around = co_await this_scope();
+  time_point limit = std::min(deadline, around.deadline());
+  if (has_map_) limit = after(on_->now(), remaining(limit) / 2);
+  task<result<void>> asking_for_map = refresh(limit);
   static_cast<void>(co_await std::move(asking_for_map));
 }
 

@@ -98,6 +98,7 @@ class redis_cluster_state {
   std::uint64_t redirections_ = 0;
   std::error_code map_error_ = errc::deadline_exceeded;  // why a slot has no owner
   bool is_refused_ = false;  // every node has said why there is no map, and none that there will be one soon
+  bool has_map_ = false;     // perhaps a stale one
   bool is_stale_ = true;
   bool is_refreshing_ = false;
   bool is_closed_ = false;

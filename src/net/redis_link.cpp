@@ -78,6 +78,7 @@ auto redis_link::submit(redis_request& request) noexcept -> std::error_code {
 void redis_link::wait_to_be_sent(redis_request& request) noexcept {
   waiting_.push_back(request);
   ++waiting_count_;
+  if (request.unsent != request.missing) begun_ = &request;
   if (request.timeout == duration::zero()) by_due_.push_back(request);
 }
 
@@ -118,7 +119,9 @@ void redis_link::encode_waiting() noexcept {
   while (state_ == state::ready && !waiting_.empty() && window_.room() > 0 && out_.size() < most_unsent) {
     redis_request& next = waiting_.front();
     encode(next);
-    if (next.link == nullptr || next.unsent > 0) continue;
+    if (next.link == nullptr) continue;
+    begun_ = next.unsent > 0 ? &next : nullptr;
+    if (next.unsent > 0) continue;
     static_cast<redis_queue_hook&>(next).unlink();
     --waiting_count_;
   }
@@ -126,13 +129,17 @@ void redis_link::encode_waiting() noexcept {
 
 void redis_link::withdraw(redis_request& request) noexcept {
   if (request.link != this) return;
-  if (request.missing != request.unsent) {  // some of it was encoded
+  const bool is_begun = begun_ == &request;
+  if (is_begun || request.missing != request.unsent) {  // some of it was encoded
     if (reply_ == reply_place::own && window_.front().who == &request) parser_.discard();
     window_.leave(request);
     look_sooner_for_silence();
   }
   request.same = nullptr;
   release(request);
+  if (!is_begun) return;
+  begun_ = nullptr;
+  if (request.how->is_whole) lose(redis_errc::connection_lost);  // the server waits for the end of a transaction
 }
 
 /// The link forgets a request.
@@ -149,6 +156,7 @@ void redis_link::release(redis_request& request) noexcept {
 }
 
 void redis_link::fail(redis_request& request, std::error_code why) noexcept {
+  if (begun_ == &request) begun_ = nullptr;
   release(request);
   if (!request.error) request.error = why;  // a reply that cannot be has said more
   request.how->over(request, redis_end::later);

@@ -107,12 +107,15 @@ void redis_link::connect_timed_out() noexcept { attempt_failed(std::make_error_c
 /// The connection has ended, in whatever state it was.
 void redis_link::broke(std::error_code why) noexcept { state_ == state::ready ? lose(why) : attempt_failed(why); }
 
-/// What was sent has no reply; what was not waits for the next connection. Whose reply is the next one learns `first`.
+/// What was sent has no reply, a batch of which a part was sent neither; what was not waits for the next connection.
+/// Whose reply is the next one learns `first`.
 void redis_link::lose(std::error_code why, std::error_code first) noexcept {
   ++counts_.lost;
   last_error_ = why;
   hang_up();
   fail_due(first, redis_errc::connection_lost);
+  if (begun_ != nullptr)
+    fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent alone
   rest();
 }
 

@@ -309,3 +309,52 @@ TEST_CASE("a transaction that does not begin and end in one batch is refused, an
   scene.send(bulk("0") + "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+OK\r\n");
   CHECK(run->text == "0 OK - OK QUEUED OK ");
 }
+
+TEST_CASE("a transaction whose caller leaves in its middle takes the connection with it") {
+  redis_options options;
+  options.in_flight = 4;
+  for (const bool answered : {false, true}) {
+    CAPTURE(answered);
+    redis_scene scene(options);
+    scene.connect();
+    redis_batch batch;
+    batch.add("MULTI");
+    for (int i = 0; i < 6; ++i) batch.add("SET", resp_joined{"k", i}, i);
+    batch.add("EXEC");
+    const auto run = scene.run(batch);
+    scene.turn();
+    CHECK(scene.server().take() == batch.bytes_of(0, 4));
+    const auto other = scene.get("other");
+    if (answered) scene.send("+OK\r\n+QUEUED\r\n");
+    scene.stop_last();  // the other one
+    const auto behind = scene.set("k", "v");
+    CHECK(scene.redis().counts().lost == 0);
+    scene.stop_first();
+    CHECK(scene.redis().counts().lost == 1);
+    CHECK_FALSE(run->over);
+    CHECK_FALSE(behind->over);
+    scene.connect_again();
+    CHECK(scene.server().take() == command_bytes({"SET", "k", "v"}));
+    scene.send("+OK\r\n");
+    CHECK((behind->over && !behind->error));
+  }
+}
+
+TEST_CASE("a batch whose begin was answered when the connection ends does not go on with the next one") {
+  redis_options options;
+  options.in_flight = 4;
+  redis_scene scene(options);
+  scene.connect();
+  const redis_batch batch = gets(8);
+  const auto run = scene.run(batch);
+  const auto behind = scene.get("behind");
+  scene.turn();
+  CHECK(scene.server().take() == get_bytes(0, 4));
+  scene.send(replies(0, 4) + "+nobody has asked\r\n");
+  CHECK(scene.redis().counts().lost == 1);
+  CHECK((run->error == redis_errc::connection_lost));
+  scene.connect_again();
+  CHECK(scene.server().take() == command_bytes({"GET", "behind"}));
+  scene.send(bulk("v"));
+  CHECK(behind->text == "v");
+}

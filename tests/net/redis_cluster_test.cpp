@@ -230,6 +230,24 @@ TEST_CASE("nodes that are not there fail the calls as soon as they were looked f
   CHECK((other->error == std::errc::connection_refused));
 }
 
+TEST_CASE("a call whose node is not there while its time passes fails with that") {
+  redis_nodes world(1, 1);
+  world.say_master({0});
+  const auto known = world.get("foo");
+  world.answer();
+  REQUIRE(known->text == "a:foo");
+  world.node(0).server.stop_listening();
+  world.node(0).server.hang_up();
+  world.pass(2'000);
+  redis_batch batch;
+  batch.add("GET", "bar");
+  const auto call = world.get("foo", 20ms);
+  const auto other = world.run(batch, 20ms);
+  world.pass(22);
+  CHECK((call->error == std::errc::connection_refused));
+  CHECK((other->error == std::errc::connection_refused));
+}
+
 TEST_CASE("a node that may still answer is waited for, whatever the others say") {
   redis_nodes world(2, 2);
   world.node(0).server.stop_listening();
@@ -295,6 +313,21 @@ TEST_CASE("a stop in front of a node that stands still makes the map stale, and 
   const auto next = world.get("foo", 0s, 50ms);
   world.pass(50);
   CHECK(next->text == "a:foo");
+}
+
+TEST_CASE("who has a stale map does not spend all of its time on a new one") {
+  redis_nodes world(3, 2);
+  world.say_master({2});
+  const auto known = world.get("foo");
+  world.answer();
+  REQUIRE(known->text == "c:foo");
+  for (const std::size_t i : {0U, 1U, 2U}) world.node(i).frozen = true;
+  static_cast<void>(world.get("foo", 0s, 50ms));
+  world.pass(150);
+  world.node(2).frozen = false;
+  const auto next = world.get("foo", 0s, 20ms);
+  world.pass(20);
+  CHECK(next->text == "c:foo");
 }
 
 TEST_CASE("a replica that is away is not asked, and one that comes back is") {
@@ -428,6 +461,16 @@ TEST_CASE("keys that have moved together are asked for together") {
   world.answer();
   CHECK(asked->text == "c:{foo}0 c:{foo}1 here c:{foo}3 ");
   CHECK(world.cluster().redirections() == 7);
+
+  world.say_master({0});
+  world.node(0).answer = [&](const std::string& words) {
+    return words == "CLUSTER SLOTS" ? world.node(0).slots : "-MOVED 12182 " + world.node(0).path() + ":1\r\n";
+  };
+  world.pass(100);
+  const auto circle = world.run(batch);
+  world.node(1).answer = world.node(0).answer;
+  world.pass(10);
+  CHECK((circle->error == redis_errc::too_many_hops));
 }
 
 TEST_CASE("errors of the server that are no redirections are those of the call") {

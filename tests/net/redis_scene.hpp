@@ -101,6 +101,11 @@ class redis_scene {
     scopes_.back()->request_stop();
     turn();
   }
+  /// The same for the call that was started first.
+  void stop_first() {
+    scopes_.front()->request_stop();
+    turn();
+  }
   auto set(std::string key, std::string value) -> std::shared_ptr<call_end> {
     auto told = std::make_shared<call_end>();
     loop_.io().spawn(set_in(told, *redis_, std::move(key), std::move(value)));

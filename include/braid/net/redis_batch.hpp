@@ -125,6 +125,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
 
  protected:
   enum class sharing : std::uint8_t { possible, refused };
+  enum class extent : std::uint8_t { commands, transaction };
 
   redis_replies_wait(redis_link& to, const kind& what, std::size_t commands, sharing with_others, arena& memory,
                      duration timeout);
@@ -132,7 +133,7 @@ class BRAID_API redis_replies_wait : public redis_wait {
 
   /// What batches are that `Encode` writes.
   template <auto Encode>
-  static auto kind_for(redis_replies expected) noexcept -> const kind&;
+  static auto kind_for(redis_replies expected, extent much) noexcept -> const kind&;
 
  private:
   std::span<const resp_value> replies_;

@@ -82,7 +82,8 @@ class [[nodiscard]] redis_call final : public redis_wait {
                              .types = Command::types,
                              .is_read = Command::is_read,
                              .is_write = !Command::is_read,
-                             .is_simple = Command::is_simple};
+                             .is_simple = Command::is_simple,
+                             .is_whole = false};
 
   Command command_;
   resp_value reply_;

@@ -143,6 +143,7 @@ class BRAID_API redis_link {
   redis_window window_;
   intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
   intrusive_list<redis_request, redis_due_hook> by_due_;     // of those, the ones with the link's own timeout
+  redis_request* begun_ = nullptr;  // of `waiting_` the first, where a part of it was encoded already
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
   arena shared_;  // for replies that nobody's arena takes: of greetings, of commands without one, of shared reads

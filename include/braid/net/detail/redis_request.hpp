@@ -39,6 +39,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     bool is_read;         ///< may share the reply of another one that is the same
     bool is_write;        ///< who reads behind it sees what it has changed
     bool is_simple;       ///< one command whose error reply is its error
+    bool is_whole;        ///< where a part of it was sent and the rest is not, the connection ends
   };
 
   redis_request(const kind& what, arena* replies_in, std::uint32_t count, duration limit) noexcept
