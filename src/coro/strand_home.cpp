@@ -2,11 +2,10 @@
 #include <braid/coro/strand_home.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/timer_thread.hpp>
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace braid {
@@ -70,9 +69,7 @@ strand_home::~strand_home() {
 /// Whoever gave the turn away last has left everything by then.
 void strand_home::await_rest() noexcept {
   // edge strand_home.ended: observe
-  const auto rests = [this] { return ended_.load(acquire) && mailbox_.is_resting(); };
-  for (duration pause = 1us; !rests(); pause = std::min(2 * pause, duration(1ms)))
-    if (!where_->run_one()) std::this_thread::sleep_for(pause);
+  detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); });
 }
 
 auto strand_home::run_alone(executor& where, task<void> first) -> bool {

@@ -5,6 +5,7 @@
 #include <braid/coro/detail/leaf.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>
+#include <braid/task/worker.hpp>
 
 #include <algorithm>
 
@@ -80,6 +81,7 @@ auto loop::turn() -> bool {
 
 auto loop::step(blocking wait) -> bool {
   if (status() == state::stopped) return false;
+  const detail::loop_turn here;
   const time_point start = now();
   fire_timers(start);
   ready_.push_chain(inbox_.take());
@@ -194,7 +196,10 @@ void loop::root_ended(std::coroutine_handle<detail::task_promise<void>> frame) n
 
 auto loop::current() noexcept -> loop* { return current_loop; }
 
-void detail::forget_loop_of_thread() noexcept { current_loop = nullptr; }
+void detail::forget_loop_of_thread() noexcept {
+  current_loop = nullptr;
+  thread_turns_a_loop = false;
+}
 
 void loop::report(std::exception_ptr error) noexcept {
   detail::report_job_exception(options_.on_error, std::move(error), {});

@@ -1,9 +1,10 @@
-// src/task/future.cpp: what futures do rarely: several continuations, waiting, and helping while a worker waits.
+// src/task/future.cpp: what futures do rarely: several continuations, and waiting.
 #include <braid/task/detail/future_core.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/futex.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/end_signal.hpp>
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
@@ -14,49 +15,11 @@
 #include <system_error>
 #include <thread>
 
-#include <pthread.h>
-
 namespace braid::detail {
 namespace {
 
-constexpr unsigned free_helps = 30;     // so many may be nested whatever happens
-constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
-constexpr duration longest_pause = 1ms;
 constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: some microseconds
 constexpr unsigned pauses_between_looks = 4;
-
-constinit thread_local unsigned helps = 0;  // nested in each other on this thread
-
-/// Whether less than half of the thread's stack is in use. Not on a stack that the system does not know.
-auto has_stack() noexcept -> bool {
-  pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
-  void* lowest = nullptr;
-  std::size_t size = 0;
-  const bool known = ::pthread_attr_getstack(&attributes, &lowest, &size) == 0;
-  ::pthread_attr_destroy(&attributes);
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const auto from = reinterpret_cast<std::uintptr_t>(lowest);
-  return known && here > from + size / 2 && here <= from + size;
-}
-
-/// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: somebody must, where
-/// it is the last one and what it waits for needs a job that waits as well.
-auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= longest_pause && has_stack()); }
-
-auto help(executor& own) noexcept -> bool {
-  ++helps;
-  const bool helped = own.run_one();
-  --helps;
-  return helped;
-}
-
-auto run_awaited(worker& self, job& awaited) noexcept -> bool {
-  ++helps;
-  const bool ran = self.substitutes->run_awaited(self, awaited);
-  --helps;
-  return ran;
-}
 
 /// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
 /// again, and its worker is spared the wake. Not at all where it would keep the only CPU from who is to do the job.
@@ -80,99 +43,36 @@ void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_poin
     if (futex_wait(word, 0, deadline) == futex_wait_status::timed_out) return;
 }
 
-/// Runs other jobs of the worker's executor until `wait` is over. Where there are none it sleeps, and looks for new
-/// ones after pauses that grow. False at the deadline.
-template <typename Wait>
-auto help_until(executor& own, Wait& wait, std::optional<time_point> deadline) -> bool {
-  duration pause = first_pause;
-  while (!wait.is_over()) {
-    if (deadline && steady_time().now() >= *deadline) return false;
-    if (may_help(pause) && help(own)) {
-      pause = first_pause;
-      continue;
-    }
-    const time_point until = steady_time().now() + pause;
-    wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, longest_pause);
-  }
-  return true;
-}
-
-/// Sleeps until `wait` is over. False at the deadline.
-template <typename Wait>
-auto sleep_until(Wait& wait, std::optional<time_point> deadline) -> bool {
-  while (!wait.is_over()) {
-    if (deadline && steady_time().now() >= *deadline) return false;
-    wait.sleep(deadline);
-  }
-  return true;
-}
-
-/// As `help_until`, where others can work at this worker's seat meanwhile: what is not awaited itself is for them,
-/// since it may wait for the job that waits here. `awaited`: what it waits for, if that is a job.
-template <typename Wait>
-auto wait_at_seat(worker& self, Wait& wait, job* awaited, std::optional<time_point> deadline) -> bool {
-  stand_ins& others = *self.substitutes;
-  duration pause = first_pause;
-  bool may_leave = false;
-  while (!wait.is_over()) {
-    if (deadline && steady_time().now() >= *deadline) return false;
-    if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
-    if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
-      if (others.try_leave(self)) {
-        const bool in_time = sleep_until(wait, deadline);
-        others.come_back(self);
-        return in_time || wait.is_over();
-      }
-      if (may_help(pause) && help(*self.pool)) continue;
-    }
-    may_leave = true;
-    const time_point until = steady_time().now() + pause;
-    wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, longest_pause);
-  }
-  return true;
-}
-
-template <typename Wait>
-auto wait_on(worker& self, Wait& wait, job* awaited, std::optional<time_point> deadline) -> bool {
-  if (self.substitutes == nullptr) return help_until(*self.pool, wait, deadline);
-  return wait_at_seat(self, wait, awaited, deadline);
-}
-
 /// The consumer that a blocked thread is.
 class last_reader final : public continuation {
  public:
   last_reader() noexcept : continuation(nullptr) {}
 
-  [[nodiscard]] auto is_over() const noexcept -> bool {
-    return told_.load(acquire) != 0;  // edge future.signal: observe
-  }
-  void sleep(std::optional<time_point> deadline) const noexcept { sleep_while_zero(told_, deadline); }
+  [[nodiscard]] auto told() noexcept -> end_signal& { return told_; }
 
  private:
-  void fire(cascade& /*more*/) noexcept override {
-    told_.store(1, release);  // edge future.signal: publish
-    futex_wake(told_, 1);     // by its address only: the thread may have gone on
-  }
+  void fire(cascade& /*more*/) noexcept override { told_.set(); }  // the last touch: the thread may go on
 
-  atomic<std::uint32_t> told_{0};  // written by who fires it
+  end_signal told_;
 };
 
 }  // namespace
 
 /// A thread that waits for the future.
-struct future_core::sleeper {
-  [[nodiscard]] auto is_over() const noexcept -> bool { return of.is_settled(); }
+class future_core::sleeper final : public blocking_wait {
+ public:
+  explicit sleeper(future_core& of) noexcept : of_(of) {}
 
-  /// Returns also at a wake without a cause.
-  void sleep(std::optional<time_point> deadline) noexcept {
-    announced = announced || of.announce_sleep();
-    if (announced) sleep_while_zero(of.signal_, deadline);
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return of_.is_settled(); }
+
+  void sleep(std::optional<time_point> deadline) noexcept override {
+    announced_ = announced_ || of_.announce_sleep();
+    if (announced_) sleep_while_zero(of_.signal_, deadline);
   }
 
-  future_core& of;
-  bool announced = false;
+ private:
+  future_core& of_;
+  bool announced_ = false;
 };
 
 /// From now on the producer wakes who sleeps. False when it has settled already, as `is_settled` says then, too.
@@ -184,15 +84,15 @@ void future_core::wake_sleepers() noexcept {
 }
 
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
-  sleeper here{*this};
-  worker* const self = current_worker();
+  const worker* const self = current_worker();
   // A worker helps its pool, but a strand whose job it runs would wait for that job.
   if (where_ != nullptr && (self == nullptr || self->pool != where_) && where_->is_current())
-    throw std::system_error(make_error_code(errc::would_deadlock), "this thread is to do what it waits for");
-  if (self != nullptr && self->has_own_work)
-    throw std::system_error(make_error_code(errc::would_deadlock),
-                            "this worker waits for I/O as well: co_await the future, or wait on the blocking lane");
-  if (self != nullptr) return wait_on(*self, here, this, deadline);
+    throw std::system_error(
+        make_error_code(errc::would_deadlock),
+        "this thread is to do what it waits for: go on by `then`, or co_await the future in a task");
+  expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking lane");
+  sleeper here(*this);
+  if (self != nullptr) return block(here, this, deadline);
   if (!deadline && settles_soon(*this)) return true;
   here.sleep(deadline);
   return is_settled();
@@ -206,11 +106,7 @@ auto future_core::wait_for(duration limit) -> bool {
 
 void future_core::wait_for_readers() noexcept {
   last_reader here;
-  if (!try_defer(here)) return;
-  if (worker* self = current_worker(); self != nullptr)
-    wait_on(*self, here, nullptr, std::nullopt);
-  else
-    here.sleep(std::nullopt);
+  if (try_defer(here)) block_until_set(here.told());
 }
 
 /// A settled future is to have its consumer told when all other references are gone. False when they are.

@@ -1,6 +1,8 @@
 // src/task/run_in.cpp: the way into a pool and back.
 #include <braid/task/run_in.hpp>
 
+#include <braid/task/detail/blocking_wait.hpp>
+
 #include <system_error>
 
 namespace braid::detail {
@@ -9,7 +11,7 @@ void run_root(pool& where, job& root, end_signal& ended) {
   if (!where.try_post(root)) throw std::system_error(make_error_code(errc::closed), "the pool takes nothing more");
   // What comes back from `wait_idle` has been run or dropped: here, or by another thread that was at it.
   if (!where.has_threads()) static_cast<void>(where.wait_idle());
-  ended.wait();
+  block_until_set(ended);
 }
 
 }  // namespace braid::detail

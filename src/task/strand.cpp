@@ -2,12 +2,10 @@
 #include <braid/task/strand.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/task/spawn.hpp>
-#include <braid/task/worker.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/end_signal.hpp>
 
-#include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
 
 namespace braid {
@@ -29,6 +27,12 @@ constinit thread_local strand_run* innermost = nullptr;
 strand_run::strand_run(const strand& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
 strand_run::~strand_run() { innermost = outer; }
 
+/// Tells when all jobs before it have been run or dropped.
+struct last_job final : job {
+  last_job() noexcept : job([](job& self, action) { static_cast<last_job&>(self).ended.set(); }) {}
+  detail::end_signal ended;
+};
+
 }  // namespace
 
 void strand::turn::act(job& self, action what) {
@@ -42,9 +46,8 @@ void strand::turn::act(job& self, action what) {
 /// The last job of all says that the others have run; then whoever ran it gives the turn away within a few steps.
 strand::~strand() {
   BRAID_EXPECTS(!is_current(), "a strand is not destroyed by one of its own jobs");
-  if (!mailbox_.is_resting()) spawn(*this, [] {}).wait();
-  for (duration pause = 1us; !mailbox_.is_resting(); pause = std::min(2 * pause, duration(1ms)))
-    if (!where_.run_one()) std::this_thread::sleep_for(pause);
+  if (last_job last; !mailbox_.is_resting() && try_post(last)) detail::block_until_set(last.ended);
+  detail::block_until([this] { return mailbox_.is_resting(); });
 }
 
 auto strand::try_post(job& work) noexcept -> bool {

@@ -7,12 +7,14 @@ namespace braid {
 namespace detail {
 
 constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool thread_turns_a_loop __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace detail
 
 [[gnu::noinline]] auto current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 
 [[gnu::noinline]] auto waits_for_io() noexcept -> bool {
+  if (detail::thread_turns_a_loop) return true;
   return detail::worker_of_thread != nullptr && detail::worker_of_thread->has_own_work;
 }
 

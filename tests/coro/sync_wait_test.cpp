@@ -1,12 +1,20 @@
 // tests/coro/sync_wait_test.cpp: plain threads that wait for tasks.
 #include <braid/coro/sync_wait.hpp>
 
+#include <braid/coro/event.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/coro/schedule_on.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/strand_home.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/task/promise.hpp>
+#include <braid/task/spawn.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/scripted_home.hpp>
+#include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,6 +43,31 @@ auto code_thrown_by(Fn&& fn) -> std::error_code {
     return thrown.code();
   }
   return {};
+}
+
+/// What a wait that is refused says; empty where it was not.
+template <typename Fn>
+auto refusal_of(Fn&& waits) -> std::string {
+  try {
+    waits();
+  } catch (const std::system_error& thrown) {
+    if (thrown.code() == errc::would_deadlock) return thrown.what();
+  }
+  return "";
+}
+
+/// Pools of one worker: with each scheduler, whose worker leaves its seat where it waits, or cannot.
+template <typename Scene>
+void with_each_lonely_pool(Scene&& scene) {
+  const testing::watchdog dog(std::chrono::seconds(100));
+  for (const scheduler chosen : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
+    for (const unsigned most_stand_ins : {64U, 0U}) {
+      CAPTURE(static_cast<int>(chosen));
+      CAPTURE(most_stand_ins);
+      pool where({.workers = 1, .scheduler = chosen, .most_stand_ins = most_stand_ins});
+      scene(where);
+    }
+  }
 }
 
 }  // namespace
@@ -93,6 +126,119 @@ TEST_CASE("on the home's own thread it is refused instead of waiting for ever") 
   CHECK(sync_wait(started->io(), body()) == errc::would_deadlock);
 }
 
+TEST_CASE("the only worker of a pool waits for a task of a home on that pool") {
+  with_each_lonely_pool([](pool& where) {
+    strand_home home(where);
+    auto compute = [] { return 2; };
+    auto body = [&]() -> task<int> {
+      co_await sleep_for(1us);
+      auto there = offload(where, compute);
+      co_return co_await there + 1;
+    };
+    CHECK(spawn(where, [&] { return sync_wait(home, body()); }).get() == 3);
+  });
+}
+
+TEST_CASE("the only worker of a runtime waits for a task of its loop, which needs that worker") {
+  const testing::watchdog dog(std::chrono::seconds(100));
+  for (const scheduler chosen : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
+    CAPTURE(static_cast<int>(chosen));
+    const auto all = runtime::create({.workers = 1, .scheduler = chosen}).value();
+    auto compute = [] { return 4; };
+    auto body = [&]() -> task<int> {
+      auto there = offload(all->workers(), compute);
+      co_return co_await there;
+    };
+    CHECK(spawn(all->workers(), [&] { return all->run(body()); }).get() == 4);
+  }
+}
+
+TEST_CASE("the only worker of a pool waits for a task without a home, which goes on as a job behind it") {
+  with_each_lonely_pool([](pool& where) {
+    auto body = [&]() -> task<int> {
+      auto hop = schedule_on(where);
+      co_await hop;
+      co_return 5;
+    };
+    CHECK(spawn(where, [&] { return sync_wait(body()); }).get() == 5);
+  });
+}
+
+TEST_CASE("a worker lets its pool work while it waits for a task that waits for that work") {
+  with_each_lonely_pool([](pool& where) {
+    const auto all = runtime::create({.workers = 1}).value();
+    promise<int> source;
+    auto later = source.get_future();
+    event happened;
+    auto body = [&]() -> task<void> { co_await happened; };
+    auto waiter = spawn(where, [&] { sync_wait(all->io(), body()); });
+    auto other = spawn(where, [&] { static_cast<void>(source.set_value(6)); });
+    CHECK(later.get() == 6);
+    auto sets = [&]() -> task<void> {
+      happened.set();
+      co_return;
+    };
+    sync_wait(all->io(), sets());
+    waiter.get();
+    other.get();
+  });
+}
+
+TEST_CASE("the end of a home lets the pool work of whose workers one waits for it") {
+  with_each_lonely_pool([](pool& where) {
+    pool elsewhere({.workers = 1});
+    auto nothing = [] {};
+    auto body = [&](atomic<bool>& begun) -> task<void> {
+      auto there = offload(where, nothing);
+      begun.store(true, relaxed);
+      co_await there;
+    };
+    auto ends = spawn(where, [&] {
+      atomic<bool> begun{false};
+      strand_home home(elsewhere);
+      // What the pool is to run comes behind this job.
+      CHECK(post(home, [&] { home.root().spawn(body(begun)); }));
+      CHECK(testing::eventually([&] { return begun.load(relaxed); }));
+    });
+    ends.get();
+  });
+}
+
+TEST_CASE("on the thread of a loop a wait for another home is refused, with a sentence that says what to do instead") {
+  const auto started = runtime::create({.workers = 1}).value();
+  const auto other = runtime::create({.workers = 1}).value();
+  strand_home strand(started->workers());
+  auto body = [&]() -> task<void> {
+    CHECK(refusal_of([&] { sync_wait(started->io(), give(1)); }).find("co_await the task there") != std::string::npos);
+    for (home* each : {static_cast<home*>(&other->io()), static_cast<home*>(&strand)})
+      CHECK(refusal_of([&] { sync_wait(*each, give(1)); }).find("co_await the task") != std::string::npos);
+    CHECK(refusal_of([&] { sync_wait(give(1)); }).find("co_await the task") != std::string::npos);
+    CHECK(refusal_of([&] { other->run(give(1)); }).find("on the blocking lane") != std::string::npos);
+    co_return;
+  };
+  sync_wait(started->io(), body());
+}
+
+TEST_CASE("who turns a loop by hand may wait between the turns") {
+  const auto other = runtime::create({.workers = 1}).value();
+  const auto mine = loop::create().value();
+  CHECK(mine->turn());
+  CHECK(sync_wait(other->io(), give(1)) == 1);
+  CHECK(sync_wait(give(2)) == 2);
+  mine->stop();
+  while (mine->turn()) {}
+  CHECK(sync_wait(other->io(), give(3)) == 3);
+
+  const auto third = loop::create().value();
+  int before = 0;
+  third->run([&] {
+    before = sync_wait(other->io(), give(4));
+    third->stop();
+  });
+  CHECK(before == 4);
+  CHECK(sync_wait(give(5)) == 5);
+}
+
 TEST_CASE("a home that does not run refuses, and the task is destroyed") {
   deaths seen;
   auto body = [](mortal /*held*/) -> task<void> { co_return; };
@@ -136,7 +282,7 @@ TEST_CASE("a task that the home drops counts as stopped") {
     detail::sync_waiter<int> waiter(where, body(mortal(seen)));
     REQUIRE(where.try_post(waiter));
     where.run_all();
-    waiter.done.park();
+    waiter.done.wait();
     thrown = code_thrown_by([&] { waiter.ended.take(); });
   });
   CHECK(thrown == errc::stopped);

@@ -4,13 +4,17 @@
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/promise.hpp>
+#include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
+#include <braid/task/strand.hpp>
 #include <braid/thread/name.hpp>
 #include <braid/thread/thread_info.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/privileges.hpp>
+#include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
@@ -43,6 +47,17 @@ auto name_on(executor& where) -> task<std::string> {
 }
 
 auto own_name() -> task<std::string> { co_return this_thread::name(); }
+
+/// What a wait that is refused says; empty where it was not.
+template <typename Fn>
+auto refusal_of(Fn&& waits) -> std::string {
+  try {
+    waits();
+  } catch (const std::system_error& thrown) {
+    if (thrown.code() == errc::would_deadlock) return thrown.what();
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -105,6 +120,63 @@ TEST_CASE("run passes errors on") {
     co_return false;
   };
   CHECK(all->run(nested()));
+}
+
+TEST_CASE("a wait for a future is refused on the loop's thread, with a sentence that says what to do instead") {
+  const testing::watchdog dog(std::chrono::seconds(100));
+  const auto all = started({.workers = 1});
+  promise<int> source;
+  auto later = source.get_future();
+  const auto shared = later.then([](const int& value) { return value + 1; }).share();
+  auto check_all = [&] {
+    for (const std::string& said : {refusal_of([&] { later.get(); }), refusal_of([&] { later.wait(); }),
+                                    refusal_of([&] { static_cast<void>(later.wait_for(1ns)); }),
+                                    refusal_of([&] { static_cast<void>(shared.get()); })}) {
+      CHECK(said.find("waits for I/O") != std::string::npos);
+      CHECK(said.find("co_await the future") != std::string::npos);
+      CHECK(said.find("on the blocking lane") != std::string::npos);
+    }
+    auto own = spawn(*loop::current(), [] {});
+    CHECK(refusal_of([&] { own.get(); }).find("co_await the future") != std::string::npos);
+    CHECK(ready_future<int>(3).get() == 3);
+  };
+  auto body = [&]() -> task<void> {
+    check_all();
+    co_return;
+  };
+  all->run(body());
+  spawn(all->io(), check_all).get();
+
+  const auto plain = loop::create().value();
+  std::latch running(1);
+  std::thread runs([&] { plain->run([&] { running.count_down(); }); });
+  running.wait();
+  sync_wait(*plain, body());
+  plain->stop();
+  runs.join();
+
+  CHECK(source.set_value(1));
+  auto after = [&]() -> task<int> { co_return shared.get() + later.get(); };
+  CHECK(shared.get() == 2);
+  CHECK(all->run(after()) == 3);
+}
+
+TEST_CASE("a strand may end on the loop's thread while its jobs run") {
+  const testing::watchdog dog(std::chrono::seconds(100));
+  const auto all = started({.workers = 1});
+  int ran = 0;
+  auto body = [&]() -> task<void> {
+    atomic<bool> leaves{false};
+    strand one(all->workers());
+    CHECK(post(one, [&] {
+      while (!leaves.load(relaxed)) std::this_thread::yield();
+    }));
+    for (int i = 0; i < 1'000; ++i) CHECK(post(one, [&] { ++ran; }));
+    leaves.store(true, relaxed);
+    co_return;
+  };
+  all->run(body());
+  CHECK(ran == 1'000);
 }
 
 TEST_CASE("a worker may wait for a task of the loop") {

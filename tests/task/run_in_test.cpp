@@ -59,6 +59,13 @@ TEST_CASE_FIXTURE(watched, "one pool may ask another one") {
   CHECK(there);
 }
 
+TEST_CASE_FIXTURE(watched, "two pools of one worker may ask each other") {
+  pool one({.workers = 1});
+  pool other({.workers = 1});
+  const int there = run_in(one, [&] { return run_in(other, [&] { return run_in(one, [] { return 5; }); }); });
+  CHECK(there == 5);
+}
+
 TEST_CASE_FIXTURE(watched, "pools without threads run it on the caller's") {
   for (const auto chosen : {braid::scheduler::current_thread, braid::scheduler::run_inline}) {
     braid::pool where({.scheduler = chosen});

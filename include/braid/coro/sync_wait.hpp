@@ -6,8 +6,8 @@
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/sync/parker.hpp>
-#include <braid/task/worker.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
+#include <braid/task/detail/end_signal.hpp>
 
 #include <coroutine>
 #include <system_error>
@@ -28,67 +28,66 @@ struct sync_waiter : job {
       waiter.where.root().spawn(std::move(waiter.delivery));
     } else {
       waiter.work = {};  // dropped, or too late: it counts as stopped
-      waiter.done.unpark();
+      waiter.done.set();
     }
   }
 
   /// The frame of the work is gone before the waiting thread goes on.
   static auto deliver(sync_waiter& waiter) -> task<void> {
     waiter.ended = co_await as_outcome(std::move(waiter.work));
-    waiter.done.unpark();
+    waiter.done.set();
   }
 
   home& where;
   task<T> work;
   task<void> delivery;  // made before anything is posted: nothing can fail from then on
   outcome<T> ended;
-  parker done;
+  end_signal done;
 };
 
-/// Errors: std::system_error with errc::would_deadlock on a worker that waits for I/O.
-inline void expect_to_block() {
-  if (waits_for_io())
-    throw std::system_error(make_error_code(errc::would_deadlock),
-                            "this worker waits for I/O as well: co_await the task, or sync_wait on the blocking lane");
-}
+inline constexpr const char* instead_of_sync_wait =
+    "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking lane";
 
 }  // namespace detail
 
-/// Runs `work` on `where` and blocks until it has ended.
+/// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile.
 /// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
-/// the home's own thread (await the task there) and on workers that wait for I/O, errc::stopped where the task ended as
-/// stopped.
+/// the home's own thread (await the task there), in a turn of any event loop and on workers that have one,
+/// errc::stopped where the task ended as stopped.
 template <typename T>
 auto sync_wait(home& where, task<T> work) -> T {
-  detail::expect_to_block();
-  if (where.is_current()) throw std::system_error(make_error_code(errc::would_deadlock), "sync_wait on its own home");
+  if (where.is_current())
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "sync_wait on its own home: co_await the task there");
+  detail::expect_to_block(detail::instead_of_sync_wait);
   detail::sync_waiter<T> waiter(where, std::move(work));
   if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
-  waiter.done.park();
+  detail::block_until_set(waiter.done);
   return waiter.ended.take();
 }
 
-/// Runs `work`, which waits for nothing that needs a home, on the calling thread. Errors: what it throws;
-/// std::system_error with errc::would_deadlock on workers that wait for I/O.
+/// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as
+/// above. Errors: what it throws; std::system_error with errc::would_deadlock in a turn of an event loop and on workers
+/// that have one.
 template <typename T>
 auto sync_wait(task<T> work) -> T {
-  detail::expect_to_block();
+  detail::expect_to_block(detail::instead_of_sync_wait);
   const auto frame = work.release();
   BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be waited for");
   struct owner {
     std::coroutine_handle<detail::task_promise<T>> frame;
     ~owner() { frame.destroy(); }
   } const owned{frame};
-  parker done;
+  detail::end_signal done;
   frame.promise().attach_root(
       nullptr,
       [](detail::promise_base& self, detail::ending) noexcept -> std::coroutine_handle<> {
-        static_cast<parker*>(self.context())->unpark();
+        static_cast<detail::end_signal*>(self.context())->set();
         return {};
       },
       &done);
   detail::resume(frame);
-  done.park();
+  detail::block_until_set(done);
   return frame.promise().result().take();
 }
 

@@ -67,7 +67,7 @@ class [[nodiscard]] future {
   /// thread takes its place meanwhile, so that they may wait for this one. That holds for these waits alone and not for
   /// joins of forks and groups: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
-  /// has this one to run.
+  /// has this one to run, in a turn of any event loop, and on a worker that has one: co_await the future there.
   void wait() const { state().wait(); }
 
   /// As `wait`, but gives up: false. A worker gives up between two jobs.

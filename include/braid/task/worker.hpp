@@ -105,14 +105,27 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 /// suspension that may change the thread.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
-/// Whether the calling thread is a worker that waits for I/O as well. What blocks it would hold that up, and perhaps
-/// wait for it: waits for futures and tasks are refused there with errc::would_deadlock.
+/// Whether the calling thread waits for I/O as well: it is in a turn of an event loop, or a worker that has a loop.
+/// What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
+/// errc::would_deadlock.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
 namespace detail {
 
 /// What `current_worker` returns, for code that does not suspend between this and the use: one load.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
+
+/// Whether the calling thread is in a turn of an event loop.
+extern BRAID_API constinit thread_local bool thread_turns_a_loop __attribute__((tls_model("initial-exec")));
+
+/// A turn of an event loop on the calling thread. Such turns are not nested.
+class loop_turn {
+ public:
+  loop_turn() noexcept { thread_turns_a_loop = true; }
+  loop_turn(const loop_turn&) = delete;
+  auto operator=(const loop_turn&) -> loop_turn& = delete;
+  ~loop_turn() { thread_turns_a_loop = false; }
+};
 
 /// Adds one to a counter that only the calling thread writes. Its value then.
 inline auto count_one(atomic<std::uint64_t>& counter) noexcept -> std::uint64_t {

@@ -69,8 +69,9 @@ class BRAID_API future_core : public continuation {
   /// Gives up a reference. Tells the consumer that waited for this one.
   void drop_reference(cascade& more) noexcept;
 
-  /// Blocks until it has settled, or until `deadline`: then false. On a worker it runs other jobs meanwhile.
-  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it.
+  /// Blocks until it has settled, or until `deadline`: then false. On a worker other jobs run meanwhile.
+  /// Errors: std::system_error with errc::would_deadlock on the thread that is to settle it, and on one that waits for
+  /// I/O as well.
   auto wait(std::optional<time_point> deadline = std::nullopt) -> bool { return is_settled() || wait_slowly(deadline); }
 
   auto wait_for(duration limit) -> bool;
@@ -86,7 +87,7 @@ class BRAID_API future_core : public continuation {
   virtual void destroy() noexcept = 0;
 
  private:
-  struct sleeper;
+  class sleeper;
 
   // The low bits of head_; the rest is the newest continuation, or the consumer that waits for readers.
   static constexpr std::uintptr_t watched = 1;  // a thread sleeps until `signal_` changes

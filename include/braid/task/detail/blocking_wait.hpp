@@ -1,0 +1,58 @@
+// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker does so without keeping its pool from working.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/task/detail/end_signal.hpp>
+#include <braid/task/job.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace braid::detail {
+
+/// What a thread waits for.
+class blocking_wait {
+ public:
+  [[nodiscard]] virtual auto is_over() const noexcept -> bool = 0;
+  /// Blocks until it is over, or until `deadline`. May return earlier than either.
+  virtual void sleep(std::optional<time_point> deadline) noexcept = 0;
+
+ protected:
+  ~blocking_wait() = default;
+};
+
+/// Blocks until `wait` is over, or until `deadline`: then false. On a worker the other work of its pool goes on
+/// meanwhile: at its seat, which it leaves, or on its stack where nobody can take the seat. `awaited`: the job that is
+/// waited for, if it is one; the worker runs it itself where it lies at its seat. Protocol: docs/design/future.md
+BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr,
+                     std::optional<time_point> deadline = std::nullopt) noexcept -> bool;
+
+/// As `block`, until `ended` is set.
+BRAID_API void block_until_set(end_signal& ended) noexcept;
+
+/// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
+BRAID_API void expect_to_block(const char* sentence);
+
+/// As `block`, until `holds()`, of which nobody tells: the thread looks again after pauses that grow to a millisecond.
+template <typename Fn>
+void block_until(Fn holds) noexcept {
+  class polled final : public blocking_wait {
+   public:
+    explicit polled(Fn& fn) noexcept : fn_(fn) {}
+
+    [[nodiscard]] auto is_over() const noexcept -> bool override { return fn_(); }
+    void sleep(std::optional<time_point> /*deadline*/) noexcept override {
+      std::this_thread::sleep_for(std::exchange(pause_, std::min(2 * pause_, duration(1ms))));
+    }
+
+   private:
+    Fn& fn_;
+    duration pause_ = 1us;
+  } wait(holds);
+  block(wait);
+}
+
+}  // namespace braid::detail
