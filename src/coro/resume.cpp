@@ -34,14 +34,46 @@ void resume(std::coroutine_handle<> first) noexcept {
 }
 #endif
 
+/// One after the other, and not each from inside of the one above: the stack does not grow with their number.
+auto promise_base::stop() noexcept -> std::coroutine_handle<> {
+  bool may_destroy = scope_ == nullptr || scope_->where().is_current();
+  promise_base* at = this;
+  while (at->end_ == nullptr) {
+    promise_base* const parent = at->parent_;
+    auto* const owner = static_cast<std::coroutine_handle<>*>(at->context_);
+    may_destroy = may_destroy && owner != nullptr;
+    if (may_destroy) std::exchange(*owner, nullptr).destroy();
+    at = parent;
+  }
+  return at->end_(*at, ending::stopped);
+}
+
 void promise_base::end_at_home(ending how) noexcept {
   ended_ = how;
   scope_->where().post_resumption(*this);
 }
 
-void promise_base::ends_at_home(job& self, action /*what*/) {
+void promise_base::came_home(job& self, action /*what*/) {
   auto& root = static_cast<promise_base&>(self);
+  if (const auto first = std::exchange(root.continuation_, nullptr)) return resume(first);
   resume(root.end_(root, root.ended_));
+}
+
+namespace {
+
+constinit thread_local unsigned nested_beginnings __attribute__((tls_model("initial-exec"))) = 0;
+
+}  // namespace
+
+/// The root may be gone when its first step is over.
+void promise_base::begin(std::coroutine_handle<> self) noexcept {
+  if (nested_beginnings == most_nested) [[unlikely]] {
+    continuation_ = self;
+    return scope_->where().post_resumption(*this);
+  }
+  ++nested_beginnings;
+  resume(self);
+  --nested_beginnings;
 }
 
 }  // namespace detail

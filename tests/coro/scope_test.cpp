@@ -56,6 +56,53 @@ auto join(scope& children, joined& seen) -> task<void> {
 
 }  // namespace
 
+TEST_CASE("a chain of a million tasks, each spawning the next before its first wait, does not use up the stack") {
+  turned_loop here;
+  struct chain {
+    static auto link(scope& in, int left, int& ended) -> task<void> {
+      if (left > 1) in.spawn(link(in, left - 1, ended));
+      ++ended;
+      co_return;
+    }
+  };
+  scope children(here.io().root());
+  int ended = 0;
+  joined seen;
+  children.spawn(chain::link(children, 1'000'000, ended));
+  here.io().spawn(join(children, seen));
+  CHECK(here.turn_until([&] { return seen.over; }));
+  CHECK(ended == 1'000'000);
+}
+
+TEST_CASE("beyond 64 beginnings inside of each other a task begins at its home's next step") {
+  for (const bool stops : {false, true}) {
+    turned_loop here;
+    struct chain {
+      static auto link(scope& in, int left, int& begun, mortal local) -> task<void> {
+        ++begun;
+        if (left > 1) in.spawn(link(in, left - 1, begun, std::move(local)));
+        co_return;
+      }
+    };
+    scope children(here.io().root());
+    int begun = 0;
+    deaths died;
+    joined seen;
+    children.spawn(chain::link(children, 100, begun, mortal(died)));
+    CHECK(begun == 64);
+    CHECK(children.tasks() == 1);
+    CHECK(died.count == 0);
+    if (stops) children.request_stop();
+    here.io().spawn(join(children, seen));
+    CHECK_FALSE(seen.over);
+    here.turn();
+    CHECK(seen.over);
+    CHECK(seen.error.empty());
+    CHECK(begun == (stops ? 65 : 100));  // what was spawned before the stop begins
+    CHECK(died.count == 1);
+  }
+}
+
 TEST_CASE("a spawned task runs until it first suspends, and lives in the scope that spawned it") {
   turned_loop here;
   scope children(here.io().root());

@@ -2,12 +2,15 @@
 #include <braid/coro/task.hpp>
 
 #include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
+#include <braid/thread/thread.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/stack_extent.hpp>
+#include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -49,6 +52,14 @@ struct this_frame {
   }
   [[nodiscard]] auto await_resume() const noexcept -> const void* { return found; }
 };
+
+/// Calls `fn` on a thread that has less stack than a call for each of a hundred thousand coroutines would take.
+template <typename Fn>
+void on_small_stack(Fn&& fn) {
+  auto made = thread::create({.stack_size = 512 * 1024}, std::forward<Fn>(fn));
+  REQUIRE(made);
+  CHECK(made->join());
+}
 
 auto stop_at_once() -> task<int> {
   co_await stop_here();
@@ -265,6 +276,58 @@ TEST_CASE("a chain of a hundred thousand tasks, each awaiting the next, does not
     }
   };
   CHECK(sync_wait(chain::link(100'000)) == 100'000);
+}
+
+TEST_CASE("a stop ends a chain of a hundred thousand tasks without using up the stack") {
+  struct chain {
+    static auto link(int left) -> task<int> {
+      if (left == 0) co_return co_await stop_at_once();
+      co_return co_await link(left - 1);
+    }
+  };
+  auto body = []() -> task<bool> {
+    const outcome<int> ended = co_await as_outcome(chain::link(100'000));
+    co_return ended.is_stopped();
+  };
+  on_small_stack([&] { CHECK(sync_wait(body())); });
+}
+
+TEST_CASE("a stop destroys a chain of a hundred thousand tasks, each awaiting the next, the innermost first") {
+  static constexpr int length = 100'000;
+  struct chain {
+    struct tail {
+      int number;
+      int& next;
+      bool& in_order;
+      ~tail() { in_order = in_order && number == next++; }
+    };
+    static auto link(int left, int& next, bool& in_order) -> task<void> {
+      const tail local{left, next, in_order};
+      if (left == 0) co_await sleep_for(1h);
+      if (left != 0) co_await link(left - 1, next, in_order);
+    }
+  };
+  const auto stops = [](bool is_asked_for) {
+    testing::turned_loop here;
+    scope children(here.io().root());
+    int next = 0;
+    bool in_order = true;
+    auto asks = [&]() -> task<void> {
+      const auto how = co_await as_outcome(chain::link(length - 1, next, in_order));
+      CHECK(how.is_stopped());
+      CHECK(next == length);
+    };
+    children.spawn(is_asked_for ? asks() : chain::link(length - 1, next, in_order));
+    here.turn();
+    children.request_stop();
+    CHECK(next == 0);
+    here.turn();
+    CHECK(children.tasks() == 0);
+    CHECK(next == length);
+    CHECK(in_order);
+  };
+  on_small_stack([&] { stops(false); });
+  on_small_stack([&] { stops(true); });
 }
 
 TEST_CASE("an exception travels up a chain of ten thousand tasks") {

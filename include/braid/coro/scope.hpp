@@ -45,7 +45,8 @@ class BRAID_API scope : private job, private stop_callback {
   ~scope();
 
   /// Runs `child` until it suspends for the first time; from then on it lives in this scope. In a scope that is
-  /// stopped already it does not start.
+  /// stopped already it does not start. Where 64 tasks that were spawned so are in their first steps, each inside of
+  /// the one before, the next one's first step is queued at home instead, so that no chain of them uses up the stack.
   void spawn(task<void> child);
 
   /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
@@ -143,7 +144,7 @@ void scope::begin(task<T> child, Owner& owner) noexcept {
   BRAID_EXPECTS(frame, "only a task that has not been awaited yet can be spawned");
   ++tasks_;
   frame.promise().attach_root(this, &ended<T, Owner>, &owner);
-  detail::resume(frame);
+  frame.promise().begin(frame);
 }
 
 template <typename T, typename Owner>

@@ -90,18 +90,24 @@ class [[nodiscard]] task {
     }
     awaiter(const awaiter&) = delete;
     auto operator=(const awaiter&) -> awaiter& = delete;
-    ~awaiter() { child_.destroy(); }
+    ~awaiter() {
+      if (child_) child_.destroy();
+    }
 
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     template <std::derived_from<detail::promise_base> Promise>
     auto await_suspend(std::coroutine_handle<Promise> parent) noexcept -> detail::transfer {
-      child_.promise().attach(parent.promise(), parent);
+      child().attach_owned(parent.promise(), parent, child_);
       return detail::transfer_to(child_);
     }
-    auto await_resume() -> T { return child_.promise().result().take(); }
+    auto await_resume() -> T { return child().result().take(); }
 
    private:
-    std::coroutine_handle<promise_type> child_;
+    [[nodiscard]] auto child() const noexcept -> promise_type& {
+      return std::coroutine_handle<promise_type>::from_address(child_.address()).promise();
+    }
+
+    std::coroutine_handle<> child_;  // null when a stop has destroyed it
   };
 
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}

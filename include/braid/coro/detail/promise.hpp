@@ -28,7 +28,8 @@ enum class ending : std::uint8_t {
 /// it is awaited, and the ending comes up. A coroutine that is simply awaited has no `end` function: when it is done
 /// its parent resumes, when it is stopped its parent is stopped as well. Roots, and awaits that want to see the stop,
 /// have one; it says where to go on.
-/// It is a job as well, for a root that ends away from its home and has to go there for its end.
+/// It is a job as well, for a root that ends away from its home and has to go there for its end, or whose first step is
+/// left to the home.
 class BRAID_API promise_base : private job {
  public:
   using end_fn = std::coroutine_handle<> (*)(promise_base& self, ending how) noexcept;
@@ -42,7 +43,7 @@ class BRAID_API promise_base : private job {
     void await_resume() const noexcept {}
   };
 
-  promise_base() noexcept : job(&ends_at_home) {}
+  promise_base() noexcept : job(&came_home) {}
 
   [[nodiscard]] auto initial_suspend() const noexcept -> std::suspend_always { return {}; }
   [[nodiscard]] auto final_suspend() const noexcept -> final_awaiter { return {}; }
@@ -60,6 +61,13 @@ class BRAID_API promise_base : private job {
     scope_ = parent.scope_;
   }
 
+  /// The tie of a child that is simply awaited. `owner` is what its frame is destroyed by at the end of the await,
+  /// where it is not null by then: a stop destroys the frame before.
+  void attach_owned(promise_base& parent, std::coroutine_handle<> continuation,
+                    std::coroutine_handle<>& owner) noexcept {
+    attach(parent, continuation, nullptr, &owner);
+  }
+
   /// The tie of a root: nobody awaits it, `end` is told.
   void attach_root(scope* in, end_fn end, void* context) noexcept {
     scope_ = in;
@@ -69,35 +77,38 @@ class BRAID_API promise_base : private job {
 
   void set_scope(scope* in) noexcept { scope_ = in; }
 
+  /// Runs the first step of this root, whose frame `self` is, here or, inside of `most_nested` other first steps, at
+  /// its home's next turn: chains of tasks that begin each other do not use up the stack. Requires a scope.
+  void begin(std::coroutine_handle<> self) noexcept;
+
   /// Where this coroutine belongs; null for one that is waited for by a plain thread.
   [[nodiscard]] auto where() const noexcept -> scope* { return scope_; }
   [[nodiscard]] auto continuation() const noexcept -> std::coroutine_handle<> { return continuation_; }
   [[nodiscard]] auto context() const noexcept -> void* { return context_; }
 
-  /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, are
-  /// left suspended; they are destroyed by the one who does.
-  [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<> {
-    promise_base* at = this;
-    while (at->end_ == nullptr) at = at->parent_;
-    return at->end_(*at, ending::stopped);
-  }
+  /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, end
+  /// here: their frames are destroyed, the lowest first, up to one that is not simply awaited, or away from home; from
+  /// there on they are left suspended, and destroyed by the one who looks at the stop.
+  [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, at home. Requires a scope.
   void end_at_home(ending how) noexcept;
 
  private:
-  static void ends_at_home(job& self, action what);
+  static constexpr unsigned most_nested = 64;
+
+  static void came_home(job& self, action what);
 
   [[nodiscard]] auto finish() noexcept -> std::coroutine_handle<> {
     return end_ == nullptr ? continuation_ : end_(*this, ending::done);
   }
 
   promise_base* parent_ = nullptr;
-  std::coroutine_handle<> continuation_;
+  std::coroutine_handle<> continuation_;  // of a root: its own first step, while it is on its way home
   end_fn end_ = nullptr;
-  void* context_ = nullptr;
+  void* context_ = nullptr;  // of `end_`; without it the handle that owns this frame, or null
   scope* scope_ = nullptr;
-  ending ended_ = ending::done;  // for `ends_at_home`
+  ending ended_ = ending::done;  // for `came_home`
 };
 
 }  // namespace detail
