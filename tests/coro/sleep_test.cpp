@@ -2,7 +2,11 @@
 #include <braid/coro/sleep.hpp>
 
 #include <braid/base/random.hpp>
+#include <braid/coro/strand_home.hpp>
+#include <braid/coro/sync_wait.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/turned_loop.hpp>
@@ -12,6 +16,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -269,4 +275,69 @@ TEST_CASE("intervals that are counted from the one before do not drift, whatever
   here.io->spawn(ticks());
   here.turn_until(100us, [&] { return rounds == 1'000; });
   CHECK(here.clock.now() - begin < 10ms * 1'000 + 8ms);
+}
+
+namespace {
+
+using real_time = std::chrono::steady_clock;
+
+/// How much earlier than asked for the waits of a home ended, by the system's clock; being late is not looked at.
+struct waits_of_home {
+  duration sleep = duration::max();
+  duration timeout = duration::max();
+};
+
+/// Computes and then sleeps; begins with a timeout after the home has had nothing to do.
+auto wait_at(home& where) -> waits_of_home {
+  waits_of_home seen;
+  auto computes = [&]() -> task<void> {
+    for (const auto until = real_time::now() + 30ms; real_time::now() < until;) {}
+    const auto begin = real_time::now();
+    co_await sleep_for(20ms);
+    seen.sleep = real_time::now() - begin - 20ms;
+  };
+  sync_wait(where, computes());
+  std::this_thread::sleep_for(150ms);
+  auto gives_up = [&]() -> task<void> {
+    const auto begin = real_time::now();
+    auto limited = with_timeout(50ms, sleep_for(1h));
+    const auto late = co_await std::move(limited);
+    if (late.error() == errc::deadline_exceeded) seen.timeout = real_time::now() - begin - 50ms;
+  };
+  sync_wait(where, gives_up());
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("by the system's clock nothing wakes early after computing or idleness, on any backend and any home") {
+  std::vector<std::unique_ptr<loop>> loops;
+  for (const auto kind : {io_backend_kind::poll, io_backend_kind::epoll, io_backend_kind::uring})
+    if (auto made = loop::create({.backend = kind})) loops.push_back(std::move(*made));
+  CHECK(loops.size() >= 2);
+  const auto merged = runtime::create({.workers = 2, .shape = runtime_shape::merged}).value();
+  pool workers({.workers = 2});
+  strand_home strand(workers);
+  std::vector<home*> homes{&strand};
+  for (const auto& each : loops) homes.push_back(each.get());
+  for (loop* const each : merged->loops()) homes.push_back(each);
+
+  std::vector<std::thread> running;
+  for (const auto& each : loops) running.emplace_back([&each] { each->run(); });
+  for (const auto& each : loops)
+    while (each->status() != loop::state::running) std::this_thread::yield();
+  std::vector<waits_of_home> seen(homes.size());
+  std::vector<std::thread> waiting;
+  for (std::size_t i = 0; i < homes.size(); ++i) waiting.emplace_back([&, i] { seen[i] = wait_at(*homes[i]); });
+  for (std::thread& each : waiting) each.join();
+  for (const auto& each : loops) each->stop();
+  for (std::thread& each : running) each.join();
+
+  for (std::size_t i = 0; i < homes.size(); ++i) {
+    CAPTURE(i);
+    CHECK(seen[i].sleep >= 0ns);
+    CHECK(seen[i].sleep < duration::max());
+    CHECK(seen[i].timeout >= 0ns);
+    CHECK(seen[i].timeout < duration::max());
+  }
 }
