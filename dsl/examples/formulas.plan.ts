@@ -9,6 +9,16 @@ const values = [
 ];
 // [/values]
 
+// [arithmetic]
+const further = [
+  Key.final_score / Key.model_score_1, // null where model_score_1 is 0
+  Key.final_score ** 2,
+  E.clamp(Key.final_score, 0, 1),
+  E.log1p(E.max(Key.model_score_1, 0)),
+  E.if(Key.country == "US", Key.final_score, 0.5 * Key.final_score),
+];
+// [/arithmetic]
+
 // [truths]
 const cutoff = 0.25;
 const truths = [
@@ -45,7 +55,7 @@ export default definePlan({
   build: (ctx) => {
     let set = ctx.viewer({ endpoint: EP.redis_default }).follow({ endpoint: EP.redis_default, fanout: 20 });
     // The key may not be null, and there is no model_score_1 yet.
-    for (const value of values) set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
+    for (const value of [...values, ...further]) set = set.vm({ outKey: Key.model_score_2, expr: value ?? 0 });
     return set.filter({ pred: anyOf([...truths, built, exact]) });
   },
 });

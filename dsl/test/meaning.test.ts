@@ -5,7 +5,9 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { compilerFor, repository, scratchFolder, writeFiles } from "./support.js";
+import { Compiler, difference } from "@rankd/dslc";
+
+import { compilerFor, project, repository, scratchFolder, writeFiles } from "./support.js";
 
 interface Row {
   id: number;
@@ -34,6 +36,8 @@ function random(seed: number): () => number {
   };
 }
 
+const finite = (x: number): number | null => (Number.isFinite(x) ? x : null);
+
 class Maker {
   constructor(
     private readonly next: () => number,
@@ -48,10 +52,13 @@ class Maker {
     const kind =
       depth === 0
         ? this.pick(["constant", "key", "param"])
-        : this.pick(["add", "sub", "mul", "neg", "coalesce", "key", "constant", "named", "helper"]);
+        : this.pick([
+            ...["add", "sub", "mul", "neg", "coalesce", "key", "constant", "named", "helper"],
+            ...["div", "extreme", "function", "of_library", "power", "clamp", "if"],
+          ]);
     const a = depth === 0 ? undefined : this.number(depth - 1);
     const b = depth === 0 ? undefined : this.number(depth - 1);
-    const both = (f: (x: number, y: number) => number) => (row: Row) => {
+    const both = (f: (x: number, y: number) => number | null) => (row: Row) => {
       const [x, y] = [a!.of(row), b!.of(row)];
       return x === null || y === null ? null : f(x, y);
     };
@@ -74,6 +81,62 @@ class Maker {
           builder: `E.mul(${a!.builder}, ${b!.builder})`,
           of: both((x, y) => x * y),
         };
+      case "div":
+        return {
+          natural: `(${a!.natural} / ${b!.natural})`,
+          builder: `E.div(${a!.builder}, ${b!.builder})`,
+          of: both((x, y) => finite(x / y)),
+        };
+      case "extreme": {
+        const which = this.pick(["min", "max"] as const);
+        const text = (spelling: "natural" | "builder") => `E.${which}(${a![spelling]}, ${b![spelling]})`;
+        return { natural: text("natural"), builder: text("builder"), of: both((x, y) => Math[which](x, y)) };
+      }
+      case "function": {
+        const which = this.pick(["abs", "floor", "ceil", "sqrt"] as const);
+        const text = (spelling: "natural" | "builder") => `E.${which}(${a![spelling]})`;
+        const of = (row: Row) => {
+          const x = a!.of(row);
+          return x === null ? null : finite(Math[which](x));
+        };
+        return { natural: text("natural"), builder: text("builder"), of };
+      }
+      case "of_library": {
+        // Where the result is exact: otherwise the last bit is that of the C library.
+        const [text, value] = this.pick([
+          ["E.exp(E.const(0))", 1],
+          ["E.log(E.const(1))", 0],
+          ["E.log1p(E.const(0))", 0],
+          ["E.log(E.const(0))", null],
+          ["E.exp(E.const(1000))", null],
+        ] as const);
+        return { natural: text, builder: text, of: () => value };
+      }
+      case "power":
+        return {
+          natural: `(${this.key().natural} ** 2)`,
+          builder: `E.pow(E.key(Key.id), E.const(2))`,
+          of: (row) => row.id ** 2,
+        };
+      case "clamp": {
+        const [low, high] = this.pick([
+          [0, 3.5],
+          [-7, 2],
+          [3, 1],
+        ] as const);
+        const text = (spelling: "natural" | "builder") => `E.clamp(${a![spelling]}, ${low}, ${high})`;
+        const of = (row: Row) => {
+          const x = a!.of(row);
+          return x === null || low > high ? null : Math.min(Math.max(x, low), high);
+        };
+        return { natural: text("natural"), builder: text("builder"), of };
+      }
+      case "if": {
+        const pred = this.truth(depth - 1);
+        const text = (spelling: "natural" | "builder") => `E.if(${pred[spelling]}, ${a![spelling]}, ${b![spelling]})`;
+        const of = (row: Row) => (pred.of(row) ? a!.of(row) : b!.of(row));
+        return { natural: text("natural"), builder: text("builder"), of };
+      }
       case "neg":
         return { natural: `(-${this.key().natural})`, builder: `E.neg(E.key(Key.id))`, of: (row) => -row.id };
       case "coalesce": {
@@ -208,7 +271,10 @@ type Tree = Record<string, unknown> & { op: string };
 /** The engine's rules for trees, for one row. */
 function evaluate(tree: Tree, row: Row): number | string | boolean | null {
   const of = (field: string): number | string | boolean | null => evaluate(tree[field] as Tree, row);
-  const numbers = (f: (x: number, y: number) => number | boolean, otherwise: null | false): number | boolean | null => {
+  const numbers = (
+    f: (x: number, y: number) => number | boolean | null,
+    otherwise: null | false,
+  ): number | boolean | null => {
     const [x, y] = [of("a"), of("b")];
     return typeof x !== "number" || typeof y !== "number" ? otherwise : f(x, y);
   };
@@ -230,6 +296,29 @@ function evaluate(tree: Tree, row: Row): number | string | boolean | null {
       return numbers((x, y) => x * y, null);
     case "neg":
       return of("x") === null ? null : -(of("x") as number);
+    case "div":
+      return numbers((x, y) => finite(x / y), null);
+    case "pow":
+      return numbers((x, y) => finite(x ** y), null);
+    case "min":
+    case "max": {
+      const { op } = tree;
+      return numbers((x, y) => Math[op](x, y), null);
+    }
+    case "abs":
+    case "floor":
+    case "ceil":
+    case "sqrt":
+    case "exp":
+    case "log":
+    case "log1p":
+      return of("x") === null ? null : finite(Math[tree.op](of("x") as number));
+    case "clamp": {
+      const [x, lo, hi] = [of("x"), of("lo"), of("hi")] as (number | null)[];
+      return x === null || lo === null || hi === null || lo! > hi! ? null : Math.min(Math.max(x!, lo!), hi!);
+    }
+    case "if":
+      return of(of("pred") === true ? "a" : "b");
     case "coalesce":
       return of("a") ?? of("b");
     case "and":
@@ -324,6 +413,53 @@ test("natural expressions and builders mean the same on ten thousand rows", asyn
           );
       }
   }
+});
+
+test("a plan names the capability that its formulas need, and no other plan does", async () => {
+  const folder = scratchFolder();
+  const plan = (name: string, expr: string): string =>
+    `${head}export default definePlan({ name: "${name}", build: (ctx) =>\n  ctx.test.fixedSource().vm({ outKey: Key.final_score, expr: ${expr} }) });\n`;
+  writeFiles(folder, {
+    "plain.plan.ts": plan("plain", "Key.id * 2"),
+    "further.plan.ts": plan("further", "Key.id / 2 + E.floor(E.sqrt(Key.id))"),
+    "within.plan.ts": plan("within", "1 + E.if(Key.id > 3, 1, 2)"),
+  });
+  const files = ["plain", "further", "within"].map((name) => join(folder, `${name}.plan.ts`));
+  const required = (await compilerFor(folder).compile(files)).map(
+    (each) => (JSON.parse(each.artifact!) as { capabilities_required?: string[] }).capabilities_required,
+  );
+  assert.deepEqual(required, [undefined, ["cap.rfc.0001.arithmetic.v1"], ["cap.rfc.0001.arithmetic.v1"]]);
+
+  const bare = { ...project, declared: { ...project.declared, capabilities: [] } };
+  const compiler = new Compiler(bare, { root: folder });
+  const [, refused, inside] = await compiler.compile(files);
+  await compiler.close();
+  assert.deepEqual(
+    [refused!, inside!].map(({ complaints }) =>
+      complaints.map(({ code, place }) => `${code} ${place.line}:${place.column}`),
+    ),
+    [["unsupported_capability 7:62"], ["unsupported_capability 7:68"]],
+  );
+});
+
+test("diff spells further arithmetic as it is written", () => {
+  const plan = (tree: unknown): unknown => ({
+    nodes: [{ node_id: "v", op: "core::vm", inputs: [], params: { expr_id: "e" } }],
+    outputs: ["v"],
+    expr_table: { e: tree },
+  });
+  const id = { op: "key_ref", key_id: 1 };
+  const two = { op: "const_number", value: 2 };
+  const tree = {
+    op: "if",
+    pred: { op: "cmp", cmp: "<", a: id, b: two },
+    a: { op: "clamp", x: { op: "div", a: id, b: two }, lo: two, hi: id },
+    b: { op: "log1p", x: { op: "pow", a: id, b: two } },
+  };
+  assert.equal(
+    difference(plan(id), plan(tree)),
+    "~ v: expr_id key 1 → if((key 1 < 2), clamp((key 1 / 2), 2, key 1), log1p((key 1 ** 2)))\n",
+  );
 });
 
 const rankd = [

@@ -56,6 +56,10 @@ class form_finder {
       case node_op::is_null:
       case node_op::not_null: return ask(node, form::presence);
       case node_op::coalesce: return ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+      case node_op::if_:
+        ask(node, forms_[index] == form::exact ? form::exact : form::floating);
+        forms_[node.children[0]] = form::truth;
+        return;
       default: return ask(node, row_of(node.op).result == field_kind::truth ? form::truth : form::floating);
     }
   }
@@ -124,6 +128,8 @@ class writer {
   void write_param(std::size_t index);
   void write_arithmetic(std::size_t index);
   void write_choice(std::size_t index);
+  void write_selection(std::size_t index);
+  void write_unused(std::size_t index);
   auto truth_of(std::size_t index, truth_slot out) -> instruction;
   auto comparison_of(const tree_node& node, truth_slot out) -> instruction;
   auto list_of(const tree_node& node, truth_slot out) -> instruction;
@@ -158,7 +164,10 @@ auto writer::run() -> program {
   std::ranges::sort(out_.keys);
   out_.keys.erase(std::ranges::unique(out_.keys).begin(), out_.keys.end());
   for (std::size_t index = 0; index < tree_.nodes.size(); ++index) {
-    if (forms_[index] == form::unused) continue;
+    if (forms_[index] == form::unused) {
+      write_unused(index);
+      continue;
+    }
     if (forms_[index] != form::truth) {
       write_value(index);
       continue;
@@ -181,6 +190,7 @@ void writer::write_value(std::size_t index) {
     case node_op::key_ref: return write_key(index);
     case node_op::param_ref: return write_param(index);
     case node_op::coalesce: return write_choice(index);
+    case node_op::if_: return write_selection(index);
     default: return write_arithmetic(index);
   }
 }
@@ -235,6 +245,25 @@ void writer::write_choice(std::size_t index) {
   else
     code.push_back(choose<double>{a, b, out});
   give_back_children(node);
+}
+
+void writer::write_selection(std::size_t index) {
+  const tree_node& node = tree_.nodes[index];
+  const truth_slot pred = truths_[node.children[0]];
+  const value_slot a = values_[node.children[1]];
+  const value_slot b = values_[node.children[2]];
+  const value_slot out = values_[index] = new_slot(index);
+  if (is_exact(index))
+    out_.each.push_back(select<std::int64_t>{pred, a, b, out});
+  else
+    out_.each.push_back(select<double>{pred, a, b, out});
+  give_back_children(node);
+}
+
+/// Whether a request's pattern is one does not depend on what the tree makes of it.
+void writer::write_unused(std::size_t index) {
+  const auto* test = std::get_if<regex_test>(&tree_.nodes[index].payload);
+  if (test != nullptr && std::holds_alternative<param_number>(test->pattern)) regex_of(index, truth_slot{});
 }
 
 auto writer::truth_of(std::size_t index, truth_slot out) -> instruction {
@@ -353,13 +382,19 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
   constexpr double pattern_ns = 100'000;  // to compile what comes with a request
   constexpr double row_ns = 1;            // to write the result
   constexpr double step_row_ns = 0.5;
-  constexpr double text_row_ns = 100;  // at worst each row has a string of its own
+  constexpr double function_row_ns = 8;  // of the C library, one value at a time
+  constexpr double text_row_ns = 100;    // at worst each row has a string of its own
   const auto patterns = std::ranges::count_if(code_->texts, [](const detail::text_test& each) {
     return std::holds_alternative<detail::param_pattern>(each.test);
+  });
+  const auto functions = std::ranges::count_if(code_->each, [](const detail::instruction& each) {
+    const auto* computing = std::get_if<detail::compute>(&each);
+    return computing != nullptr && detail::is_of_library(computing->what);
   });
   const auto steps = static_cast<double>(code_->once.size() + code_->each.size());
   return {.once_ns = least_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
           .row_ns = row_ns + step_row_ns * static_cast<double>(code_->each.size()) +
+                    function_row_ns * static_cast<double>(functions) +
                     text_row_ns * static_cast<double>(code_->texts.size())};
 }
 

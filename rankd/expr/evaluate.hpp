@@ -33,10 +33,12 @@ struct evaluate_options {
 };
 
 /// A column of floats for the whole batch: the value of the expression on active rows, null on the others. What lies
-/// under a null is zero. Overflow gives what IEEE 754 says, so a value need not be finite: see `find_defect`.
+/// under a null is zero. Overflow of sums and products gives what IEEE 754 says, so a value need not be finite: see
+/// `find_defect`.
 /// `params` holds a value, or null, for each entry of `registries::params`, in that order and of the declared type.
-/// Cost: a fraction of a nanosecond a row and operation, and one for a row that is not where it would lie in order;
-/// rows in an order of their own are one part. Lifetime: the column lies in `memory`.
+/// Errors: `regex_pattern_null`, `bad_regex`, of a predicate within; the same for any rows, even none.
+/// Cost: a fraction of a nanosecond a row and operation, some for exp, log, log1p and pow, and one for a row that is
+/// not where it would lie in order; rows in an order of their own are one part. Lifetime: the column lies in `memory`.
 auto evaluate(const expr_program& code, const row_set& rows, std::span<const scalar> params, braid::arena& memory,
               evaluate_options how = {}) -> evaluated<column>;
 

@@ -1,4 +1,5 @@
 // rankd/expr/facts.cpp: types and constants, children first.
+#include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/facts.hpp>
 #include <rankd/expr/detail/ops.hpp>
 
@@ -9,17 +10,6 @@
 
 namespace rankd::detail {
 namespace {
-
-/// What the kernels compute; a negation leaves `b` out.
-auto computed(arithmetic what, double a, double b) -> double {
-  switch (what) {
-    case arithmetic::add: return a + b;
-    case arithmetic::sub: return a - b;
-    case arithmetic::mul: return a * b;
-    case arithmetic::neg: return -a;
-  }
-  std::unreachable();
-}
 
 /// Finds the facts of one node after those of its children.
 class finder {
@@ -39,6 +29,8 @@ class finder {
       case node_op::const_number: return of_literal(std::get<number>(node.payload));
       case node_op::const_null: return {.exact = true, .uniform = true, .known = true, .value = {}};
       case node_op::coalesce: return of_coalesce(found_[node.children[0]], found_[node.children[1]]);
+      case node_op::if_:
+        return {.exact = found_[node.children[1]].exact && found_[node.children[2]].exact, .value = {}};
       case node_op::key_ref:
         return {.exact = known_.find_key(std::get<key_number>(node.payload).key_id)->type != value_type::floating,
                 .value = {}};
@@ -76,13 +68,15 @@ class finder {
 
   [[nodiscard]] auto fold(const tree_node& node) const -> std::optional<number> {
     const arithmetic what = *row_of(node.op).computes;
-    std::array<double, 2> values{};
+    std::array<double, 3> values{};
     for (std::uint32_t slot = 0; slot < operands_of(what); ++slot) {
       const std::optional<number>& value = found_[node.children[slot]].value;
       if (!value) return std::nullopt;
       values[slot] = as_double(*value);
     }
-    return computed(what, values[0], values[1]);
+    const double result = computed(what, values);
+    if (wants_finite(what) && !std::isfinite(result)) return std::nullopt;
+    return result;
   }
 
   const syntax_tree& tree_;

@@ -1,4 +1,5 @@
 // rankd/expr/frame.cpp: the instructions, one block of rows at a time.
+#include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/bits.hpp>
 #include <rankd/expr/detail/frame.hpp>
 #include <rankd/expr/detail/mixed.hpp>
@@ -39,6 +40,10 @@ template <typename T>
 auto shape_of(const lane<T>& a, const lane<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
   return static_cast<std::size_t>(b.uniform ? shape::each_same : shape::same_each);
+}
+
+auto operand_of(const lane<double>& of) -> library_operand {
+  return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
 /// The bits of a truth that is the same for every row.
@@ -189,26 +194,50 @@ void frame::run(const load_presence& code) {
 void frame::run(const compute& code) {
   const std::uint64_t* valid = joint_validity(code);
   double* out = own_values<double>(code.out);
-  const lane<double>& a = floats_.at(code.in[0]);
-  if (code.what == arithmetic::neg) {
-    kernels_->negate(out, a.values, at_.rows);
-  } else {
-    const lane<double>& b = floats_.at(code.in[1]);
-    kernels_->arithmetics[static_cast<std::size_t>(code.what)][shape_of(a, b)](out, a.values, b.values, at_.rows);
-  }
+  calculate(code, out);
+  if (wants_finite(code.what)) valid = finite_rows(out, valid, floats_.valid(code.out));
   show_result<double>(code.out, valid);
 }
 
-/// Null where all operands are valid; the validity of the only one that has nulls; otherwise that of both.
+/// What lies under nulls is computed with as well.
+void frame::calculate(const compute& code, double* out) {
+  const auto what = static_cast<std::size_t>(code.what);
+  const lane<double>& a = floats_.at(code.in[0]);
+  if (operands_of(code.what) == 1) {
+    if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), {}, at_.rows);
+    return kernels_->unaries[what - static_cast<std::size_t>(arithmetic::neg)](out, a.values, at_.rows);
+  }
+  const lane<double>& b = floats_.at(code.in[1]);
+  if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), operand_of(b), at_.rows);
+  if (operands_of(code.what) == 2) return kernels_->binaries[what][shape_of(a, b)](out, a.values, b.values, at_.rows);
+  const lane<double>& c = floats_.at(code.in[2]);
+  const std::size_t singles = (a.uniform ? 1U : 0U) | (b.uniform ? 2U : 0U) | (c.uniform ? 4U : 0U);
+  kernels_->clamps[singles](out, a.values, b.values, c.values, at_.rows);
+}
+
+/// Null where all operands are valid, otherwise the rows where they are, in the memory of the result.
 auto frame::joint_validity(const compute& code) -> const std::uint64_t* {
-  const std::uint64_t* first = floats_.at(code.in[0]).valid;
-  const std::uint64_t* second = operands_of(code.what) == 2 ? floats_.at(code.in[1]).valid : nullptr;
-  if (first == nullptr && second == nullptr) return nullptr;
-  std::uint64_t* both = floats_.valid(code.out);
-  const std::uint64_t* known = first != nullptr ? first : second;
-  const std::uint64_t* other = second != nullptr ? second : first;
-  for (std::size_t word = 0; word < words(); ++word) both[word] = known[word] & other[word];
-  return both;
+  std::uint64_t* joint = floats_.valid(code.out);
+  bool has_nulls = false;
+  for (std::uint32_t slot = 0; slot < operands_of(code.what); ++slot) {
+    const std::uint64_t* valid = floats_.at(code.in[slot]).valid;
+    if (valid == nullptr) continue;
+    for (std::size_t word = 0; word < words(); ++word)
+      joint[word] = has_nulls ? joint[word] & valid[word] : valid[word];
+    has_nulls = true;
+  }
+  return has_nulls ? joint : nullptr;
+}
+
+/// Of the valid rows those whose value is a finite number, in `own` unless these are all.
+auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
+    -> const std::uint64_t* {
+  if (kernels_->all_finite(values, at_.rows)) return valid;
+  std::array<std::uint64_t, words_for(block_rows)> finite;
+  kernels_->finite_bits(finite.data(), values, at_.rows);
+  for (std::size_t word = 0; word < words(); ++word)
+    own[word] = finite[word] & (valid == nullptr ? ~std::uint64_t{0} : valid[word]);
+  return own;
 }
 
 template <typename T>
@@ -228,6 +257,23 @@ void frame::run(const choose<T>& code) {
   std::uint64_t* either = bank_of<T>().valid(code.out);
   for (std::size_t word = 0; word < words(); ++word) either[word] = a.valid[word] | b.valid[word];
   show_result<T>(code.out, either);
+}
+
+template <typename T>
+void frame::run(const select<T>& code) {
+  const lane<T>& a = bank_of<T>().at(code.a);
+  const lane<T>& b = bank_of<T>().at(code.b);
+  const std::uint64_t* wanted = truth_words(code.pred);
+  const auto of = a.uniform && b.uniform ? static_cast<std::size_t>(shape::same_same) : shape_of(a, b);
+  kernels_->choose<T>()[of](own_values<T>(code.out), wanted, a.values, b.values, at_.rows);
+  if (a.valid == nullptr && b.valid == nullptr) return show_result<T>(code.out, nullptr);
+  std::uint64_t* chosen = bank_of<T>().valid(code.out);
+  for (std::size_t word = 0; word < words(); ++word) {
+    const std::uint64_t of_a = a.valid == nullptr ? ~std::uint64_t{0} : a.valid[word];
+    const std::uint64_t of_b = b.valid == nullptr ? ~std::uint64_t{0} : b.valid[word];
+    chosen[word] = (wanted[word] & of_a) | (~wanted[word] & of_b);
+  }
+  show_result<T>(code.out, chosen);
 }
 
 void frame::drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const {

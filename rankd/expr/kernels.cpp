@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <hwy/highway.h>
 
@@ -74,6 +75,90 @@ struct mul_fn {
   static HWY_INLINE auto scalar(double a, double b) -> double { return a * b; }
 };
 
+struct div_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::Div(a, b);
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return a / b; }
+};
+
+/// The first of two that are equal, zeros of both signs too, so not what the instruction of the machine does; NaN
+/// where one of them is. `Ne` is no test for NaN: not all sets say that it differs from itself.
+struct min_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::IfThenElse(hn::Lt(b, a), b, hn::IfThenElse(hn::Eq(b, b), a, b));
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return b < a || b != b ? b : a; }
+};
+
+struct max_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V a, V b) -> V {
+    return hn::IfThenElse(hn::Gt(b, a), b, hn::IfThenElse(hn::Eq(b, b), a, b));
+  }
+  static HWY_INLINE auto scalar(double a, double b) -> double { return b > a || b != b ? b : a; }
+};
+
+struct neg_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V x) -> V {
+    return hn::Neg(x);
+  }
+  static HWY_INLINE auto scalar(double x) -> double { return -x; }
+};
+
+struct abs_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V x) -> V {
+    return hn::Abs(x);
+  }
+  static HWY_INLINE auto scalar(double x) -> double { return std::fabs(x); }
+};
+
+/// From here on every double is whole, so that what is added to it and taken away again is rounded to a whole number.
+constexpr double all_whole = 0x1p52;
+
+/// The whole number nearest to `x`; `x` itself where it is no number. Highway's own
+/// rounding loses the sign of a zero where the machine has no instruction for it.
+template <typename V>
+HWY_INLINE auto rounded(V x) -> V {
+  const hn::DFromV<V> d;
+  const auto large = hn::Set(d, all_whole);
+  const auto size = hn::Abs(x);
+  const auto nearest = hn::CopySign(hn::Sub(hn::Add(size, large), large), x);
+  return hn::IfThenElse(hn::Lt(size, large), nearest, x);
+}
+
+struct floor_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V x) -> V {
+    const auto near = rounded(x);
+    const auto one = hn::Set(hn::DFromV<V>(), 1.0);
+    return hn::CopySign(hn::IfThenElse(hn::Gt(near, x), hn::Sub(near, one), near), x);
+  }
+  static HWY_INLINE auto scalar(double x) -> double { return std::floor(x); }
+};
+
+struct ceil_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V x) -> V {
+    const auto near = rounded(x);
+    const auto one = hn::Set(hn::DFromV<V>(), 1.0);
+    return hn::CopySign(hn::IfThenElse(hn::Lt(near, x), hn::Add(near, one), near), x);
+  }
+  static HWY_INLINE auto scalar(double x) -> double { return std::ceil(x); }
+};
+
+struct sqrt_fn {
+  template <typename V>
+  static HWY_INLINE auto vector(V x) -> V {
+    return hn::Sqrt(x);
+  }
+  static HWY_INLINE auto scalar(double x) -> double { return std::sqrt(x); }
+};
+
 template <typename Fn, template <typename> typename Left, template <typename> typename Right>
 void binary(double* HWY_RESTRICT out, const double* HWY_RESTRICT a, const double* HWY_RESTRICT b, std::size_t rows) {
   const hn::ScalableTag<double> d;
@@ -89,12 +174,44 @@ template <typename Fn>
 constexpr std::array<kernel_table::binary, 3> binaries{binary<Fn, each_row, each_row>, binary<Fn, each_row, same_row>,
                                                        binary<Fn, same_row, each_row>};
 
-void negate(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, std::size_t rows) {
+template <typename Fn>
+void unary(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, std::size_t rows) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t row = 0;
-  for (; row + lanes <= rows; row += lanes) hn::StoreU(hn::Neg(hn::LoadU(d, x + row)), d, out + row);
-  for (; row < rows; ++row) out[row] = -x[row];
+  for (; row + lanes <= rows; row += lanes) hn::StoreU(Fn::vector(hn::LoadU(d, x + row)), d, out + row);
+  for (; row < rows; ++row) out[row] = Fn::scalar(x[row]);
+}
+
+/// The operand is one value in all rows, or one a row.
+template <bool Single>
+using operand = std::conditional_t<Single, same_row<double>, each_row<double>>;
+
+/// The nearest value from `lo` to `hi`; NaN where there is none.
+template <std::size_t Singles>
+void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double* HWY_RESTRICT lo,
+           const double* HWY_RESTRICT hi, std::size_t rows) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const operand<(Singles & 1U) != 0> value{x};
+  const operand<(Singles & 2U) != 0> low{lo};
+  const operand<(Singles & 4U) != 0> high{hi};
+  const auto nothing = hn::Set(d, std::numeric_limits<double>::quiet_NaN());
+  std::size_t row = 0;
+  for (; row + lanes <= rows; row += lanes) {
+    const auto v = value.load(d, row);
+    const auto least = low.load(d, row);
+    const auto most = high.load(d, row);
+    const auto inside = hn::IfThenElse(hn::Lt(v, least), least, hn::IfThenElse(hn::Lt(most, v), most, v));
+    hn::StoreU(hn::IfThenElse(hn::Le(least, most), inside, nothing), d, out + row);
+  }
+  for (; row < rows; ++row) {
+    const double v = value.at(row);
+    const double least = low.at(row);
+    const double most = high.at(row);
+    const double inside = v < least ? least : (most < v ? most : v);
+    out[row] = least <= most ? inside : std::numeric_limits<double>::quiet_NaN();
+  }
 }
 
 /// The bits of a mask, those behind its lanes zero.
@@ -243,8 +360,8 @@ void choose(T* HWY_RESTRICT out, const std::uint64_t* HWY_RESTRICT valid, const 
 }
 
 template <typename T>
-constexpr std::array<kernel_table::chooser<T>, 3> choosers{choose<T, each_row, each_row>, choose<T, each_row, same_row>,
-                                                           choose<T, same_row, each_row>};
+constexpr kernel_table::choosers<T> choosers{choose<T, each_row, each_row>, choose<T, each_row, same_row>,
+                                             choose<T, same_row, each_row>, choose<T, same_row, same_row>};
 
 void widen(double* HWY_RESTRICT out, const std::int64_t* HWY_RESTRICT in, std::size_t rows) {
   const hn::ScalableTag<double> d;
@@ -273,6 +390,22 @@ auto all_finite(const double* values, std::size_t rows) -> bool {
   for (; row + lanes <= rows; row += lanes) fine = hn::And(fine, hn::Le(hn::Abs(hn::LoadU(d, values + row)), largest));
   const auto is_finite = [](double value) { return std::fabs(value) <= std::numeric_limits<double>::max(); };
   return hn::AllTrue(d, fine) && std::all_of(values + row, values + rows, is_finite);
+}
+
+struct finite {
+  const double* values;
+
+  template <typename D>
+  HWY_INLINE auto mask(D d, std::size_t row) const {
+    return hn::Le(hn::Abs(hn::LoadU(d, values + row)), hn::Set(d, std::numeric_limits<double>::max()));
+  }
+  HWY_INLINE auto holds(std::size_t row) const -> bool {
+    return std::fabs(values[row]) <= std::numeric_limits<double>::max();
+  }
+};
+
+void finite_bits(std::uint64_t* HWY_RESTRICT out, const double* values, std::size_t rows) {
+  write_bits(hn::ScalableTag<double>(), finite{values}, out, rows);
 }
 
 /// How large a set is: one word needs no look at memory.
@@ -314,8 +447,10 @@ void match_codes(std::uint64_t* HWY_RESTRICT out, const std::uint32_t* codes, co
 
 constexpr kernel_table table{
     .instructions = {},
-    .negate = negate,
-    .arithmetics = {binaries<add_fn>, binaries<sub_fn>, binaries<mul_fn>},
+    .unaries = {unary<neg_fn>, unary<abs_fn>, unary<floor_fn>, unary<ceil_fn>, unary<sqrt_fn>},
+    .binaries = {binaries<add_fn>, binaries<sub_fn>, binaries<mul_fn>, binaries<div_fn>, binaries<min_fn>,
+                 binaries<max_fn>},
+    .clamps = {clamp<0>, clamp<1>, clamp<2>, clamp<3>, clamp<4>, clamp<5>, clamp<6>, clamp<7>},
     .compare_floats = all_comparers<double>,
     .compare_exacts = all_comparers<std::int64_t>,
     .find_float = find<double>,
@@ -325,6 +460,7 @@ constexpr kernel_table table{
     .widen = widen,
     .drop_invalid = drop_invalid,
     .all_finite = all_finite,
+    .finite_bits = finite_bits,
     .match_codes = match_codes,
 };
 

@@ -12,6 +12,8 @@ using enum field_kind;
 constexpr std::array two_values{op_field{"a", value}, op_field{"b", value}};
 constexpr std::array two_truths{op_field{"a", truth}, op_field{"b", truth}};
 constexpr std::array one_value{op_field{"x", value}};
+constexpr std::array clamp_fields{op_field{"x", value}, op_field{"lo", value}, op_field{"hi", value}};
+constexpr std::array if_fields{op_field{"pred", truth}, op_field{"a", value}, op_field{"b", value}};
 constexpr std::array one_truth{op_field{"x", truth}};
 constexpr std::array a_number{op_field{"value", literal}};
 constexpr std::array a_boolean{op_field{"value", boolean}};
@@ -20,6 +22,11 @@ constexpr std::array a_param{op_field{"param_id", param}};
 constexpr std::array cmp_fields{op_field{"cmp", cmp}, op_field{"a", value}, op_field{"b", value}};
 constexpr std::array in_fields{op_field{"lhs", value}, op_field{"list", list}};
 constexpr std::array regex_fields{op_field{"key_id", key}, op_field{"pattern", pattern}, op_field{"flags", flags}};
+
+/// A row of an op that computes under the capability of further arithmetic.
+constexpr auto further(node_op op, std::string_view name, std::span<const op_field> fields, arithmetic what) -> op_row {
+  return {op, name, value, fields, what, arithmetic_capability};
+}
 
 constexpr std::array table{
     op_row{node_op::const_number, "const_number", value, a_number},
@@ -31,6 +38,19 @@ constexpr std::array table{
     op_row{node_op::mul, "mul", value, two_values, arithmetic::mul},
     op_row{node_op::coalesce, "coalesce", value, two_values},
     op_row{node_op::neg, "neg", value, one_value, arithmetic::neg},
+    further(node_op::div, "div", two_values, arithmetic::div),
+    further(node_op::min, "min", two_values, arithmetic::min),
+    further(node_op::max, "max", two_values, arithmetic::max),
+    further(node_op::abs, "abs", one_value, arithmetic::abs),
+    further(node_op::floor, "floor", one_value, arithmetic::floor),
+    further(node_op::ceil, "ceil", one_value, arithmetic::ceil),
+    further(node_op::sqrt, "sqrt", one_value, arithmetic::sqrt),
+    further(node_op::exp, "exp", one_value, arithmetic::exp),
+    further(node_op::log, "log", one_value, arithmetic::log),
+    further(node_op::log1p, "log1p", one_value, arithmetic::log1p),
+    further(node_op::pow, "pow", two_values, arithmetic::pow),
+    further(node_op::clamp, "clamp", clamp_fields, arithmetic::clamp),
+    op_row{node_op::if_, "if", value, if_fields, {}, arithmetic_capability},
     op_row{node_op::const_bool, "const_bool", truth, a_boolean},
     op_row{node_op::and_, "and", truth, two_truths},
     op_row{node_op::or_, "or", truth, two_truths},
@@ -54,3 +74,11 @@ static_assert(in_order(), "the table must have one row for each enumerator of no
 auto all_ops() noexcept -> std::span<const op_row> { return table; }
 
 }  // namespace rankd::detail
+
+namespace rankd {
+
+auto name_of(node_op op) noexcept -> std::string_view { return detail::row_of(op).name; }
+
+auto capability_of(node_op op) noexcept -> std::string_view { return detail::row_of(op).capability; }
+
+}  // namespace rankd

@@ -24,6 +24,19 @@ enum class node_op : std::uint8_t {
   mul,
   coalesce,
   neg,
+  div,
+  min,
+  max,
+  abs,
+  floor,
+  ceil,
+  sqrt,
+  exp,
+  log,
+  log1p,
+  pow,
+  clamp,
+  if_,
   const_bool,
   and_,
   or_,
@@ -84,6 +97,12 @@ struct syntax_tree {
   [[nodiscard]] auto pointer_of(std::size_t index) const -> std::string;
   [[nodiscard]] auto pointer_of(std::size_t index, std::string_view field) const -> std::string;
 };
+
+/// The name of an op in the JSON of a tree.
+[[nodiscard]] auto name_of(node_op op) noexcept -> std::string_view;
+
+/// The capability that a plan must require to use the op; empty where every plan may.
+[[nodiscard]] auto capability_of(node_op op) noexcept -> std::string_view;
 
 /// A tree whose root is a value.
 struct expr_tree : syntax_tree {};

@@ -74,6 +74,7 @@ void append_tree_op(std::string& out, const detail::op_row& row) {
   for (const detail::op_field& field : row.fields)
     fields += (fields.size() > 1 ? ", [" : "[") + quoted(field.name) + ", " + quoted(kind_name(field.kind)) + "]";
   append_line(out, "fields", fields + "]");
+  if (!row.capability.empty()) append_line(out, "capability", quoted(row.capability));
 }
 
 }  // namespace

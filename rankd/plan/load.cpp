@@ -157,6 +157,18 @@ void read_digests(object_reader& top, draft& into) {
   in.refuse_unknown_fields();
 }
 
+/// Complains about the first op, children before parents, whose capability the plan does not require.
+void check_ops(const syntax_tree& tree, draft& into) {
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const std::string_view capability = capability_of(tree.nodes[i].op);
+    if (capability.empty() || into.known.capabilities.find(capability)) continue;
+    return complain(
+        into, tree.pointer_of(i, "op"), "capability_not_required",
+        "the op " + quote_name(name_of(tree.nodes[i].op)) + " belongs to a capability, which the plan does not require",
+        "add " + quote_name(capability) + " to `capabilities_required`");
+  }
+}
+
 /// Reads one table of trees with the function of the layer `expr` that knows them.
 template <typename Tree, typename Parse>
 void read_table(object_reader& top, std::string_view field, Parse parse, detail::name_table& known,
@@ -168,7 +180,10 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
     if (!is_plan_word(item.key()))
       complain(into, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
     auto tree = parse(item.value(), pointer);
-    if (!tree) into.problems.append(std::move(tree.error()));
+    if (tree)
+      check_ops(*tree, into);
+    else
+      into.problems.append(std::move(tree.error()));
     known.add(item.key(), static_cast<std::uint32_t>(table.size()));
     table.push_back({item.key(), tree ? std::move(*tree) : Tree()});
   }

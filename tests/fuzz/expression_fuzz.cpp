@@ -10,6 +10,7 @@
 #include <rankd/expr/parse.hpp>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -21,7 +22,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 40> words{
+constexpr std::array<std::string_view, 48> words{
     R"({"op":"const_null"})",
     R"({"op":"const_number","value":@})",
     R"({"op":"const_number","value":9007199254740993})",
@@ -45,6 +46,14 @@ constexpr std::array<std::string_view, 40> words{
     R"({"op":"coalesce","a":@,"b":{"op":"const_number","value":3}})",
     R"({"op":"coalesce","a":{"op":"const_null"},"b":@})",
     R"({"op":"neg","x":@})",
+    R"({"op":"div","a":@,"b":{"op":"key_ref","key_id":1501}})",
+    R"({"op":"min","a":@,"b":@})",
+    R"({"op":"max","a":{"op":"key_ref","key_id":1001},"b":@})",
+    R"({"op":"floor","x":{"op":"sqrt","x":@}})",
+    R"({"op":"ceil","x":{"op":"log1p","x":{"op":"abs","x":@}}})",
+    R"({"op":"exp","x":{"op":"log","x":@}})",
+    R"({"op":"pow","a":@,"b":{"op":"clamp","x":@,"lo":{"op":"const_number","value":-2},"hi":@}})",
+    R"({"op":"if","pred":@,"a":@,"b":@})",
     R"({"op":"const_bool","value":true})",
     R"({"op":"and","a":@,"b":@})",
     R"({"op":"or","a":@,"b":{"op":"const_bool","value":false}})",
@@ -89,7 +98,9 @@ struct fixture {
 /// The naive interpreter has other regular expressions.
 auto has_regex(const json& tree) -> bool { return tree.dump().find("\"regex\"") != std::string::npos; }
 
-auto same(double a, double b) -> bool { return a == b || (std::isnan(a) && std::isnan(b)); }
+auto same(double a, double b) -> bool {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
 
 void expect_values(const json& tree, const column& found) {
   const fixture& at = fixture::get();
@@ -114,9 +125,10 @@ void expect_evaluated(const json& tree, const Found& found) {
     BRAID_EXPECTS(tree.contains(json::json_pointer(found.error().pointer)), "an error leads somewhere");
     return;
   }
+  if (has_regex(tree)) return;
   if constexpr (std::is_same_v<typename Found::value_type, column>)
     expect_values(tree, *found);
-  else if (!has_regex(tree))
+  else
     expect_truths(tree, *found);
 }
 

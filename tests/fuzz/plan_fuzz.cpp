@@ -18,7 +18,7 @@ using namespace rankd::testing;
 
 namespace {
 
-constexpr std::array<std::string_view, 75> words{
+constexpr std::array<std::string_view, 78> words{
     "\"core::viewer\"",
     "\"core::follow\"",
     "\"core::recommendation\"",
@@ -71,6 +71,9 @@ constexpr std::array<std::string_view, 75> words{
     "{\"op\":\"add\",\"a\":@,\"b\":@}",
     "{\"op\":\"coalesce\",\"a\":@,\"b\":{\"op\":\"const_number\",\"value\":1}}",
     "{\"op\":\"mul\",\"a\":@,\"b\":{\"op\":\"key_ref\",\"key_id\":1}}",
+    "\"cap.rfc.0001.arithmetic.v1\"",
+    "{\"op\":\"div\",\"a\":@,\"b\":{\"op\":\"clamp\",\"x\":@,\"lo\":@,\"hi\":@}}",
+    "{\"op\":\"if\",\"pred\":@,\"a\":@,\"b\":@}",
     "{\"op\":\"not\",\"x\":@}",
     "{\"op\":\"and\",\"a\":@,\"b\":@}",
     "{\"op\":\"const_bool\",\"value\":true}",

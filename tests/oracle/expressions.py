@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .arithmetic import BINARY, UNARY, clamped, computed
 from .patterns import BadPattern, compile_pattern
 from .registry import Registry
 
@@ -59,7 +60,7 @@ def number_kind(tree: Tree, scope: Scope) -> str:
             return _KINDS.get(scope.registry.keys[tree["key_id"]].type, NULL)
         case "param_ref":
             return _KINDS.get(scope.registry.params[tree["param_id"]].type, NULL)
-        case "coalesce":
+        case "coalesce" | "if":
             return _coalesced_kind(number_kind(tree["a"], scope), number_kind(tree["b"], scope))
         case _:
             return DOUBLE
@@ -87,6 +88,10 @@ def evaluate(tree: Tree, row: Row, scope: Scope) -> Number:
     if op in _ARITHMETIC:
         left, right = evaluate(tree["a"], row, scope), evaluate(tree["b"], row, scope)
         return None if left is None or right is None else _ARITHMETIC[op](float(left), float(right))
+    if op == "if":
+        return _of_kind(tree, evaluate(tree["a" if holds(tree["pred"], row, scope) else "b"], row, scope), scope)
+    if op in UNARY or op in BINARY or op == "clamp":
+        return _computed(tree, row, scope)
     if op == "const_null":
         return None
     raise ValueError(f"no expression is called {op}")
@@ -96,9 +101,28 @@ def _coalesce(tree: Tree, row: Row, scope: Scope) -> Number:
     value = evaluate(tree["a"], row, scope)
     if value is None:
         value = evaluate(tree["b"], row, scope)
+    return _of_kind(tree, value, scope)
+
+
+def _of_kind(tree: Tree, value: Number, scope: Scope) -> Number:
+    """What a choice took, as a double where one of its sides may be one."""
     if value is not None and number_kind(tree, scope) == DOUBLE:
         return float(value)
     return value
+
+
+def _computed(tree: Tree, row: Row, scope: Scope) -> Number:
+    op = tree["op"]
+    fields = ("x", "lo", "hi") if op == "clamp" else ("x",) if op in UNARY else ("a", "b")
+    operands: list[float] = []
+    for field in fields:
+        value = evaluate(tree[field], row, scope)
+        if value is None:
+            return None
+        operands.append(float(value))
+    if op == "clamp":
+        return clamped(*operands)
+    return computed(UNARY[op] if op in UNARY else BINARY[op], *operands)
 
 
 def _raw(tree: Tree, row: Row, scope: Scope) -> Any:
@@ -187,8 +211,6 @@ def check_patterns(tree: Tree, scope: Scope) -> None:
 def _regexes(tree: Tree) -> Iterator[Tree]:
     if tree["op"] == "regex":
         yield tree
-    elif tree["op"] == "not":
-        yield from _regexes(tree["x"])
-    elif tree["op"] in ("and", "or"):
-        yield from _regexes(tree["a"])
-        yield from _regexes(tree["b"])
+    for field in ("pred", "x", "lo", "hi", "lhs", "a", "b"):
+        if field in tree:
+            yield from _regexes(tree[field])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import arithmetic
 from . import vocabulary as words
 from .interpreter import edges_into
 from .worlds import World, is_readable, is_writable, value_of_type
@@ -24,9 +25,25 @@ def make_expression(world: World, rng: random.Random, depth: int) -> Tree:
     if depth == 0 or rng.random() < 0.2:
         return _leaf(world, rng)
     op = rng.choice(["add", "sub", "mul", "coalesce", "coalesce", "neg"])
-    if op == "neg":
+    if rng.random() < 0.4:
+        op = rng.choice([*arithmetic.OPS, "div", "if", "if"])
+    if op == "clamp":
+        return _clamp(world, rng, depth - 1)
+    if op == "neg" or op in arithmetic.UNARY:
         return {"op": op, "x": make_expression(world, rng, depth - 1)}
-    return {"op": op, "a": make_expression(world, rng, depth - 1), "b": make_expression(world, rng, depth - 1)}
+    sides = {"a": make_expression(world, rng, depth - 1), "b": make_expression(world, rng, depth - 1)}
+    if op == "if":
+        return {"op": op, "pred": make_predicate(world, rng, rng.randint(0, min(depth - 1, 2)))} | sides
+    return {"op": op} | sides
+
+
+def _clamp(world: World, rng: random.Random, depth: int) -> Tree:
+    """Mostly between two constants that do not cross."""
+    ends = [_const(rng), _const(rng)]
+    ends.sort(key=lambda end: float(end["value"]))
+    if rng.random() < 0.3:
+        ends[rng.randint(0, 1)] = make_expression(world, rng, min(depth, 1))
+    return {"op": "clamp", "x": make_expression(world, rng, depth), "lo": ends[0], "hi": ends[1]}
 
 
 def _leaf(world: World, rng: random.Random) -> Tree:
@@ -235,7 +252,15 @@ def _finished(draft: _Draft, name: str) -> dict[str, Any]:
         plan["expr_table"] = draft.expressions
     if draft.predicates:
         plan["pred_table"] = draft.predicates
+    if any(_is_further(tree) for tree in [*draft.expressions.values(), *draft.predicates.values()]):
+        plan["capabilities_required"] = [arithmetic.CAPABILITY]
     return plan
+
+
+def _is_further(tree: Tree) -> bool:
+    """Whether a tree has an op of the capability of arithmetic."""
+    parts = [part for part in tree.values() if isinstance(part, dict)]
+    return tree.get("op") in arithmetic.OPS or any(map(_is_further, parts))
 
 
 def _add_source(draft: _Draft) -> None:

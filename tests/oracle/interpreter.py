@@ -177,16 +177,21 @@ class _Run:
 
     def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
         key = self._registry.keys[params["out_key"]]
-        tree = self._plan["expr_table"][params["expr_id"]]
+        tree = self._checked_tree("expr_table", params["expr_id"])
         return [row | {key.number: _checked(evaluate(tree, row, self._scope), key)} for row in self._input(node)]
 
     def _filter(self, node: Node, params: dict[str, Any]) -> Rows:
-        tree = self._plan["pred_table"][params["pred_id"]]
+        tree = self._checked_tree("pred_table", params["pred_id"])
+        return [row for row in self._input(node) if holds(tree, row, self._scope)]
+
+    def _checked_tree(self, table: str, name: str) -> dict[str, Any]:
+        """A tree whose patterns are fine, which does not depend on rows."""
+        tree: dict[str, Any] = self._plan[table][name]
         try:
             check_patterns(tree, self._scope)
         except PatternError as error:
             raise NodeFailed(error.code) from error
-        return [row for row in self._input(node) if holds(tree, row, self._scope)]
+        return tree
 
     def _concat(self, node: Node, params: dict[str, Any]) -> Rows:
         return self._input(node) + self._rows[params["rhs"]]

@@ -63,6 +63,14 @@ def two(op: str, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     return {"op": op, "a": a, "b": b}
 
 
+def one(op: str, x: dict[str, Any]) -> dict[str, Any]:
+    return {"op": op, "x": x}
+
+
+def clamp(x: dict[str, Any], lo: dict[str, Any], hi: dict[str, Any]) -> dict[str, Any]:
+    return {"op": "clamp", "x": x, "lo": lo, "hi": hi}
+
+
 def cmp(sign: str, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     return two("cmp", a, b) | {"cmp": sign}
 
@@ -128,6 +136,32 @@ class Expressions(unittest.TestCase):
         self.assertEqual(self.value(two("coalesce", key(9), key(1))), P53 + 1)
         self.assertEqual(self.value(two("coalesce", NULL, param(8))), P53 + 1)
         self.assertEqual(self.value(two("coalesce", key(1), const(0.5))), float(P53))
+
+
+    def test_what_is_no_finite_number_is_null(self) -> None:
+        huge = two("mul", const(1e308), const(10))
+        nothing = two("sub", huge, huge)
+        for tree in (
+            two("div", key(1), const(0)), one("sqrt", const(-1)), one("log", const(0)), one("log1p", const(-1)),
+            one("exp", const(710)), two("pow", const(0), const(-1)), two("pow", const(-8), const(0.5)),
+            two("pow", const(1), nothing), two("min", const(1), nothing), one("floor", huge), two("max", huge, const(1)),
+            clamp(key(2001), const(3), const(2)), clamp(nothing, const(1), const(2)), one("abs", NULL),
+        ):
+            self.assertIsNone(self.value(tree), tree)
+
+    def test_further_arithmetic(self) -> None:
+        self.assertEqual(self.value(two("div", const(1), const(2))), 0.5)
+        self.assertEqual(self.value(two("min", key(1), const(2.0**60))), float(P53))
+        self.assertEqual(str(self.value(one("ceil", const(-0.5)))), "-0.0")
+        self.assertEqual(str(self.value(two("max", const(-0.0), const(0)))), "-0.0")
+        self.assertEqual(self.value(clamp(key(2001), const(0), const(1))), 1.0)
+        self.assertEqual(self.value(two("div", const(1), two("mul", const(1e308), const(10)))), 0.0)
+
+    def test_a_choice_is_null_only_where_what_it_took_is(self) -> None:
+        first = {"op": "if", "pred": cmp("<", const(1), const(2)), "a": key(1), "b": NULL}
+        self.assertEqual(self.value(first), P53 + 1)
+        self.assertEqual(self.value(first | {"b": const(0.5)}), float(P53))
+        self.assertIsNone(self.value(first | {"pred": cmp(">", NULL, const(2))}))
 
 
 class Predicates(unittest.TestCase):

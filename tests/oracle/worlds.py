@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import vocabulary as words
+from .arithmetic import CAPABILITY
 
 Row = dict[str, Any]
 
@@ -114,7 +115,7 @@ def make_world(seed: int) -> World:
 
 
 def _known_world() -> World:
-    names = ["keys.toml", "params.toml", "endpoints.dev.toml"]
+    names = ["keys.toml", "params.toml", "capabilities.toml", "endpoints.dev.toml"]
     files = {name: (REGISTRY / name).read_text(encoding="utf-8") for name in names}
     files["keys.toml"] += words.EXTRA_KEYS
     files["params.toml"] += words.EXTRA_PARAMS
@@ -138,6 +139,7 @@ def _random_world(rng: random.Random) -> World:
     files = {
         "keys.toml": _toml("key", keys),
         "params.toml": _toml("param", params),
+        "capabilities.toml": _toml("capability", [{"id": CAPABILITY, "name": "arithmetic"}]),
         "endpoints.dev.toml": _toml("endpoint", _random_endpoints(rng, endpoints)),
     }
     return World(keys, params, [f"ep_{number:04}" for number in endpoints[:2]], files)

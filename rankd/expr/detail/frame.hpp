@@ -105,6 +105,8 @@ class frame {
   template <typename T>
   void run(const choose<T>& code);
   template <typename T>
+  void run(const select<T>& code);
+  template <typename T>
   void run(const compare_values<T, T>& code);
   void run(const compare_values<std::int64_t, double>& code);
   template <typename T>
@@ -129,7 +131,10 @@ class frame {
   void show_result(value_slot out, const std::uint64_t* valid);
   template <typename T>
   void compare(comparison how, const lane<T>& a, const lane<T>& b, std::uint64_t* out) const;
+  void calculate(const compute& code, double* out);
   [[nodiscard]] auto joint_validity(const compute& code) -> const std::uint64_t*;
+  [[nodiscard]] auto finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const
+      -> const std::uint64_t*;
   [[nodiscard]] auto valid_in_order(bitmap validity, std::uint64_t* own) const -> const std::uint64_t*;
   void drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const;
 

@@ -11,16 +11,48 @@
 
 namespace rankd::detail {
 
-/// Arithmetic of doubles. All but the last take two operands.
-enum class arithmetic : std::uint8_t { add, sub, mul, neg };
+/// Arithmetic of doubles. Of two operands up to `pow`, of one from `neg` to `log1p`. There is a kernel for all but pow,
+/// exp, log and log1p, which come from the C library.
+enum class arithmetic : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  min,
+  max,
+  pow,
+  neg,
+  abs,
+  floor,
+  ceil,
+  sqrt,
+  exp,
+  log,
+  log1p,
+  clamp,
+};
+
+inline constexpr std::size_t binary_kernels = 6;
+inline constexpr std::size_t unary_kernels = 5;
 
 [[nodiscard]] constexpr auto operands_of(arithmetic what) noexcept -> std::uint32_t {
-  return what == arithmetic::neg ? 1 : 2;
+  if (what == arithmetic::clamp) return 3;
+  return what <= arithmetic::pow ? 2 : 1;
+}
+
+/// Whether the C library computes it, one value at a time.
+[[nodiscard]] constexpr auto is_of_library(arithmetic what) noexcept -> bool {
+  return what == arithmetic::pow || (what >= arithmetic::exp && what <= arithmetic::log1p);
+}
+
+/// Whether a result that is no finite number is null. The others give what IEEE 754 says.
+[[nodiscard]] constexpr auto wants_finite(arithmetic what) noexcept -> bool {
+  return what > arithmetic::mul && what != arithmetic::neg;
 }
 
 /// Of two operands, which have a value for each row and which a single one for all of them. Where both are single, one
-/// row with `each_each` says it for all.
-enum class shape : std::uint8_t { each_each, each_same, same_each };
+/// row with `each_each` says it for all, unless bits choose between them.
+enum class shape : std::uint8_t { each_each, each_same, same_each, same_same };
 
 /// What one set of instructions offers. All sets give the same bits. No operand overlaps an output, unless said
 /// otherwise; operands need no alignment, and nothing is read or written behind `rows`. Bits behind the last row are
@@ -30,8 +62,11 @@ struct kernel_table {
 
   using unary = void (*)(double* out, const double* x, std::size_t rows);
   using binary = void (*)(double* out, const double* a, const double* b, std::size_t rows);
-  unary negate;
-  std::array<std::array<binary, 3>, 3> arithmetics;  ///< by `arithmetic`, without `neg`, and `shape`
+  using ternary = void (*)(double* out, const double* x, const double* lo, const double* hi, std::size_t rows);
+  std::array<unary, unary_kernels> unaries;                    ///< `neg` to `sqrt`
+  std::array<std::array<binary, 3>, binary_kernels> binaries;  ///< `add` to `max`, by `shape`
+  std::array<ternary, 8>
+      clamps;  ///< by operands: a bit for each, from the first, that is set where it is a single value
 
   /// Whether the comparison holds; never for a NaN.
   template <typename T>
@@ -50,8 +85,10 @@ struct kernel_table {
   /// `a` where its bit is set, otherwise `b`.
   template <typename T>
   using chooser = void (*)(T* out, const std::uint64_t* valid, const T* a, const T* b, std::size_t rows);
-  std::array<chooser<double>, 3> choose_float;        ///< by `shape`
-  std::array<chooser<std::int64_t>, 3> choose_exact;  ///< by `shape`
+  template <typename T>
+  using choosers = std::array<chooser<T>, 4>;  ///< by `shape`
+  choosers<double> choose_float;
+  choosers<std::int64_t> choose_exact;
 
   /// The double nearest to each.
   void (*widen)(double* out, const std::int64_t* in, std::size_t rows);
@@ -59,6 +96,8 @@ struct kernel_table {
   void (*drop_invalid)(double* values, const std::uint64_t* valid, std::size_t rows);
   /// Whether all are finite.
   bool (*all_finite)(const double* values, std::size_t rows);
+  /// Whether each is finite.
+  void (*finite_bits)(std::uint64_t* out, const double* values, std::size_t rows);
   /// Whether the set, a bit for each code in words of 32, has the code. The set has at least one word.
   void (*match_codes)(std::uint64_t* out, const std::uint32_t* codes, const std::uint32_t* set, std::size_t set_words,
                       std::size_t rows);
@@ -68,7 +107,7 @@ struct kernel_table {
   template <typename T>
   [[nodiscard]] auto find() const noexcept -> finder<T>;
   template <typename T>
-  [[nodiscard]] auto choose() const noexcept -> const std::array<chooser<T>, 3>&;
+  [[nodiscard]] auto choose() const noexcept -> const choosers<T>&;
 };
 
 /// The kernels of the best instructions that this machine has, or of lesser ones that the environment variable
@@ -105,11 +144,11 @@ inline auto kernel_table::find<std::int64_t>() const noexcept -> finder<std::int
   return find_exact;
 }
 template <>
-inline auto kernel_table::choose<double>() const noexcept -> const std::array<chooser<double>, 3>& {
+inline auto kernel_table::choose<double>() const noexcept -> const choosers<double>& {
   return choose_float;
 }
 template <>
-inline auto kernel_table::choose<std::int64_t>() const noexcept -> const std::array<chooser<std::int64_t>, 3>& {
+inline auto kernel_table::choose<std::int64_t>() const noexcept -> const choosers<std::int64_t>& {
   return choose_exact;
 }
 

@@ -41,7 +41,11 @@ struct op_row {
   field_kind result;  ///< `value` or `truth`
   std::span<const op_field> fields;
   std::optional<arithmetic> computes = {};  ///< how doubles become a double; nothing where the evaluator does more
+  std::string_view capability = {};         ///< what a plan that uses it must require; empty: nothing
 };
+
+/// Ops that the plan format had not from its beginning.
+inline constexpr std::string_view arithmetic_capability = "cap.rfc.0001.arithmetic.v1";
 
 /// Every op, in the order of `node_op`.
 auto all_ops() noexcept -> std::span<const op_row>;

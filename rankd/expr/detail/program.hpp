@@ -41,13 +41,22 @@ struct load_presence {
 /// Null where an operand is null, otherwise what the arithmetic gives.
 struct compute {
   arithmetic what;
-  std::array<value_slot, 2> in;  ///< as many as `operands_of` says
+  std::array<value_slot, 3> in;  ///< as many as `operands_of` says
   value_slot out;
 };
 
 /// `a` where it is not null, otherwise `b`.
 template <typename T>
 struct choose {
+  value_slot a;
+  value_slot b;
+  value_slot out;
+};
+
+/// `a` where the truth holds, otherwise `b`.
+template <typename T>
+struct select {
+  truth_slot pred;
   value_slot a;
   value_slot b;
   value_slot out;
@@ -105,9 +114,9 @@ struct invert_truth {
 
 using instruction =
     std::variant<load_key<double>, load_key<std::int64_t>, load_presence, compute, choose<double>, choose<std::int64_t>,
-                 compare_values<double, double>, compare_values<std::int64_t, std::int64_t>,
-                 compare_values<std::int64_t, double>, find_number<double>, find_number<std::int64_t>, test_null,
-                 match_text, set_truth, combine_truths, invert_truth>;
+                 select<double>, select<std::int64_t>, compare_values<double, double>,
+                 compare_values<std::int64_t, std::int64_t>, compare_values<std::int64_t, double>, find_number<double>,
+                 find_number<std::int64_t>, test_null, match_text, set_truth, combine_truths, invert_truth>;
 
 /// A cell that is known when the tree is compiled. Null where `value` is empty.
 template <typename T>

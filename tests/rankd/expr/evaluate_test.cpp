@@ -58,8 +58,10 @@ auto random_params(std::uint64_t seed) -> param_values {
   return out;
 }
 
-/// The same double, or both no number at all.
-auto same(double a, double b) -> bool { return a == b || (std::isnan(a) && std::isnan(b)); }
+/// The same bits, or both no number at all.
+auto same(double a, double b) -> bool {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
 
 /// True where `found` has the naive value on each active row, and null, with a zero below it, on all others.
 auto agrees(const json& tree, const row_set& rows, const param_values& params, const column& found) -> bool {
@@ -90,6 +92,13 @@ auto param(std::uint32_t number) -> json { return {{"op", "param_ref"}, {"param_
 auto literal(const json& value) -> json { return {{"op", "const_number"}, {"value", value}}; }
 const json null = {{"op", "const_null"}};
 auto op(const char* name, const json& a, const json& b) -> json { return {{"op", name}, {"a", a}, {"b", b}}; }
+auto of(const char* name, const json& x) -> json { return {{"op", name}, {"x", x}}; }
+auto clamp(const json& x, const json& lo, const json& hi) -> json {
+  return {{"op", "clamp"}, {"x", x}, {"lo", lo}, {"hi", hi}};
+}
+auto either(const json& pred, const json& a, const json& b) -> json {
+  return {{"op", "if"}, {"pred", pred}, {"a", a}, {"b", b}};
+}
 auto cmp(const char* how, const json& a, const json& b) -> json {
   return {{"op", "cmp"}, {"cmp", how}, {"a", a}, {"b", b}};
 }
@@ -272,6 +281,99 @@ TEST_CASE("overflow gives what IEEE 754 says, and no comparison holds for what i
   for (int i = 0; i < 40; ++i) many.push_back(i + 0.5);
   CHECK(holds_for({{"op", "in"}, {"lhs", op("add", no_number, op("mul", id, literal(0)))}, {"list", many}}, {1}) ==
         truths{false});
+}
+
+TEST_CASE("further arithmetic is done in doubles, and what is no finite number is null") {
+  CHECK(value_for(op("div", id, literal(2)), 1) == 0.5);
+  CHECK_FALSE(value_for(op("div", id, literal(0)), 1).has_value());
+  CHECK_FALSE(value_for(op("div", literal(0), op("sub", id, id)), 1).has_value());
+  CHECK(value_for(op("div", id, literal(1)), i64_max) == 0x1p63);
+  CHECK(value_for(of("abs", id), i64_min) == 0x1p63);
+  CHECK(value_for(op("min", id, literal(two_to_53)), two_to_53 + 1) == 0x1p53);
+  CHECK(same(value_for(of("ceil", op("mul", id, literal(0.25))), -1).value(), -0.0));
+  CHECK(value_for(of("floor", op("mul", id, literal(0.25))), -1) == -1.0);
+  CHECK(value_for(of("sqrt", id), 9) == 3.0);
+  CHECK_FALSE(value_for(of("sqrt", id), -1).has_value());
+  CHECK(value_for(of("exp", id), 0) == 1.0);
+  CHECK_FALSE(value_for(of("exp", id), 710).has_value());
+  CHECK(value_for(of("exp", id), -1000) == 0.0);
+  for (const std::int64_t not_positive : {0, -1}) CHECK_FALSE(value_for(of("log", id), not_positive).has_value());
+  CHECK(value_for(of("log1p", id), 0) == 0.0);
+  CHECK_FALSE(value_for(of("log1p", id), -1).has_value());
+  CHECK(value_for(op("pow", id, literal(0.5)), 16) == 4.0);
+  CHECK_FALSE(value_for(op("pow", id, literal(0.5)), -16).has_value());
+  CHECK_FALSE(value_for(op("pow", id, literal(-1)), 0).has_value());
+  CHECK(value_for(op("pow", literal(0), id), 0) == 1.0);
+}
+
+TEST_CASE("further arithmetic of what is no finite number") {
+  const json huge = op("mul", id, literal(1e308));
+  const json infinite = op("mul", huge, literal(10));
+  const json no_number = op("sub", infinite, infinite);
+  for (const char* name : {"div", "min", "max", "pow"}) {
+    CHECK_FALSE(value_for(op(name, no_number, literal(1)), 1).has_value());
+    CHECK_FALSE(value_for(op(name, literal(1), no_number), 1).has_value());
+  }
+  CHECK(value_for(op("min", infinite, literal(1)), 1) == 1.0);
+  CHECK_FALSE(value_for(op("max", infinite, literal(1)), 1).has_value());
+  CHECK(value_for(op("div", literal(1), infinite), 1) == 0.0);
+  CHECK_FALSE(value_for(of("abs", infinite), 1).has_value());
+  CHECK_FALSE(value_for(of("floor", no_number), 1).has_value());
+  CHECK(value_for(clamp(infinite, literal(0), literal(5)), 1) == 5.0);
+  CHECK_FALSE(value_for(clamp(no_number, literal(0), literal(5)), 1).has_value());
+  CHECK_FALSE(value_for(op("div", huge, literal(0.01)), 1).has_value());
+}
+
+TEST_CASE("a clamp stays between its ends, which may be of the row, and is null where they cross") {
+  CHECK(value_for(clamp(id, literal(2), literal(4)), 1) == 2.0);
+  CHECK(value_for(clamp(id, literal(2), literal(4)), 3) == 3.0);
+  CHECK(value_for(clamp(literal(10), literal(2), id), 7) == 7.0);
+  CHECK_FALSE(value_for(clamp(id, literal(4), literal(2)), 3).has_value());
+  CHECK_FALSE(value_for(clamp(id, null, literal(2)), 3).has_value());
+  CHECK_FALSE(value_for(clamp(key(absent_key), literal(2), literal(2)), 3).has_value());
+}
+
+TEST_CASE("a choice by a predicate is null only where what it chose is, and keeps ids exact") {
+  const json small = cmp("<", id, literal(10));
+  CHECK(value_for(either(small, literal(1), null), 1) == 1.0);
+  CHECK_FALSE(value_for(either(small, literal(1), null), 11).has_value());
+  CHECK_FALSE(value_for(either(small, key(absent_key), id), 1).has_value());
+  CHECK(value_for(either(cmp("<", null, id), literal(1), literal(2)), 1) == 2.0);
+  CHECK(value_for(either({{"op", "const_bool"}, {"value", true}}, literal(1), literal(2)), 1) == 1.0);
+  const std::vector<std::int64_t> ids{two_to_53, two_to_53 + 1};
+  const json exact = either({{"op", "not"}, {"x", small}}, id, literal(0));
+  CHECK(holds_for(cmp("==", exact, literal(two_to_53 + 1)), ids) == truths{false, true});
+  const json rounded = either({{"op", "not"}, {"x", small}}, id, literal(0.0));
+  CHECK(holds_for(cmp("==", rounded, literal(two_to_53)), ids) == truths{true, true});
+}
+
+TEST_CASE("further arithmetic has no seams between words and blocks, in any order and in parts") {
+  const json ratio = op("div", key(float_key), op("sub", key(int_key), literal(1)));
+  const json tree =
+      either(cmp("<", key(float_key), key(full_float_key)), clamp(ratio, literal(-2), key(full_float_key)),
+             op("max", of("log", key(full_float_key)), of("sqrt", key(int_key))));
+  for (std::size_t size = 0; size <= 130; ++size) {
+    CAPTURE(size);
+    braid::arena memory;
+    const row_set rows = random_rows(size, memory).set(size);
+    with_all_instructions([&] {
+      CHECK(agrees(tree, rows, {}, evaluate(expression(tree), rows, param_values().values, memory).value()));
+    });
+  }
+}
+
+TEST_CASE("a pattern of a predicate within an expression is an error wherever it stands") {
+  braid::arena memory;
+  const json choice = either(param_regex(), literal(1), literal(2));
+  const json unused = op("coalesce", literal(5), choice);
+  const json compared = either(cmp("<", choice, null), literal(1), literal(2));
+  for (const json& tree : {choice, unused, compared}) {
+    const auto unset = evaluate(expression(tree), row_set(), param_values().values, memory);
+    REQUIRE_FALSE(unset.has_value());
+    CHECK(unset.error().code == "regex_pattern_null");
+    const auto set = param_values().set(2, std::string("x"));
+    CHECK(evaluate(expression(tree), row_set(), set.values, memory).has_value());
+  }
 }
 
 TEST_CASE("null swallows arithmetic and gives way in coalesce") {

@@ -1,4 +1,5 @@
 // tests/rankd/expr/kernels_test.cpp: the kernels of all instructions that this machine has, against plain loops.
+#include <rankd/expr/detail/arithmetic.hpp>
 #include <rankd/expr/detail/kernels.hpp>
 #include <rankd/expr/detail/mixed.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
@@ -13,7 +14,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace rankd;
@@ -71,7 +74,7 @@ void with_all_sizes(Check&& check) {
     CAPTURE(rows);
     check(rows);
   }
-  for (std::size_t rows = 1; rows < 40; ++rows) check(rows);
+  for (std::size_t rows = 1; rows <= 130; ++rows) check(rows);
 }
 
 /// The same bits, any NaN standing for all of them.
@@ -119,9 +122,15 @@ auto holds(comparison how, std::int64_t a, double b) -> bool {
   return holds(how, static_cast<long double>(a), static_cast<long double>(b));
 }
 
-auto computed(arithmetic what, double a, double b) -> double {
-  if (what == arithmetic::add) return a + b;
-  return what == arithmetic::sub ? a - b : a * b;
+constexpr std::array all_binaries{arithmetic::add, arithmetic::sub, arithmetic::mul,
+                                  arithmetic::div, arithmetic::min, arithmetic::max};
+constexpr std::array all_unaries{arithmetic::neg, arithmetic::abs, arithmetic::floor, arithmetic::ceil,
+                                 arithmetic::sqrt};
+
+/// The operand of a row, of a lane that has one for each or a single one.
+template <typename T>
+auto operand(const std::vector<T>& lane, bool single, std::size_t row) -> T {
+  return lane[single ? 0 : row];
 }
 
 template <typename T>
@@ -156,13 +165,13 @@ void check_choosing(const kernel_table& table, std::size_t rows) {
   const std::vector<T> a = some<T>(rows + 1, 5);
   const std::vector<T> b = some<T>(rows + 1, 6);
   const auto valid = some_bits(rows, 7);
-  for (std::size_t of = 0; of < 3; ++of) {
+  for (std::size_t of = 0; of < 4; ++of) {
     std::vector<T> out(rows + 1, std::bit_cast<T>(marker));
     table.choose<T>()[of](out.data(), valid.data(), a.data(), b.data(), rows);
     bool right = std::bit_cast<std::uint64_t>(out.back()) == marker;
     for (std::size_t row = 0; row < rows; ++row) {
-      const T left = a[of == static_cast<std::size_t>(shape::same_each) ? 0 : row];
-      const T other = b[of == static_cast<std::size_t>(shape::each_same) ? 0 : row];
+      const T left = operand(a, of >= static_cast<std::size_t>(shape::same_each), row);
+      const T other = operand(b, of % 2 == static_cast<std::size_t>(shape::each_same), row);
       const T wanted = test_bit(valid.data(), row) ? left : other;
       right = right && std::bit_cast<std::uint64_t>(out[row]) == std::bit_cast<std::uint64_t>(wanted);
     }
@@ -177,15 +186,15 @@ TEST_CASE("arithmetic gives the bits of IEEE 754 in every shape") {
     with_all_sizes([&](std::size_t rows) {
       const std::vector<double> a = some<double>(rows + 1, 8);
       const std::vector<double> b = some<double>(rows + 1, 9);
-      for (const arithmetic what : {arithmetic::add, arithmetic::sub, arithmetic::mul}) {
+      for (const arithmetic what : all_binaries) {
         for (std::size_t of = 0; of < 3; ++of) {
           results out(rows);
-          table.arithmetics[static_cast<std::size_t>(what)][of](out.values.data(), a.data(), b.data(), rows);
+          table.binaries[static_cast<std::size_t>(what)][of](out.values.data(), a.data(), b.data(), rows);
           bool right = out.ended_in_time();
           for (std::size_t row = 0; row < rows; ++row) {
-            const double left = a[of == static_cast<std::size_t>(shape::same_each) ? 0 : row];
-            const double other = b[of == static_cast<std::size_t>(shape::each_same) ? 0 : row];
-            right = right && same_bits(out.values[row], computed(what, left, other));
+            const double left = operand(a, of == static_cast<std::size_t>(shape::same_each), row);
+            const double other = operand(b, of == static_cast<std::size_t>(shape::each_same), row);
+            right = right && same_bits(out.values[row], computed(what, {left, other}));
           }
           CHECK(right);
         }
@@ -194,17 +203,82 @@ TEST_CASE("arithmetic gives the bits of IEEE 754 in every shape") {
   });
 }
 
-TEST_CASE("negation turns the sign of every value, zero too") {
+TEST_CASE("arithmetic of one operand gives the same bits for every sign, zero, and beyond what an int64 holds") {
   with_all_instructions([](const kernel_table& table) {
     with_all_sizes([&](std::size_t rows) {
-      const std::vector<double> x = some<double>(rows, 10);
-      results out(rows);
-      table.negate(out.values.data(), x.data(), rows);
-      CHECK(std::ranges::equal(x, std::span(out.values).first(rows),
-                               [](double from, double to) { return same_bits(-from, to); }));
-      CHECK(out.ended_in_time());
+      std::vector<double> x = some<double>(rows, 10);
+      braid::random_source random(rows);
+      for (std::size_t row = 0; row < rows; row += 3)
+        x[row] =
+            std::ldexp(static_cast<double>(random.below(2'000'001)) - 1e6, static_cast<int>(random.below(70)) - 25);
+      for (const arithmetic what : all_unaries) {
+        results out(rows);
+        table.unaries[static_cast<std::size_t>(what) - static_cast<std::size_t>(arithmetic::neg)](out.values.data(),
+                                                                                                  x.data(), rows);
+        CHECK(std::ranges::equal(x, std::span(out.values).first(rows),
+                                 [what](double from, double to) { return same_bits(computed(what, {from}), to); }));
+        CHECK(out.ended_in_time());
+      }
     });
   });
+}
+
+TEST_CASE("a value is clamped in every shape, and to nothing where the ends cross") {
+  with_all_instructions([](const kernel_table& table) {
+    with_all_sizes([&](std::size_t rows) {
+      const std::vector<double> x = some<double>(rows + 1, 15);
+      const std::vector<double> lo = some<double>(rows + 1, 16);
+      const std::vector<double> hi = some<double>(rows + 1, 17);
+      for (std::size_t of = 0; of < table.clamps.size(); ++of) {
+        results out(rows);
+        table.clamps[of](out.values.data(), x.data(), lo.data(), hi.data(), rows);
+        bool right = out.ended_in_time();
+        for (std::size_t row = 0; row < rows; ++row) {
+          const double value = operand(x, (of & 1U) != 0, row);
+          const double least = operand(lo, (of & 2U) != 0, row);
+          const double most = operand(hi, (of & 4U) != 0, row);
+          right = right && same_bits(out.values[row], computed(arithmetic::clamp, {value, least, most}));
+        }
+        CHECK(right);
+      }
+    });
+  });
+}
+
+TEST_CASE("single values are computed as their names say") {
+  CHECK(same_bits(computed(arithmetic::div, {1, -0.0}), -infinity));
+  CHECK(same_bits(computed(arithmetic::min, {-0.0, 0.0}), -0.0));
+  CHECK(same_bits(computed(arithmetic::min, {0.0, -0.0}), 0.0));
+  CHECK(same_bits(computed(arithmetic::max, {-0.0, 0.0}), -0.0));
+  CHECK(computed(arithmetic::max, {-infinity, 3}) == 3);
+  for (const arithmetic what : {arithmetic::min, arithmetic::max, arithmetic::pow}) {
+    CHECK(std::isnan(computed(what, {1, no_number})));
+    CHECK(std::isnan(computed(what, {no_number, 0})));
+  }
+  CHECK(same_bits(computed(arithmetic::ceil, {-0.5}), -0.0));
+  CHECK(same_bits(computed(arithmetic::floor, {-0.5}), -1.0));
+  CHECK(same_bits(computed(arithmetic::clamp, {-0.0, 0.0, 1}), -0.0));
+  CHECK(computed(arithmetic::clamp, {5, -infinity, 3}) == 3);
+  CHECK(computed(arithmetic::clamp, {-5, -3, infinity}) == -3);
+  CHECK(std::isnan(computed(arithmetic::clamp, {5, 3, 2})));
+  CHECK(std::isnan(computed(arithmetic::clamp, {5, no_number, 2})));
+  CHECK(std::isnan(computed(arithmetic::clamp, {no_number, 1, 2})));
+}
+
+TEST_CASE("functions of the C library give its bits, whichever operand is the same for every row") {
+  constexpr std::size_t rows = 131;
+  const std::vector<double> a = some<double>(rows + 1, 18);
+  const std::vector<double> b = some<double>(rows + 1, 19);
+  for (const arithmetic what : {arithmetic::pow, arithmetic::exp, arithmetic::log, arithmetic::log1p}) {
+    for (const auto& [step_a, step_b] : {std::pair(1U, 1U), std::pair(0U, 1U), std::pair(1U, 0U), std::pair(0U, 0U)}) {
+      results out(rows);
+      library_rows(what, out.values.data(), {a.data(), step_a}, {b.data(), step_b}, rows);
+      bool right = out.ended_in_time();
+      for (std::size_t row = 0; row < rows; ++row)
+        right = right && same_bits(out.values[row], computed(what, {a[row * step_a], b[row * step_b]}));
+      CHECK(right);
+    }
+  }
 }
 
 TEST_CASE("comparisons of doubles and of int64 are right for every pair, and false for what is no number") {
@@ -272,6 +346,17 @@ TEST_CASE("what is not valid becomes zero") {
       for (std::size_t row = 0; row < rows; ++row)
         right = right && same_bits(out.values[row], test_bit(valid.data(), row) ? before[row] : 0.0);
       CHECK(right);
+    });
+  });
+}
+
+TEST_CASE("each row has a bit that says whether its value is finite") {
+  with_all_instructions([](const kernel_table& table) {
+    with_all_sizes([&](std::size_t rows) {
+      const std::vector<double> values = some<double>(rows, 20);
+      bits found(rows);
+      table.finite_bits(found.words.data(), values.data(), rows);
+      CHECK(found.are(rows, [&](std::size_t row) { return std::isfinite(values[row]); }));
     });
   });
 }

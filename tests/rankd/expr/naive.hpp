@@ -6,7 +6,10 @@
 #include <tests/rankd/rows/rows_model.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <regex>
 #include <span>
@@ -54,7 +57,7 @@ inline auto may_be_fraction(const nlohmann::json& tree, const registries& known)
   if (op == "const_null") return false;
   if (op == "key_ref") return known.find_key(tree["key_id"].get<std::uint32_t>())->type == value_type::floating;
   if (op == "param_ref") return known.find_param(tree["param_id"].get<std::uint32_t>())->type == value_type::floating;
-  if (op == "coalesce") return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
+  if (op == "coalesce" || op == "if") return may_be_fraction(tree["a"], known) || may_be_fraction(tree["b"], known);
   return true;
 }
 
@@ -65,6 +68,36 @@ auto number_in_cell(const Value& value) -> naive_number {
   if (const auto* flag = std::get_if<bool>(&value)) return std::int64_t{*flag ? 1 : 0};
   return {};
 }
+
+/// What is no finite number is null.
+inline auto finite(double value) -> naive_number { return std::isfinite(value) ? naive_number(value) : naive_number(); }
+
+inline auto naive_function(const std::string& op, double x) -> double {
+  if (op == "abs") return std::fabs(x);
+  if (op == "floor") return std::floor(x);
+  if (op == "ceil") return std::ceil(x);
+  if (op == "sqrt") return std::sqrt(x);
+  if (op == "exp") return std::exp(x);
+  if (op == "log") return std::log(x);
+  return std::log1p(x);
+}
+
+/// Of div, min, max and pow. An operand that is no number makes the result none.
+inline auto naive_function(const std::string& op, double a, double b) -> double {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  if (op == "div") return a / b;
+  if (op == "min") return b < a ? b : a;
+  if (op == "max") return b > a ? b : a;
+  return std::pow(a, b);
+}
+
+inline auto naive_clamp(const naive_number& x, const naive_number& lo, const naive_number& hi) -> naive_number {
+  if (!x || !lo || !hi || !(as_double(lo) <= as_double(hi))) return {};
+  if (as_double(x) < as_double(lo)) return finite(as_double(lo));
+  return finite(as_double(x) > as_double(hi) ? as_double(hi) : as_double(x));
+}
+
+inline auto naive_truth(const nlohmann::json& tree, const naive_row& at) -> bool;
 
 inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naive_number {
   const std::string op = tree["op"];
@@ -79,6 +112,16 @@ inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naiv
     const naive_number x = naive_value(tree["x"], at);
     return x ? naive_number(-as_double(x)) : naive_number();
   }
+  if (op == "clamp")
+    return naive_clamp(naive_value(tree["x"], at), naive_value(tree["lo"], at), naive_value(tree["hi"], at));
+  if (tree.contains("x")) {
+    const naive_number x = naive_value(tree["x"], at);
+    return x ? finite(naive_function(op, as_double(x))) : naive_number();
+  }
+  if (op == "if") {
+    const naive_number chosen = naive_value(tree[naive_truth(tree["pred"], at) ? "a" : "b"], at);
+    return chosen && may_be_fraction(tree, at.known) ? naive_number(as_double(chosen)) : chosen;
+  }
   const naive_number a = naive_value(tree["a"], at);
   const naive_number b = naive_value(tree["b"], at);
   if (op == "coalesce") {
@@ -88,7 +131,8 @@ inline auto naive_value(const nlohmann::json& tree, const naive_row& at) -> naiv
   if (!a || !b) return {};
   if (op == "add") return as_double(a) + as_double(b);
   if (op == "sub") return as_double(a) - as_double(b);
-  return as_double(a) * as_double(b);
+  if (op == "mul") return as_double(a) * as_double(b);
+  return finite(naive_function(op, as_double(a), as_double(b)));
 }
 
 /// A key or param may be there without being a number.
@@ -163,8 +207,14 @@ class random_trees {
 
   auto value(std::size_t depth) -> nlohmann::json {
     if (depth == 0 || below(5) == 0) return leaf();
-    switch (below(5)) {
+    constexpr std::array<const char*, 8> functions{"neg", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p"};
+    constexpr std::array<const char*, 4> pairs{"div", "min", "max", "pow"};
+    switch (below(9)) {
       case 0: return {{"op", "neg"}, {"x", value(depth - 1)}};
+      case 5: return {{"op", functions[below(functions.size())]}, {"x", value(depth - 1)}};
+      case 6: return pair(pairs[below(pairs.size())], value(depth - 1), value(depth - 1));
+      case 7: return {{"op", "clamp"}, {"x", value(depth - 1)}, {"lo", value(below(2))}, {"hi", value(below(2))}};
+      case 8: return {{"op", "if"}, {"pred", truth(depth - 1)}, {"a", value(depth - 1)}, {"b", value(depth - 1)}};
       case 1: return pair("add", value(depth - 1), value(depth - 1));
       case 2: return pair("sub", value(depth - 1), value(depth - 1));
       case 3: return pair("mul", value(depth - 1), value(depth - 1));

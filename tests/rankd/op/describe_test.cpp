@@ -55,10 +55,15 @@ TEST_CASE("every op of expressions and predicates is printed with its fields") {
   REQUIRE(printed);
   nlohmann::json fields;
   for (const auto& op : printed->at("tree_op")) fields[op.at("name").get<std::string>()] = op.at("fields");
-  CHECK(fields.size() == 18);
+  CHECK(fields.size() == 31);
   CHECK(fields.at("neg") == nlohmann::json::parse(R"([["x", "value"]])"));
   CHECK(fields.at("in") == nlohmann::json::parse(R"([["lhs", "value"], ["list", "list"]])"));
   CHECK(fields.at("const_null") == nlohmann::json::array());
+  CHECK(fields.at("clamp") == nlohmann::json::parse(R"([["x", "value"], ["lo", "value"], ["hi", "value"]])"));
+  CHECK(fields.at("if") == nlohmann::json::parse(R"([["pred", "truth"], ["a", "value"], ["b", "value"]])"));
+  std::size_t further = 0;
+  for (const auto& op : printed->at("tree_op")) further += op.value("capability", "") == "cap.rfc.0001.arithmetic.v1";
+  CHECK(further == 13);
 }
 
 TEST_CASE("the file that bindings are made from is what is printed") {

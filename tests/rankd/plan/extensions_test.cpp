@@ -14,6 +14,10 @@ namespace {
 using lines = std::vector<std::string>;
 
 constexpr std::string_view capabilities = R"([[capability]]
+id = "cap.rfc.0001.arithmetic.v1"
+name = "arithmetic"
+
+[[capability]]
 id = "cap.rfc.0001.limits.v1"
 name = "limits"
 [capability.payload_schema]
@@ -75,6 +79,22 @@ TEST_CASE("a payload as its schema wants it is taken, at the top and in a node")
   REQUIRE_MESSAGE(loaded, (loaded ? "" : loaded.error().to_text()));
   CHECK(loaded->extensions[0].payload == R"({"rows":5})");
   CHECK(loaded->nodes[0].extensions[0].payload == R"({"rows":1,"tags":["a"]})");
+}
+
+TEST_CASE("an op of a capability is refused with the name of that capability, unless the plan requires it") {
+  const auto with = [](const std::string& required) {
+    return parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["m"],"capabilities_required":[)" + required +
+                          R"(],"expr_table":{"e":{"op":"neg","x":{"op":"abs","x":{"op":"key_ref","key_id":1}}}},)"
+                          R"("nodes":[{"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}},)"
+                          R"({"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":2001,"expr_id":"e"}}]})",
+                      "t.json", {.ops = testing::ops, .declared = declared()});
+  };
+  const auto refused = with("");
+  REQUIRE_FALSE(refused);
+  CHECK((testing::list(refused.error()) == lines{"capability_not_required /expr_table/e/x/op"}));
+  CHECK(refused.error().front().message == "the op `abs` belongs to a capability, which the plan does not require");
+  CHECK(refused.error().front().hint == "add `cap.rfc.0001.arithmetic.v1` to `capabilities_required`");
+  CHECK(with(R"("cap.rfc.0001.arithmetic.v1")").has_value());
 }
 
 TEST_CASE("everything that is wrong with payloads is said at once, with the node where it is one's") {

@@ -9,6 +9,7 @@ import type { Project } from "./project.js";
 import { Runner } from "./runner.js";
 import type { Failure, Limits } from "./sandbox.js";
 import { SpanTable } from "./transform.js";
+import { type FurtherOp, furtherOps } from "./trees.js";
 import { validate } from "./validate.js";
 
 /** Written into artifacts; changes when the same plan would give other bytes. */
@@ -169,18 +170,22 @@ class PlanCompilation {
       bytes: Buffer.byteLength(text),
     });
     if (problems.length === 0) return this.done([], text);
-    const placeOf = (pointer: string): Place => {
-      for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
-        const place = places.get(at);
-        if (place !== undefined) return place;
-        if (at === "") return startOf(this.shown);
-      }
-    };
+    const placeOf = (pointer: string): Place => placeAbove(places, pointer) ?? startOf(this.shown);
     return this.done(
       problems.map((each) =>
         complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
       ),
     );
+  }
+
+  /** The capabilities that the plan's formulas need, each once and in order, with the first op that does. */
+  private capabilitiesOf(built: Built): FurtherOp[] {
+    const first = new Map<string, FurtherOp>();
+    for (const field of ["expr_table", "pred_table"] as const)
+      for (const [id, tree] of Object.entries(built[field]))
+        for (const op of furtherOps(tree, `/${field}/${id}`, this.project.declared))
+          if (!first.has(op.capability)) first.set(op.capability, op);
+    return [...first.values()].sort((a, b) => (a.capability < b.capability ? -1 : 1));
   }
 
   /** The artifact, and in `places` where the text behind each pointer stands. */
@@ -216,6 +221,11 @@ class PlanCompilation {
       );
     const exprs = table("expr_table", built.expr_table);
     const preds = table("pred_table", built.pred_table);
+    const required = this.capabilitiesOf(built);
+    for (const [index, { pointer }] of required.entries()) {
+      const place = placeAbove(places, pointer);
+      if (place !== undefined) places.set(`/capabilities_required/${index}`, place);
+    }
     const nodes = built.nodes.map((node, index): Json => {
       const pointer = `/nodes/${index}`;
       const place = note(pointer, node.$span);
@@ -237,10 +247,19 @@ class PlanCompilation {
       outputs: built.outputs,
       registry_digests: this.project.declared.digests,
       source_files: emitted.map((each) => `${each.shown}#sha256=${sha256(each.text)}`),
+      ...(required.length === 0 ? {} : { capabilities_required: required.map((each) => each.capability) }),
       ...(Object.keys(built.expr_table).length === 0 ? {} : { expr_table: exprs }),
       ...(Object.keys(built.pred_table).length === 0 ? {} : { pred_table: preds }),
       ...(Object.keys(treeSpans).length === 0 ? {} : { source_spans: treeSpans }),
     };
+  }
+}
+
+/** Where the text behind a pointer stands, or behind the closest part above it. */
+function placeAbove(places: ReadonlyMap<string, Place>, pointer: string): Place | undefined {
+  for (let at = pointer; ; at = at.slice(0, at.lastIndexOf("/"))) {
+    const place = places.get(at);
+    if (place !== undefined || at === "") return place;
   }
 }
 

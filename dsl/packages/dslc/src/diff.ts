@@ -14,13 +14,31 @@ interface Artifact {
   readonly pred_table?: Readonly<Record<string, unknown>>;
 }
 
-const signs: Readonly<Record<string, string>> = { add: "+", sub: "-", mul: "*", and: "&&", or: "||", coalesce: "??" };
+const signs: Readonly<Record<string, string>> = {
+  add: "+",
+  sub: "-",
+  mul: "*",
+  div: "/",
+  pow: "**",
+  and: "&&",
+  or: "||",
+  coalesce: "??",
+};
+const functions = new Set(["min", "max", "abs", "floor", "ceil", "sqrt", "exp", "log", "log1p", "clamp", "if"]);
+const operands = ["pred", "x", "lo", "hi", "a", "b"];
 
 /** A tree as its author would write it, with keys and params by number. */
 export function formula(tree: unknown): string {
   const { op, a, b, x, value, key_id, param_id, cmp, lhs, list, pattern, flags } = tree as Record<string, unknown>;
   const sign = signs[String(op)];
   if (sign !== undefined) return `(${formula(a)} ${sign} ${formula(b)})`;
+  if (functions.has(String(op))) {
+    const all = tree as Record<string, unknown>;
+    return `${String(op)}(${operands
+      .filter((name) => name in all)
+      .map((name) => formula(all[name]))
+      .join(", ")})`;
+  }
   switch (op) {
     case "const_number":
     case "const_bool":

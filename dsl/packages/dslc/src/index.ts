@@ -2,6 +2,7 @@
 export { bindings } from "./bindings.js";
 export { type Compiled, Compiler, type CompilerOptions, defaultLimits, planNameOf } from "./compile.js";
 export { type Complaint, type Place, toLine } from "./complaint.js";
+export { difference } from "./diff.js";
 export { parseExact } from "./exact_json.js";
 export { prettyJson, sha256 } from "./json.js";
 export { findProject, loadProject, loadRegistries, type Project, ProjectError, type Registries } from "./project.js";

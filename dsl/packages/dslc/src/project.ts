@@ -66,6 +66,8 @@ export interface TreeOp {
   readonly name: string;
   readonly gives: string;
   readonly fields: readonly (readonly [string, string])[];
+  /** What a plan that uses it must require; nothing where every plan may. */
+  readonly capability?: string;
 }
 
 /** Everything that plans may name. */

@@ -2,7 +2,16 @@
 import { RE2JS } from "re2js";
 
 import type { Registries, TreeOp } from "./project.js";
-import { didYouMean, integerOf, isObject, numberProblem, type Problem, pointerTo, Reader } from "./reader.js";
+import {
+  didYouMean,
+  integerOf,
+  isObject,
+  type JsonObject,
+  numberProblem,
+  type Problem,
+  pointerTo,
+  Reader,
+} from "./reader.js";
 
 const maxDepth = 200;
 const mostProblems = 1000;
@@ -50,6 +59,49 @@ export function checkShape(
     for (const [child, place, kind] of children) visit(child, place, kind, depth + 1);
   };
   visit(tree, pointer, gives, 1);
+}
+
+/** An op that not every plan may use, and where it stands. */
+export interface FurtherOp {
+  readonly name: string;
+  readonly capability: string;
+  readonly pointer: string;
+}
+
+/** The ops of a tree of the right shape that belong to capabilities, children before parents, from left to right. */
+export function furtherOps(tree: unknown, pointer: string, declared: Registries): FurtherOp[] {
+  const ops = new Map(declared.treeOps.map((each) => [each.name, each]));
+  const found: FurtherOp[] = [];
+  const visit = (node: JsonObject, at: string): void => {
+    const op = ops.get(String(node["op"]));
+    for (const [name, kind] of op?.fields ?? []) {
+      const child = node[name];
+      if ((kind === "value" || kind === "truth") && isObject(child)) visit(child, pointerTo(at, name));
+    }
+    if (op?.capability !== undefined)
+      found.push({ name: op.name, capability: op.capability, pointer: pointerTo(at, "op") });
+  };
+  if (isObject(tree)) visit(tree, pointer);
+  return found;
+}
+
+/** Complains about the first op of a tree of the right shape whose capability is not required. */
+export function checkOps(
+  tree: unknown,
+  pointer: string,
+  required: readonly string[],
+  declared: Registries,
+  problems: Problem[],
+): void {
+  const op = furtherOps(tree, pointer, declared).find((each) => !required.includes(each.capability));
+  if (op === undefined) return;
+  problems.push({
+    code: "capability_not_required",
+    pointer: op.pointer,
+    message: `the op \`${op.name}\` belongs to a capability, which the plan does not require`,
+    hint: `add \`${op.capability}\` to \`capabilities_required\``,
+    node: "",
+  });
 }
 
 function opOf(fields: Reader, wanted: string, declared: Registries): TreeOp | undefined {

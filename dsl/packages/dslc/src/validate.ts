@@ -16,7 +16,7 @@ import {
   Reader,
   sortedFields,
 } from "./reader.js";
-import { checkNames, checkShape } from "./trees.js";
+import { checkNames, checkOps, checkShape } from "./trees.js";
 
 /** What an artifact is held against. */
 export interface Rules {
@@ -177,7 +177,9 @@ class Validator {
     for (const [id, tree] of sortedFields(value)) {
       const pointer = pointerTo(pointerTo("", field), id);
       if (!isWord(id)) this.add("bad_name", pointer, `\`${id}\` is not letters, digits and \`_\``);
+      const before = this.problems.length;
       checkShape(tree, pointer, gives, this.declared, this.problems);
+      if (this.problems.length === before) checkOps(tree, pointer, this.required, this.declared, this.problems);
     }
     return value;
   }

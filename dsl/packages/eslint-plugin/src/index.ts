@@ -41,7 +41,7 @@ const noRuntimeBranch: Rule.RuleModule = {
     },
     messages: {
       branch:
-        "{{ what }} has a value only while a request runs; a plan is built once, before any request. Put the choice into an expression or a predicate.",
+        "{{ what }} has a value only while a request runs; a plan is built once, before any request. Put the choice into an expression (E.if) or a predicate.",
     },
     schema: [],
   },

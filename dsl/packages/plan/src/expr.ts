@@ -95,6 +95,7 @@ export function listed(lhs: unknown, list: unknown, span: SpanId, spanA: SpanId,
   return new TruthNode("in", { lhs: left, list: items }, span);
 }
 
+const one = (op: string, x: unknown): Expr => shown(new ValueNode(op, { x: valueArgument(x, 0) }, currentSpan()));
 const two = (op: string, a: unknown, b: unknown): Expr =>
   shown(binary(op, a, b, currentSpan(), argumentSpan(0), argumentSpan(1)));
 
@@ -124,9 +125,49 @@ export const E = {
   /** a * b */
   mul: (a: Expr, b: Expr): Expr => two("mul", a, b),
   /** -x */
-  neg: (x: Expr): Expr => shown(new ValueNode("neg", { x: valueArgument(x, 0) }, currentSpan())),
+  neg: (x: Expr): Expr => one("neg", x),
   /** `a` where it is not null, otherwise `b`. */
   coalesce: (a: Expr, b: Expr): Expr => two("coalesce", a, b),
+  /** a / b, of whole numbers too; null where `b` is 0. */
+  div: (a: Expr, b: Expr): Expr => two("div", a, b),
+  /** The smaller one. */
+  min: (a: Expr, b: Expr): Expr => two("min", a, b),
+  /** The greater one. */
+  max: (a: Expr, b: Expr): Expr => two("max", a, b),
+  /** `x` without its sign. */
+  abs: (x: Expr): Expr => one("abs", x),
+  /** The greatest whole number that is not above `x`. */
+  floor: (x: Expr): Expr => one("floor", x),
+  /** The smallest whole number that is not below `x`. */
+  ceil: (x: Expr): Expr => one("ceil", x),
+  /** The square root; null below 0. */
+  sqrt: (x: Expr): Expr => one("sqrt", x),
+  /** e to the power `x`; null where that is no finite number. */
+  exp: (x: Expr): Expr => one("exp", x),
+  /** The natural logarithm; null where `x` is not above 0. */
+  log: (x: Expr): Expr => one("log", x),
+  /** The natural logarithm of 1 + `x`; null where `x` is not above -1. */
+  log1p: (x: Expr): Expr => one("log1p", x),
+  /** `a` to the power `b`; null where that is no finite number. */
+  pow: (a: Expr, b: Expr): Expr => two("pow", a, b),
+  /** The number from `lo` to `hi` that is closest to `x`; null where `lo` is above `hi`. */
+  clamp: (x: Expr, lo: Expr, hi: Expr): Expr =>
+    shown(
+      new ValueNode(
+        "clamp",
+        { x: valueArgument(x, 0), lo: valueArgument(lo, 1), hi: valueArgument(hi, 2) },
+        currentSpan(),
+      ),
+    ),
+  /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
+  if: (pred: Predicate, a: Expr, b: Expr): Expr =>
+    shown(
+      new ValueNode(
+        "if",
+        { pred: truthArgument(pred, 0), a: valueArgument(a, 1), b: valueArgument(b, 2) },
+        currentSpan(),
+      ),
+    ),
 } as const;
 
 /** A pattern of RE2: the text itself, or a param of type string. */

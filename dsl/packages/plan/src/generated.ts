@@ -1,9 +1,9 @@
 // generated.ts: what the registries and the operators offer. Written by `dslc bindings` from registry/*.toml.
-// digest capabilities 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+// digest capabilities d9a2810b921c92f346c1a76205ef18261b04121c2deb020b6ca013630369805c
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops d83ed3d7425b969ff2965c7588f50212e2fec63e7cd1d9b71fac7601bf9646b2
+// digest ops 4b8057dcb677b32a4b8bd01c00e055e09f186b670598c74bda13cda352a15c7d
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {

@@ -3,7 +3,7 @@ import { binary, coalesced, compared, listed } from "./expr.js";
 import { fieldSpans, inFrame, PlanError, type SpanId } from "./places.js";
 import { runTimeValue, toNumber, toTruth, TreeNode, TruthNode, ValueNode } from "./tokens.js";
 
-const arithmetic: Readonly<Record<string, string>> = { "+": "add", "-": "sub", "*": "mul" };
+const arithmetic: Readonly<Record<string, string>> = { "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow" };
 const comparisons: Readonly<Record<string, string>> = {
   "<": "<",
   "<=": "<=",
@@ -48,10 +48,7 @@ export const hooks = {
     const how = comparisons[sign];
     if (how !== undefined) return compared(how, a, b === undefined ? null : b, span, spanA, spanB);
     if (sign === "in") return listed(a, b, span, spanA, spanB);
-    throw new PlanError("unknown_operator", `expressions have no operator ${sign}`, {
-      span,
-      hint: sign === "/" ? "multiply by the reciprocal of a constant" : "",
-    });
+    throw new PlanError("unknown_operator", `expressions have no operator ${sign}`, { span });
   },
 
   /** `a && b` */

@@ -1,0 +1,25 @@
+// rankd/expr/detail/arithmetic.hpp: arithmetic of single values, and loops for what the C library computes.
+#pragma once
+
+#include <rankd/expr/detail/kernels.hpp>
+
+#include <array>
+#include <cstddef>
+
+namespace rankd::detail {
+
+/// The bits that the kernels give for these operands; what the arithmetic does not take is not looked at. The result
+/// need not be finite: see `wants_finite`.
+[[nodiscard]] auto computed(arithmetic what, const std::array<double, 3>& of) noexcept -> double;
+
+/// A value for each row (step 1), or a single one for all of them (step 0).
+struct library_operand {
+  const double* values = nullptr;
+  std::size_t step = 0;
+};
+
+/// pow, exp, log or log1p of each row, as the C library gives it, whatever the vector instructions of the machine. All
+/// but pow look at `a` only. NaN where an operand is.
+void library_rows(arithmetic what, double* out, library_operand a, library_operand b, std::size_t rows) noexcept;
+
+}  // namespace rankd::detail
