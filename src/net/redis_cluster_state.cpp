@@ -430,6 +430,10 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   std::vector<std::pair<redis_node*, std::vector<std::uint32_t>>> elsewhere;  // as they are asked for there
   for (std::size_t k = 0; k < commands.size(); ++k) {
     const std::uint32_t i = commands[k];
+    if (!(*got)[k].is_error()) {
+      of.replies[i] = (*got)[k];
+      continue;
+    }
     way found;
     const auto judged = judge(found, (*got)[k], of.asked);
     if (!judged) of.error = judged.error();

@@ -75,7 +75,7 @@ auto redis_link::submit(redis_request& request) noexcept -> std::error_code {
   return {};
 }
 
-void redis_link::wait_to_be_sent(redis_request& request) noexcept {
+[[gnu::noinline]] void redis_link::wait_to_be_sent(redis_request& request) noexcept {
   waiting_.push_back(request);
   ++waiting_count_;
   if (request.unsent != request.missing) begun_ = &request;
