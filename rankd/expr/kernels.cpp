@@ -120,8 +120,8 @@ struct abs_fn {
 /// From here on every double is whole, so that what is added to it and taken away again is rounded to a whole number.
 constexpr double all_whole = 0x1p52;
 
-/// The whole number nearest to `x`; `x` itself where it is no number. Highway's own
-/// rounding loses the sign of a zero where the machine has no instruction for it.
+/// The whole number nearest to `x`; `x` itself where it is no number. Highway's own rounding loses the sign of a zero
+/// where the machine has no instruction for it.
 template <typename V>
 HWY_INLINE auto rounded(V x) -> V {
   const hn::DFromV<V> d;

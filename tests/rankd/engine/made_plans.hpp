@@ -27,8 +27,12 @@ class plan_maker {
     for (const std::string& id : unused_) outputs += (outputs.empty() ? "\"" : ",\"") + id + "\"";
     return artifact_of(
         nodes_, outputs,
-        R"("expr_table":{"e":{"op":"mul","a":{"op":"key_ref","key_id":1},)"
+        R"("capabilities_required":["cap.rfc.0001.arithmetic.v1"],)"
+        R"("expr_table":{"e":{"op":"if","pred":{"op":"cmp","cmp":"<","a":{"op":"key_ref","key_id":1},)"
+        R"("b":{"op":"const_number","value":1000}},"a":{"op":"mul","a":{"op":"key_ref","key_id":1},)"
         R"("b":{"op":"coalesce","a":{"op":"param_ref","param_id":1},"b":{"op":"const_number","value":0.1}}},)"
+        R"("b":{"op":"coalesce","a":{"op":"log","x":{"op":"sub","a":{"op":"key_ref","key_id":1},)"
+        R"("b":{"op":"const_number","value":1500}}},"b":{"op":"const_number","value":3}}},)"
         R"("n":{"op":"key_ref","key_id":2001}},)"
         R"("pred_table":{"p":{"op":"cmp","cmp":"<","a":{"op":"key_ref","key_id":2001},)"
         R"("b":{"op":"const_number","value":2}},"c":{"op":"not_null","x":{"op":"key_ref","key_id":3001}}},)");

@@ -55,6 +55,11 @@ TEST_CASE("a program is expected to cost more for more rows, more steps and patt
   CHECK(small.cost().row_ns > 0);
   CHECK(large.cost().row_ns > small.cost().row_ns);
   CHECK(large.cost().once_ns > small.cost().once_ns);
+  const auto of_key = [](const char* op) {
+    const json tree = {{"op", op}, {"x", {{"op", "key_ref"}, {"key_id", 1001}}}};
+    return compile_expr(parse_expr(tree, "").value(), world()).value().cost().row_ns;
+  };
+  CHECK(of_key("log1p") > of_key("sqrt") + 1);
   const auto regex = compile(R"({"op":"regex","key_id":3001,"pattern":{"kind":"param","param_id":2}})");
   REQUIRE(regex);
   CHECK(regex->cost().once_ns > 20'000);
