@@ -1,31 +1,43 @@
 // tests/io/stream_stress.cpp: connections by the thousand, stops against completions, and what is left when loops end.
 #include <braid/base/random.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/buffered_reader.hpp>
+#include <braid/io/file.hpp>
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/stream_socket.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/blocking_lane.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/looping_threads.hpp>
+#include <tests/support/scratch_folder.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::looping_threads;
@@ -101,7 +113,132 @@ auto talk(loop& io, socket_address to, std::uint64_t seed, int rounds) -> task<b
   co_return true;
 }
 
+/// Signals to threads, one after the other, as fast as they take them. The handler is one after which the kernel does
+/// not go on with the system call.
+class interrupter {
+ public:
+  explicit interrupter(std::vector<::pid_t> threads) : threads_(std::move(threads)) {
+    struct sigaction how{};
+    how.sa_handler = [](int) { taken_.fetch_add(1); };
+    ::sigaction(SIGUSR1, &how, &before_);
+    thread_ = std::thread([this] {
+      while (!stop_.load()) {
+        for (const ::pid_t one : threads_) ::syscall(SYS_tgkill, ::getpid(), one, SIGUSR1);
+        for (int pause = 0; pause < 20; ++pause) std::this_thread::yield();
+      }
+    });
+  }
+  interrupter(const interrupter&) = delete;
+  auto operator=(const interrupter&) -> interrupter& = delete;
+  ~interrupter() {
+    stop_.store(true);
+    thread_.join();
+    ::signal(SIGUSR1, SIG_IGN);  // drops those that are pending
+    ::sigaction(SIGUSR1, &before_, nullptr);
+  }
+
+  [[nodiscard]] static auto taken() noexcept -> std::uint64_t { return taken_.load(); }
+
+ private:
+  static inline std::atomic<std::uint64_t> taken_{0};
+  std::vector<::pid_t> threads_;
+  struct sigaction before_{};
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+auto own_id() -> ::pid_t { return static_cast<::pid_t>(::syscall(SYS_gettid)); }
+
+/// Opens a pipe by its name, which blocks a thread of the lane until somebody opens the other end: this does, once
+/// that thread has been interrupted many times. True when the first call got its file nevertheless.
+auto open_slowly(blocking_lane& lane, std::string path) -> task<bool> {
+  bool opened = false;
+  bool over = false;
+  auto opens = [&]() -> task<void> {
+    const auto got = co_await file::open(lane, path, file_mode::read);
+    opened = got.has_value();
+    over = true;
+  };
+  auto both = [&](scope& children) -> task<void> {
+    children.spawn(opens());
+    const std::uint64_t first = interrupter::taken();
+    while (interrupter::taken() < first + 500 && !over) co_await sleep_for(100us);
+    descriptor other;
+    while (!over) {
+      if (!other) other = descriptor(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+      co_await sleep_for(100us);
+    }
+  };
+  co_await with_scope(std::ref(both));
+  co_return opened;
+}
+
+/// Writes a file, reads it in both ways, renames and removes it.
+auto use_file(blocking_lane& lane, std::string path, std::string text) -> task<bool> {
+  const auto made = co_await file::open(lane, path, file_mode::make);
+  if (!made) co_return false;
+  if (const auto wrote = co_await made->write_at(0, bytes_of(text)); !wrote) co_return false;
+  if (const auto synced = co_await made->sync(); !synced) co_return false;
+  std::vector<std::byte> back(text.size());
+  const auto read = co_await made->read_at(0, back);
+  if (!read || *read != text.size() || text_of(back) != text) co_return false;
+  if (const auto renamed = co_await rename_entry(lane, path, path + ".new"); !renamed) co_return false;
+  const auto whole = co_await read_file(lane, path + ".new");
+  if (!whole || *whole != text) co_return false;
+  const auto removed = co_await remove_file(lane, path + ".new");
+  co_return removed.has_value();
+}
+
 }  // namespace
+
+TEST_CASE("system calls that signals interrupt are made again: every byte arrives, and every file is whole") {
+  const testing::watchdog guard(std::chrono::seconds(120));
+  const std::uint64_t seed = testing::printed_seed();
+  const testing::scratch_folder folder;
+  const std::string pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  looping_threads loops(1);
+  blocking_lane lane({.most_threads = 1, .linger = 1h});
+  stream_listener listener = stream_listener::listen(loops[0], socket_address::loopback(0)).value();
+  const auto bound = listener.local_address().value();
+  auto ids = [&]() -> task<std::vector<::pid_t>> {
+    auto there = offload(lane, &own_id);
+    const ::pid_t of_lane = co_await there;
+    co_return std::vector<::pid_t>{own_id(), of_lane};
+  };
+  const interrupter storm(sync_wait(loops[0], ids()));
+  const std::uint64_t before = interrupter::taken();
+  bool opened = false;
+  std::size_t answered = 0;
+  std::size_t files = 0;
+  const std::size_t rounds = testing::scaled(20);
+  auto talks = [&](std::uint64_t number) -> task<void> {
+    if (co_await talk(loops[0], bound, seed + number, static_cast<int>(rounds))) ++answered;
+  };
+  auto uses_files = [&]() -> task<void> {
+    opened = co_await open_slowly(lane, pipe);
+    for (std::size_t i = 0; i < rounds; ++i) {
+      const std::string text(200'000 + i, byte_of(i));
+      if (co_await use_file(lane, folder.path() / std::to_string(i), text)) ++files;
+    }
+  };
+  auto all = [&](scope& children) -> task<void> {
+    children.spawn(serve(listener));
+    auto guests = [&](scope& clients) -> task<void> {
+      clients.spawn(uses_files());
+      for (std::uint64_t i = 0; i < 8; ++i) clients.spawn(talks(i));
+      co_return;
+    };
+    co_await with_scope(std::ref(guests));
+    children.request_stop();
+  };
+  sync_wait(loops[0], with_scope(std::ref(all)));
+  std::printf("%llu signals\n", static_cast<unsigned long long>(interrupter::taken() - before));
+  CHECK(opened);
+  CHECK(answered == 8);
+  CHECK(files == rounds);
+  CHECK(interrupter::taken() >= before + 500);
+}
 
 TEST_CASE("deadlines race with arrivals, and no byte is lost, doubled or out of order") {
   const testing::watchdog guard(std::chrono::seconds(120));
