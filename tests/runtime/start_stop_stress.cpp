@@ -23,6 +23,7 @@
 #include <tests/support/watchdog.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -115,11 +116,11 @@ class busy_runtime {
     REQUIRE(full_.try_send(counted(alive_)));
     for (int i = 0; i < of_each; ++i)
       for (const kind start : kinds) REQUIRE(all_->post((this->*start)(counted(alive_))));
-    REQUIRE(eventually([&] { return begun_.load(relaxed) == of_each * static_cast<int>(std::size(kinds)); }));
+    REQUIRE(eventually([&] { return begun_.load() == of_each * static_cast<int>(std::size(kinds)); }));
     REQUIRE(all_->post(computes(all_->blocking(), counted(alive_))));
-    REQUIRE(eventually([&] { return away_.load(relaxed) == 1; }));
+    REQUIRE(eventually([&] { return away_.load() == 1; }));
     REQUIRE(all_->post(computes(all_->workers(), counted(alive_))));
-    REQUIRE(eventually([&] { return away_.load(relaxed) == 2; }));
+    REQUIRE(eventually([&] { return away_.load() == 2; }));
     for (int i = 0; i < 5; ++i) REQUIRE(all_->post(sleeps(counted(alive_))));  // which may not begin any more
   }
 
@@ -132,12 +133,12 @@ class busy_runtime {
       return ending.loops()[0]->status() != braid::loop::state::running || !post(ending.workers(), [] {});
     };
     CHECK(eventually(has_begun));
-    home_calls_.store(true, relaxed);
+    home_calls_.store(true);
     by.join();
   }
 
  private:
-  void begin() noexcept { begun_.fetch_add(1, relaxed); }
+  void begin() noexcept { begun_.fetch_add(1); }
 
   auto sleeps(counted /*held*/) -> braid::task<void> {
     begin();
@@ -178,19 +179,19 @@ class busy_runtime {
   }
   auto computes(braid::executor& where, counted /*held*/) -> braid::task<void> {
     auto until_called = [this, own = counted(alive_)] {
-      away_.fetch_add(1, relaxed);
-      static_cast<void>(eventually([&] { return home_calls_.load(relaxed); }));
+      away_.fetch_add(1);
+      static_cast<void>(eventually([&] { return home_calls_.load(); }));
     };
     auto hop = braid::offload(where, std::move(until_called));
     co_await hop;
   }
 
   braid::atomic<int>& alive_;
-  braid::atomic<int> begun_{0};            // tasks that wait, or will in this step
-  braid::atomic<int> away_{0};             // functions on a worker, and on a thread that may block
-  braid::atomic<bool> home_calls_{false};  // whether these may come home
-  braid::channel<int> empty_{1};           // nobody sends
-  braid::channel<counted> full_{1};        // nobody receives
+  std::atomic<int> begun_{0};            // tasks that wait, or will in this step
+  std::atomic<int> away_{0};             // functions on a worker, and on a thread that may block
+  std::atomic<bool> home_calls_{false};  // whether these may come home
+  braid::channel<int> empty_{1};         // nobody sends
+  braid::channel<counted> full_{1};      // nobody receives
   braid::async_mutex lock_;
   std::unique_ptr<braid::runtime> all_;  // its tasks use the others
 };
