@@ -130,6 +130,7 @@ auto announced_until(std::string_view bytes, std::size_t place) -> announced {
   announced out;
   for (std::size_t at = 0; at <= place && at < bytes.size() && out.expected == 0;) {
     const std::string_view line = line_at(bytes, at);
+    if (line.empty()) break;  // nobody reads that as a value
     const char sign = line.front();
     const bool is_counted = sign == '$' || sign == '*';
     const long long count = is_counted ? std::max(0LL, std::atoll(std::string(line.substr(1)).c_str())) : 0;
