@@ -17,8 +17,8 @@ class spread_crowd {
 
   void spawn(braid::task<void> work) { where_->post(std::move(work)); }
   void count(std::uint64_t more) {
-    if (done_.fetch_add(more, std::memory_order_acq_rel) + more == expected_)
-      all_done_.count_down();  // edge crowd.done: both
+    const std::uint64_t before = done_.fetch_add(more, std::memory_order_acq_rel);  // edge crowd.done: both
+    if (before + more == expected_) all_done_.count_down();
   }
   [[nodiscard]] auto wait() { return all_done_.wait(); }
   [[nodiscard]] auto is_right() const -> bool {
