@@ -57,9 +57,11 @@ auto telling_of(std::error_code why) noexcept -> telling {
   return is_soon ? telling::soon : telling::no;
 }
 
-/// Why there is no reply. Where the time was over while the node could not be reached at all, that is why.
+/// Why there is no reply. Where the time was over while the node could not be reached at all, that is why. One that was
+/// given up for its silence has told no more than one that was not.
 auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::error_code {
   const std::error_code last = asked.last_error();
+  if (error == redis_errc::connection_lost && last == std::errc::timed_out) return errc::deadline_exceeded;
   const bool is_away = error == errc::deadline_exceeded && asked.status() != redis_link::state::ready && last;
   return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
 }

@@ -16,11 +16,13 @@
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 
+#include <tests/support/busy.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -134,8 +136,8 @@ TEST_CASE("in every life of a loop, what was accepted ran before run returned, a
     std::thread runs([&] { io->run(); });  // producers may come before it does
     std::vector<std::thread> producers;
     for (int i = 0; i < 3; ++i) producers.emplace_back([&, begin = random()] { produce(*io, counts, begin, 400); });
-    std::thread stops([&, turns = random.below(400)] {
-      for (std::uint64_t i = 0; i < turns; ++i) std::this_thread::yield();
+    std::thread stops([&, pause = std::chrono::microseconds(random.below(200))] {
+      testing::busy_for(pause);
       io->stop();
     });
     for (std::thread& each : producers) each.join();

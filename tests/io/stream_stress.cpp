@@ -11,6 +11,7 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/task/blocking_lane.hpp>
 
+#include <tests/support/busy.hpp>
 #include <tests/support/connections.hpp>
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -124,7 +125,7 @@ class interrupter {
     thread_ = std::thread([this] {
       while (!stop_.load()) {
         for (const ::pid_t one : threads_) ::syscall(SYS_tgkill, ::getpid(), one, SIGUSR1);
-        for (int pause = 0; pause < 20; ++pause) std::this_thread::yield();
+        testing::busy_for(std::chrono::microseconds(10));
       }
     });
   }
@@ -251,7 +252,7 @@ TEST_CASE("deadlines race with arrivals, and no byte is lost, doubled or out of 
     for (std::uint64_t sent = 0; sent < reader.expected; ++sent) {
       const char byte = byte_of(sent);
       both.peer.send(std::string_view(&byte, 1));
-      for (auto pause = random.below(200); pause != 0; --pause) std::this_thread::yield();
+      testing::busy_for(std::chrono::nanoseconds(random.below(100'000)));
     }
   });
   sync_wait(loops[0], [&]() -> task<void> {
@@ -336,7 +337,7 @@ TEST_CASE("a loop that stops with accepts, reads and writes under way leaves no 
       });
     });
     while (io->status() != loop::state::running) std::this_thread::yield();
-    for (auto pause = random.below(400); pause != 0; --pause) std::this_thread::yield();
+    testing::busy_for(std::chrono::microseconds(random.below(200)));
     io->stop();
     runs.join();
   }

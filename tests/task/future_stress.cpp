@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/busy.hpp>
 #include <tests/support/chosen_pool.hpp>
 #include <tests/support/failures.hpp>
 #include <tests/support/seed.hpp>
@@ -68,8 +69,7 @@ class starting_line {
       round_.fetch_add(1, release);
       return;
     }
-    for (int spins = 0; round_.load(acquire) == mine; ++spins)
-      if (spins > 100) std::this_thread::yield();
+    braid::testing::wait_until([&] { return round_.load(acquire) != mine; });
   }
 
  private:
@@ -218,7 +218,7 @@ TEST_CASE("futures settle once and right while their pool is shut down in the mi
           return braid::spawn(workers, [inner = std::move(value)] { return inner.number(); });
         }));
     });
-    for (auto wait = random.below(200); wait > 0; --wait) std::this_thread::yield();
+    braid::testing::busy_for(std::chrono::microseconds(random.below(100)));
     const auto mode = random.below(2) == 0 ? braid::shutdown_mode::drain : braid::shutdown_mode::drop_pending;
     CHECK(workers.shutdown(mode));
     producer.join();

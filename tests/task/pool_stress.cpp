@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/busy.hpp>
 #include <tests/support/chosen_pool.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/watchdog.hpp>
@@ -68,7 +69,7 @@ class ledger {
 
   /// Waits until so many entries have run.
   void wait_for(std::size_t count) const {
-    while (ran_.load(relaxed) < count) std::this_thread::yield();
+    braid::testing::wait_until([&] { return ran_.load(relaxed) >= count; });
   }
 
   /// How many entries were neither run once nor dropped once although accepted, or touched although not.
@@ -115,7 +116,7 @@ auto start_producers(ledger& book, std::size_t producers, std::size_t roots, std
       for (std::size_t root = 0; root < roots; ++root) {
         book.post((producer * roots + root) * (children + 1), 1, children);
         if (random.below(8) != 0) continue;  // mostly bursts, now and then a gap in which workers fall asleep
-        for (auto pause = random.below(100); pause > 0; --pause) std::this_thread::yield();
+        braid::testing::busy_for(std::chrono::nanoseconds(random.below(50'000)));
       }
     });
   return threads;
