@@ -1,0 +1,169 @@
+// src/net/redis_cluster_map.cpp: asking the nodes for the map of slots, and why there is none.
+#include "redis_cluster_state.hpp"
+
+#include <braid/coro/detail/after.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+namespace {
+
+/// How much an error tells of why there is no map.
+enum class telling : std::uint8_t {
+  nothing,  ///< nobody has answered, for the time being
+  away,     ///< there is nobody
+  soon,     ///< one that is not ready
+  no,       ///< one that will not
+};
+
+auto telling_of(std::error_code why) noexcept -> telling {
+  if (why == errc::deadline_exceeded || why == std::errc::timed_out) return telling::nothing;
+  const bool is_system = why.category() == std::system_category() || why.category() == std::generic_category();
+  if (is_system || why == redis_errc::connection_lost) return telling::away;
+  const bool is_soon = why.category() == redis_category() && is_transient(static_cast<redis_errc>(why.value()));
+  return is_soon ? telling::soon : telling::no;
+}
+
+/// Why an answer is no map of slots.
+auto refusal_of(const resp_value& answer) noexcept -> redis_errc {
+  if (answer.is_error()) return redis_error_of(answer.text());
+  const bool is_empty = answer.type() == resp_type::array && answer.items().empty();
+  return is_empty ? redis_errc::cluster_down : redis_errc::unexpected_reply;
+}
+
+}  // namespace
+
+auto is_transient(redis_errc code) noexcept -> bool {
+  return code == redis_errc::try_again || code == redis_errc::cluster_down || code == redis_errc::loading ||
+         code == redis_errc::master_down;
+}
+
+auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::error_code {
+  const std::error_code last = asked.last_error();
+  if (error == redis_errc::connection_lost && last == std::errc::timed_out) return errc::deadline_exceeded;
+  const bool is_away = error == errc::deadline_exceeded && asked.status() != redis_link::state::ready && last;
+  return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
+}
+
+/// For one question, where so many nodes may still be asked: so short that a node that does not answer leaves time for
+/// the others, and at least what a connection nearby takes. Where all are far, the last one has more.
+auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {
+  constexpr duration least = std::chrono::milliseconds(10);
+  constexpr duration most = std::chrono::milliseconds(100);
+  const duration all = remaining(limit);
+  const duration longest = nodes > 1 ? most : std::max(least, options_.connection.connect_timeout);
+  return std::min(all, std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), least, longest));
+}
+
+/// Takes what CLUSTER SLOTS has answered. False: it is no such answer, and nothing was learnt.
+auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from) -> bool {
+  struct range {
+    std::uint16_t first;
+    std::uint16_t last;
+    std::vector<redis_node*> nodes;
+  };
+  const auto number = [](const resp_value& value, std::int64_t end) -> std::int64_t {
+    const bool good = value.type() == resp_type::integer && value.integer() >= 0 && value.integer() < end;
+    return good ? value.integer() : -1;
+  };
+  if (slots.type() != resp_type::array || slots.items().empty()) return false;
+  std::vector<range> ranges;
+  for (const resp_value& each : slots.items()) {
+    if (each.type() != resp_type::array || each.items().size() < 3) return false;
+    const auto parts = each.items();
+    const auto first = number(parts[0], redis_slots);
+    const auto last = number(parts[1], redis_slots);
+    if (first < 0 || last < first) return false;
+    range made{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last), {}};
+    for (const resp_value& node : parts.subspan(2)) {
+      if (node.type() != resp_type::array || node.items().size() < 2) return false;
+      const auto port = number(node.items()[1], 65'536);
+      if (port <= 0) return false;
+      const bool named = node.items()[0].has_text() && !node.items()[0].text().empty();
+      const std::string host(named ? node.items()[0].text() : std::string_view(from.host));
+      made.nodes.push_back(&node_at(host, static_cast<std::uint16_t>(port)));
+    }
+    ranges.push_back(std::move(made));
+  }
+  owners_.fill(nullptr);
+  for (const range& each : ranges) {
+    redis_node& owner = *each.nodes.front();
+    owner.replicas.assign(each.nodes.begin() + 1, each.nodes.end());
+    std::fill(owners_.begin() + each.first, owners_.begin() + each.last + 1, &owner);
+  }
+  return true;
+}
+
+/// One at a time asks; the others wait a moment, and see what it has learnt.
+auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
+  if (is_refreshing_) {
+    co_await sleep_for(std::chrono::milliseconds(1));
+    co_return result<void>();
+  }
+  struct guard {
+    bool& flag;
+    ~guard() { flag = false; }
+  } const asked{is_refreshing_};
+  is_refreshing_ = true;
+  is_refused_ = false;
+  refreshed_ = on_->now();
+  const scope& around = co_await this_scope();
+  const time_point limit = std::min({deadline, deadline_of({}), around.deadline()});
+  redis_batch question;
+  question.add("CLUSTER", "SLOTS");
+  std::error_code best = nodes_.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
+  bool all_have_answered = true;
+  for (std::size_t left = nodes_.size(); left > 0; --left) {
+    const std::size_t turn = next_asked_++;  // a stop may end this here: then another one is asked the next time
+    redis_node& node = *nodes_[turn % nodes_.size()];
+    arena memory;
+    redis_link& link = link_of(node);
+    redis_batch_call call(link, question, memory, share_of(limit, left));
+    const auto got = co_await call;
+    if (got && learn(got->front(), node)) {
+      next_asked_ = turn;
+      is_stale_ = false;
+      map_error_ = redis_errc::cluster_down;
+      has_map_ = true;
+      co_return result<void>();
+    }
+    const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), link);
+    if (telling_of(why) >= telling_of(best)) best = why;
+    all_have_answered = all_have_answered && telling_of(why) != telling::nothing;
+    if (on_->now() < limit) continue;
+    all_have_answered = all_have_answered && left == 1;
+    break;
+  }
+  ++next_asked_;  // the last one has more time than the others: it is not always the same
+  no_map(best, all_have_answered);
+  co_return fail(best);
+}
+
+/// All who want the map learn why there is none, until it is time to ask again.
+void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
+  refreshed_ = on_->now();
+  is_refused_ = all_have_answered && telling_of(why) != telling::soon;
+  if (telling_of(why) != telling::nothing || !has_map_) map_error_ = why;
+}
+
+auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
+  return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
+}
+
+/// Who has a map, though it is stale, keeps half of the time for what it is wanted for.
+auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
+  if (!is_stale_ || !may_ask_for_map()) co_return;
+  const scope& around = co_await this_scope();
+  time_point limit = std::min(deadline, around.deadline());
+  if (has_map_) limit = after(on_->now(), remaining(limit) / 2);
+  task<result<void>> asking_for_map = refresh(limit);
+  static_cast<void>(co_await std::move(asking_for_map));
+}
+
+}  // namespace braid::detail
