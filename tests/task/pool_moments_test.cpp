@@ -123,6 +123,8 @@ class telling_driver final : public braid::driver {
   braid::parking_driver inner_;
 };
 
+// What the jobs of a test use is declared before its pool, which ends before it: a job may still stand in a latch that
+// another one has counted down.
 struct fixture {
   fixture() { running = &steps; }
 
@@ -159,10 +161,10 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
   steps.looked = [&] {
     if (armed.load(relaxed) && braid::current_worker() != nullptr) after_look();
   };
+  std::latch second_ran(1);
   scripted_pool where(prompt({.workers = 2}));
   REQUIRE(where.wait_idle());
   armed.store(true, relaxed);
-  std::latch second_ran(1);
   CHECK(post(where, [&] {
     second_ran.wait();
     ran.fetch_add(1, relaxed);
@@ -190,12 +192,12 @@ TEST_CASE_FIXTURE(fixture, "a worker that was picked in vain calls another befor
                                               if (index == 1) at_wake();
                                             });
   };
+  std::latch last_ran(1);
+  std::latch taken(1);
   scripted_pool where(std::move(options));
   first_found_nothing.wait_until_reached();
   REQUIRE(eventually([&] { return where.statistics().sleeps == 2; }));
   armed.store(true, relaxed);
-  std::latch last_ran(1);
-  std::latch taken(1);
   CHECK(post(where, [&] {
     taken.count_down();
     last_ran.wait();
@@ -228,11 +230,11 @@ TEST_CASE_FIXTURE(fixture, "a worker that has moved jobs to its own seat calls a
     placed.fetch_add(1, relaxed);
     while (held_up.load(relaxed)) std::this_thread::yield();  // before it wakes anybody
   };
+  std::latch second_ran(1);
   scripted_pool where(prompt({.workers = 2}));
   found_nothing.wait_until_reached();
   REQUIRE(eventually([&] { return where.statistics().sleeps == 1; }));
   held_up.store(true, relaxed);
-  std::latch second_ran(1);
   sleeper poster([&] {
     static_cast<void>(post(where, [&] {
       second_ran.wait();
