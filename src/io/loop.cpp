@@ -96,12 +96,21 @@ void loop::fire_timers(time_point start) noexcept {
   while (timer* item = due_.pop_front()) item->fire();
 }
 
+/// The inbox is taken again behind all that was queued when it was taken last, while the loop has jobs of its own: a
+/// post waits for two rounds of them at most, and of a flood of posts many are taken with one look.
 void loop::run_ready(time_point start) {
+  const job* last_of_pass = ready_.newest();
   for (int count = 1; count <= jobs_a_turn; ++count) {
     job* item = ready_.pop();
     if (item == nullptr) return;
+    const bool ends_pass = item == last_of_pass;
     run_job(*item);
-    if (reads_clock_behind(count) && !ready_.empty() && now() - start > time_a_turn) return;
+    if (ready_.empty()) return;
+    if (ends_pass) {
+      ready_.push_chain(inbox_.take());
+      last_of_pass = ready_.newest();
+    }
+    if (reads_clock_behind(count) && now() - start > time_a_turn) return;
   }
 }
 

@@ -29,10 +29,13 @@ TEST_CASE("elements come out in the order in which they went in") {
   queue all;
   CHECK(all.empty());
   CHECK(all.pop() == nullptr);
+  CHECK(all.newest() == nullptr);
   for (item& one : items) all.push(one);
   CHECK_FALSE(all.empty());
+  CHECK(all.newest() == &items[2]);
   CHECK(emptied(all) == std::vector<int>{1, 2, 3});
   CHECK(all.empty());
+  CHECK(all.newest() == nullptr);
 }
 
 TEST_CASE("a queue that was emptied works like a new one") {

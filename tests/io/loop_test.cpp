@@ -197,6 +197,27 @@ TEST_CASE("a turn takes many short jobs, and few long ones") {
   while (io->turn()) {}
 }
 
+TEST_CASE("a post from elsewhere waits for no more than two rounds of jobs that post themselves") {
+  turned_loop here;
+  std::string order;
+  struct again {
+    loop& io;
+    std::string& order;
+    char name;
+    int left;
+    void operator()() const {
+      order += name;
+      if (name == 'a' && left == 17) std::thread([this] { REQUIRE(post(io, [to = &order] { *to += '!'; })); }).join();
+      if (left > 0) REQUIRE(post(io, again{io, order, name, left - 1}));
+    }
+  };
+  REQUIRE(post(here.io(), again{here.io(), order, 'a', 20}));
+  REQUIRE(post(here.io(), again{here.io(), order, 'b', 20}));
+  here.io().turn();
+  CHECK(order.substr(0, 12) == "ababababab!a");  // posted by the fourth a; one turn, whose bounds are far away
+  CHECK(order.size() == 43);
+}
+
 TEST_CASE("a job that posts itself for ever does not keep timers from firing") {
   turned_loop here;
   struct again {

@@ -39,6 +39,9 @@ class intrusive_queue {
     last_ = other.last_;
   }
 
+  /// The element that was pushed last, which stays. Null when the queue is empty.
+  [[nodiscard]] auto newest() const noexcept -> T* { return first_ == nullptr ? nullptr : last_; }
+
   /// The oldest element, taken out. Null when the queue is empty.
   [[nodiscard]] auto pop() noexcept -> T* {
     T* taken = first_;
