@@ -119,17 +119,16 @@ void stand_ins::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady
 
 void stand_ins::live(stand_in& self, std::size_t number) noexcept {
   around_(number, [this, &self] {
-    while (worker* const seat = await_seat(self)) {
-      serve(*seat);
-      if (!stays(self)) return;
-    }
+    worker* seat = nullptr;
+    do seat = await_seat(self);
+    while (seat != nullptr && serve(self, *seat));
   });
   const std::lock_guard lock(mutex_);
   numbers_[number] = false;
 }
 
+/// Under the lock.
 auto stand_ins::stays(stand_in& self) noexcept -> bool {
-  const std::lock_guard lock(mutex_);
   self.seat = nullptr;
   if (self.ends) return false;
   if (idle_count_ >= most_idle_) {
@@ -154,8 +153,9 @@ auto stand_ins::await_seat(stand_in& self) noexcept -> worker* {
   }
 }
 
-/// Until somebody has come back for the seat: some thread is away from it as long as this one has it.
-void stand_ins::serve(worker& seat) noexcept {
+/// Until somebody has come back for the seat: some thread is away from it as long as this one has it. Whoever takes it
+/// finds the stand-in free from that moment on. False: nobody will need it again.
+auto stand_ins::serve(stand_in& self, worker& seat) noexcept -> bool {
   const worker_scope here(seat);
   duration pause = first_pause;
   auto why = search::routine;
@@ -163,7 +163,7 @@ void stand_ins::serve(worker& seat) noexcept {
   while (true) {
     if (seat.wanted.load(relaxed) != 0) {
       const std::lock_guard lock(mutex_);
-      if (give_to_coming(seat)) return;
+      if (give_to_coming(seat)) return stays(self);
     }
     if (jobs_.run_one(seat, why)) {
       pause = first_pause;

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/eventually.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <chrono>
@@ -22,14 +23,18 @@ namespace {
 struct counts {
   braid::atomic<int> unparks{0};
   braid::atomic<int> polls{0};
+  braid::atomic<int> parked{0};  // of the drivers, at the moment
 };
 
 class counting_driver final : public braid::driver {
  public:
   explicit counting_driver(counts& all) : all_(all) {}
-  void park() noexcept override { inner_.park(); }
+  void park() noexcept override { static_cast<void>(park_until(braid::time_point::max())); }
   [[nodiscard]] auto park_until(braid::time_point deadline) noexcept -> bool override {
-    return inner_.park_until(deadline);
+    all_.parked.fetch_add(1, relaxed);
+    const bool unparked = inner_.park_until(deadline);
+    all_.parked.fetch_sub(1, relaxed);
+    return unparked;
   }
   void unpark() noexcept override {
     all_.unparks.fetch_add(1, relaxed);
@@ -94,6 +99,7 @@ TEST_CASE("the workers of a pool sleep in the drivers that they were given, and 
     for (int i = 0; i < 1'000; ++i) REQUIRE(post(where, [] {}));
     REQUIRE(where.wait_idle());
     CHECK(all.polls.load(relaxed) >= 1'000 / 64 / 2);
+    CHECK(braid::testing::eventually([&] { return all.parked.load(relaxed) == 2; }));
   }
-  CHECK(all.unparks.load(relaxed) >= 2);  // each sleeps at the end, until the shutdown
+  CHECK(all.unparks.load(relaxed) >= 2);  // each slept until the shutdown
 }

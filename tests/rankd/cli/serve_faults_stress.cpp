@@ -476,8 +476,8 @@ void live(weather how, std::uint64_t wanted, random_source& random) {
     wait_for_answers(in, server, wanted);
     late = resident_bytes(server.id());
     CHECK_FALSE(server.has_ended());
+    in.stopping = true;  // first: the server may stop before the call comes back
     server.signal(SIGTERM);
-    in.stopping = true;
   }
   CHECK_MESSAGE(server.wait() == 0, server.err());
   CHECK(late < early + most_growth);

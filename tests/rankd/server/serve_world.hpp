@@ -40,7 +40,7 @@ inline auto test_plans() -> std::vector<known_plan> {
   add("fails", source("a", 1) + "," + sleep("b", "a", 0, sleep_end::failing), "b");
   const std::string stuck = source("a", 1) + "," + sleep("b", "a", an_hour_ms);
   add("few", source("a", 10), "a", of_rows(9));
-  add("hasty", stuck, "b", of_time(std::chrono::milliseconds(5)));
+  add("hasty", stuck, "b", of_time(std::chrono::milliseconds(200)));
   add("single", stuck, "b", of_in_flight(1));
   const registries& declared = reference_project::get().declared;
   for (const char* name : {"reels_plan_a", "concat_plan"}) {

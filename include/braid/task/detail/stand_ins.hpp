@@ -77,7 +77,7 @@ class BRAID_API stand_ins {
   auto stays(stand_in& self) noexcept -> bool;
   void live(stand_in& self, std::size_t number) noexcept;
   auto await_seat(stand_in& self) noexcept -> worker*;
-  void serve(worker& seat) noexcept;
+  auto serve(stand_in& self, worker& seat) noexcept -> bool;
 
   crew& jobs_;
   const std::size_t most_;
