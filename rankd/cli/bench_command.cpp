@@ -10,6 +10,7 @@
 #include <rankd/engine/closed_load.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
 #include <rankd/server/http_load.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/embedded.hpp>
@@ -116,7 +117,9 @@ auto told_failure(const measured& of) -> std::string {
   constexpr std::size_t enough = 400;
   std::string_view text = of.seen.first_failure;
   while (text.ends_with('\n')) text.remove_suffix(1);
-  return printable(text.substr(0, enough)) + (text.size() > enough ? "…" : "");
+  if (text.size() <= enough) return printable(text);
+  const std::string_view kept = text.substr(0, enough);
+  return printable(kept.substr(0, utf8_prefix(kept))) + "…";
 }
 
 void print_table(const std::vector<measured>& all) {

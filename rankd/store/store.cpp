@@ -7,6 +7,7 @@
 #include <rankd/store/redis_options.hpp>
 #include <rankd/store/redis_store.hpp>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,8 +18,8 @@ namespace {
 /// Takes a snapshot for each batch, so that batches on different threads share nothing.
 class embedded_client final : public store {
  public:
-  embedded_client(embedded_store data, std::string endpoint_id) noexcept
-      : data_(std::move(data)), endpoint_id_(std::move(endpoint_id)) {}
+  embedded_client(embedded_store data, std::filesystem::path path, std::string endpoint_id) noexcept
+      : data_(std::move(data)), path_(std::move(path)), endpoint_id_(std::move(endpoint_id)) {}
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)
       -> braid::task<store_result<field_batch>> override {
@@ -41,11 +42,15 @@ class embedded_client final : public store {
   }
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
-    return why == store_errc::wrong_type ? wrong_type_failure(endpoint_id_) : store::explain(why);
+    if (why == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
+    store_failure told = store::explain(why);
+    told.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + told.message;
+    return told;
   }
 
  private:
   embedded_store data_;
+  std::filesystem::path path_;
   std::string endpoint_id_;
 };
 
@@ -87,9 +92,10 @@ auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& roo
   if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);
   if (embedded == nullptr) return open_redis(endpoint, words);
-  auto data = embedded_store::open(root / embedded->path);
+  std::filesystem::path path = root / embedded->path;
+  auto data = embedded_store::open(path);
   if (!data) return std::unexpected(std::move(data.error()));
-  return std::make_unique<embedded_client>(std::move(*data), endpoint.endpoint_id);
+  return std::make_unique<embedded_client>(std::move(*data), std::move(path), endpoint.endpoint_id);
 }
 
 }  // namespace rankd

@@ -7,8 +7,10 @@
 #include <braid/coro/with_scope.hpp>
 
 #include <algorithm>
+#include <bitset>
 #include <charconv>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 namespace braid::detail {
@@ -34,6 +36,21 @@ auto key_of(std::string_view command) noexcept -> std::string_view {
 /// Who says what replies to expect asks for nothing but reads.
 auto access_of(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
+}
+
+/// Whether one of the commands that were sent is still open, and a later one of its slot is not: what they write is in
+/// another order then. Requires that both are in ascending order.
+auto is_out_of_order(const redis_batch& batch, std::span<const std::uint32_t> sent, std::span<const std::uint32_t> open)
+    -> bool {
+  std::bitset<redis_slots> has_later;
+  for (const std::uint32_t i : sent | std::views::reverse) {
+    const std::uint16_t slot = redis_slot_of(key_of(batch.bytes_of(i, 1)));
+    if (!std::ranges::binary_search(open, i))
+      has_later.set(slot);
+    else if (has_later.test(slot))
+      return true;
+  }
+  return false;
 }
 
 /// Goes before a command that an ASK has led elsewhere, in the same batch.
@@ -303,6 +320,9 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
     auto running = run_asking(of, *target, std::move(those), deadline);
     co_await std::move(running);
   }
+  if (of.commands.empty() || access_of(*of.batch) != redis_access::write) co_return;
+  std::ranges::sort(of.commands);
+  if (!of.error && is_out_of_order(*of.batch, commands, of.commands)) of.error = redis_errc::out_of_order;
 }
 
 /// Asks for commands where a slot moves to. Those that have no answer there begin their way again.
@@ -395,6 +415,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       is_sent_on = is_sent_on || each.is_sent_on;
       if (each.why) why = each.why;
     }
+    std::ranges::sort(open);  // as they are in the batch
     if (is_sent_on && ++all.hops > options_.most_hops) co_return fail(redis_errc::too_many_hops);
     is_stale_ = is_stale_ || !open.empty();
     all.masters_only = all.masters_only || !open.empty();

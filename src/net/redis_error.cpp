@@ -40,6 +40,7 @@ class category final : public std::error_category {
       case redis_errc::too_many_hops: return "the cluster sent the command from node to node too often";
       case redis_errc::no_cluster: return "the server is no node of a cluster";
       case redis_errc::no_transactions: return "a cluster takes no transactions";
+      case redis_errc::out_of_order: return "the cluster ran a command of a batch, and had refused one before it";
     }
     return "unknown error of Redis";
   }

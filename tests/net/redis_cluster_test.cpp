@@ -473,6 +473,43 @@ TEST_CASE("keys that have moved together are asked for together") {
   CHECK((circle->error == redis_errc::too_many_hops));
 }
 
+TEST_CASE("a batch whose later commands ran before one that was refused for the moment has failed") {
+  for (const std::string refusal : {"-CLUSTERDOWN x\r\n", "-LOADING x\r\n", "-TRYAGAIN x\r\n", "-MOVED 12182 :0\r\n"}) {
+    CAPTURE(refusal);
+    redis_nodes world(1, 1);
+    world.say_master({0});
+    std::vector<std::string> refused;  // once each
+    world.node(0).answer = [&](const std::string& words) {
+      if (words == "CLUSTER SLOTS") return world.node(0).slots;
+      if (std::erase(refused, words) == 0) return std::string(":1\r\n");
+      return refusal == "-MOVED 12182 :0\r\n" ? "-MOVED 12182 " + world.node(0).path() + ":1\r\n" : refusal;
+    };
+    redis_batch writes;
+    writes.add("RPUSH", "{foo}l", 1);
+    writes.add("SET", "elsewhere", 1);
+    writes.add("RPUSH", "{foo}l", 2);
+    writes.add("RPUSH", "{foo}l", 3);
+
+    refused = {"RPUSH {foo}l 1"};
+    const auto broken = world.run(writes);
+    world.pass(100);
+    CHECK((broken->error == redis_errc::out_of_order));
+    CHECK(world.node(0).times("RPUSH {foo}l 1") == 1);
+
+    refused = {"RPUSH {foo}l 2", "RPUSH {foo}l 3"};  // from there on: they are sent again in their order
+    const auto whole = world.run(writes);
+    world.pass(100);
+    CHECK_FALSE(whole->error);
+    CHECK(world.node(0).seen.back() == "RPUSH {foo}l 3");
+    CHECK(world.node(0).times("RPUSH {foo}l 1") == 1);
+
+    refused = {"SET elsewhere 1"};  // another slot
+    const auto other = world.run(writes);
+    world.pass(100);
+    CHECK_FALSE(other->error);
+  }
+}
+
 TEST_CASE("errors of the server that are no redirections are those of the call") {
   one_node world;
   const auto call = world.get("foo");

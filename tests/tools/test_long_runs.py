@@ -48,6 +48,11 @@ class LongRuns(ToolCase):
         page = Path(self.root, "docs/long_runs.md").read_text()
         self.assertIn("nothing is lost", page)
         self.assertIn(f"seed {line['seed']}", page)
+        self.assertIn("leave the names out", self.run_tool("races", "--page")[1])
+        for other in (TABLE.replace("factor = 50", "factor = 500"), TABLE.replace("coro/race", "coro/other")):
+            self.write({"tests/long_runs.toml": other})  # so that is no run on record
+            self.assertEqual(self.run_tool("--page")[0], 0)
+            self.assertIn("not on record", Path(self.root, "docs/long_runs.md").read_text())
 
     def test_what_fails_is_told_with_its_last_words_and_is_not_on_record(self):
         self.build(status="3")

@@ -78,7 +78,8 @@ class BRAID_API redis_cluster {
   /// Commands with keys of any slots: those of a node are sent together, and all nodes are asked at once. Replies are
   /// in the order of the batch; those of different nodes were made in any order. Where a node is lost, all are. A batch
   /// that says what it expects is one of reads, for replicas too, and is asked again where a node is lost.
-  /// Errors: redis_errc::no_transactions for a batch with a MULTI.
+  /// Errors: redis_errc::no_transactions for a batch with a MULTI, out_of_order where writes to one slot were half
+  /// done.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 

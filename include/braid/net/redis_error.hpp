@@ -39,6 +39,7 @@ enum class redis_errc : std::uint8_t {
   too_many_hops,  ///< a cluster has sent the command from node to node too often
   no_cluster,     ///< the server is no node of a cluster
   no_transactions,  ///< a MULTI for a cluster, whose nodes would each run a part
+  out_of_order,     ///< a cluster has run a command of a batch and not the one before it: the batch is half done
 };
 
 /// The category of `redis_errc`; its messages are sentences.

@@ -44,6 +44,7 @@ TEST_CASE("what a plan ends with is the plan's fault, unless it is the store's, 
   CHECK(status_of_run("memory_budget_exceeded") == http_status::unprocessable_content);
   CHECK(status_of_run("node_timeout") == http_status::gateway_timeout);
   CHECK(status_of_run("store_unreachable") == http_status::service_unavailable);
+  CHECK(status_of_run("store_untrusted") == http_status::bad_gateway);
   CHECK(status_of_run("store_bad_reply") == http_status::bad_gateway);
   CHECK(status_of_run("internal_error") == http_status::internal_server_error);
 }

@@ -66,6 +66,8 @@ TEST_CASE("the embedded store answers all three commands") {
   CHECK(wrong.error() == store_errc::wrong_type);
   CHECK(from.explain(wrong.error()).code == "store_wrong_type");
   CHECK(from.explain(store_errc::corrupt).code == "store_error");
+  CHECK(from.explain(store_errc::corrupt)
+            .message.starts_with("endpoint `ep_0001` at `" + (folder.path() / "db").string() + "`: the store refused"));
 }
 
 TEST_CASE("a static resolver gives a store that asks nobody before it is asked") {
