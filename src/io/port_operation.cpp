@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 
 #include <cerrno>
+#include <utility>
 
 namespace braid::detail {
 
@@ -44,13 +45,15 @@ auto port_operation::over_or_waiting() noexcept -> bool {
 
 auto port_operation::withdraw(leaf& self) noexcept -> withdrawal {
   auto& waiting = static_cast<port_operation&>(self);
-  if (waiting.on_->backend().cancel(waiting)) return withdrawal::done;
+  if (!waiting.is_to_end_ && waiting.on_->backend().cancel(waiting)) return withdrawal::done;
+  waiting.is_to_end_ = true;
   waiting.is_stopped_ = true;
   return withdrawal::later;
 }
 
 void port_operation::moved(io_transfer& self, int outcome) noexcept {
   auto& mine = static_cast<port_operation&>(self);
+  mine.is_to_end_ = false;
   if (mine.is_stopped_ && outcome == -ECANCELED) return mine.stop_later();
   mine.go_on(mine.absorb(outcome));
 }
@@ -68,8 +71,10 @@ void port_operation::end_read_waits(open_port& of) noexcept {
   port.set_ready(io_interest::read, true);
   io_transfer* const pending = port.pending(io_interest::read);
   if (pending == nullptr) return;
-  if (!of.on().backend().cancel(*pending)) return pending->answer_by(told_early);
   auto& waiting = static_cast<port_operation&>(*pending);
+  if (std::exchange(waiting.is_to_end_, true) || !of.on().backend().cancel(waiting))
+    return waiting.answer_by(told_early);
+  waiting.is_to_end_ = false;
   static_cast<void>(waiting.attempt());  // which cannot but end
   waiting.complete_later();              // the caller may be in the middle of anything
 }
@@ -83,6 +88,7 @@ void port_operation::moved_early(io_transfer& self, int outcome) noexcept {
 }
 
 void port_operation::ready_early(io_transfer& self) noexcept {
+  static_cast<port_operation&>(self).is_to_end_ = false;
   static_cast<port_operation&>(self).port().set_ready(io_interest::read, true);
   ready(self);
 }

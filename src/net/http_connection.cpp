@@ -2,15 +2,18 @@
 #include "http_connection.hpp"
 
 #include <braid/base/assert.hpp>
+#include <braid/coro/detail/after.hpp>
 #include <braid/net/http_date.hpp>
 #include <braid/task/detail/report_exception.hpp>
 
+#include <algorithm>
 #include <chrono>
 
 namespace braid::detail {
 namespace {
 
 constexpr std::size_t room_for_body = 16 * 1024;
+constexpr duration least_before_cut = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -53,12 +56,14 @@ void http_connection::wait_until(wait what, time_point deadline) noexcept {
 
 void http_connection::stop_waiting() noexcept {
   waits_for_ = wait::none;
+  cut_at_.reset();
   if (is_linked()) unlink();
 }
 
 void http_connection::fired(timer& self) noexcept {
   http_connection& late = *static_cast<deadline_timer&>(self).owner;
   if (late.waits_for_ == wait::none) return;
+  if (late.cut_at_) return late.cut();
   if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
   const bool told = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
@@ -66,13 +71,29 @@ void http_connection::fired(timer& self) noexcept {
   if (sends)
     static_cast<void>(late.socket_->shutdown(socket_side::both));
   else
-    late.socket_->end_read_waits();  // what has come by now is still read
+    late.end_read();
+}
+
+/// What has come by now is still read. A read of TLS may be sending instead, to a client that does not read: that is
+/// cut.
+void http_connection::end_read() noexcept {
+  socket_->end_read_waits();
+  cut_at_ = after(by_->on.now(), std::max(by_->options.linger_timeout, least_before_cut));
+  cut();
+}
+
+/// When it is time.
+void http_connection::cut() noexcept {
+  if (by_->on.now() >= *cut_at_) return static_cast<void>(socket_->shutdown(socket_side::both));
+  if (timer_.is_armed() && armed_for_ <= *cut_at_) return;
+  armed_for_ = *cut_at_;
+  by_->on.arm(timer_, armed_for_);
 }
 
 void http_connection::close_idle() noexcept {
   unlink();
   told_to_close_ = true;
-  socket_->end_read_waits();
+  end_read();
 }
 
 /// The wait for bytes was ended by a deadline or by `close_idle`: the client has not ended.
@@ -83,6 +104,8 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
 // The course of a connection
 
 void http_connection::received(std::size_t bytes) {
+  // It had to go, and has been asked for something first.
+  if (told_to_close_ && !work_ && by_->wants_room && !by_->idle.empty()) by_->idle.front().close_idle();
   input_.received(bytes);
   if (!work_) work_ = by_->workspaces.take();
 }

@@ -104,6 +104,8 @@ class http_connection : public list_hook {
   static void fired(timer& self) noexcept;
   void wait_until(wait what, time_point deadline) noexcept;
   void stop_waiting() noexcept;
+  void end_read() noexcept;
+  void cut() noexcept;
 
   void received(std::size_t bytes);
   void rest() noexcept;
@@ -142,9 +144,10 @@ class http_connection : public list_hook {
   unsigned in_a_row_ = 0;  // requests served without waiting
 
   deadline_timer timer_{*this};
-  time_point now_;  // when the last bytes came
+  time_point now_;  // when the last wait was over
   time_point deadline_ = time_point::max();
   time_point armed_for_ = time_point::max();
+  std::optional<time_point> cut_at_;  // of a read that has been asked to end
   wait waits_for_ = wait::none;
   bool told_to_close_ = false;  // by the server, when it was idle
 };

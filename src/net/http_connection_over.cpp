@@ -61,9 +61,9 @@ auto http_connection_over<Stream>::run() -> task<void> {
     }
     if (what == next::read) rest();
     if (has_output && is_held_back()) co_await wait_for_turn();
-    if (what == next::serve) {
-      co_await yield();
-    } else {
+    if (what == next::serve) co_await yield();
+    now_ = by_->on.now();
+    if (what != next::serve) {
       wait_for_request();
       const result<std::size_t> got = cut_is_end(co_await stream_.read_some(input_.room()));
       stop_waiting();

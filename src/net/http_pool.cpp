@@ -19,8 +19,9 @@ namespace braid::detail {
 namespace {
 
 constexpr int most_informational = 8;
-constexpr std::size_t short_call = 16 * 1024;  // the buffers of two sockets take it, though nobody reads
-constexpr int first_refusing = 300;            // a server that gives such an answer does not want the rest of the call
+constexpr std::size_t most_connections = 65'536;  // to one host; there is a place for each
+constexpr std::size_t short_call = 16 * 1024;     // the buffers of two sockets take it, though nobody reads
+constexpr int first_refusing = 300;  // a server that gives such an answer does not want the rest of the call
 
 /// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
 struct usual_context {
@@ -89,9 +90,10 @@ http_pool::~http_pool() {
 
 auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   forget_unused();
-  auto& place = hosts_[url.origin()];
-  if (!place) place = std::make_shared<http_host>(options_.connections_per_host);
-  return place;
+  std::string origin = url.origin();
+  if (const auto known = hosts_.find(origin); known != hosts_.end()) return known->second;
+  auto made = std::make_shared<http_host>(std::min(options_.connections_per_host, most_connections));
+  return hosts_.emplace(std::move(origin), std::move(made)).first->second;
 }
 
 /// Whoever asks many hosts once does not keep them all. So many more come until the next look that it costs each of

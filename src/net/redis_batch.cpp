@@ -11,10 +11,12 @@
 namespace braid {
 
 void redis_batch::add_words(std::span<const std::string_view> words) {
-  note(detail::redis_role_of(words));
   write_command_words(bytes_, words);
-  ends_.push_back(bytes_.size());
+  end_command();
+  note(detail::redis_role_of(words));
 }
+
+void redis_batch::forget_last() noexcept { bytes_.shorten_to(ends_.empty() ? 0 : ends_.back()); }
 
 void redis_batch::note(detail::redis_role role) noexcept {
   if (role == detail::redis_role::common) return;
@@ -110,10 +112,11 @@ auto redis_replies_wait::kind_for(redis_replies expected, extent much) noexcept 
   static constexpr kind whole = of(any_redis_type, extent::transaction);
   static constexpr kind text = of(redis_text_reply::types);
   static constexpr kind texts = of(redis_hgetall::types);
+  if (much == extent::transaction) return whole;
   switch (expected) {
     case redis_replies::text: return text;
     case redis_replies::texts: return texts;
-    default: return much == extent::transaction ? whole : any;
+    default: return any;
   }
 }
 

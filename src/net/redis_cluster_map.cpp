@@ -14,6 +14,8 @@
 namespace braid::detail {
 namespace {
 
+constexpr duration moment = std::chrono::milliseconds(1);
+
 /// How much an error tells of why there is no map.
 enum class telling : std::uint8_t {
   nothing,  ///< nobody has answered, for the time being
@@ -100,12 +102,17 @@ auto redis_cluster_state::learn(const resp_value& slots, const redis_node& from)
   return true;
 }
 
-/// One at a time asks; the others wait a moment, and see what it has learnt.
+/// One at a time asks.
 auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
-  if (is_refreshing_) {
-    co_await sleep_for(std::chrono::milliseconds(1));
-    co_return result<void>();
+  while (is_refreshing_) {
+    if (on_->now() >= deadline) co_return fail(errc::deadline_exceeded);
+    co_await sleep_for(moment);
   }
+  task<result<void>> asking_for_map = ask_for_map(deadline);
+  co_return co_await std::move(asking_for_map);
+}
+
+auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>> {
   struct guard {
     bool& flag;
     ~guard() { flag = false; }
@@ -148,6 +155,7 @@ auto redis_cluster_state::refresh(time_point deadline) -> task<result<void>> {
 /// All who want the map learn why there is none, until it is time to ask again.
 void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
   refreshed_ = on_->now();
+  is_stale_ = true;
   is_refused_ = all_have_answered && telling_of(why) != telling::soon;
   if (telling_of(why) != telling::nothing || !has_map_) map_error_ = why;
 }
@@ -156,13 +164,18 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// Who has a map, though it is stale, keeps half of the time for what it is wanted for.
+/// Who has a map, though it is stale, keeps half of the time for what it is wanted for. Where somebody asks already,
+/// the others wait a moment, and see what that has learnt.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
+  if (is_refreshing_) {
+    co_await sleep_for(moment);
+    co_return;
+  }
   const scope& around = co_await this_scope();
   time_point limit = std::min(deadline, around.deadline());
   if (has_map_) limit = after(on_->now(), remaining(limit) / 2);
-  task<result<void>> asking_for_map = refresh(limit);
+  task<result<void>> asking_for_map = ask_for_map(limit);
   static_cast<void>(co_await std::move(asking_for_map));
 }
 

@@ -353,7 +353,7 @@ auto redis_cluster_state::run_asking(part& of, redis_node& target, std::vector<s
       continue;
     }
     of.commands.push_back(commands[k]);
-    of.is_sent_on = true;
+    of.is_sent_on = of.is_sent_on || *judged == verdict::again;
     of.waits = of.waits || *judged == verdict::wait;
     of.why = redis_error_of(reply.text());
   }

@@ -90,6 +90,7 @@ class redis_cluster_state {
   auto learn(const resp_value& slots, const redis_node& from) -> bool;
   [[nodiscard]] auto may_ask_for_map() const noexcept -> bool;
   void no_map(std::error_code why, bool all_have_answered) noexcept;
+  auto ask_for_map(time_point deadline) -> task<result<void>>;
   auto refresh_if_stale(time_point deadline) -> task<void>;
   auto pause(way& of, time_point deadline) -> task<void>;
   auto run_part(part& of, time_point deadline) -> task<void>;

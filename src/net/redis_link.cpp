@@ -89,9 +89,12 @@ void redis_link::encode(redis_request& request) noexcept {
   try {
     count = request.how->encode(request, out_, std::min(window_.room(), request.unsent));
   } catch (const std::bad_alloc&) {
+    const bool is_half_sent = begun_ == &request && request.how->is_whole;
     out_.shorten_to(begin);
     window_.leave(request);
-    return fail(request, std::make_error_code(std::errc::not_enough_memory));
+    fail(request, std::make_error_code(std::errc::not_enough_memory));
+    if (is_half_sent) lose(redis_errc::connection_lost);  // as in `withdraw`
+    return;
   }
   if (same_reads_.is_used() && joins_same(request, begin)) return;
   if (window_.empty()) last_heard_ = turn_time();

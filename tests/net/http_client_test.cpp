@@ -520,6 +520,12 @@ TEST_CASE("calls beyond the limit of a host wait for a connection") {
   CHECK(scene.server().counts().accepted == 2);
 }
 
+TEST_CASE("a limit of connections that nobody reaches is no limit") {
+  client_scene scene({.connections_per_host = std::numeric_limits<std::size_t>::max()});
+  for (int i = 0; i < 2; ++i) CHECK(scene.here.run(scene.client.get(scene.url("/"))).take()->body == "hello");
+  CHECK(scene.client.idle_connections() == 1);
+}
+
 TEST_CASE("nobody there is an error of the system, a name needs a resolver") {
   turned_loop here;
   http_client client(here.io(), testing::tested(http_client_options()));

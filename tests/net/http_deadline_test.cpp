@@ -13,11 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/socket.h>
+
 using namespace braid;
 using testing::http_scene;
 
 namespace {
 
+constexpr std::size_t big = 32U << 20U;  // more than sockets take
 constexpr std::string_view get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 auto routes_of(std::string& last_error) -> http_router {
@@ -35,6 +38,7 @@ auto routes_of(std::string& last_error) -> http_router {
     while (written) written = co_await x.write(piece);
     last_error = written.error().message();
   });
+  routes.get("/big", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", std::string(big, 'x')); });
   return routes;
 }
 
@@ -177,6 +181,26 @@ TEST_CASE("a client that does not read is cut") {
   CHECK(scene.server().counts().timeouts == 1);
 }
 
+TEST_CASE("each of several answers to what came together has its own time to be sent") {
+  if (testing::tests_tls()) return;  // the peer is plain
+  scene_of_slow scene({.write_timeout = 5s});
+  const auto client = testing::plain_peer::connected_to(scene.address());
+  client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+  scene.here.turn(20);
+  scene.here.advance(4s);
+  std::string room(1U << 16U, ' ');
+  std::size_t heard = 0;
+  REQUIRE(scene.here.turn_until([&] {
+    const ::ssize_t got = ::recv(client.number(), room.data(), room.size(), MSG_DONTWAIT);
+    if (got > 0) heard += static_cast<std::size_t>(got);
+    return heard > big + 1'000;  // the second one is on its way
+  }));
+  scene.here.advance(2s);
+  CHECK(scene.server().counts().open == 1);
+  scene.here.advance(4s);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+}
+
 TEST_CASE("a client that never closes does not keep a connection that was refused") {
   scene_of_slow scene({.linger_timeout = 2s});
   const auto client = scene.talker();
@@ -219,6 +243,24 @@ TEST_CASE("who has to make room and has sent a head meanwhile may send its body"
   REQUIRE(first->hears_end());
   CHECK(first->heard().ends_with("\r\n\r\nwell"));
   CHECK(scene.here.turn_until([&] { return scene.server().counts().accepted == 2; }));
+}
+
+TEST_CASE("where the one that has to make room is asked for something first, the next one makes it") {
+  if (testing::tests_tls()) return;  // the peer is plain
+  scene_of_slow scene({.connections = 2});
+  const auto first = scene.talker();
+  const auto second = scene.talker();
+  for (const auto* each : {&first, &second}) {
+    (*each)->say(get);
+    REQUIRE((*each)->hears("hello"));
+    (*each)->forget();
+  }
+  const auto third = testing::plain_peer::connected_to(scene.address());
+  first->say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
+  REQUIRE(second->hears_end());
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().accepted == 3; }));
+  first->say("ll");
+  CHECK(first->hears("\r\n\r\nwell"));
 }
 
 TEST_CASE("a connection beyond the limit waits until one ends") {

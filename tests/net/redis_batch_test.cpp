@@ -2,12 +2,14 @@
 #include <braid/net/redis_batch.hpp>
 
 #include <tests/net/redis_scene.hpp>
+#include <tests/support/scarce_memory.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +54,33 @@ TEST_CASE("a batch holds its commands as they are sent") {
   batch.clear();
   CHECK(batch.empty());
   CHECK(batch.bytes().empty());
+}
+
+TEST_CASE("a command that there is no memory for is not in the batch, and those around it are") {
+  const std::string value(300, 'v');
+  for (long succeed = 0; succeed < 4; ++succeed) {
+    redis_batch batch;
+    std::string wanted;
+    int missing = 0;
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      const std::string bytes = command_bytes({"SET", key, value});
+      const std::array<std::string_view, 3> words{"SET", key, value};
+      const scarce_memory scarce(succeed % 4, scarcity::one);
+      try {
+        if (i % 2 == 0) batch.add("SET", key, value);
+        if (i % 2 == 1) batch.add_words(words);
+        scarce_memory::end();
+        wanted += bytes;
+      } catch (const std::bad_alloc&) {
+        scarce_memory::end();
+        ++missing;
+      }
+    }
+    REQUIRE(batch.bytes() == wanted);
+    REQUIRE(batch.size() == static_cast<std::size_t>(20 - missing));
+    for (std::size_t i = 0; i < batch.size(); ++i) CHECK(batch.bytes_of(i, 1).starts_with("*3\r\n$3\r\nSET\r\n"));
+  }
 }
 
 TEST_CASE("a batch is answered as a whole, errors among the replies") {
@@ -338,6 +367,32 @@ TEST_CASE("a transaction whose caller leaves in its middle takes the connection 
     scene.send("+OK\r\n");
     CHECK((behind->over && !behind->error));
   }
+}
+
+TEST_CASE("a transaction that there is no memory for in its middle takes the connection with it") {
+  redis_options options;
+  options.in_flight = 4;
+  int cut = 0;
+  for (long succeed = 0; succeed < 4; ++succeed) {
+    redis_scene scene(options);
+    scene.connect();
+    redis_batch batch;
+    batch.add("MULTI");
+    for (int i = 0; i < 6; ++i) batch.add("SET", resp_joined{"k", i}, std::string(i < 3 ? 1 : 400'000, 'v'));
+    batch.add("EXEC");
+    const auto run = scene.run(batch);
+    scene.turn();
+    REQUIRE(scene.server().take() == batch.bytes_of(0, 4));
+    scene.server().send("+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
+    {
+      const scarce_memory scarce(succeed, scarcity::one);
+      scene.turn();
+    }
+    if (!run->over || run->error != std::errc::not_enough_memory) continue;
+    ++cut;
+    CHECK(scene.redis().counts().lost == 1);
+  }
+  CHECK((cut > 0 || failures() == 0));  // nothing fails under the thread sanitizer
 }
 
 TEST_CASE("a batch whose begin was answered when the connection ends does not go on with the next one") {

@@ -510,6 +510,49 @@ TEST_CASE("a batch whose later commands ran before one that was refused for the 
   }
 }
 
+TEST_CASE(
+    "a batch waits for keys that are between two nodes until the deadline, however often it is sent on for that") {
+  redis_nodes world(2, 1);
+  world.say_master({0});
+  int patience = 20;
+  world.node(0).answer = [&](const std::string& words) {
+    return words == "CLUSTER SLOTS" ? world.node(0).slots : "-ASK 12182 " + world.node(1).path() + ":1\r\n";
+  };
+  world.node(1).answer = [&](const std::string& words) -> std::string {
+    if (words == "ASKING") return "+OK\r\n";
+    return patience-- > 0 ? "-TRYAGAIN x\r\n" : ":2\r\n";
+  };
+  redis_batch batch;
+  batch.add("DEL", "{foo}1", "{foo}2");
+  const auto call = world.run(batch, 10s);
+  world.pass(3000);
+  CHECK(call->over);
+  CHECK_FALSE(call->error);
+  CHECK(patience == -1);
+}
+
+TEST_CASE("who asks for the map while another one does has an answer of its own") {
+  redis_nodes world(1, 1);
+  world.say_master({0});
+  world.node(0).frozen = true;
+  const auto call = world.get("foo");
+  world.answer();
+  const auto told = std::make_shared<call_end>();
+  const auto refresh = [](std::shared_ptr<call_end> end, redis_cluster& in) -> task<void> {
+    const auto done = co_await in.refresh();
+    end->over = true;
+    if (!done) end->error = done.error();
+  };
+  world.loop.io().spawn(refresh(told, world.cluster()));
+  world.pass(20);
+  CHECK_FALSE(told->over);
+  world.node(0).frozen = false;
+  world.pass(20);
+  CHECK((told->over && !told->error));
+  CHECK(call->text == "a:foo");
+  CHECK(world.node(0).times("CLUSTER SLOTS") == 2);
+}
+
 TEST_CASE("errors of the server that are no redirections are those of the call") {
   one_node world;
   const auto call = world.get("foo");

@@ -50,7 +50,8 @@ BRAID_API void write_commands(byte_buffer& out, const redis_id_batch& batch, std
 
 /// Commands in the order of sending, encoded already. No command of others comes between them, so that a transaction
 /// may be part of a batch, from its MULTI to its EXEC or DISCARD.
-/// Threads: one at a time. Errors: std::bad_alloc. Cost: 10 ns for each command, and its bytes.
+/// Threads: one at a time. Errors: std::bad_alloc, and then the command was not added. Cost: 10 ns for each command,
+/// and its bytes.
 class BRAID_API redis_batch {
  public:
   redis_batch() = default;
@@ -59,9 +60,9 @@ class BRAID_API redis_batch {
   /// Adds a command, word by word, such as `add("LRANGE", resp_joined{"follow:", id}, 0, 9)`.
   template <resp_argument... Words>
   void add(std::string_view name, const Words&... words) {
-    note(name, first_text(words...));
     write_command(bytes_, name, words...);
-    ends_.push_back(bytes_.size());
+    end_command();
+    note(name, first_text(words...));
   }
 
   /// Adds a command whose number of words is not known before.
@@ -73,7 +74,7 @@ class BRAID_API redis_batch {
   /// Adds a command as `write_command` has written it, of which it is known that a connection may be shared after it.
   void add_encoded(std::string_view command) {
     bytes_.append(command);
-    ends_.push_back(bytes_.size());
+    end_command();
   }
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return ends_.size(); }
@@ -98,6 +99,16 @@ class BRAID_API redis_batch {
     if constexpr (std::convertible_to<const First&, std::string_view>) return first;
     return {};
   }
+  /// A command that there is no memory for is not there at all.
+  void end_command() {
+    try {
+      ends_.push_back(bytes_.size());
+    } catch (...) {
+      forget_last();
+      throw;
+    }
+  }
+  void forget_last() noexcept;
   void note(std::string_view name, std::string_view second) noexcept {
     const std::array words{name, second};
     if (const auto role = detail::redis_role_of(words); role != detail::redis_role::common) note(role);

@@ -78,6 +78,7 @@ class BRAID_API port_operation : public leaf, protected io_transfer {
   static constexpr answers told_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 
   loop* on_;
+  bool is_to_end_ = false;   // the kernel has it, and was asked to give it back: once
   bool is_stopped_ = false;  // and the kernel still has it
 };
 
