@@ -13,13 +13,16 @@
 #include <braid/io/readiness.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/parallel_reduce.hpp>
+#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
+#include <braid/task/strand.hpp>
 #include <braid/task/task_group.hpp>
 #include <braid/thread/name.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/pipes.hpp>
+#include <tests/support/sleeper.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
@@ -34,6 +37,9 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace braid;
 using testing::deaths;
@@ -272,6 +278,41 @@ TEST_CASE("a task that forks and joins does not run another task in between") {
   };
   all->run(whole());
   CHECK(met_inside == 0);
+}
+
+TEST_CASE("a task that waits for another pool does not run another task in between") {
+  bool began = false;  // of the only worker
+  bool met_inside = false;
+  pool other({.workers = 1});
+  const scene all(1);
+  auto next = [&]() -> task<void> {
+    began = true;
+    co_return;
+  };
+  auto body = [&]() -> task<void> {
+    const auto self = static_cast<::pid_t>(::syscall(SYS_gettid));
+    REQUIRE(all->post(next()));  // lies at the seat of this worker
+    const bool slept = run_in(other, [self] { return eventually([self] { return testing::is_asleep(self); }); });
+    CHECK(slept);
+    met_inside = began;
+    while (!began) co_await yield();
+  };
+  all->run(body());
+  CHECK_FALSE(met_inside);
+}
+
+TEST_CASE("a strand that ends in a task has its jobs run by the worker, if there is no other") {
+  int ran = 0;
+  const scene all(1);
+  auto body = [&]() -> task<void> {
+    {
+      strand one(all->workers());
+      for (int i = 0; i < 100; ++i) REQUIRE(post(one, [&] { ++ran; }));
+    }
+    CHECK(ran == 100);
+    co_return;
+  };
+  all->run(body());
 }
 
 TEST_CASE("a task has coroutines that fork compute on the workers, and goes on at home") {
