@@ -3,6 +3,7 @@
 
 #include <braid/coro/sleep.hpp>
 
+#include <tests/support/nested_steps.hpp>
 #include <tests/support/run_bench.hpp>
 #include <tests/support/test_nodes.hpp>
 
@@ -46,6 +47,38 @@ TEST_CASE("once a run is joined, each node tells how far it came") {
   CHECK(b.run->progress(4) == node_progress::skipped);
   CHECK(b.run->progress(5) == node_progress::late);
   CHECK(b.run->late() == 1);
+}
+
+TEST_CASE("a node whose first step was queued does not begin after a node before it has failed") {
+  int queued = 0;
+  for (int steps = testing::fewest_nested; steps <= testing::most_nested; ++steps) {
+    CAPTURE(steps);
+    bench b(4, {});
+    b.place_all(node_place::task);
+    b.nodes.nodes[0].start = [] { return test_node::done_after(1ms); };
+    b.nodes.nodes[1].place = node_place::here;
+    b.nodes.nodes[1].run = fails;
+    b.nodes.nodes[2].start = [] { return test_node::done_after(1h); };
+    b.nodes.nodes[3].place = node_place::worker;
+    auto begin = [&]() -> task<void> {
+      b.start();
+      co_return;
+    };
+    b.here.io().spawn(testing::nested(b.here.io().root(), steps, begin()));
+    b.here.turn();
+    b.here.advance(2ms);
+    REQUIRE(b.settled());
+    b.workers.run_all();
+    b.here.turn();
+    CHECK(b.in->tasks() == 0);
+    CHECK(b.failure().node == 1);
+    CHECK(b.run->progress(0) == node_progress::done);
+    if (b.run->progress(2) != node_progress::skipped) continue;
+    ++queued;
+    CHECK(b.nodes.started.size() == 2);
+    CHECK(b.run->late() == 0);
+  }
+  CHECK(queued > 0);
 }
 
 TEST_CASE("a node that says it was skipped is no failure where something had stopped it") {

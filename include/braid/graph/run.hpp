@@ -254,6 +254,7 @@ void graph_run<Nodes>::start_elsewhere(ready_node ready) {
 
 template <graph_nodes Nodes>
 auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
+  if (!is_wanted(ready.node)) co_return;  // since it was spawned: its first step may have been queued
   const duration timeout = nodes_->timeout(ready.node);
   const time_point now = timeout == duration::max() ? time_point{} : scope_->where().now();
   running self(*this, ready.node, detail::after(now, timeout));
