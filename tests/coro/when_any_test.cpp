@@ -5,6 +5,7 @@
 #include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>
+#include <tests/support/nested_steps.hpp>
 #include <tests/support/turned_loop.hpp>
 
 #include <doctest/doctest.h>
@@ -100,6 +101,25 @@ TEST_CASE("a task behind one that has a value at once does not start") {
   outcome<any_result<std::variant<int, int>>> ended = here.run(when_any(ready(), starts()));
   CHECK(ended.take().index == 0);
   CHECK_FALSE(started);
+}
+
+TEST_CASE("a task behind one that has a value does not start either where first steps are queued") {
+  for (int steps = testing::fewest_nested; steps <= testing::most_nested; ++steps) {
+    CAPTURE(steps);
+    turned_loop here;
+    bool ended = false;
+    int started = 0;
+    auto gives = [&]() -> task<int> { co_return ++started; };
+    auto body = [&]() -> task<void> {
+      const auto first = co_await when_any(gives(), gives(), gives());
+      CHECK(first.index == 0);
+      ended = true;
+    };
+    here.io().spawn(testing::nested(here.io().root(), steps, body()));
+    here.turn();
+    CHECK(ended);
+    CHECK(started == 1);
+  }
 }
 
 TEST_CASE("a stop of the caller stops all, and where all are stopped the caller is") {

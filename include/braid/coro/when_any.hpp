@@ -34,6 +34,7 @@ struct race {
   /// Runs one of several tasks. The first that gives a value keeps it in `into` and stops the others.
   template <typename T>
   auto run(scope& all, std::size_t index, task<T> work, outcome<T>& into) -> task<void> {
+    if (winner) co_return;  // its first step was queued, and one before it has a value
     outcome<T> ended = co_await as_outcome(std::move(work));
     co_await resume_home();
     if (ended.has_exception() && failure == nullptr) failure = ended.exception();
