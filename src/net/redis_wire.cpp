@@ -154,14 +154,14 @@ auto redis_wire::read_all(const Stream& stream) -> task<void> {
 
 template <transport Stream>
 auto redis_wire::write_all(const Stream& stream) -> task<void> {
-  for (;;) {
-    co_await bell(*this);
+  for (;;) {  // it looks before it waits: nobody rings for what there is before its first step
     while (owner_ != nullptr && owner_->take_encoded(sending_)) {
       const result<void> sent = co_await stream.write_all(bytes_of(sending_.bytes()));
       sending_.clear();
       if (owner_ == nullptr) co_return;
       if (!sent) co_return owner_->broke(sent.error());
     }
+    co_await bell(*this);
   }
 }
 

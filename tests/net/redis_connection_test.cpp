@@ -3,10 +3,12 @@
 #include <braid/net/redis_connection.hpp>
 
 #include <tests/net/redis_scene.hpp>
+#include <tests/support/nested_steps.hpp>
 
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -547,6 +549,28 @@ TEST_CASE("repeats are sent where nobody said otherwise") {
   CHECK(scene.server().take() == command_bytes({"GET", "a"}) + command_bytes({"GET", "a"}));
   scene.send(bulk("1") + bulk("2"));
   CHECK(two->text == "2");
+}
+
+TEST_CASE("a connection greets its server also where the first steps of its tasks are queued") {
+  for (int steps = fewest_nested; steps <= most_nested; ++steps) {
+    CAPTURE(steps);
+    turned_loop world;
+    scripted_server server;
+    redis_options options;
+    options.socket_path = server.path();
+    options.password = "secret";
+    std::optional<redis_connection> redis;
+    auto make = [&]() -> task<void> {
+      redis.emplace(world.io(), options);
+      co_return;
+    };
+    world.io().spawn(nested(world.io().root(), steps, make()));
+    REQUIRE(world.turn_until([&] { return server.accept(); }));
+    world.turn();
+    CHECK(server.received() == command_bytes({"AUTH", "secret"}));
+    redis.reset();
+    world.turn();
+  }
 }
 
 TEST_CASE("an endpoint that is no address fails the calls") {
