@@ -2,6 +2,7 @@
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include <braid/base/error.hpp>
+#include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
@@ -88,6 +89,7 @@ auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional
   bool may_leave = false;
   while (!wait.is_over()) {
     if (deadline && steady_time().now() >= *deadline) return false;
+    fork_exchange::answer_if_asked(self);  // what the job has forked may be what it waits for
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
       if (others.try_leave(self)) {

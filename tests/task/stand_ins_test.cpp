@@ -5,9 +5,11 @@
 #include <braid/task/promise.hpp>
 #include <braid/task/shared_future.hpp>
 #include <braid/task/fork_join.hpp>
+#include <braid/task/run_in.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/task_group.hpp>
 #include <braid/task/when_all.hpp>
+#include <braid/task/worker.hpp>
 #include <braid/thread/name.hpp>
 
 #include <doctest/doctest.h>
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <string>
@@ -289,6 +292,31 @@ TEST_CASE("a thousand pools with stand-ins leave nothing behind") {
     CHECK(where.shutdown(round % 2 == 0 ? shutdown_mode::drain : shutdown_mode::stop_now));
     CHECK(alive == 0);
   }
+}
+
+TEST_CASE("what a job has forked is for others while it waits for what is no job") {
+  with_each_scheduler(2, [](pool& where) {
+    pool other({.workers = 1});
+    std::latch held(1);
+    std::latch opens(1);
+    std::atomic<bool> forked{false};
+    const bool was_run = run_in(where, [&] {
+      REQUIRE(post(where, [&] {  // from here on nobody asks for forks
+        held.count_down();
+        opens.wait();
+      }));
+      held.wait();
+      fork_join([] {}, [] {});  // answers who has asked before
+      const auto wait = [&] {
+        CHECK(current_worker()->forks.private_size() == 1);
+        opens.count_down();
+        return run_in(other, [&] { return eventually([&] { return forked.load(); }); });
+      };
+      const auto [ran, nothing] = fork_join(wait, [&] { forked = true; });
+      return ran;
+    });
+    CHECK(was_run);
+  });
 }
 
 TEST_CASE("a job forks, waits and joins at a seat where others do the same") {

@@ -314,7 +314,6 @@ auto crew_of<Policy>::run_one(worker& self, search why) noexcept -> bool {
 
 template <scheduling_policy Policy>
 auto crew_of<Policy>::run_awaited(worker& self, job& awaited) noexcept -> bool {
-  if (self.exchange != nullptr && self.forks.private_size() != 0 && self.forks.wanted()) forks_.answer(self);
   if constexpr (requires { policy_.try_take(self, awaited); }) {
     const bool found = policy_.try_take(self, awaited);
     if (std::exchange(self.calls_others, false)) owner_.sleepers_->pass_on(self, *this);

@@ -27,6 +27,11 @@ class BRAID_API fork_exchange {
   /// Somebody asked: shares, and wakes one of those who sleep.
   void answer(worker& self) noexcept;
 
+  /// The same for a worker that waits: only where somebody has asked, and something is there to share.
+  static void answer_if_asked(worker& self) noexcept {
+    if (self.exchange != nullptr && self.forks.private_size() != 0 && self.forks.wanted()) self.exchange->answer(self);
+  }
+
   /// Returns when the record has ended, which a thief has taken. Requires that nothing lies in the worker's deque.
   void wait_for(worker& self, fork_record& stolen) noexcept;
 
