@@ -104,7 +104,10 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
-void future_core::wait_for_readers() noexcept {
+/// It is refused before the consumer is in the head: the future stays as it was.
+void future_core::wait_for_readers() {
+  if (refs_.load(acquire) != 1)  // edge future.reference: observe
+    expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
   if (try_defer(here)) block_until_set(here.told());
 }

@@ -1,6 +1,7 @@
 // tests/runtime/runtime_test.cpp: loop and workers as one object: start, use and end.
 #include <braid/runtime/runtime.hpp>
 
+#include <braid/coro/bridge.hpp>
 #include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -159,6 +160,24 @@ TEST_CASE("a wait for a future is refused on the loop's thread, with a sentence 
   auto after = [&]() -> task<int> { co_return shared.get() + later.get(); };
   CHECK(shared.get() == 2);
   CHECK(all->run(after()) == 3);
+}
+
+TEST_CASE("the value is not taken where the wait for a reader of it would hold up its loop, and is there later") {
+  const testing::watchdog dog(std::chrono::seconds(100));
+  for (const auto shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const auto all = started({.workers = 1, .shape = shape});
+    auto body = [&]() -> task<void> {
+      auto ready = ready_future<int>(1);
+      auto next = ready.then(*loop::current(), [](const int& value) { return value + 1; });
+      const std::string refusal = refusal_of([&] { static_cast<void>(ready.get()); });
+      CHECK(refusal.find("has not returned") != std::string::npos);
+      REQUIRE(ready.valid());
+      const int read = co_await std::move(next);
+      CHECK(read == 2);
+      CHECK(ready.get() == 1);
+    };
+    all->run(body());
+  }
 }
 
 TEST_CASE("a strand may end on the loop's thread while its jobs run") {

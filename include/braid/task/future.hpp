@@ -75,7 +75,9 @@ class [[nodiscard]] future {
   [[nodiscard]] auto wait_until(time_point deadline) const -> bool { return state().wait(deadline); }
 
   /// The value, moved out; the future is left without a state. Blocks: as `wait`, and until the continuations that were
-  /// attached before have returned. Errors: rethrows what the work threw; as `wait`.
+  /// attached before have returned; a job of a strand that has one of them still to run waits for ever.
+  /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in a turn of an event loop, and on a worker
+  /// that has one, also where such a continuation has not returned. The future then stays as it was.
   auto get() -> T;
 
   /// Goes without the result: the work runs on.

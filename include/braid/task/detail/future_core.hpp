@@ -77,7 +77,8 @@ class BRAID_API future_core : public continuation {
   auto wait_for(duration limit) -> bool;
 
   /// Blocks until nobody else needs the value. Requires that it has settled, and the reference of the only future.
-  void wait_for_readers() noexcept;
+  /// Errors: would_deadlock, where it would block a thread that waits for I/O as well; then nothing has changed.
+  void wait_for_readers();
 
  protected:
   explicit future_core(act_fn act, executor* where) noexcept : continuation(act), where_(where) {}
