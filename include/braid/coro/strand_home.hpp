@@ -44,7 +44,8 @@ class BRAID_API strand_home final : public home {
   explicit strand_home(executor& where) noexcept : strand_home(where, nullptr) {}
   /// `timers` stay open as long as tasks live here.
   strand_home(executor& where, shared_timers& timers) noexcept : strand_home(where, &timers) {}
-  /// Stops the tasks. Blocks: until they have ended; on a worker it helps. Not from a task that lives here.
+  /// Stops the tasks. Blocks: until they have ended; on a worker the other work of its pool goes on meanwhile. Not from
+  /// a task that lives here.
   ~strand_home() override;
 
   static auto operator new(std::size_t size) -> void* { return allocate_job(size); }

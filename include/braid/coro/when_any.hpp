@@ -74,8 +74,8 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 
 /// Runs all tasks in a scope of their own until the first gives a value, which comes in a std::variant with one
 /// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; what they
-/// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts;
-/// where one has a value by then, those behind it do not start.
+/// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts,
+/// but where `scope::spawn` queues first steps; where one has a value by then, those behind it do not start.
 /// Errors: where none gives a value, rethrows what the first failure threw; without one it ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)

@@ -64,8 +64,8 @@ class [[nodiscard]] future {
   [[nodiscard]] auto is_ready() const noexcept -> bool { return state().is_settled(); }
 
   /// Blocks until it is ready. A worker runs the work itself if it has not begun; for other jobs of the pool another
-  /// thread takes its place meanwhile, so that they may wait for this one. That holds for these waits alone and not for
-  /// joins of forks and groups: see the limits in docs/design/future.md.
+  /// thread takes its place meanwhile, so that they may wait for this one. Joins of forks and groups are not such
+  /// waits: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
   /// has this one to run, in a turn of any event loop, and on a worker that has one: co_await the future there.
   void wait() const { state().wait(); }

@@ -23,7 +23,8 @@ namespace braid {
 /// Where the executor is closed the strand is too, from the next time on that it needs it; where the executor drops the
 /// strand's turn, all jobs that wait are dropped.
 /// Threads: any. Cost: a compare-exchange a job, and a post to the executor for each time that the strand was empty.
-/// Lifetime: the executor must outlive it. The destructor waits for the jobs that were posted; on a worker it helps.
+/// Lifetime: the executor must outlive it. The destructor waits for the jobs that were posted; on a worker the other
+/// work of its pool goes on meanwhile.
 /// Protocol: docs/design/strand.md
 class BRAID_API strand final : public executor {
  public:
