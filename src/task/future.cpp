@@ -2,6 +2,7 @@
 #include <braid/task/detail/future_core.hpp>
 
 #include <braid/sync/detail/cpu_pause.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
 #include <braid/sync/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
@@ -104,9 +105,21 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
+/// Whether the future is the only reference within a moment: whoever has settled it gives its own up a few steps later,
+/// which is no reason to refuse anything.
+auto future_core::is_alone_soon() const noexcept -> bool {
+  constexpr duration patience = 100ms;
+  const time_point limit = steady_time().now() + patience;
+  while (refs_.load(acquire) != 1) {  // edge future.reference: observe
+    if (steady_time().now() >= limit) return false;
+    let_others_run();
+  }
+  return true;
+}
+
 /// It is refused before the consumer is in the head: the future stays as it was.
 void future_core::wait_for_readers() {
-  if (refs_.load(acquire) != 1)  // edge future.reference: observe
+  if (refs_.load(acquire) != 1 && waits_for_io() && !is_alone_soon())  // edge future.reference: observe
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
   if (try_defer(here)) block_until_set(here.told());

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <stdexcept>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -5,14 +5,21 @@
 
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
+#include <tests/support/raw_tls.hpp>
+#include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 using namespace braid;
@@ -179,6 +186,44 @@ TEST_CASE("a client that does not read is cut") {
   CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
   CHECK_FALSE(scene_of_slow::last_error.empty());
   CHECK(scene.server().counts().timeouts == 1);
+}
+
+TEST_CASE("a client that has keys changed for ever and reads nothing has no more time than one that is silent") {
+  const testing::watchdog dog(300s);
+  if (!testing::tests_tls()) return;
+  scene_of_slow scene({.head_timeout = 5s, .linger_timeout = 2s});
+  const descriptor peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int few = 2048;
+  const int little = 536;  // so that the kernel keeps little for it, on the server's side, too
+  ::setsockopt(peer.number(), SOL_SOCKET, SO_RCVBUF, &few, sizeof(few));
+  ::setsockopt(peer.number(), IPPROTO_TCP, TCP_MAXSEG, &little, sizeof(little));
+  REQUIRE(::connect(peer.number(), scene.address().data(), scene.address().size()) == 0);
+  const testing::raw_context as(testing::raw_context::side::client);
+  std::atomic<int> changes{0};
+  std::thread client([&] {
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    const testing::raw_tls raw(as, peer.number());
+    for (bool goes_on = raw.shake_hands(); goes_on; ++changes)
+      goes_on = ::SSL_key_update(raw.get(), SSL_KEY_UPDATE_REQUESTED) == 1 && raw.shake_hands();
+  });
+  // Until the server is held up, which sends replies that nobody takes, or the client because of that.
+  CHECK(scene.here.turn_until([&, before = -1, same = 0]() mutable {
+    const int now = changes.load();
+    same = now == before && now > 0 ? same + 1 : 0;
+    before = now;
+    if (same > 0) std::this_thread::sleep_for(1ms);
+    return same == 100 || now >= 20'000;
+  }));
+  CHECK(scene.server().counts().open == 1);
+  scene.here.advance(6s);
+  scene.here.advance(3s);
+  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.server().counts().timeouts == 1);
+  ::shutdown(peer.number(), SHUT_RDWR);
+  client.join();
 }
 
 TEST_CASE("each of several answers to what came together has its own time to be sent") {

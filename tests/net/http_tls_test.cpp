@@ -13,16 +13,13 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/http_scene.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/raw_tls.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -31,9 +28,6 @@
 #include <utility>
 #include <vector>
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 using namespace braid;
@@ -403,43 +397,6 @@ TEST_CASE("slow, silent and senseless handshakes hold up nobody, and end in time
   CHECK(scene.counts().handshakes == 0);
   CHECK(scene.counts().requests == 1);
   CHECK(scene.get()->body == "hello");
-}
-
-TEST_CASE("a client that has keys changed for ever and reads nothing has no more time than one that is silent") {
-  const testing::watchdog dog(300s);
-  tls_scene scene({.head_timeout = 5s, .linger_timeout = 2s});
-  const descriptor peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int few = 2048;
-  const int little = 536;  // so that the kernel keeps little for it, on the server's side, too
-  ::setsockopt(peer.number(), SOL_SOCKET, SO_RCVBUF, &few, sizeof(few));
-  ::setsockopt(peer.number(), IPPROTO_TCP, TCP_MAXSEG, &little, sizeof(little));
-  REQUIRE(::connect(peer.number(), scene.address().data(), scene.address().size()) == 0);
-  const testing::raw_context as(testing::raw_context::side::client);
-  std::atomic<int> changes{0};
-  std::thread client([&] {
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    const testing::raw_tls raw(as, peer.number());
-    for (bool goes_on = raw.shake_hands(); goes_on; ++changes)
-      goes_on = ::SSL_key_update(raw.get(), SSL_KEY_UPDATE_REQUESTED) == 1 && raw.shake_hands();
-  });
-  // Until the server is held up, which sends replies that nobody takes, or the client because of that.
-  CHECK(scene.here.turn_until([&, before = -1, same = 0]() mutable {
-    const int now = changes.load();
-    same = now == before && now > 0 ? same + 1 : 0;
-    before = now;
-    if (same > 0) std::this_thread::sleep_for(1ms);
-    return same == 100 || now >= 20'000;
-  }));
-  CHECK(scene.counts().open == 1);
-  scene.here.advance(6s);
-  scene.here.advance(3s);
-  CHECK(scene.here.turn_until([&] { return scene.counts().open == 0; }));
-  CHECK(scene.counts().timeouts == 1);
-  ::shutdown(peer.number(), SHUT_RDWR);
-  client.join();
 }
 
 TEST_CASE("of more handshakes than may be under way the oldest is given up") {

@@ -90,6 +90,8 @@ class BRAID_API future_core : public continuation {
  private:
   class sleeper;
 
+  [[nodiscard]] auto is_alone_soon() const noexcept -> bool;
+
   // The low bits of head_; the rest is the newest continuation, or the consumer that waits for readers.
   static constexpr std::uintptr_t watched = 1;  // a thread sleeps until `signal_` changes
   static constexpr std::uintptr_t pending = 0;
