@@ -189,13 +189,13 @@ void run_round(std::uint64_t seed, bool stops_early) {
 }  // namespace
 
 TEST_CASE("jobs that threads allocate, tie together and wait for run once, after what they continue") {
-  const braid::testing::watchdog patience(60s);
+  const braid::testing::watchdog patience(250s);
   braid::random_source seeds(braid::testing::printed_seed());
   for (std::size_t round = scaled(60); round > 0; --round) run_round(seeds(), false);
 }
 
 TEST_CASE("a stop in the middle drops or runs each job that was accepted") {
-  const braid::testing::watchdog patience(60s);
+  const braid::testing::watchdog patience(250s);
   braid::random_source seeds(braid::testing::printed_seed());
   for (std::size_t round = scaled(200); round > 0; --round) run_round(seeds(), true);
 }

@@ -5,6 +5,7 @@
 #include <braid/base/random.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -64,8 +65,10 @@ TEST_CASE("a load that is killed again and again comes to its end, and nothing i
     const braid::testing::scratch_folder folder;
     const fs::path store = folder.path() / "store";
     const std::vector<fs::path> files = {folder.write("data", data_of(round))};
+    long tries = 0;
     for (bool killed = true; killed; ++kills) {
-      const auto patience = static_cast<long>(random.below(60'000'000));
+      // It grows, so that a load comes to its end on a busy machine, too.
+      const auto patience = static_cast<long>(random.below(60'000'000)) * std::min(1 + tries++ / 8, 16L);
       const pid_t child = ::fork();
       REQUIRE(child >= 0);
       if (child == 0) {
