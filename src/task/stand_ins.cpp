@@ -119,9 +119,8 @@ void stand_ins::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady
 
 void stand_ins::live(stand_in& self, std::size_t number) noexcept {
   around_(number, [this, &self] {
-    worker* seat = nullptr;
-    do seat = await_seat(self);
-    while (seat != nullptr && serve(self, *seat));
+    worker* seat = await_seat(self);
+    while (seat != nullptr && serve(self, *seat)) seat = await_seat(self);
   });
   const std::lock_guard lock(mutex_);
   numbers_[number] = false;
