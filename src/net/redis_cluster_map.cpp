@@ -53,6 +53,11 @@ auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::
   return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
 }
 
+void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept {
+  const bool says_less = telling_of(now) == telling::nothing && telling_of(why) != telling::nothing;
+  if (!says_less || asked == redis_access::write) why = now;
+}
+
 /// For one question, where so many nodes may still be asked: so short that a node that does not answer leaves time for
 /// the others, and at least what a connection nearby takes. Where all are far, the last one has more.
 auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {

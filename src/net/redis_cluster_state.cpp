@@ -235,7 +235,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
     verdict then = verdict::wait;
     if (asked.link == nullptr) {
       if (is_closed_) co_return fail(errc::closed);
-      why = map_error_;
+      take_reason(why, map_error_, redis_access::read);
       if (is_refused_) co_return fail(why);
       is_stale_ = true;
     } else {
@@ -250,7 +250,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       if (!judged) co_return fail(judged.error());
       then = *judged;
       if (then == verdict::over && got) co_return got->back();
-      if (!got) why = reason_of(got.error(), *asked.link);
+      if (!got) take_reason(why, reason_of(got.error(), *asked.link), access);
       if (got && then == verdict::wait) why = redis_error_of(got->back().text());
       if (then == verdict::over) co_return fail(why);
     }
@@ -398,7 +398,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       }
       parts[at].commands.push_back(i);
     }
-    if (!unknown.empty()) why = map_error_;
+    if (!unknown.empty()) take_reason(why, map_error_, redis_access::read);
     if (!unknown.empty() && is_refused_) co_return fail(why);
     auto body = [&](scope& in) -> task<void> {
       for (part& each : parts) in.spawn(run_part(each, deadline));
@@ -409,11 +409,12 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
     bool is_sent_on = false;
     open = std::move(unknown);
     for (const part& each : parts) {
-      if (each.error) co_return fail(each.error);
+      if (each.why) take_reason(why, each.why, all.access);
+      if (each.error) take_reason(why, each.error, all.access);
+      if (each.error) co_return fail(why);
       open.insert(open.end(), each.commands.begin(), each.commands.end());
       waits = waits || each.waits;
       is_sent_on = is_sent_on || each.is_sent_on;
-      if (each.why) why = each.why;
     }
     std::ranges::sort(open);  // as they are in the batch
     if (is_sent_on && ++all.hops > options_.most_hops) co_return fail(redis_errc::too_many_hops);

@@ -37,6 +37,11 @@ struct redis_node {
 
 enum class redis_access : std::uint8_t { read, write };
 
+/// Puts `now` in the place of `why`, unless it only says that there was no answer in time, and `why` says more: who had
+/// too little time for a last question fails with what was answered before. A write that has no answer may have been
+/// run: nothing hides that.
+void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept;
+
 class redis_cluster_state {
  public:
   redis_cluster_state(loop& on, redis_cluster_options options);

@@ -173,6 +173,44 @@ TEST_CASE("a cluster that has no map yet is asked until the deadline, and the la
   }
 }
 
+TEST_CASE("a last question that has no time for its answer does not hide what was answered before") {
+  {
+    redis_nodes world(1, 1);
+    world.node(0).slots = "*0\r\n";
+    redis_batch batch;
+    batch.add("GET", "bar");
+    const auto call = world.get("foo", 400ms);
+    const auto other = world.run(batch, 400ms);
+    world.pass(350);
+    world.node(0).frozen = true;  // the map is asked for once more
+    world.pass(55);
+    CHECK((call->error == redis_errc::cluster_down));
+    CHECK((other->error == redis_errc::cluster_down));
+    const auto next = world.get("foo", 130ms);
+    world.pass(135);
+    CHECK((next->error == errc::deadline_exceeded));
+  }
+  redis_nodes world(1, 1);
+  world.say_master({0});
+  world.node(0).answer = [&](const std::string& words) -> std::string {
+    if (words == "CLUSTER SLOTS") return world.node(0).slots;
+    return words.starts_with("GET ") || words.starts_with("SET ") ? "-TRYAGAIN x\r\n" : "+OK\r\n";
+  };
+  redis_batch reads(redis_replies::text);
+  reads.add("GET", "bar");
+  redis_batch writes;
+  writes.add("SET", "bar", "v");
+  const auto call = world.get("foo", 100ms);
+  const auto read = world.run(reads, 100ms);
+  const auto written = world.run(writes, 100ms);
+  world.pass(20);
+  world.node(0).frozen = true;
+  world.pass(85);
+  CHECK((call->error == redis_errc::try_again));
+  CHECK((read->error == redis_errc::try_again));
+  CHECK((written->error == errc::deadline_exceeded));  // it may have been run
+}
+
 TEST_CASE("an answer that is no map of slots teaches nothing, and fails the calls that wait for one") {
   for (const std::string answer :
        {"+OK\r\n", "-ERR This instance has cluster support disabled\r\n", "*1\r\n:1\r\n",
