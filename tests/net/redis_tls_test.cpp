@@ -46,6 +46,8 @@ auto by_tls(std::uint16_t port, const tls_client_options& how = trusting_client(
   options.port = port;
   options.tls = client_context(how);
   options.backoff.seed = 1;
+  options.request_timeout = 20s;  // a busy machine is no fault
+  options.connect_timeout = 20s;
   return options;
 }
 

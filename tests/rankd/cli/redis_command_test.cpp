@@ -33,7 +33,8 @@ void point_to(const project_copy& project, std::uint16_t port) {
                 "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
                 "resolver = { type = \"static\", host = \"localhost\", port = " +
                     std::to_string(port) +
-                    " }\n[[endpoint]]\nendpoint_id = \"ep_0002\"\nname = \"http_api\"\nkind = \"http\"\n"
+                    " }\npolicy = { connect_timeout_ms = 20000, request_timeout_ms = 20000 }\n"
+                    "[[endpoint]]\nendpoint_id = \"ep_0002\"\nname = \"http_api\"\nkind = \"http\"\n"
                     "resolver = { type = \"static\", host = \"127.0.0.1\", port = 8081 }\n");
 }
 
