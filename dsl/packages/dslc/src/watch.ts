@@ -16,10 +16,12 @@ export async function watch(
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
   let wake: () => void = () => undefined;
+  let isDue = false;
 
   const note = (path: string): void => {
     changed.add(path);
     setTimeout(() => {
+      isDue = true;
       wake();
     }, settleMs);
   };
@@ -53,7 +55,9 @@ export async function watch(
   process.once("SIGINT", end).once("SIGTERM", end);
   await compile(files);
   while (!isOver) {
-    await new Promise<void>((resolve) => (wake = resolve));
+    // What changes while plans are compiled wakes nobody: it is seen here.
+    if (!isDue) await new Promise<void>((resolve) => (wake = resolve));
+    isDue = false;
     const paths = [...changed];
     changed.clear();
     const affected = files.filter((file) => paths.some((path) => sources.get(file)?.has(path)));
