@@ -41,15 +41,18 @@ struct lane {
   closed_load_result seen;
 };
 
-/// Asks until the time is over. Between two requests the others have their turn.
+/// Asks until the time is over, and until one answer has counted where there is time that counts: so there is always
+/// something to tell. Between two requests the others have their turn.
 auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> {
+  bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();
-  while (begin < load.ends_at && load.counted.load(braid::relaxed) < load.how.most_requests) {
+  while ((begin < load.ends_at || !has_counted) && load.counted.load(braid::relaxed) < load.how.most_requests) {
     const std::uint64_t number = load.next.fetch_add(1, braid::relaxed);
     auto work = target.answer(load.requests[number % load.requests.size()]);
     load_answer one = co_await std::move(work);
     const braid::time_point end = braid::steady_time().now();
     if (begin >= load.counts_from) {
+      has_counted = true;
       load.counted.fetch_add(1, braid::relaxed);
       on.seen.latencies.push_back(end - begin);
       if (one.failure && ++on.seen.failed == 1) on.seen.first_failure = std::move(*one.failure);

@@ -55,6 +55,16 @@ TEST_CASE("requests that are refused and plans that fail are counted as failed")
   CHECK(load(failing, {R"({"user_id":1})"}, few).failed == 10);
 }
 
+TEST_CASE("however short the time that counts, each client has an answer to tell of") {
+  engine_world world(1);
+  for (const std::chrono::nanoseconds warm_up : {std::chrono::nanoseconds(0), std::chrono::nanoseconds(1'000'000)}) {
+    const closed_load_result found = load(world.reference_plan("reels_plan_a"), {R"({"user_id":1})"},
+                                          {.clients = 3, .warm_up = warm_up, .duration = std::chrono::nanoseconds(1)});
+    CHECK(found.latencies.size() == 3);
+    CHECK(found.per_second() > 0);
+  }
+}
+
 TEST_CASE("what ends before the warm-up is over is not counted") {
   engine_world world(1);
   const closed_load_result found = load(world.reference_plan("reels_plan_a"), {R"({"user_id":1})"},
