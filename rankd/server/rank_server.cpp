@@ -80,11 +80,14 @@ auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
   const port_use port = shared.lanes.size() > 1 ? port_use::shared : port_use::alone;
+  // Nobody else listens at a port that the lanes will share. One that the system chooses stays taken until they do.
+  braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
-    const auto probe = braid::stream_listener::listen(shared.lanes.front()->io(), at);
+    probe = braid::stream_listener::listen(shared.lanes.front()->io(), at, {.reuse_port = at.port() == 0});
     if (!probe) return braid::fail(probe.error());
     const auto free = probe->local_address();
     if (!free) return braid::fail(free.error());
+    if (at.port() != 0) probe = braid::stream_listener();
     at = *free;
   }
   for (const auto& each : shared.lanes) {
@@ -95,6 +98,7 @@ auto rank_server::parts::listen() -> braid::result<void> {
     const auto got = each->serve(at, port, [this] { lane_ended(); });
     if (!got) return braid::fail(got.error());
     bound = at = *got;
+    probe = braid::stream_listener();
   }
   return {};
 }

@@ -28,13 +28,14 @@ auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
 
 auto is_data_file(std::string_view name) -> bool { return name.starts_with("data-") && name.ends_with(".mdb"); }
 
-/// Whether a folder without a manifest holds nothing but what an interrupted first load leaves.
+/// Whether a folder without a manifest holds nothing but what an interrupted first load leaves. A manifest that is
+/// there now belongs to a load that has ended since.
 auto only_leftovers(const fs::path& folder) -> bool {
   std::error_code error;
   for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
        item.increment(error)) {
     const std::string name = item->path().filename().string();
-    if (!is_data_file(name) && name != unfinished_name) return false;
+    if (!is_data_file(name) && name != unfinished_name && name != store_manifest::file_name) return false;
   }
   return !error;
 }
