@@ -67,7 +67,7 @@ struct crowd {
   auto run(loop& on, std::size_t slow, std::size_t calls) -> task<void> {
     auto listener = stream_listener::listen(on, socket_address::loopback(0)).value();
     const socket_address at = listener.local_address().value();
-    http_server server(on, routes, {.head_timeout = 1s});
+    http_server server(on, routes, {.head_timeout = 3s});
     http_client client(on);
     auto all = [&](scope& children) -> task<void> {
       children.spawn(serve(server, std::move(listener)));

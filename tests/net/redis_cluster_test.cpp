@@ -494,6 +494,12 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     CHECK(cluster.redirections() == 2);
     for (std::size_t node = 1; node <= 2; ++node)
       CHECK(co_await world.tell(io, node, "CLUSTER SETSLOT 12182 NODE " + world.id(1)) == "OK");
+    // Whoever is asked for the map has heard of it.
+    for (bool heard = false; !heard;) {
+      const std::string known = co_await world.tell(io, 0, "CLUSTER NODES");
+      heard = known.find(" 12182") != std::string::npos;
+      if (!heard) co_await sleep_for(1ms);
+    }
     CHECK(**co_await cluster.get("foo", memory) == "on its way");
     CHECK(cluster.redirections() == 3);
     CHECK(cluster.owner(redis_slot_of("foo")) == "127.0.0.1:" + std::to_string(world.node(1).port()));

@@ -72,6 +72,7 @@ TEST_CASE("the code of the guide does what the guide says") {
     braid::redis_options options;
     options.socket_path = server.socket_path();
     options.request_timeout = std::chrono::seconds(20);
+    options.silence_when_left = options.silence;
     braid::redis_connection redis(io, options);
     co_await greet(redis);
     braid::arena memory;

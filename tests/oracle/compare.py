@@ -57,6 +57,19 @@ class Project:
     known: Known
 
 
+class HeldPort:
+    """A port of 127.0.0.1 that nobody else is given; a server that sets SO_REUSEADDR can listen at it."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self.number: int = self._socket.getsockname()[1]
+
+    def close(self) -> None:
+        self._socket.close()
+
+
 class RedisServer:
     """A redis-server that keeps nothing on disk, for as long as the block lasts."""
 
@@ -64,10 +77,10 @@ class RedisServer:
         self._rankd = rankd
         self._more = more
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = 0
+        self._held = HeldPort()
+        self.port = self._held.number
 
     def __enter__(self) -> RedisServer:
-        self.port = _free_port()
         words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         self._process = subprocess.Popen([*words, *self._more], stdout=subprocess.DEVNULL)
         limit = time.monotonic() + REDIS_STARTS_S
@@ -84,6 +97,7 @@ class RedisServer:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        self._held.close()
 
     def tell(self, command: str) -> bytes:
         """The reply to a command, which is short."""
@@ -107,9 +121,11 @@ class RedisServer:
             [str(self._rankd), "load", str(folder / "data"), "--store", url],
             check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL,
         )
-        place = f"resolver = {{ {resolver} }}"
+        patience = "policy = { connect_timeout_ms = 60000, request_timeout_ms = 60000 }"  # a busy machine is no fault
+        place = f"resolver = {{ {resolver} }}\n{patience}"
         endpoints = folder / "registry" / "endpoints.dev.toml"
         text = endpoints.read_text(encoding="utf-8").replace('kind = "embedded"', 'kind = "redis"')
+        text = re.sub(r"^policy = .*\n", "", text, flags=re.MULTILINE)
         text, moved = re.subn(r'resolver = \{ ?"?type"? = "embedded".*', place, text)
         if moved == 0:
             raise RuntimeError("the project has no embedded store to replace")
@@ -130,7 +146,7 @@ class RedisCluster(RedisServer):
         with contextlib.ExitStack() as stack:
             for number in range(self.NODES):
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rankd_node_"))
-                bus = _free_port()
+                bus = stack.enter_context(contextlib.closing(HeldPort())).number
                 node = RedisServer(
                     self._rankd, "--cluster-enabled", "yes", "--cluster-port", str(bus), "--dir", folder
                 )
@@ -160,13 +176,6 @@ class RedisCluster(RedisServer):
         port = self._nodes[1].port
         nodes = f'[{{ host = "127.0.0.1", port = {port} }}]'
         self._move_in(folder, f"redis-cluster://127.0.0.1:{port}", f'type = "cluster", nodes = {nodes}')
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def make_project(folder: Path, seed: int) -> Project:

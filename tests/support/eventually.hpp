@@ -10,9 +10,12 @@ namespace braid::testing {
 template <typename Fn>
 [[nodiscard]] auto eventually(Fn&& holds) -> bool {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!holds()) {
+  for (int round = 0; !holds(); ++round) {
     if (std::chrono::steady_clock::now() > limit) return false;
-    std::this_thread::yield();
+    if (round < 1'000)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(200));  // who is waited for may want the processor
   }
   return true;
 }

@@ -24,9 +24,9 @@ namespace braid::testing {
 class real_cluster {
  public:
   real_cluster() {
-    for (int i = 0; i < 4; ++i)
+    for (const held_port& bus : buses_)
       nodes_.push_back(std::make_unique<redis_server>(std::vector<std::string>{
-          "--cluster-enabled", "yes", "--cluster-port", std::to_string(free_port()), "--cluster-node-timeout", "3000",
+          "--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number()), "--cluster-node-timeout", "3000",
           "--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0"}));
     run_on_loop([this](loop& io) { return meet(io); });
   }
@@ -38,6 +38,7 @@ class real_cluster {
     out.nodes = {{.host = "127.0.0.1", .port = nodes_[0]->port()}, {.host = "127.0.0.1", .port = nodes_[2]->port()}};
     out.connection.request_timeout = std::chrono::seconds(20);
     out.connection.connect_timeout = std::chrono::seconds(20);
+    out.connection.silence_when_left = out.connection.silence;
     return out;
   }
 
@@ -46,6 +47,7 @@ class real_cluster {
     redis_options at;
     at.port = nodes_[number]->port();
     at.request_timeout = std::chrono::seconds(20);
+    at.connect_timeout = std::chrono::seconds(20);
     redis_connection redis(io, at);
     arena memory;
     std::vector<std::string_view> words;
@@ -100,6 +102,7 @@ class real_cluster {
     co_return myself.substr(at, myself.find_first_of(", ", at) - at);
   }
 
+  std::array<held_port, 4> buses_;
   std::vector<std::unique_ptr<redis_server>> nodes_;
   std::vector<std::string> ids_;
 };

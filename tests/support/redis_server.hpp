@@ -30,18 +30,29 @@
 
 namespace braid::testing {
 
-/// A port of 127.0.0.1 that nobody listens at for the moment.
-inline auto free_port() -> std::uint16_t {
-  const descriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  if (::bind(probe.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-      ::getsockname(probe.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error("no free port can be found");
-  return ntohs(address.sin_port);
-}
+/// A port of 127.0.0.1 that nobody else is given while this lives. A server that sets SO_REUSEADDR can listen at it,
+/// and who connects while there is none is refused.
+class held_port {
+ public:
+  held_port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (::setsockopt(socket_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        ::bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
+        ::getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+      throw std::runtime_error("no free port can be found");
+    number_ = ntohs(address.sin_port);
+  }
+
+  [[nodiscard]] auto number() const noexcept -> std::uint16_t { return number_; }
+
+ private:
+  descriptor socket_;
+  std::uint16_t number_ = 0;
+};
 
 /// Listens at a port of 127.0.0.1 and at a Unix socket in a folder of its own, keeps nothing on disk unless told to.
 class redis_server {
@@ -52,18 +63,16 @@ class redis_server {
   auto operator=(const redis_server&) -> redis_server& = delete;
   ~redis_server() { kill(); }
 
-  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_.number(); }
   [[nodiscard]] auto socket_path() const -> std::string { return (folder_.path() / "socket").string(); }
   [[nodiscard]] auto folder() const -> const std::filesystem::path& { return folder_.path(); }
 
-  /// Starts it, at the same port where it had one; another is taken where that is not free any more.
+  /// Starts it, at the port that it had.
   void start() {
     for (int attempt = 0; attempt < 20; ++attempt) {
-      if (port_ == 0) port_ = free_port();
       spawn();
       if (answers()) return;
       kill();
-      port_ = 0;
     }
     throw std::runtime_error("redis-server does not start; it is in packages.txt");
   }
@@ -85,7 +94,7 @@ class redis_server {
   void spawn() {
     std::vector<std::string> words{"redis-server",
                                    "--port",
-                                   std::to_string(port_),
+                                   std::to_string(port()),
                                    "--bind",
                                    "127.0.0.1",
                                    "--unixsocket",
@@ -147,13 +156,13 @@ class redis_server {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(port_);
+    address.sin_port = htons(port());
     return ::connect(remote.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   }
 
   scratch_folder folder_;
   std::vector<std::string> more_;
-  std::uint16_t port_ = 0;
+  held_port port_;
   ::pid_t process_ = 0;
 };
 

@@ -19,26 +19,17 @@ namespace braid::testing {
 class tls_redis_server {
  public:
   tls_redis_server() {
-    for (int attempt = 0; !server_ && attempt < 5; ++attempt) try_to_start();
-    if (!server_) throw std::runtime_error("redis-server does not listen for TLS");
+    const auto& people = tls_people::known();
+    server_.emplace(std::vector<std::string>{
+        "--tls-port", std::to_string(port()), "--tls-cert-file", file("server.crt", people.server.certificate),
+        "--tls-key-file", file("server.key", people.server.key), "--tls-ca-cert-file",
+        file("authority.crt", people.authority.certificate), "--tls-auth-clients", "no"});
   }
 
-  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
+  [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_.number(); }
   [[nodiscard]] auto server() -> redis_server& { return *server_; }
 
  private:
-  void try_to_start() {
-    port_ = free_port();
-    const auto& people = tls_people::known();
-    try {
-      server_.emplace(std::vector<std::string>{
-          "--tls-port", std::to_string(port_), "--tls-cert-file", file("server.crt", people.server.certificate),
-          "--tls-key-file", file("server.key", people.server.key), "--tls-ca-cert-file",
-          file("authority.crt", people.authority.certificate), "--tls-auth-clients", "no"});
-    } catch (const std::runtime_error&) {  // somebody has taken the port
-    }
-  }
-
   auto file(std::string_view name, const std::string& text) const -> std::string {
     const auto path = folder_.path() / name;
     std::ofstream(path) << text;
@@ -46,7 +37,7 @@ class tls_redis_server {
   }
 
   scratch_folder folder_;
-  std::uint16_t port_ = 0;
+  held_port port_;
   std::optional<redis_server> server_;
 };
 

@@ -80,16 +80,17 @@ TEST_CASE_FIXTURE(watched, "several workers take part, and other pools do not") 
   pool where({.workers = 2});
   run_in(where, [&where] {
     const auto self = std::this_thread::get_id();
-    braid::atomic<bool> helped{false};
+    braid::testing::begun other;
     braid::atomic<bool> elsewhere{false};
-    parallel_for(0, 1'000'000,
-                 [&](int) {
+    parallel_for(0, 1'000,
+                 [&](int i) {
                    if (!where.is_current()) elsewhere.store(true, relaxed);
-                   if (std::this_thread::get_id() != self) helped.store(true, relaxed);
-                   if (!helped.load(relaxed)) std::this_thread::yield();
+                   if (std::this_thread::get_id() != self)
+                     other.raise();
+                   else if (i == 0)
+                     other.await();  // the later half waits for somebody else
                  },
                  {.grain = 1});
-    CHECK(helped.load(relaxed));
     CHECK_FALSE(elsewhere.load(relaxed));
   });
 }

@@ -163,7 +163,7 @@ TEST_CASE_FIXTURE(fixture, "a post that comes just after a woken worker has look
   };
   std::latch second_ran(1);
   scripted_pool where(prompt({.workers = 2}));
-  REQUIRE(where.wait_idle());
+  REQUIRE(eventually([&] { return where.statistics().sleeps == 2; }));
   armed.store(true, relaxed);
   CHECK(post(where, [&] {
     second_ran.wait();

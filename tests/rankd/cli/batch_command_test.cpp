@@ -76,7 +76,7 @@ auto kill_when_some_is_safe(const project_copy& project, words line) -> bool {
   if (ended) return false;
   ::kill(child, SIGKILL);
   REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFSIGNALED(status);
+  return WIFSIGNALED(status) && !fs::exists(project.path() / "out");  // it may have been all but over
 }
 
 }  // namespace

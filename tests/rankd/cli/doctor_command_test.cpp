@@ -27,7 +27,8 @@ void point_to(const project_copy& project, std::uint16_t port) {
                 "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"redis_default\"\nkind = \"redis\"\n"
                 "resolver = { type = \"static\", host = \"127.0.0.1\", port = " +
                     std::to_string(port) +
-                    " }\n[[endpoint]]\nendpoint_id = \"ep_0002\"\nname = \"http_api\"\nkind = \"http\"\n"
+                    " }\npolicy = { connect_timeout_ms = 20000, request_timeout_ms = 20000 }\n"
+                    "[[endpoint]]\nendpoint_id = \"ep_0002\"\nname = \"http_api\"\nkind = \"http\"\n"
                     "resolver = { type = \"static\", host = \"127.0.0.1\", port = 8081 }\n");
 }
 
@@ -79,11 +80,9 @@ TEST_CASE("a server that answers is told with version, keys and the time of a PI
 }
 
 TEST_CASE("a server that is away, or wants a password, is a failure that says so") {
-  auto away = std::make_unique<redis_server>();
-  const std::uint16_t port = away->port();
-  away.reset();
+  const braid::testing::held_port away;
   const project_copy project;
-  point_to(project, port);
+  point_to(project, away.number());
   CHECK(store_findings(project).starts_with("fail redis://127.0.0.1:"));
 
   const redis_server locked({"--requirepass", "x"});

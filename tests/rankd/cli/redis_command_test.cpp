@@ -95,12 +95,10 @@ TEST_CASE("who runs a command is told what the server says, and a client of a se
 }
 
 TEST_CASE("a server that is away stops those who need it, with its place, and nobody else") {
-  auto server = std::make_unique<redis_server>();
-  const std::uint16_t port = server->port();
-  server.reset();
-  const std::string place = "redis://127.0.0.1:" + std::to_string(port) + "/0";
+  const braid::testing::held_port away;
+  const std::string place = "redis://127.0.0.1:" + std::to_string(away.number()) + "/0";
   const project_copy project;
-  point_to(project, port);
+  point_to(project, away.number());
   CHECK(rankd_in(project.path(), {"validate"}).status == 0);
   CHECK(rankd_in(project.path(), {"plans"}).status == 0);
   CHECK(rankd_in(project.path(), {"registry"}).status == 0);

@@ -7,6 +7,7 @@
 #include <tests/support/http_caller.hpp>
 #include <tests/support/started_process.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -35,6 +36,8 @@ class running_server : public braid::testing::started_process {
   static auto words(std::vector<std::string> more) -> std::vector<std::string> {
     std::vector<std::string> all{RANKD_BINARY, "serve", "--listen", "127.0.0.1:0"};
     all.insert(all.end(), more.begin(), more.end());
+    const std::string deadline = "--default-deadline-ms";  // a busy machine is no fault
+    if (std::ranges::find(more, deadline) == more.end()) all.insert(all.end(), {deadline, "60000"});
     return all;
   }
 

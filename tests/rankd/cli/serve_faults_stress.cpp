@@ -238,7 +238,7 @@ void send_broken_messages(scene& in, random_source& random) {
 }
 
 void send_wrong_bodies(scene& in, random_source& random) {
-  const std::set<int> due{200, 400, 404, 422, 502, 503, 504};
+  const std::set<int> due{200, 400, 404, 408, 422, 502, 503, 504};
   while (!in.stopping) {
     http_caller one(in.at);
     for (std::uint64_t left = 1 + random.below(50); left > 0 && !in.stopping; --left) {
@@ -452,7 +452,7 @@ void live(weather how, std::uint64_t wanted, random_source& random) {
       world.project.path(),
       {"--audit", "audit", "--log", "log", "--loops", std::to_string(1 + random.below(2)), "--token-file", "tokens",
        "--allow-changes", "--max-in-flight", std::to_string(8 + random.below(100)), "--header-timeout-ms", "2000",
-       "--body-timeout-ms", "500", "--grace-ms", "60000"});
+       "--body-timeout-ms", "500", "--default-deadline-ms", "1000", "--grace-ms", "60000"});
   scene in{.at = server.address(), .how = how, .stopping{false}, .answers{0}, .others{0}, .wrong{}};
   std::vector<good_client> good;
   for (std::size_t i = 0; i < good_clients; ++i) good.emplace_back(in, random());

@@ -246,7 +246,7 @@ TEST_CASE("a deadline is explained: what was done, and what took the time") {
     const ranking slept = world.rank(
         world.bind(artifact_of(source("s", 1) + "," + sleep("z", "s", an_hour_ms) + "," + sleep("behind", "z", 1),
                                R"("behind")")),
-        R"({"user_id":1,"deadline_ms":5,"explain":true})");
+        R"({"user_id":1,"deadline_ms":200,"explain":true})");
     CHECK(error_of(slept) == "deadline_exceeded ");
     CHECK(fault_of(slept) == "");
     CHECK((path_of(slept) == names{"s", "z"}));

@@ -181,7 +181,9 @@ TEST_CASE("a request whose deadline passes while its server stands still is answ
   braid::redis_options options;
   options.port = stores.server.port();
   options.request_timeout = braid::duration::max();
+  options.connect_timeout = 20s;
   options.silence = 1h;
+  options.silence_when_left = 1h;
   redis_store endless({.endpoint_id = "ep_0001", .server = options});
   engine_world world(stores.project.declared, {&endless, nullptr}, 1);
   engine_world right(stores.project.declared, {stores.embedded.get(), nullptr}, 1);

@@ -40,7 +40,7 @@ inline auto test_plans() -> std::vector<known_plan> {
   add("fails", source("a", 1) + "," + sleep("b", "a", 0, sleep_end::failing), "b");
   const std::string stuck = source("a", 1) + "," + sleep("b", "a", an_hour_ms);
   add("few", source("a", 10), "a", of_rows(9));
-  add("hasty", stuck, "b", of_time(std::chrono::milliseconds(200)));
+  add("hasty", stuck, "b", of_time(std::chrono::seconds(1)));
   add("single", stuck, "b", of_in_flight(1));
   const registries& declared = reference_project::get().declared;
   for (const char* name : {"reels_plan_a", "concat_plan"}) {
@@ -59,6 +59,7 @@ class serve_world {
   explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
                        std::vector<store*> stores = reference_project::get().stores) {
     options.listen = braid::socket_address::loopback(0);
+    options.default_deadline = std::chrono::minutes(1);  // a busy machine is no fault: who wants a deadline names one
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = std::move(stores),
                                            .plans = &plans_,

@@ -33,6 +33,8 @@ using files = std::vector<fs::path>;
 auto at(const redis_server& server) -> braid::redis_options {
   braid::redis_options options;
   options.port = server.port();
+  options.request_timeout = std::chrono::seconds(20);  // a busy machine is no fault
+  options.connect_timeout = std::chrono::seconds(20);
   return options;
 }
 
@@ -213,18 +215,17 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     REQUIRE(code_of(loaded) == "store_error");
     CHECK(loaded.error().front().message.find("the server says: WRONGTYPE ") != std::string::npos);
   }
+  const braid::testing::held_port gone;
   braid::redis_options nobody;
-  {
-    redis_server gone;
-    nobody = at(gone);
-  }
+  nobody.port = gone.number();
   CHECK(code_of(load_redis(nobody, data, {})) == "store_unreachable");
   redis_place cluster;
   cluster.nodes = {{.host = "127.0.0.1", .port = nobody.port}};
   CHECK(code_of(load_redis(cluster, data, {})) == "store_unreachable");
   {
-    const redis_server closed({"--requirepass", "secret", "--cluster-enabled", "yes", "--cluster-port",
-                               std::to_string(braid::testing::free_port())});
+    const braid::testing::held_port bus;
+    const redis_server closed(
+        {"--requirepass", "secret", "--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
     cluster.nodes = {{.host = "127.0.0.1", .port = closed.port()}};
     CHECK(code_of(load_redis(cluster, data, {})) == "store_unauthorized");
     cluster.password = "another";

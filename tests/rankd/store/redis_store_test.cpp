@@ -237,6 +237,7 @@ TEST_CASE("a policy without timeouts gives a server, and a cluster, the document
   endpoint_entry endpoint;
   endpoint.endpoint_id = "ep_0001";
   CHECK(endpoint.policy.request_timeout == 1s);  // docs/rankd.md
+  endpoint.policy.connect_timeout = 10s;         // which of the two is over first is not asked here
   const braid::testing::scripted_server silent(braid::testing::scripted_server::place::port);
   const endpoint_entry::static_resolver one{"127.0.0.1", silent.port()};
   const endpoint_entry::cluster_resolver several{.nodes = {{"127.0.0.1", silent.port()}}};
