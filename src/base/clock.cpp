@@ -20,4 +20,11 @@ auto steady_time() noexcept -> const clock_source& {
   return source;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const clock_source& made_early = steady_time();
+
+}  // namespace
+
 }  // namespace braid

@@ -41,6 +41,13 @@ auto braid_category() noexcept -> const std::error_category& {
   return instance;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const std::error_category& made_early = braid_category();
+
+}  // namespace
+
 auto make_error_code(errc code) noexcept -> std::error_code { return {static_cast<int>(code), braid_category()}; }
 
 auto last_system_error() noexcept -> std::error_code { return {errno, std::system_category()}; }

@@ -3,6 +3,8 @@
 
 #include "stack_notes.hpp"
 
+#include <braid/sync/fork_safe_mutex.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -34,7 +36,7 @@ constexpr std::size_t sizes_kept = 8;
 constexpr std::size_t most_of_a_size = 256;
 
 struct shelves {
-  std::mutex lock;
+  fork_safe_mutex lock;
   std::array<shelf, sizes_kept> all;  // under the lock
 
   /// The shelf for this size, or null where there are other sizes already.
@@ -67,10 +69,15 @@ struct shelves {
 };
 
 /// Never destroyed: fibers may end at the end of the process.
-auto kept() -> shelves& {
-  static auto* const all = new shelves;
-  return *all;
-}
+union without_destructor {
+  constexpr without_destructor() noexcept : all() {}
+  ~without_destructor() {}
+  shelves all;
+};
+
+constinit without_destructor stacks_of_process;
+
+auto kept() noexcept -> shelves& { return stacks_of_process.all; }
 
 auto new_stack(std::size_t bytes) -> fiber_stack {
   void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -2,11 +2,15 @@
 #include <braid/coro/strand_home.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/sync/atomic.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/timer_thread.hpp>
 
+#include <memory>
 #include <utility>
+
+#include <unistd.h>
 
 namespace braid {
 namespace {
@@ -30,13 +34,27 @@ home_run::~home_run() { innermost = outer; }
 
 constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
 
-/// Never destroyed: homes may live until the end of the process.
+/// Timers, and the process that their thread is in.
+struct made_timers {
+  explicit made_timers(timer_thread_options&& how) : made(std::move(how)) {}
+
+  const ::pid_t process = ::getpid();
+  timer_thread made;
+};
+
+constinit atomic<made_timers*> known_timers{nullptr};
+
+/// Made by the first who needs them, and anew in the child of a fork, where their thread is not. Never destroyed: homes
+/// may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
-  static auto* const all = [] {
+  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe
+  while (known == nullptr || known->process != ::getpid()) {
     timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
-    return new timer_thread(std::move(usual));
-  }();
-  return *all;
+    auto mine = std::make_unique<made_timers>(std::move(usual));
+    // edge strand_home.timers: publish, observe
+    if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
+  }
+  return known->made;
 }
 
 }  // namespace

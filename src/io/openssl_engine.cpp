@@ -3,6 +3,8 @@
 
 #include "openssl_error.hpp"
 
+#include <braid/sync/atomic.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -191,17 +193,19 @@ auto openssl_engine::output() noexcept -> std::span<const std::byte> {
 
 /// One for the process, which is never freed: OpenSSL may be cleaned up before our statics are.
 auto openssl_engine::method() -> BIO_METHOD* {
-  static BIO_METHOD* const made = [] {
-    BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
-    if (how == nullptr) return how;
-    ::BIO_meth_set_read(how, &openssl_engine::take);
-    ::BIO_meth_set_write(how, &openssl_engine::put);
-    ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
-      return what == BIO_CTRL_FLUSH ? 1 : 0;
-    });
-    return how;
-  }();
-  return made;
+  constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
+  BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe
+  if (known != nullptr) return known;
+  BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
+  if (how == nullptr) return how;
+  ::BIO_meth_set_read(how, &openssl_engine::take);
+  ::BIO_meth_set_write(how, &openssl_engine::put);
+  ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
+    return what == BIO_CTRL_FLUSH ? 1 : 0;
+  });
+  if (made.compare_exchange_strong(known, how, acq_rel, acquire)) return how;  // edge tls.method: publish, observe
+  ::BIO_meth_free(how);
+  return known;
 }
 
 auto openssl_engine::take(BIO* self, char* into, int size) noexcept -> int {

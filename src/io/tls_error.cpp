@@ -33,6 +33,13 @@ auto tls_category() noexcept -> const std::error_category& {
   return instance;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const std::error_category& made_early = tls_category();
+
+}  // namespace
+
 auto make_error_code(tls_errc code) noexcept -> std::error_code { return {static_cast<int>(code), tls_category()}; }
 
 }  // namespace braid

@@ -49,6 +49,13 @@ auto http_category() noexcept -> const std::error_category& {
   return instance;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const std::error_category& made_early = http_category();
+
+}  // namespace
+
 auto make_error_code(http_errc code) noexcept -> std::error_code { return {static_cast<int>(code), http_category()}; }
 
 auto status_of(http_errc code) noexcept -> http_status {

@@ -95,6 +95,13 @@ auto redis_category() noexcept -> const std::error_category& {
   return instance;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const std::error_category& made_early = redis_category();
+
+}  // namespace
+
 auto make_error_code(redis_errc code) noexcept -> std::error_code { return {static_cast<int>(code), redis_category()}; }
 
 auto redis_error_of(std::string_view text) noexcept -> redis_errc {

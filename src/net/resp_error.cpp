@@ -43,6 +43,13 @@ auto resp_category() noexcept -> const std::error_category& {
   return instance;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who makes it.
+[[maybe_unused]] const std::error_category& made_early = resp_category();
+
+}  // namespace
+
 auto make_error_code(resp_errc code) noexcept -> std::error_code { return {static_cast<int>(code), resp_category()}; }
 
 auto resp_fault::to_text() const -> std::string {

@@ -25,8 +25,9 @@ struct process_runtime {
 
   atomic<runtime*> made{nullptr};  // written under the lock
   std::mutex mutex;
-  phase at = phase::none;   // under the lock
-  bool is_watched = false;  // forks and the end of the process are; under the lock
+  phase at = phase::none;          // under the lock
+  bool ends_with_process = false;  // as `atexit` knows; under the lock
+  bool has_ended = false;          // with the process; read and written by its last thread
 };
 
 union without_destructor {
@@ -39,8 +40,9 @@ constinit without_destructor only;
 
 /// In the child of a fork: the threads have stayed in the parent, whatever they held.
 void forget_parent() noexcept {
+  const bool ends_with_process = only.state.ends_with_process;
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
-  state.is_watched = true;
+  state.ends_with_process = ends_with_process;
   detail::worker_of_thread = nullptr;
   detail::forget_loop_of_thread();
 }
@@ -48,6 +50,8 @@ void forget_parent() noexcept {
 /// With the static objects: before those that were there when the runtime was made. A job that ends the process by
 /// `std::exit` cannot wait for itself, and leaves the threads running.
 void end_with_process() noexcept {
+  if (std::exchange(only.state.has_ended, true))
+    return;  // a fork in the middle of `make` lets the child ask for it again
   if (!finalize(shutdown_mode::drain)) return;
   if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
@@ -56,11 +60,9 @@ void end_with_process() noexcept {
 auto make(process_runtime& state, runtime_options options) -> result<runtime*> {
   using phase = process_runtime::phase;
   if (state.at == phase::ended) return fail(errc::closed);
-  if (!state.is_watched) {
-    if (const int refused = ::pthread_atfork(nullptr, nullptr, &forget_parent); refused != 0)
-      return fail(std::error_code(refused, std::system_category()));
+  if (!state.ends_with_process) {
     if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
-    state.is_watched = true;
+    state.ends_with_process = true;
   }
   auto created = runtime::create(std::move(options));
   if (!created) return fail(created.error());
@@ -81,8 +83,10 @@ auto find_or_make() -> result<runtime*> {
 
 auto workers_of_default() -> pool& { return default_runtime().workers(); }
 
-/// When the library is loaded; the runtime itself is made by the first who needs it.
+/// When the library is loaded; the runtime itself is made by the first who needs it, perhaps while another thread
+/// forks.
 [[maybe_unused]] const default_pool_source before = set_default_pool(&workers_of_default);
+[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 
 }  // namespace
 

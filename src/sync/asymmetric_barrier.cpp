@@ -37,6 +37,13 @@ auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
   return best;
 }
 
+namespace {
+
+/// When the library is loaded: the child of a fork waits for nobody who asks the system.
+[[maybe_unused]] const barrier_kind asked_early = asymmetric_barrier::best_kind();
+
+}  // namespace
+
 void asymmetric_barrier::interrupt_processors() noexcept {
   const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   BRAID_EXPECTS(status == 0, "membarrier is not taken away from a process that has registered for it");

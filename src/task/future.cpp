@@ -25,8 +25,13 @@ constexpr unsigned pauses_between_looks = 4;
 /// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
 /// again, and its worker is spared the wake. Not at all where it would keep the only CPU from who is to do the job.
 auto looks_outside() noexcept -> unsigned {
-  static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
-  return looks;
+  constexpr unsigned unknown = looks_before_sleep + 1;
+  constinit static atomic<unsigned> looks{unknown};  // no guard: the child of a fork would wait for who asks the system
+  const unsigned known = looks.load(relaxed);
+  if (known != unknown) return known;
+  const unsigned found = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
+  looks.store(found, relaxed);
+  return found;
 }
 
 /// Whether `of` settles soon.

@@ -1,6 +1,8 @@
 // src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
 #include <braid/task/job_memory.hpp>
 
+#include <braid/sync/fork_safe_mutex.hpp>
+
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -108,7 +110,7 @@ class depot {
   }
 
  private:
-  std::mutex mutex_;
+  fork_safe_mutex mutex_;
   block* first_ = nullptr;  // of the newest chain
   std::size_t chains_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <braid/thread/registry.hpp>
 
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/thread/name.hpp>
 
 #include "registry_state.hpp"
@@ -172,7 +173,7 @@ namespace {
 
 /// The default of the process: the last of those that were made for a while, or the one that was always there.
 struct default_registries {
-  std::mutex mutex;
+  fork_safe_mutex mutex;
   thread_registry always;
   std::vector<std::pair<const scoped_default_registry*, thread_registry>> scoped;
 };
@@ -182,6 +183,9 @@ auto defaults() -> default_registries& {
   static auto& only = *new default_registries;
   return only;
 }
+
+/// When the library is loaded: the child of a fork waits for nobody who makes them.
+[[maybe_unused]] const default_registries& made_early = defaults();
 
 }  // namespace
 

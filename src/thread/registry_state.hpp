@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/intrusive_list.hpp>
+#include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/thread/registry.hpp>
 
 #include <condition_variable>
@@ -38,7 +39,7 @@ struct registry_state {
   void add(registered_thread_node& node) noexcept;
   void remove(registered_thread_node& node) noexcept;
 
-  std::mutex mutex;
+  fork_safe_mutex mutex;
   intrusive_list<registered_thread_node> threads;  // by generation
   std::size_t size = 0;
   std::shared_ptr<const observers> watching;  // replaced as a whole, so that calls need no lock

@@ -1,7 +1,10 @@
 // src/thread/topology_hwloc.cpp: the topology as hwloc tells it, a library that is loaded when it is there.
+#include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
 #include <expected>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #if defined(BRAID_HWLOC)
@@ -56,9 +59,13 @@ auto load_hwloc() -> loaded_hwloc {
   return calls;
 }
 
+constinit fork_safe_mutex loading;
+constinit std::optional<loaded_hwloc> loaded;  // written once, under the lock
+
 auto hwloc() -> const loaded_hwloc& {
-  static const loaded_hwloc loaded = load_hwloc();
-  return loaded;
+  const std::lock_guard guard(loading);
+  if (!loaded) loaded = load_hwloc();
+  return *loaded;
 }
 
 /// One topology of hwloc's.

@@ -1,6 +1,10 @@
 // tests/runtime/default_runtime_life_test.cpp: the runtime of a process begins and ends once, and again in a fork.
 #include <braid/runtime/default_runtime.hpp>
 
+#include <braid/coro/bridge.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/thread/registration.hpp>
 #include <braid/thread/thread_info.hpp>
 
 #include <doctest/doctest.h>
@@ -188,6 +192,44 @@ TEST_CASE("a child of a fork starts anew, whatever the parent's threads were doi
     busy.get();
     must(braid::finalize().has_value());
   }));
+}
+
+TEST_CASE("a child of a fork waits for nothing that a thread of the parent had begun") {
+  if (braid::testing::under_thread_sanitizer) return;
+  const auto use_everything = [] {
+    const braid::registration known(braid::default_registry(), {.tag = "here", .name = "here"});
+    must(braid::spawn([] { return 5; }).get() == 5);
+    const auto late = []() -> braid::task<int> {
+      co_await braid::sleep_for(1us);
+      co_return 6;
+    };
+    must(braid::spawn_future(braid::default_runtime().workers(), late()).get() == 6);
+  };
+  for (int round = 0; round < 20; ++round)  // all of it is used for the first time while the others fork
+    CHECK(passes([&use_everything, round] {
+      if (round % 2 == 0) must(braid::initialize({.workers = 2}).has_value());
+      braid::atomic<bool> is_over{false};
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 2; ++i)
+        threads.emplace_back([&] {
+          do use_everything();
+          while (!is_over.load(braid::relaxed));
+        });
+      for (int fork = 0; fork < 5; ++fork) {
+        const ::pid_t child = ::fork();
+        if (child == 0) {
+          ::alarm(30);
+          use_everything();
+          ::_exit(0);
+        }
+        int status = -1;
+        must(::waitpid(child, &status, 0) == child);
+        must(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+      }
+      is_over.store(true, braid::relaxed);
+      threads.clear();
+      must(braid::finalize().has_value());
+    }));
 }
 
 TEST_CASE("a job may fork, too") {

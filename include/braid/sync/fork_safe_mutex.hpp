@@ -1,0 +1,43 @@
+// braid/sync/fork_safe_mutex.hpp: a lock that the child of a fork finds free.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <mutex>
+
+namespace braid {
+
+/// A lock around what belongs to the whole process. A fork waits until nobody holds it, so that in the child, which has
+/// none of the other threads, it is free and what it guards is whole. A std::lock_guard takes it. It may be used before
+/// the constructors of static objects.
+/// Requires that who holds one takes no other, and does not fork. Threads: any. Blocks: while another one holds it, and
+/// during a fork. Cost: a std::mutex and a load.
+class BRAID_API fork_safe_mutex {
+ public:
+  constexpr fork_safe_mutex() noexcept = default;
+  fork_safe_mutex(const fork_safe_mutex&) = delete;
+  auto operator=(const fork_safe_mutex&) -> fork_safe_mutex& = delete;
+  ~fork_safe_mutex() {
+    if (is_listed_.load(relaxed)) leave_list();
+  }
+
+  void lock() {
+    if (!is_listed_.load(acquire)) [[unlikely]]  // edge fork_safe_mutex.listed: observe
+      enter_list();
+    mutex_.lock();
+  }
+  void unlock() noexcept { mutex_.unlock(); }
+
+ private:
+  friend struct fork_handlers;
+
+  void enter_list();
+  void leave_list() noexcept;
+
+  std::mutex mutex_;
+  atomic<bool> is_listed_{false};    // written under the lock of the list
+  fork_safe_mutex* next_ = nullptr;  // in the list; under its lock
+};
+
+}  // namespace braid

@@ -1,0 +1,61 @@
+// src/sync/fork_safe_mutex.cpp: all locks that a fork takes, and gives back on both sides.
+#include <braid/sync/fork_safe_mutex.hpp>
+
+#include <mutex>
+
+#include <pthread.h>
+
+namespace braid {
+namespace {
+
+/// The lock around the list is held from before the fork until after it, too: so nobody begins to use a lock meanwhile
+/// that the fork has not taken. Never destroyed: static objects may end later.
+union known_locks {
+  constexpr known_locks() noexcept : all() {}
+  ~known_locks() {}
+  struct {
+    std::mutex mutex;
+    fork_safe_mutex* first = nullptr;  // under it
+  } all;
+};
+
+constinit known_locks known;
+
+}  // namespace
+
+struct fork_handlers {
+  static void before() noexcept {
+    known.all.mutex.lock();
+    for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.lock();
+  }
+  /// On both sides: in the child by the thread that has locked them in the parent.
+  static void after() noexcept {
+    for (fork_safe_mutex* each = known.all.first; each != nullptr; each = each->next_) each->mutex_.unlock();
+    known.all.mutex.unlock();
+  }
+};
+
+namespace {
+
+/// When the library is loaded: a thread may take its first lock while another one forks.
+[[maybe_unused]] const int are_forks_watched =
+    ::pthread_atfork(&fork_handlers::before, &fork_handlers::after, &fork_handlers::after);
+
+}  // namespace
+
+void fork_safe_mutex::enter_list() {
+  const std::lock_guard guard(known.all.mutex);
+  if (is_listed_.load(relaxed)) return;
+  next_ = known.all.first;
+  known.all.first = this;
+  is_listed_.store(true, release);  // edge fork_safe_mutex.listed: publish
+}
+
+void fork_safe_mutex::leave_list() noexcept {
+  const std::lock_guard guard(known.all.mutex);
+  fork_safe_mutex** place = &known.all.first;
+  while (*place != this) place = &(*place)->next_;
+  *place = next_;
+}
+
+}  // namespace braid
