@@ -2,6 +2,7 @@
 #include <braid/sync/asymmetric_barrier.hpp>
 
 #include <braid/base/assert.hpp>
+#include <braid/sync/atomic.hpp>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -27,22 +28,20 @@ auto try_register() noexcept -> bool {
 }
 #endif
 
+constexpr int unknown = -1;  // which kind is the best
+
 }  // namespace
 
 auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
 #if defined(BRAID_MODEL)
   if (detail::model_active()) return barrier_kind::asymmetric;  // of the explorer, whatever the machine can
 #endif
-  static const barrier_kind best = try_register() ? barrier_kind::asymmetric : barrier_kind::symmetric;
-  return best;
+  constinit static atomic<int> best{unknown};  // no guard: the child of a fork would wait for who asks the system
+  int known = best.load(relaxed);
+  if (known != unknown) return static_cast<barrier_kind>(known);
+  const auto found = static_cast<int>(try_register() ? barrier_kind::asymmetric : barrier_kind::symmetric);
+  return static_cast<barrier_kind>(best.compare_exchange_strong(known, found, relaxed, relaxed) ? found : known);
 }
-
-namespace {
-
-/// When the library is loaded: the child of a fork waits for nobody who asks the system.
-[[maybe_unused]] const barrier_kind asked_early = asymmetric_barrier::best_kind();
-
-}  // namespace
 
 void asymmetric_barrier::interrupt_processors() noexcept {
   const long status = ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
