@@ -38,11 +38,13 @@ union without_destructor {
 
 constinit without_destructor only;
 
-/// In the child of a fork: the threads have stayed in the parent, whatever they held.
+/// In the child of a fork: the threads have stayed in the parent, whatever they held. Where there was no runtime there
+/// is nothing else to forget.
 void forget_parent() noexcept {
   const bool ends_with_process = only.state.ends_with_process;
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
-  state.ends_with_process = ends_with_process;
+  if (!ends_with_process) return;
+  state.ends_with_process = true;
   detail::worker_of_thread = nullptr;
   detail::forget_loop_of_thread();
 }

@@ -25,14 +25,12 @@ constexpr unsigned pauses_between_looks = 4;
 /// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
 /// again, and its worker is spared the wake. Not at all where it would keep the only CPU from who is to do the job.
 auto looks_outside() noexcept -> unsigned {
-  constexpr unsigned unknown = looks_before_sleep + 1;
-  constinit static atomic<unsigned> looks{unknown};  // no guard: the child of a fork would wait for who asks the system
-  const unsigned known = looks.load(relaxed);
-  if (known != unknown) return known;
-  const unsigned found = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
-  looks.store(found, relaxed);
-  return found;
+  static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
+  return looks;
 }
+
+/// When the library is loaded: the child of a fork waits for nobody who asks the system.
+[[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Whether `of` settles soon.
 auto settles_soon(const future_core& of) noexcept -> bool {
