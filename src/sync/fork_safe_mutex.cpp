@@ -1,6 +1,7 @@
 // src/sync/fork_safe_mutex.cpp: all locks that a fork takes, and gives back on both sides.
 #include <braid/sync/fork_safe_mutex.hpp>
 
+#include <functional>
 #include <mutex>
 
 #include <pthread.h>
@@ -46,8 +47,10 @@ namespace {
 void fork_safe_mutex::enter_list() {
   const std::lock_guard guard(known.all.mutex);
   if (is_listed_.load(relaxed)) return;
-  next_ = known.all.first;
-  known.all.first = this;
+  fork_safe_mutex** place = &known.all.first;  // by address: two locks are always taken in the same order
+  while (*place != nullptr && std::less<>()(*place, this)) place = &(*place)->next_;
+  next_ = *place;
+  *place = this;
   is_listed_.store(true, release);  // edge fork_safe_mutex.listed: publish
 }
 
