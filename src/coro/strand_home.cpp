@@ -225,13 +225,14 @@ void strand_home::silence_alarm() noexcept {
 void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
 
 void strand_home::post_tick() noexcept {
-  if (!clockwork_->ticking.exchange(true, relaxed)) post_resumption(clockwork_->tick);
+  // edge strand_home.tick: observe
+  if (!clockwork_->ticking.exchange(true, acquire)) post_resumption(clockwork_->tick);
 }
 
 void strand_home::ticked(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
   clockwork& all = *home.clockwork_;
-  all.ticking.store(false, relaxed);
+  all.ticking.store(false, release);  // edge strand_home.tick: publish
   all.alarm_at = time_point::max();
   all.wheel.advance(home.now(), all.due);
   while (timer* const item = all.due.pop_front()) item->fire();
