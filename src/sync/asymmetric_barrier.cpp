@@ -5,6 +5,7 @@
 #include <braid/sync/atomic.hpp>
 
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,7 +29,17 @@ auto try_register() noexcept -> bool {
 }
 #endif
 
-constexpr int unknown = -1;  // which kind is the best
+constexpr int unknown = -1;
+constinit atomic<int> best{unknown};  // no guard: the child of a fork would wait for who asks the system
+
+/// In the child of a fork: the kernel copies what it knows of the process before the memory, so a thread of the parent
+/// may have registered, and said so, in between.
+void register_again() noexcept {
+  if (best.load(relaxed) == static_cast<int>(barrier_kind::asymmetric)) static_cast<void>(try_register());
+}
+
+/// When the library is loaded: the first barrier may be made while another thread forks.
+[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &register_again);
 
 }  // namespace
 
@@ -36,7 +47,6 @@ auto asymmetric_barrier::best_kind() noexcept -> barrier_kind {
 #if defined(BRAID_MODEL)
   if (detail::model_active()) return barrier_kind::asymmetric;  // of the explorer, whatever the machine can
 #endif
-  constinit static atomic<int> best{unknown};  // no guard: the child of a fork would wait for who asks the system
   int known = best.load(relaxed);
   if (known != unknown) return static_cast<barrier_kind>(known);
   const auto found = static_cast<int>(try_register() ? barrier_kind::asymmetric : barrier_kind::symmetric);

@@ -19,7 +19,11 @@
 namespace braid::detail {
 namespace {
 
+#if defined(BRAID_MODEL)
+constexpr unsigned looks_before_sleep = 1;  // each is a step that the explorer has to order
+#else
 constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: some microseconds
+#endif
 constexpr unsigned pauses_between_looks = 4;
 
 /// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
@@ -122,7 +126,7 @@ auto future_core::is_alone_soon() const noexcept -> bool {
 
 /// It is refused before the consumer is in the head: the future stays as it was.
 void future_core::wait_for_readers() {
-  if (refs_.load(acquire) != 1 && waits_for_io() && !is_alone_soon())  // edge future.reference: observe
+  if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
   if (try_defer(here)) block_until_set(here.told());
