@@ -50,10 +50,10 @@ void forget_parent() noexcept {
 }
 
 /// With the static objects: before those that were there when the runtime was made. A job that ends the process by
-/// `std::exit` cannot wait for itself, and leaves the threads running.
+/// `std::exit` cannot wait for itself, and leaves the threads running. Once: the child of a fork in the middle of
+/// `make` may have registered it again.
 void end_with_process() noexcept {
-  if (std::exchange(only.state.has_ended, true))
-    return;  // a fork in the middle of `make` lets the child ask for it again
+  if (std::exchange(only.state.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
   if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }

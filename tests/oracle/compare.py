@@ -77,10 +77,12 @@ class RedisServer:
         self._rankd = rankd
         self._more = more
         self._process: subprocess.Popen[bytes] | None = None
-        self._held = HeldPort()
-        self.port = self._held.number
+        self._held: HeldPort | None = None
+        self.port = 0
 
     def __enter__(self) -> RedisServer:
+        self._held = HeldPort()
+        self.port = self._held.number
         words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         self._process = subprocess.Popen([*words, *self._more], stdout=subprocess.DEVNULL)
         limit = time.monotonic() + REDIS_STARTS_S
@@ -97,7 +99,8 @@ class RedisServer:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-        self._held.close()
+        if self._held is not None:
+            self._held.close()
 
     def tell(self, command: str) -> bytes:
         """The reply to a command, which is short."""

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 #include <fstream>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,18 +16,19 @@ namespace braid::testing {
 /// Takes connections by TLS at one port, with a certificate of `tls_people`, and plain ones at another.
 class tls_redis_server {
  public:
-  tls_redis_server() {
-    const auto& people = tls_people::known();
-    server_.emplace(std::vector<std::string>{
-        "--tls-port", std::to_string(port()), "--tls-cert-file", file("server.crt", people.server.certificate),
-        "--tls-key-file", file("server.key", people.server.key), "--tls-ca-cert-file",
-        file("authority.crt", people.authority.certificate), "--tls-auth-clients", "no"});
-  }
-
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_.number(); }
-  [[nodiscard]] auto server() -> redis_server& { return *server_; }
+  [[nodiscard]] auto server() -> redis_server& { return server_; }
 
  private:
+  [[nodiscard]] auto options() const -> std::vector<std::string> {
+    const auto& people = tls_people::known();
+    return {"--tls-port",         std::to_string(port()),
+            "--tls-cert-file",    file("server.crt", people.server.certificate),
+            "--tls-key-file",     file("server.key", people.server.key),
+            "--tls-ca-cert-file", file("authority.crt", people.authority.certificate),
+            "--tls-auth-clients", "no"};
+  }
+
   auto file(std::string_view name, const std::string& text) const -> std::string {
     const auto path = folder_.path() / name;
     std::ofstream(path) << text;
@@ -38,7 +37,7 @@ class tls_redis_server {
 
   scratch_folder folder_;
   held_port port_;
-  std::optional<redis_server> server_;
+  redis_server server_{options()};
 };
 
 }  // namespace braid::testing

@@ -5,7 +5,6 @@
 #include <tests/rankd/cli/run_rankd.hpp>
 #include <tests/support/redis_server.hpp>
 
-#include <memory>
 #include <string>
 
 #include <doctest/doctest.h>

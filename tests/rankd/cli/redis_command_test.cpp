@@ -6,7 +6,6 @@
 #include <tests/rankd/cli/run_serve.hpp>
 #include <tests/support/redis_server.hpp>
 
-#include <memory>
 #include <string>
 
 #include <doctest/doctest.h>

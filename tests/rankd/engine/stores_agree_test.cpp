@@ -212,10 +212,12 @@ TEST_CASE("a server that is away or slow is an error of the node, with endpoint 
   redis_store patient({.endpoint_id = "ep_0001", .server = options});
   engine_world world(reference_project::get().declared, {&hasty, nullptr}, 1);
   engine_world unhurried(reference_project::get().declared, {&patient, nullptr}, 1);
-  const auto ask_in = [](engine_world& in) {
-    return in.rank(in.reference_plan("concat_plan"), R"({"user_id":1,"request_id":"r"})");
+  const auto asker_of = [](engine_world& in) {
+    return
+        [&in, &plan = in.reference_plan("concat_plan")] { return in.rank(plan, R"({"user_id":1,"request_id":"r"})"); };
   };
-  const auto ask = [&] { return ask_in(world); };
+  const auto ask = asker_of(world);
+  const auto ask_patiently = asker_of(unhurried);
   CHECK(eventually([&] { return error_of(ask()) == "fine"; }));
 
   server.freeze();
@@ -227,10 +229,10 @@ TEST_CASE("a server that is away or slow is an error of the node, with endpoint 
   server.thaw();
   CHECK(eventually([&] { return error_of(ask()) == "fine"; }));
 
-  CHECK(error_of(ask_in(unhurried)) == "fine");
+  CHECK(error_of(ask_patiently()) == "fine");
   server.kill();
-  CHECK(error_of(ask_in(unhurried)).starts_with("store_unreachable "));
-  CHECK(error_of(ask_in(unhurried)).starts_with("store_unreachable "));
+  CHECK(error_of(ask_patiently()).starts_with("store_unreachable "));
+  CHECK(error_of(ask_patiently()).starts_with("store_unreachable "));
   server.start();
   CHECK(eventually([&] { return error_of(ask()) == "fine"; }));
 }
