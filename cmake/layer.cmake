@@ -1,14 +1,31 @@
-# The release build has no precompiled headers, so that each source says for itself what it needs.
-function(braid_precompile target)
-  if(BRAID_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp)
+# braid_precompile(target set): headers that most sources of its kind include, parsed once for all targets of that kind:
+# base (layers up to task), coro (those above), rankd. The preset `plain` has none, so that each source says for itself
+# what it needs.
+function(braid_precompile target set)
+  if(NOT BRAID_PRECOMPILE)
+    return()
   endif()
+  set(owner braid_headers_${set})
+  if(NOT TARGET ${owner})
+    add_library(${owner} OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
+    set(header ${PROJECT_SOURCE_DIR}/cmake/precompiled_${set}.hpp)
+    if(set STREQUAL "base")
+      set(header ${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp)
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${header})
+    target_include_directories(${owner} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${owner} PRIVATE braid_warnings Threads::Threads)
+    if(NOT set STREQUAL "rankd")
+      target_compile_definitions(${owner} PRIVATE BRAID_BUILDING)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
 # braid_layer(name [SOURCES …] [USES layer …] [LINKS library …])
 #
 # One layer of the library: the headers of include/braid/<name>, the sources of src/<name>. Every header is also
-# compiled on its own (target all_verify_interface_header_sets, built by default). A layer may only name layers above
+# compiled on its own (target all_verify_interface_header_sets, which the preset `plain` builds). A layer may only name layers above
 # it in ARCHITECTURE.md; tools/check_layers proves that its includes keep to that.
 function(braid_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES;LINKS" ${ARGN})
@@ -21,7 +38,11 @@ function(braid_layer name)
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE braid_warnings)
     target_compile_definitions(${target} PRIVATE BRAID_BUILDING)
-    braid_precompile(${target})
+    if(name MATCHES "^(base|sync|thread|task)$")
+      braid_precompile(${target} base)
+    else()
+      braid_precompile(${target} coro)
+    endif()
     set_property(GLOBAL APPEND PROPERTY BRAID_OBJECT_LAYERS ${target})
   else()
     add_library(${target} INTERFACE)
@@ -42,7 +63,7 @@ function(rankd_layer name)
   set(target rankd_${name})
   file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.hpp)
   add_library(${target} STATIC ${LAYER_SOURCES})
-  braid_precompile(${target})
+  braid_precompile(${target} rankd)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
   set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   list(TRANSFORM LAYER_USES PREPEND rankd_)

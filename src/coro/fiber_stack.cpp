@@ -77,7 +77,7 @@ union without_destructor {
 
 constinit without_destructor stacks_of_process;
 
-auto kept() noexcept -> shelves& { return stacks_of_process.all; }
+auto kept_stacks() noexcept -> shelves& { return stacks_of_process.all; }
 
 auto new_stack(std::size_t bytes) -> fiber_stack {
   void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -98,13 +98,13 @@ auto rounded(std::size_t bytes) -> std::size_t {
 
 auto take_fiber_stack(std::size_t bytes) -> fiber_stack {
   const std::size_t wanted = rounded(bytes);
-  const fiber_stack used = kept().take(wanted);
+  const fiber_stack used = kept_stacks().take(wanted);
   return used.lowest != nullptr ? used : new_stack(wanted);
 }
 
 void give_back_fiber_stack(fiber_stack stack) noexcept {
   forget_frames(stack.lowest, stack.bytes);
-  if (!kept().keep(stack)) ::munmap(stack.lowest - guard_bytes, guard_bytes + stack.bytes);
+  if (!kept_stacks().keep(stack)) ::munmap(stack.lowest - guard_bytes, guard_bytes + stack.bytes);
 }
 
 }  // namespace braid::detail

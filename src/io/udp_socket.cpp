@@ -21,7 +21,7 @@ auto set_udp_options(int number, const udp_options& options) noexcept -> result<
   return set;
 }
 
-auto failure_of(int error) -> std::unexpected<std::error_code> {
+auto socket_failure(int error) -> std::unexpected<std::error_code> {
   return fail(std::error_code(error, std::system_category()));
 }
 
@@ -55,7 +55,7 @@ auto receive_operation::attempt() noexcept -> bool {
 }
 
 auto receive_operation::absorb(int outcome) noexcept -> bool {
-  result_ = failure_of(-outcome);
+  result_ = socket_failure(-outcome);
   return true;
 }
 
@@ -78,7 +78,7 @@ auto send_operation::attempt() noexcept -> bool {
 }
 
 auto send_operation::absorb(int outcome) noexcept -> bool {
-  result_ = failure_of(-outcome);
+  result_ = socket_failure(-outcome);
   return true;
 }
 

@@ -16,7 +16,7 @@ constexpr std::uint8_t most_digits = 16;
 /// Extensions mean nothing to anybody; who sends much of them wants to keep somebody busy.
 constexpr std::size_t most_extension_bytes = 4096;
 
-auto value_of(char digit) -> std::uint64_t {
+auto digit_value(char digit) -> std::uint64_t {
   return static_cast<std::uint64_t>(is_http(digit, is_digit) ? digit - '0' : lower(digit) - 'a' + 10);
 }
 
@@ -133,7 +133,7 @@ auto http_body_decoder::step_size(char c) noexcept -> std::optional<http_errc> {
   if (is_http(c, is_hex)) {
     state_ = state::size;
     if (++digits_ > most_digits) return http_errc::bad_chunk;
-    left_ = left_ * 16 + value_of(c);
+    left_ = left_ * 16 + digit_value(c);
     return std::nullopt;
   }
   if (state_ == state::size_first) return http_errc::bad_chunk;

@@ -1,0 +1,1 @@
+// cmake/precompiled.cpp: owns precompiled headers that several targets share.
