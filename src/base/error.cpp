@@ -29,6 +29,8 @@ class category final : public std::error_category {
       case errc::ended: return "the stream ended too early";
       case errc::unknown_host: return "no address is known under this name";
       case errc::unknown_backend: return "BRAID_IO names none of uring, epoll and poll";
+      case errc::status_lost:
+        return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
     }
     return "unknown error of braid";
   }

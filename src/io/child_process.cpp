@@ -1,6 +1,7 @@
-// src/io/child_process.cpp: posix_spawn with pipes, and a descriptor that becomes readable when the process ends.
+// src/io/child_process.cpp: a program with pipes, and a descriptor that becomes readable when its process ends.
 #include <braid/io/child_process.hpp>
 
+#include "program.hpp"
 #include "sockets.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,78 +27,6 @@ auto status_of(const siginfo_t& about) noexcept -> exit_status {
   if (about.si_code == CLD_EXITED) return {.code = about.si_status, .signal = 0};
   return {.code = 0, .signal = about.si_status};
 }
-
-/// What the child does before it becomes the program.
-class spawn_plan {
- public:
-  spawn_plan() {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes_, &signals);
-    ::sigaddset(&signals, SIGPIPE);
-    ::posix_spawnattr_setsigdefault(&attributes_, &signals);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  spawn_plan(const spawn_plan&) = delete;
-  auto operator=(const spawn_plan&) -> spawn_plan& = delete;
-  ~spawn_plan() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  /// Our end of a pipe, or none.
-  [[nodiscard]] auto lead(int stream, child_stream where) -> result<descriptor> {
-    if (where == child_stream::inherit) return descriptor();
-    const int mode = stream == 0 ? O_RDONLY : O_WRONLY;
-    if (where == child_stream::null) {
-      const int status = ::posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", mode, 0);
-      return status == 0 ? result<descriptor>() : failure_of(status);
-    }
-    std::array<int, 2> numbers{};
-    if (::pipe2(numbers.data(), O_CLOEXEC) != 0) return fail(last_system_error());
-    std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};
-    for (const result<descriptor>& each : ends)
-      if (!each) return fail(each.error());
-    descriptor& theirs = *ends[stream == 0 ? 0 : 1];
-    if (const int status = ::posix_spawn_file_actions_adddup2(&actions_, theirs.number(), stream); status != 0)
-      return failure_of(status);
-    theirs_.push_back(std::move(theirs));
-    return std::move(*ends[stream == 0 ? 1 : 0]);
-  }
-
-  [[nodiscard]] auto run(const child_options& how) -> result<pid_t> {
-    if (!how.folder.empty())
-      if (const int status = ::posix_spawn_file_actions_addchdir_np(&actions_, how.folder.c_str()); status != 0)
-        return failure_of(status);
-    std::vector<char*> words{const_cast<char*>(how.program.c_str())};
-    for (const std::string& each : how.arguments) words.push_back(const_cast<char*>(each.c_str()));
-    words.push_back(nullptr);
-    std::vector<char*> variables;
-    if (how.environment)
-      for (const std::string& each : *how.environment) variables.push_back(const_cast<char*>(each.c_str()));
-    variables.push_back(nullptr);
-    pid_t id = -1;
-    const int status = ::posix_spawnp(&id, how.program.c_str(), &actions_, &attributes_, words.data(),
-                                      how.environment ? variables.data() : environ);
-    if (status != 0) return failure_of(status);
-    return id;
-  }
-
- private:
-  /// Where one of our own streams is closed, a pipe could get its number, and be taken for it.
-  static auto above_streams(descriptor end) -> result<descriptor> {
-    if (end.number() > STDERR_FILENO) return end;
-    descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!moved) return fail(last_system_error());
-    return moved;
-  }
-
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-  std::vector<descriptor> theirs_;  // closed once the child has them
-};
 
 /// Gives 0 when the process has ended, or the number of an error.
 class exit_operation final : public detail::port_operation {
@@ -169,6 +96,13 @@ auto has_zero(const child_options& how) -> bool {
          (how.environment && std::ranges::any_of(*how.environment, holds));
 }
 
+/// Whether the system forgets a child of this process at once when it ends.
+auto loses_statuses() noexcept -> bool {
+  struct sigaction now{};
+  if (::sigaction(SIGCHLD, nullptr, &now) != 0) return false;
+  return (now.sa_flags & SA_NOCLDWAIT) != 0 || ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN);
+}
+
 auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
   if (!end) return pipe_stream();
   return pipe_stream::adopt(on, std::move(end));
@@ -178,30 +112,23 @@ auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
 
 auto child_process::start(loop& on, const child_options& how) -> result<child_process> {
   if (has_zero(how)) return fail(std::make_error_code(std::errc::invalid_argument));
-  spawn_plan plan;
+  if (loses_statuses()) return fail(errc::status_lost);
+  detail::program_start program(how);
   child_process made;
   const std::array<std::pair<child_stream, pipe_stream*>, 3> streams{
       {{how.in, &made.in_}, {how.out, &made.out_}, {how.err, &made.err_}}};
   for (int number = 0; number < 3; ++number) {
     const auto& [where, ours] = streams[static_cast<std::size_t>(number)];
-    auto end = plan.lead(number, where);
+    auto end = program.lead(number, where);
     if (!end) return fail(end.error());
     auto stream = stream_of(on, std::move(*end));
     if (!stream) return fail(stream.error());
     *ours = std::move(*stream);
   }
-  const auto id = plan.run(how);
-  if (!id) return fail(id.error());
-  made.id_ = *id;
-  descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, *id, 0)));
-  if (!process) {
-    const auto error = last_system_error();
-    ::kill(*id, SIGKILL);
-    ::waitpid(*id, nullptr, 0);
-    return fail(error);
-  }
-  ::fcntl(process.number(), F_SETFD, FD_CLOEXEC);
-  made.process_ = std::make_unique<detail::open_port>(on, std::move(process), io_port::kind::other);
+  auto running = program.run();
+  if (!running) return fail(running.error());
+  made.id_ = running->id();
+  made.process_ = std::make_unique<detail::open_port>(on, std::move(running->process()), io_port::kind::other);
   return made;
 }
 
@@ -225,6 +152,7 @@ auto child_process::wait() -> task<result<exit_status>> {
   if (ended_) co_return *ended_;
   siginfo_t about{};
   const int error = co_await exit_operation(process_.get(), about);
+  if (error == ECHILD) co_return fail(errc::status_lost);
   if (error != 0) co_return failure_of(error);
   ended_ = status_of(about);
   co_return *ended_;

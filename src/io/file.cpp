@@ -49,14 +49,28 @@ auto flags_of(file_mode mode) noexcept -> int {
 /// The system takes a path up to its first zero.
 auto is_whole(const std::string& path) noexcept -> bool { return path.find('\0') == std::string::npos; }
 
-auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
-  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+auto open_with(const std::string& path, int flags) -> result<descriptor> {
   constexpr mode_t everybody = 0666;
   for (;;) {
-    descriptor opened(::open(path.c_str(), flags_of(mode) | O_CLOEXEC, everybody));
+    descriptor opened(::open(path.c_str(), flags | O_CLOEXEC, everybody));
     if (opened) return opened;
     if (errno != EINTR) return fail(last_system_error());
   }
+}
+
+/// Without O_NONBLOCK the open of a FIFO would wait for the other end, perhaps for ever, and no stop could end that.
+auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
+  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  auto opened = open_with(path, flags_of(mode) | O_NONBLOCK);
+  // A lease that another process holds on a regular file: the system asks for it back while this waits.
+  if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, flags_of(mode));
+  if (!opened) return opened;
+  struct stat about{};
+  if (::fstat(opened->number(), &about) != 0) return fail(last_system_error());
+  if (S_ISFIFO(about.st_mode)) return fail(std::make_error_code(std::errc::invalid_seek));
+  // A device may be read as ever.
+  if (::fcntl(opened->number(), F_SETFL, flags_of(mode) & O_ACCMODE) != 0) return fail(last_system_error());
+  return opened;
 }
 
 auto read_now(int number, std::uint64_t offset, std::span<std::byte> into) -> result<std::size_t> {

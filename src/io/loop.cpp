@@ -8,6 +8,7 @@
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace braid {
 namespace {
@@ -44,6 +45,7 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
 loop::~loop() {
   const state at = state_.load(acquire);  // edge loop.stopped: observe
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  drop_early_tasks();                                                    // they may hold what is open on the loop
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();  // edge loop.woken: observe
   BRAID_EXPECTS(open_ports_.load(relaxed) == 0, "what is open on a loop, as a stream or a listener, ends before it");
 }
@@ -55,11 +57,24 @@ void loop::enter() {
   current_loop = this;
   if (!first) {
     BRAID_EXPECTS(seen == state::stopped, "a loop runs once");
-    return;
+    return drop_early_tasks();
   }
   inbox_.open();
   seen = state::starting;
   state_.compare_exchange_strong(seen, state::running, release, relaxed);  // edge loop.running: publish
+  start_early_tasks();
+}
+
+void loop::start_early_tasks() {
+  for (task<void>& work : std::exchange(early_, {})) root_.begin(std::move(work), *this);
+}
+
+/// What a task that is destroyed holds may spawn another one.
+void loop::drop_early_tasks() noexcept {
+  while (!early_.empty()) {
+    const std::vector<task<void>> dropped = std::exchange(early_, {});
+    spawned_.store(spawned_.load(relaxed) - dropped.size(), relaxed);
+  }
 }
 
 void loop::leave() noexcept { current_loop = nullptr; }
@@ -189,9 +204,11 @@ void loop::wake() noexcept {
 }
 
 void loop::spawn(task<void> work) {
-  if (root_.stop().requested()) return;
+  const state at = status();
+  if (at == state::stopped || root_.stop().requested()) return;
+  if (at == state::idle) early_.push_back(std::move(work));
   spawned_.store(spawned_.load(relaxed) + 1, relaxed);
-  root_.begin(std::move(work), *this);
+  if (at != state::idle) root_.begin(std::move(work), *this);
 }
 
 /// Of a task that was started by `spawn`.

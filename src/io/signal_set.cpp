@@ -1,4 +1,4 @@
-// src/io/signal_set.cpp: a handler that writes the number of a signal into the pipes of the sets that have it.
+// src/io/signal_set.cpp: a handler that marks a signal as pending in the sets that have it, and wakes their tasks.
 #include <braid/io/signal_set.hpp>
 
 #include <braid/base/assert.hpp>
@@ -7,12 +7,14 @@
 #include <braid/sync/fork_safe_mutex.hpp>
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <utility>
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace braid {
@@ -22,8 +24,9 @@ constexpr int signal_count = 65;
 
 /// One set. Written under `changes`; read by the handler, which may run at any time on any thread.
 struct place {
-  atomic<std::uint64_t> signals{0};  // one bit for each; 0: nobody's
-  atomic<int> pipe{-1};
+  atomic<std::uint64_t> signals{0};  // one bit for each; 0: a free place
+  atomic<std::uint64_t> pending{0};  // of those, the ones that have come: set by handlers, cleared by `next`
+  atomic<int> event{-1};             // an eventfd
 };
 
 std::array<place, signal_set::most_sets> places;
@@ -41,9 +44,10 @@ void handle(int signal) noexcept {
   handlers.fetch_add(1, seq_cst);  // edge signals.gone: both
   for (place& each : places) {
     if ((each.signals.load(seq_cst) & bit_of(signal)) == 0) continue;  // edge signals.gone: both
-    const auto byte = static_cast<char>(signal);
-    // A full pipe holds so many signals that its reader is awake anyway.
-    [[maybe_unused]] const auto written = ::write(each.pipe.load(relaxed), &byte, 1);
+    // edge signals.pending: publish, so that the task sees what was done before the signal was raised
+    if ((each.pending.fetch_or(bit_of(signal), release) & bit_of(signal)) != 0) continue;  // the first one writes
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(each.event.load(relaxed), &one, sizeof(one));
   }
   handlers.fetch_sub(1, release);  // edge signals.handled: publish
   errno = error;
@@ -67,7 +71,18 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// From its return on no handler knows the pipe.
+/// Takes one pending signal out of the place: the first after `last` in the order of numbers, which goes round, so that
+/// a signal that comes again and again keeps no other from its turn. 0: none is pending.
+auto take_after(place& from, int last) noexcept -> int {
+  const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
+  if (pending == 0) return 0;
+  // Bit n - 1 is signal n's: rotated by `last`, the bit of the signal after it is the lowest.
+  const int signal = (last + std::countr_zero(std::rotr(pending, last))) % 64 + 1;
+  from.pending.fetch_and(~bit_of(signal), acquire);  // edge signals.pending: observe
+  return signal;
+}
+
+/// From its return on no handler knows the descriptor.
 void leave(std::size_t index) noexcept {
   const std::lock_guard guard(changes);
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);  // edge signals.gone: both
@@ -75,12 +90,13 @@ void leave(std::size_t index) noexcept {
   while (handlers.load(seq_cst) != 0) detail::cpu_pause();  // edge signals.gone: both, edge signals.handled: observe
 }
 
-auto enter(std::initializer_list<int> wanted, int pipe) -> result<std::size_t> {
+auto enter(std::initializer_list<int> wanted, int event) -> result<std::size_t> {
   const std::lock_guard guard(changes);
   std::size_t index = 0;
   while (index < places.size() && places[index].signals.load(relaxed) != 0) ++index;
   if (index == places.size()) return fail(errc::full);
-  places[index].pipe.store(pipe, relaxed);  // no handler looks at it before the next store
+  places[index].event.store(event, relaxed);  // no handler looks at either before the store of the signals
+  places[index].pending.store(0, relaxed);
   std::uint64_t caught = 0;
   for (const int signal : wanted) {
     if ((caught & bit_of(signal)) != 0) continue;
@@ -97,13 +113,10 @@ auto enter(std::initializer_list<int> wanted, int pipe) -> result<std::size_t> {
 
 }  // namespace
 
-signal_set::signal_set(pipe_stream reads, pipe_stream writes, std::size_t place) noexcept
-    : reads_(std::move(reads)), writes_(std::move(writes)), place_(place) {}
+signal_set::signal_set(pipe_stream wakes, std::size_t place) noexcept : wakes_(std::move(wakes)), place_(place) {}
 
 signal_set::signal_set(signal_set&& other) noexcept
-    : reads_(std::move(other.reads_)),
-      writes_(std::move(other.writes_)),
-      place_(std::exchange(other.place_, std::nullopt)) {}
+    : wakes_(std::move(other.wakes_)), place_(std::exchange(other.place_, std::nullopt)), last_(other.last_) {}
 
 signal_set::~signal_set() {
   if (place_) leave(*place_);
@@ -113,18 +126,26 @@ auto signal_set::create(loop& on, std::initializer_list<int> signals) -> result<
   if (signals.size() == 0) return fail(errc::invalid_argument);
   for (const int signal : signals)
     if (signal < 1 || signal >= signal_count) return fail(errc::invalid_argument);
-  auto pipe = pipe_stream::pair(on);
-  if (!pipe) return fail(pipe.error());
-  const auto index = enter(signals, pipe->second.number());
+  descriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) return fail(last_system_error());
+  auto wakes = pipe_stream::adopt(on, std::move(event));
+  if (!wakes) return fail(wakes.error());
+  const auto index = enter(signals, wakes->number());
   if (!index) return fail(index.error());
-  return signal_set(std::move(pipe->first), std::move(pipe->second), *index);
+  return signal_set(std::move(*wakes), *index);
 }
 
 auto signal_set::next() -> task<result<int>> {
-  std::array<std::byte, 1> signal{};
-  const auto got = co_await reads_.read_some(signal);
-  if (!got) co_return fail(got.error());
-  co_return static_cast<int>(signal[0]);
+  for (;;) {
+    if (const int signal = take_after(places[place_.value()], last_); signal != 0) {
+      last_ = signal;
+      co_return signal;
+    }
+    // What was written for a signal that has been taken meanwhile ends a wait for nothing, once.
+    std::array<std::byte, sizeof(std::uint64_t)> count{};
+    const auto got = co_await wakes_.read_some(count);
+    if (!got) co_return fail(got.error());
+  }
 }
 
 }  // namespace braid

@@ -1,9 +1,13 @@
 // src/sync/port_table.cpp: a table of each thread: its ports into inboxes.
 #include <braid/sync/detail/port_table.hpp>
 
+#include <braid/sync/detail/thread_end.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -32,8 +36,6 @@ class table {
   ~table() {
     for (const entry& one : entries_)
       if (one.port != nullptr) one.port->give_back();
-    recent = {};
-    table_is_gone = true;
   }
 
   [[nodiscard]] auto find(std::uint64_t inbox) const noexcept -> known_port {
@@ -52,15 +54,31 @@ class table {
   std::vector<entry> entries_;
 };
 
+constinit thread_local table* table_of_thread = nullptr;
+
+void end_table(void* of_thread) noexcept {
+  delete static_cast<table*>(of_thread);
+  table_of_thread = nullptr;
+  recent = {};
+  table_is_gone = true;
+}
+
+const thread_end at_thread_end(&end_table);
+
+/// The table, made by the first call. Errors: std::bad_alloc, also where the end of the thread cannot be told of.
 auto ports() -> table& {
-  thread_local table all;
-  return all;
+  if (table_of_thread != nullptr) return *table_of_thread;
+  auto made = std::make_unique<table>();
+  if (!at_thread_end.ask(made.get())) throw std::bad_alloc();
+  table_of_thread = made.release();
+  return *table_of_thread;
 }
 
 /// Not inlined, so that the fast path has no registers to save.
 [[gnu::noinline]] auto find_in_table(std::uint64_t inbox) noexcept -> known_port {
-  if (table_is_gone) return {.known = true, .port = nullptr};
-  const known_port found = ports().find(inbox);
+  if (table_is_gone || !at_thread_end.can_ask()) return {.known = true, .port = nullptr};
+  if (table_of_thread == nullptr) return {};
+  const known_port found = table_of_thread->find(inbox);
   if (found.known) recent[inbox % recent.size()] = {.inbox = inbox, .port = found.port};
   return found;
 }

@@ -1,6 +1,7 @@
 // src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
 #include <braid/task/job_memory.hpp>
 
+#include <braid/sync/detail/thread_end.hpp>
 #include <braid/sync/fork_safe_mutex.hpp>
 
 #include <algorithm>
@@ -139,20 +140,21 @@ struct thread_cache {
 constinit thread_local thread_cache cache __attribute__((tls_model("initial-exec"))){};
 
 /// Empties the lists of the thread at its end; later calls go to operator new and delete.
-struct cache_guard {
-  cache_guard() noexcept { cache.state = cache_state::live; }
-  ~cache_guard() {
-    cache.state = cache_state::gone;
-    for (std::size_t i = 0; i < classes; ++i)
-      if (cache.lists[i].first != nullptr) depots()[i].give(std::exchange(cache.lists[i], chain{}), most_chains(i));
-  }
-};
+void empty_cache(void* of_thread) noexcept {
+  auto& own = *static_cast<thread_cache*>(of_thread);
+  own.state = cache_state::gone;
+  for (std::size_t i = 0; i < classes; ++i)
+    if (own.lists[i].first != nullptr) depots()[i].give(std::exchange(own.lists[i], chain{}), most_chains(i));
+}
 
+const detail::thread_end at_thread_end(&empty_cache);
+
+/// A thread whose end cannot be told of has no lists.
 auto usable_cache() noexcept -> thread_cache* {
   if (cache.state == cache_state::live) [[likely]]
     return &cache;
-  if (cache.state == cache_state::gone) return nullptr;
-  thread_local const cache_guard guard;
+  if (cache.state == cache_state::gone || !at_thread_end.ask(&cache)) return nullptr;
+  cache.state = cache_state::live;
   return &cache;
 }
 

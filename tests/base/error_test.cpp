@@ -14,10 +14,10 @@ using braid::errc;
 namespace {
 
 constexpr errc all_codes[] = {
-    errc::stopped,        errc::deadline_exceeded, errc::closed,         errc::dropped,     errc::cycle,
-    errc::would_deadlock, errc::invalid_argument,  errc::broken_promise, errc::already_set, errc::full,
-    errc::stale,          errc::finished,          errc::unfinished,     errc::ended,       errc::unknown_host,
-    errc::unknown_backend};
+    errc::stopped,         errc::deadline_exceeded, errc::closed,         errc::dropped,     errc::cycle,
+    errc::would_deadlock,  errc::invalid_argument,  errc::broken_promise, errc::already_set, errc::full,
+    errc::stale,           errc::finished,          errc::unfinished,     errc::ended,       errc::unknown_host,
+    errc::unknown_backend, errc::status_lost};
 
 auto refuse() -> braid::result<int> { return braid::fail(errc::closed); }
 

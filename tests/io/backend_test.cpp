@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -128,6 +129,35 @@ TEST_CASE("a descriptor is watched by one reader and one writer at a time") {
   CHECK(writing.times == 2);
   CHECK(another.times == 0);
   CHECK_FALSE(backend->has_watches());
+}
+
+TEST_CASE("a reader that is called leaves the writer of the descriptor waiting, and the other way round") {
+  const auto backend = made();
+  for (const bool reader_first : {true, false}) {
+    const ends sockets = ends::of_sockets();
+    testing::fill(sockets.first);
+    watch reading(sockets.first, io_interest::read);
+    watch writing(sockets.first, io_interest::write);
+    REQUIRE(backend->watch(reading));
+    REQUIRE(backend->watch(writing));
+    const auto make_readable = [&] { testing::write_byte(sockets.second); };
+    const auto make_writable = [&] {
+      std::array<char, 65'536> room;
+      while (::read(sockets.second.number(), room.data(), room.size()) > 0) {}
+    };
+    watch& first = reader_first ? reading : writing;
+    watch& second = reader_first ? writing : reading;
+    reader_first ? make_readable() : make_writable();
+    while (first.times == 0) backend->wait(std::nullopt);
+    backend->wait(0ns);
+    CHECK(second.times == 0);
+    CHECK(backend->has_watches());
+    reader_first ? make_writable() : make_readable();
+    for (int i = 0; i < 10 && second.times == 0; ++i) backend->wait(100ms);
+    CHECK(second.times == 1);
+    CHECK(first.times == 1);
+    if (second.times == 0) backend->unwatch(second);
+  }
 }
 
 TEST_CASE("a reader that is called may give up the writer, and the other way round") {

@@ -7,6 +7,8 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
+#include <tests/support/environment.hpp>
+#include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/turned_loop.hpp>
 
@@ -17,12 +19,17 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +61,13 @@ auto status_of(loop& io, child_options how) -> task<exit_status> {
 
 /// Also where it has ended and nobody has asked how.
 auto is_known(pid_t id) -> bool { return ::kill(id, 0) == 0; }
+
+auto bit_of(int signal) -> unsigned long { return 1UL << static_cast<unsigned>(signal - 1); }
+
+/// A mask of a status in /proc.
+auto signals_in(const std::string& status, const char* line) -> unsigned long {
+  return std::stoul(status.substr(status.find(line) + std::strlen(line)), nullptr, 16);
+}
 
 auto has_children() -> bool { return ::waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
@@ -231,6 +245,180 @@ TEST_CASE("many programs at once are all awaited") {
   };
   for (int i = 0; i < 30; ++i) here.io().spawn(one(i));
   CHECK(here.turn_until([&] { return done == 30; }));
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a program may be started, and waited for, before its loop runs") {
+  const auto io = loop::create().value();
+  child_process child = child_process::start(*io, shell("exit 3")).value();
+  auto body = [&]() -> task<void> {
+    const auto ended = co_await child.wait();
+    CHECK(ended == exit_status{.code = 3, .signal = 0});
+    io->stop();
+  };
+  io->spawn(body());
+  io->run();
+}
+
+TEST_CASE("an object that goes before its loop has run leaves no process, whether the loop runs later or never") {
+  pid_t id = -1;
+  const auto start = [&id](loop& io) {
+    const child_process child = child_process::start(io, shell("exec sleep 1000")).value();
+    id = child.id();
+  };
+  {
+    const auto io = loop::create().value();
+    start(*io);
+  }
+  CHECK_FALSE(is_known(id));
+  {
+    const auto io = loop::create().value();
+    start(*io);
+    io->stop();
+    start(*io);
+    CHECK_FALSE(is_known(id));
+  }
+  CHECK_FALSE(has_children());
+  const auto io = loop::create().value();
+  start(*io);
+  CHECK(testing::eventually([&] {
+    io->turn();
+    return !is_known(id);
+  }));
+  io->stop();
+  CHECK(testing::eventually([&] { return !io->turn(); }));
+}
+
+TEST_CASE("without a descriptor for the process no program is begun, and none of the failures leaves a process") {
+  turned_loop here;
+  const auto interrupts = [](int) {};
+  struct sigaction caught{};
+  caught.sa_handler = interrupts;  // without SA_RESTART: it interrupts what waits
+  struct sigaction before{};
+  REQUIRE(::sigaction(SIGALRM, &caught, &before) == 0);
+  const itimerval often{.it_interval = {.tv_sec = 0, .tv_usec = 50}, .it_value = {.tv_sec = 0, .tv_usec = 50}};
+  REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
+  const auto fails_with = [&](const char* program, std::errc expected) {
+    const auto started = child_process::start(here.io(), {.program = program});
+    return !started && started.error() == expected;
+  };
+  ::rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  ::rlimit none = limit;
+  none.rlim_cur = static_cast<::rlim_t>(descriptor(::dup(STDIN_FILENO)).number());
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  int right = 0;
+  for (int i = 0; i < 100; ++i) right += fails_with("/no/such/program", std::errc::too_many_files_open) ? 1 : 0;
+  for (int i = 0; i < 100; ++i) right += fails_with("/bin/true", std::errc::too_many_files_open) ? 1 : 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (int i = 0; i < 100; ++i) right += fails_with("/no/such/program", std::errc::no_such_file_or_directory) ? 1 : 0;
+  const itimerval never{};
+  REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
+  REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
+  CHECK(right == 300);
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("where SIGCHLD is ignored a start is refused, because the system would forget the status") {
+  turned_loop here;
+  const testing::scratch_folder folder;
+  struct sigaction ignored{};
+  ignored.sa_handler = SIG_IGN;
+  struct sigaction forgets{};
+  forgets.sa_handler = SIG_DFL;
+  forgets.sa_flags = SA_NOCLDWAIT;
+  for (const struct sigaction& each : {ignored, forgets}) {
+    struct sigaction before{};
+    REQUIRE(::sigaction(SIGCHLD, &each, &before) == 0);
+    const auto started = child_process::start(here.io(), shell("echo > " + (folder.path() / "file").string()));
+    REQUIRE(::sigaction(SIGCHLD, &before, nullptr) == 0);
+    REQUIRE_FALSE(started.has_value());
+    CHECK(started.error() == errc::status_lost);
+  }
+  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a status that other code has taken is an error, and no signal goes to a process of the same number") {
+  turned_loop here;
+  auto body = [&]() -> task<void> {
+    const child_process untaken = child_process::start(here.io(), shell("exec sleep 1000")).value();
+    child_process child = child_process::start(here.io(), shell("exit 3")).value();
+    CHECK(::waitpid(-1, nullptr, 0) == child.id());
+    const auto ended = co_await child.wait();
+    CHECK(ended.error() == errc::status_lost);
+    const auto again = co_await child.wait();
+    CHECK(again.error() == errc::status_lost);
+    CHECK(child.kill().error() == std::errc::no_such_process);
+    CHECK(untaken.kill(0).has_value());
+  };
+  CHECK(here.run(body()).has_value());
+  here.stop();
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a program has no blocked signal; what is ignored stays so, but for SIGPIPE") {
+  turned_loop here;
+  const auto before_usr2 = std::signal(SIGUSR2, SIG_IGN);
+  const auto before_pipe = std::signal(SIGPIPE, SIG_IGN);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGTERM);
+  sigset_t unblocked;
+  REQUIRE(::pthread_sigmask(SIG_BLOCK, &blocked, &unblocked) == 0);
+  auto body = [&]() -> task<std::string> {
+    child_options how{.program = "grep", .arguments = {"^Sig[BI]", "/proc/self/status"}, .out = child_stream::pipe};
+    child_process child = child_process::start(here.io(), how).value();
+    std::string text = co_await all_of(child.out());
+    static_cast<void>(co_await child.wait());
+    co_return text;
+  };
+  const std::string text = here.run(body()).take();
+  sigset_t now;
+  REQUIRE(::pthread_sigmask(SIG_SETMASK, &unblocked, &now) == 0);
+  CHECK(::sigismember(&now, SIGTERM) == 1);
+  CHECK(::sigismember(&now, SIGUSR1) == 0);
+  std::signal(SIGUSR2, before_usr2);
+  std::signal(SIGPIPE, before_pipe);
+  CHECK(signals_in(text, "SigBlk:\t") == 0);
+  CHECK((signals_in(text, "SigIgn:\t") & bit_of(SIGUSR2)) != 0);
+  CHECK((signals_in(text, "SigIgn:\t") & bit_of(SIGPIPE)) == 0);
+}
+
+TEST_CASE("a name is looked for in the parts of PATH, in their order") {
+  turned_loop here;
+  const testing::scratch_folder folder;
+  const auto said_by = [&](const char* name, const std::string& path) {
+    const testing::environment search("PATH", path.c_str());
+    auto body = [&]() -> task<std::string> {
+      child_options how{.program = name, .folder = folder.path(), .out = child_stream::pipe};
+      auto child = child_process::start(here.io(), how);
+      if (!child) co_return child.error().message();
+      std::string text = co_await all_of(child->out());
+      static_cast<void>(co_await child->wait());
+      co_return text;
+    };
+    return here.run(body()).take();
+  };
+  const auto make = [&](const char* at, const char* script, std::filesystem::perms how) {
+    std::filesystem::create_directories((folder.path() / at).parent_path());
+    std::ofstream(folder.path() / at) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(folder.path() / at, how);
+  };
+  using enum std::filesystem::perms;
+  make("one/word", "echo one", owner_all);
+  make("two/word", "echo two", owner_all);
+  make("no/word", "echo never", owner_read);
+  make("word", "echo here", owner_all);
+  std::ofstream(folder.path() / "file") << "no folder";
+  const std::string root = folder.path();
+  CHECK(said_by("word", root + "/one:" + root + "/two") == "one\n");
+  CHECK(said_by("word", root + "/none:" + root + "/file:" + root + "/no:" + root + "/two") == "two\n");
+  CHECK(said_by("word", root + "/none:") == "here\n");
+  CHECK(said_by("two/word", "") == "two\n");
+  CHECK(said_by("word", root + "/no:" + root + "/none") ==
+        std::make_error_code(std::errc::permission_denied).message());
+  CHECK(said_by("", root + "/one") == std::make_error_code(std::errc::no_such_file_or_directory).message());
   CHECK_FALSE(has_children());
 }
 

@@ -41,6 +41,32 @@ auto error_of_open(turned_loop& here, executor& lane, const std::string& path, f
 
 }  // namespace
 
+TEST_CASE("a FIFO is refused, whether it has another end or not, and no thread waits for one") {
+  turned_loop here;
+  blocking_lane lane;
+  const testing::scratch_folder folder;
+  const std::string path = folder.path() / "fifo";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  for (const bool has_writer : {false, true}) {
+    const descriptor other(has_writer ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1);
+    const auto whole = here.run(read_file(lane, path)).take();
+    CHECK(whole.error() == std::errc::invalid_seek);
+    CHECK(error_of_open(here, lane, path, file_mode::read) == std::errc::invalid_seek);
+    CHECK(error_of_open(here, lane, path, file_mode::create) == std::errc::invalid_seek);
+  }
+}
+
+TEST_CASE("what is open blocks as files do, and a device that has no end is read up to the limit") {
+  turned_loop here;
+  blocking_lane lane;
+  const auto whole = here.run(read_file(lane, "/dev/zero", 1000)).take();
+  CHECK(whole.error() == std::errc::file_too_large);
+  const auto nothing = here.run(read_file(lane, "/dev/null")).take();
+  CHECK(nothing == std::string());
+  const auto folder = here.run(read_file(lane, "/")).take();
+  CHECK(folder.error() == std::errc::is_a_directory);
+}
+
 TEST_CASE("what is written at a place is read there, and the size is as far as it goes") {
   turned_loop here;
   blocking_lane lane;

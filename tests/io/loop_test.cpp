@@ -242,6 +242,45 @@ TEST_CASE("stop before run makes run return at once") {
   CHECK_FALSE(io->turn());
 }
 
+TEST_CASE("tasks that were spawned before the loop runs start in their order when it does") {
+  const auto io = loop::create().value();
+  std::vector<int> started;
+  auto work = [&](int number) -> task<void> {
+    CHECK(io->is_current());
+    started.push_back(number);
+    co_await sleep_for(0ns);
+    if (number == 3) io->stop();
+  };
+  for (const int number : {1, 2, 3}) io->spawn(work(number));
+  CHECK(started.empty());
+  CHECK(io->spawned() == 3);
+  io->run([&] { CHECK(started == std::vector{1, 2, 3}); });
+  CHECK(io->spawned() == 0);
+}
+
+TEST_CASE("a task that was spawned before the loop is destroyed or stopped never starts, and what it holds ends") {
+  deaths seen;
+  int started = 0;
+  auto work = [&](mortal /*held*/) -> task<void> {
+    ++started;
+    co_return;
+  };
+  {
+    const auto io = loop::create().value();
+    io->spawn(work(mortal(seen)));
+  }
+  CHECK(seen.count == 1);
+  const auto io = loop::create().value();
+  io->spawn(work(mortal(seen)));
+  io->stop();
+  io->spawn(work(mortal(seen)));
+  CHECK(seen.count == 2);
+  io->run();
+  CHECK(seen.count == 3);
+  CHECK(io->spawned() == 0);
+  CHECK(started == 0);
+}
+
 TEST_CASE("stop may be repeated, from any thread, at any time") {
   threaded_loop there;
   std::vector<std::thread> threads;

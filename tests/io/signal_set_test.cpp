@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <optional>
@@ -56,6 +57,51 @@ TEST_CASE("a signal that came before the wait is not lost, and a stop takes none
   };
   CHECK(here.run_through(body(), 100us).has_value());
   CHECK(seen.empty());
+}
+
+TEST_CASE("a signal that comes more often than a pipe has room for hides no other") {
+  turned_loop here;
+  signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
+  constexpr int room_of_a_pipe = 65'536;
+  for (int i = 0; i <= room_of_a_pipe; ++i) std::raise(SIGUSR1);
+  std::raise(SIGUSR2);
+  std::vector<int> seen;
+  here.io().spawn(collect(signals, seen));
+  CHECK(here.turn_until([&] { return std::ranges::count(seen, SIGUSR2) == 1; }));
+  CHECK(std::ranges::count(seen, SIGUSR1) >= 1);
+  here.stop();
+}
+
+TEST_CASE("a signal that comes again each time that it is taken leaves the others their turns") {
+  turned_loop here;
+  for (const auto& [flood, other] : {std::pair{SIGUSR1, SIGUSR2}, std::pair{SIGUSR2, SIGUSR1}}) {
+    signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
+    int seen = 0;
+    auto body = [&]() -> task<void> {
+      std::raise(other);
+      for (int i = 0; i < 4; ++i) {
+        std::raise(flood);
+        const result<int> next = co_await signals.next();
+        if (next == other) ++seen;
+      }
+    };
+    CHECK(here.run(body()).has_value());
+    CHECK(seen == 1);
+  }
+}
+
+TEST_CASE("every signal that can be caught is given by its number") {
+  turned_loop here;
+  signal_set signals = signal_set::create(here.io(), {SIGHUP, SIGUSR1, SIGTERM, 64}).value();
+  auto body = [&]() -> task<std::vector<int>> {
+    std::vector<int> all;
+    for (const int signal : {64, SIGTERM, SIGUSR1, SIGHUP}) std::raise(signal);
+    for (int i = 0; i < 4; ++i) all.push_back((co_await signals.next()).value());
+    std::raise(64);
+    all.push_back((co_await signals.next()).value());
+    co_return all;
+  };
+  CHECK(here.run(body()).take() == std::vector<int>{SIGHUP, SIGUSR1, SIGTERM, 64, 64});
 }
 
 TEST_CASE("several sets see the same signal, and the last one gives it back") {

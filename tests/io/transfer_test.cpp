@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <sys/socket.h>
@@ -238,6 +239,32 @@ TEST_CASE("a port may be forgotten and its number closed in an answer, though th
   CHECK(next.answers_seen == 0);
   cancel(*backend, next);
   backend->forget(another);
+}
+
+TEST_CASE("a port in the place of one that was forgotten in an answer hears nothing of its batch") {
+  const auto backend = made();
+  ends sockets = ends::of_sockets();  // readable and writable, in one answer of the kernel
+  const ends full = ends::of_sockets();
+  testing::fill(full.first);
+  std::optional<io_port> place(std::in_place, sockets.first.number(), socket_kind);
+  probe reading(*place, io_interest::read);
+  REQUIRE(move_now(reading) == -EAGAIN);
+  REQUIRE(backend->start(reading));
+  std::optional<probe> writing;
+  reading.call = [&] {
+    backend->forget(*place);
+    sockets.first.close();
+    place.emplace(full.first.number(), socket_kind);
+    writing.emplace(*place, io_interest::write, io_transfer::aim::readiness);
+    REQUIRE(backend->start(*writing));
+  };
+  testing::write_byte(sockets.second);
+  backend->wait(std::nullopt);
+  REQUIRE(reading.answers_seen == 1);
+  backend->wait(0ns);
+  CHECK(writing->answers_seen == 0);
+  cancel(*backend, *writing);
+  backend->forget(*place);
 }
 
 TEST_CASE("a wait for readiness moves nothing, on sockets and on pipes") {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <limits>
 #include <string>
@@ -92,10 +93,13 @@ struct client_scene : http_scene {
   http_client client;
 };
 
-/// A server that says what it is told, one text for each connection, after it has heard something.
+/// A server that says what it is told, one text for each connection, after it has heard something. Then it closes the
+/// connection, or keeps it and reads nothing more.
 class liar {
  public:
-  liar(turned_loop& here, std::vector<std::string> texts) : here_(&here), texts_(std::move(texts)) {
+  enum class afterwards : std::uint8_t { closes, keeps };
+  liar(turned_loop& here, std::vector<std::string> texts, afterwards then = afterwards::closes)
+      : here_(&here), texts_(std::move(texts)), then_(then) {
     listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
     here.io().spawn(serve(*this));
     here.turn();
@@ -115,17 +119,20 @@ class liar {
       if (!got) co_return;
       ++by.connections_;
       auto opening = testing::tested_stream::as_server(std::move(*got));
-      const auto open = co_await std::move(opening);
+      auto open = co_await std::move(opening);
       if (!open) continue;
       std::array<std::byte, 4096> room{};
       if (const auto heard = co_await open->read_some(room); !heard || *heard == 0) continue;
       ++by.requests_;
       static_cast<void>(co_await open->write_all(bytes_of(text)));
+      if (by.then_ == afterwards::keeps) by.kept_.push_back(std::move(*open));
     }
   }
 
   turned_loop* here_;
   std::vector<std::string> texts_;
+  afterwards then_;
+  std::vector<testing::tested_stream> kept_;
   stream_listener listener_;
   std::size_t connections_ = 0;
   std::size_t requests_ = 0;
@@ -267,6 +274,32 @@ TEST_CASE("an answer that comes before the call was sent is the answer") {
   CHECK(early->body == "too much");
   CHECK(ended);
   CHECK(scene.client.idle_connections() == 0);  // what is half sent is not used again
+}
+
+TEST_CASE("a connection over which a call was not sent to its end is not used again, though the server keeps it") {
+  turned_loop here;
+  const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno";
+  const std::string welcome = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  liar server(here, {refusal, refusal, welcome}, liar::afterwards::keeps);
+  http_client client(here.io(), testing::tested(http_client_options()));
+  bool is_first = true;
+  auto pieces = [&]() -> task<result<std::string>> {
+    if (std::exchange(is_first, false)) co_return "part";
+    event never;
+    co_await never;
+    co_return std::string();
+  };
+  http_call endless{.method = http_method::post, .url = server.url(), .pieces = pieces};
+  http_call large{.method = http_method::post, .url = server.url(), .body = std::string(16'000'000, 'x')};
+  for (const http_call& call : {endless, large}) {
+    const auto answer = here.run(client.fetch(call)).take();
+    REQUIRE(answer.has_value());
+    CHECK(answer->body == "no");
+    CHECK(client.idle_connections() == 0);
+  }
+  CHECK(fetch_from(server, here, client)->body == "ok");
+  CHECK(client.idle_connections() == 1);
+  CHECK(server.connections() == 3);
 }
 
 TEST_CASE("a connection that dies while a call is sent, and says why, has said why") {

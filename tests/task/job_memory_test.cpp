@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
+
 using braid::allocate_job;
 using braid::free_job;
 
@@ -31,6 +33,26 @@ braid::atomic<long> live_blocks{0};
 }  // namespace
 
 #if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)  // they have replaced these operators themselves
+thread_local bool calloc_is_empty = false;
+extern "C" auto __libc_calloc(std::size_t count, std::size_t size) -> void*;
+
+/// By which the C library asks for memory of its own.
+extern "C" [[gnu::visibility("default")]] auto calloc(std::size_t count, std::size_t size) noexcept -> void* {
+  return calloc_is_empty ? nullptr : __libc_calloc(count, size);
+}
+
+namespace {
+
+/// On the thread of its maker.
+struct calloc_fails {
+  calloc_fails() noexcept { calloc_is_empty = true; }
+  calloc_fails(const calloc_fails&) = delete;
+  auto operator=(const calloc_fails&) -> calloc_fails& = delete;
+  ~calloc_fails() { calloc_is_empty = false; }
+};
+
+}  // namespace
+
 auto operator new(std::size_t size) -> void* {
   void* block = std::malloc(size);
   if (block == nullptr) throw std::bad_alloc();
@@ -177,33 +199,66 @@ namespace {
 
 int late_frees = 0;
 
-/// Made before the thread has taken its first block, and so destroyed after the thread's lists are gone.
-struct late_user {
-  static constexpr std::size_t size = 800;  // a class that no other test uses
+constexpr std::size_t late_size = 800;  // a class that no other test uses
+
+/// Of a key of POSIX threads: it asks to be called once more, and so runs when the thread's lists are gone.
+void use_late(void* block);
+
+auto late_key() -> ::pthread_key_t {
+  static const ::pthread_key_t key = [] {
+    ::pthread_key_t made = 0;
+    REQUIRE(::pthread_key_create(&made, &use_late) == 0);
+    return made;
+  }();
+  return key;
+}
+
+thread_local int late_calls = 0;
+
+void use_late(void* block) {
+  if (++late_calls == 1) return static_cast<void>(::pthread_setspecific(late_key(), block));
+  free_job(block, late_size);
+  void* const last = allocate_job(late_size);
+  std::memset(last, 0, late_size);
+  free_job(last, late_size);
+  ++late_frees;
+}
+
+/// Of a thread_local object, while the thread still has its lists.
+struct late_object {
   void* block = nullptr;
-  ~late_user() {
+  ~late_object() {
     if (block == nullptr) return;
-    free_job(block, size);
-    void* last = allocate_job(size);
-    std::memset(last, 0, size);
-    free_job(last, size);
+    free_job(block, late_size);
     ++late_frees;
   }
 };
 
-thread_local late_user late;
+thread_local late_object of_thread;
 
 }  // namespace
 
 TEST_CASE("a thread that is being torn down may still take and free blocks, and leaks none") {
   const long before = live_blocks.load(braid::relaxed);
-  std::thread([] {
-    late.block = nullptr;  // brings it to life first
-    late.block = allocate_job(late_user::size);
-  }).join();
+  std::thread([] { REQUIRE(::pthread_setspecific(late_key(), allocate_job(late_size)) == 0); }).join();
   CHECK(late_frees == 1);
   CHECK(live_blocks.load(braid::relaxed) == before);
+  for (int i = 0; i < 3; ++i) std::thread([] { of_thread.block = allocate_job(late_size); }).join();
+  CHECK(late_frees == 4);
+  CHECK(live_blocks.load(braid::relaxed) - before <= 1);  // what the first one left is used again
 }
+
+#if !defined(BRAID_TEST_ADDRESS) && !defined(BRAID_TEST_THREAD)
+TEST_CASE("where there is no memory for more than the block, a thread gets the block, and no end of the process") {
+  void* block = nullptr;
+  std::thread([&] {
+    const calloc_fails here;
+    block = allocate_job(late_size);
+    free_job(block, late_size);
+  }).join();
+  CHECK(block != nullptr);
+}
+#endif
 
 TEST_CASE("a size that no memory can hold is refused") {
   if constexpr (!braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer) {

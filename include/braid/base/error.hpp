@@ -26,6 +26,7 @@ enum class errc {
   ended,              ///< the other side has ended the stream before there was all that was to be read
   unknown_host,       ///< no address is known under this name
   unknown_backend,    ///< the variable BRAID_IO names no backend of event loops
+  status_lost,        ///< the status of a child process went elsewhere, or SIGCHLD is ignored
 };
 
 /// The category of `errc`; its messages are sentences.

@@ -28,7 +28,7 @@ enum class child_stream : std::uint8_t {
 
 struct child_options {
   std::string program;                      ///< a path, or a name that is looked for in PATH
-  std::vector<std::string> arguments = {};  ///< behind the name of the program
+  std::vector<std::string> arguments = {};  ///< after the name of the program
   std::string folder = {};                  ///< in which it runs; empty: ours
   /// `NAME=value`; without it, ours.
   std::optional<std::vector<std::string>> environment = {};
@@ -48,12 +48,13 @@ struct exit_status {
 /// A process that ends with the object: where a scope is stopped, or the object goes for another reason before `wait`
 /// has given the status, it is killed, and the loop awaits its end. It has our stdin, stdout and stderr as the options
 /// say, no other descriptor of braid's, no blocked signal, and SIGPIPE as usual.
-/// Threads: the loop's own. Blocks: the end of the object where the loop has been stopped, until the killed process has
-/// gone.
+/// Threads: the loop's own; before the loop runs, the one that has made it. Blocks: `start`, until the program has
+/// begun; the end of the object where the loop has been stopped, until the killed process has gone.
 class BRAID_API child_process {
  public:
-  /// Errors: the system's, such as no_such_file_or_directory, permission_denied; invalid_argument for a word with a
-  /// zero byte; needs Linux 5.4.
+  /// Errors: the system's, such as no_such_file_or_directory, permission_denied, too_many_files_open; invalid_argument
+  /// for a word with a zero byte; errc::status_lost where SIGCHLD is ignored, as a program may inherit it, because the
+  /// system then forgets every child at once. Where it fails no program has begun. Needs Linux 5.4.
   [[nodiscard]] static auto start(loop& on, const child_options& how) -> result<child_process>;
 
   child_process(child_process&&) noexcept = default;
@@ -61,6 +62,7 @@ class BRAID_API child_process {
   ~child_process();
 
   /// Waits until it has ended. May be called again, one task at a time. A stop withdraws the wait.
+  /// Errors: errc::status_lost where other code of this program has waited for any child, as `wait(nullptr)` does.
   [[nodiscard]] auto wait() -> task<result<exit_status>>;
 
   /// Sends a signal. Errors: no_such_process where it has ended.

@@ -28,8 +28,9 @@ enum class file_mode : std::uint8_t {
 /// An open file. Its calls run on the executor that it was opened with, whose jobs may block; positions are given, so
 /// that several may run at once. A stop does not cut a call short: it is over before the task ends.
 /// Lifetime: the object and the buffers outlive the calls; the executor outlives the object.
-/// Errors: the system's; invalid_argument for a path with a zero byte; not_enough_memory; errc::closed where the
-/// executor takes nothing more. The same for the functions below, which run on the executor that they are given.
+/// Errors: the system's; invalid_argument for a path with a zero byte; invalid_seek for a FIFO, which has no positions
+/// (pipe_stream reads it); not_enough_memory; errc::closed where the executor takes nothing more. The same for the
+/// functions below, which run on the executor that they are given.
 class BRAID_API file {
  public:
   /// New files can be read and written by all, less what the umask takes away.

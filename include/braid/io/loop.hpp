@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace braid {
 
@@ -69,7 +70,9 @@ class BRAID_API loop final : public home {
   [[nodiscard]] auto spawned() const noexcept -> std::size_t { return spawned_.load(relaxed); }
   [[nodiscard]] auto backend() noexcept -> io_backend& { return *backend_; }
 
-  /// Starts a task that belongs to the loop. What it throws goes to `on_error`.
+  /// Starts a task that belongs to the loop. What it throws goes to `on_error`. Before the loop runs the task waits for
+  /// that; where the loop is stopped first, or destroyed, the task never starts.
+  /// Threads: the loop's own; before the loop runs, one at a time.
   void spawn(task<void> work);
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
@@ -91,6 +94,8 @@ class BRAID_API loop final : public home {
   loop(loop_options options, std::unique_ptr<io_backend> backend);
 
   void enter();
+  void start_early_tasks();
+  void drop_early_tasks() noexcept;
   void leave() noexcept;
   auto step(blocking wait) -> bool;
   void fire_timers(time_point start) noexcept;
@@ -117,6 +122,7 @@ class BRAID_API loop final : public home {
   atomic<std::size_t> open_ports_{0};  // of descriptors; each thread that makes or ends one
   atomic<std::uint32_t> woken_{0};     // +1 by each who has woken the loop, as the last thing that it does here
   std::uint32_t wakes_owed_ = 0;       // what that becomes; known when the loop has stopped
+  std::vector<task<void>> early_;      // spawned before the loop runs
   scope root_;
 };
 

@@ -14,8 +14,9 @@
 namespace braid {
 
 /// While it lives, these signals do nothing but wake it; afterwards they do what they did before the first set that had
-/// them. Several sets may have the same signal: each sees it. A signal that comes again before it was taken counts once
-/// or more often. Whatever threads there are, and whatever they block, one that does not block the signal is enough.
+/// them. Several sets may have the same signal: each sees it. A signal is pending or not, as the system has it: what
+/// comes again before it was taken counts once, and no signal, however often it comes, hides another. Whatever threads
+/// there are, and whatever they block, one that does not block the signal is enough.
 /// Threads: the loop's own, for `next` and its end. Protocol: docs/design/sockets.md
 class BRAID_API signal_set {
  public:
@@ -29,15 +30,16 @@ class BRAID_API signal_set {
   auto operator=(signal_set&&) -> signal_set& = delete;
   ~signal_set();
 
-  /// Waits for the next signal of the set and gives its number. One task at a time.
+  /// Waits for a signal of the set and gives its number. Where several are pending each has its turn, whichever came
+  /// first. One task at a time.
   [[nodiscard]] auto next() -> task<result<int>>;
 
  private:
-  signal_set(pipe_stream reads, pipe_stream writes, std::size_t place) noexcept;
+  signal_set(pipe_stream wakes, std::size_t place) noexcept;
 
-  pipe_stream reads_;   // a byte for each signal
-  pipe_stream writes_;  // by the handler
+  pipe_stream wakes_;  // an eventfd: the handler writes, `next` reads
   std::optional<std::size_t> place_;
+  int last_ = 0;  // the signal that was taken last
 };
 
 }  // namespace braid

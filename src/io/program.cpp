@@ -1,0 +1,213 @@
+// src/io/program.cpp: vfork with a pidfd by clone(2), and what the child does before exec.
+#include "program.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#if !defined(CLONE_PIDFD)
+#define CLONE_PIDFD 0x00001000
+#endif
+
+// The child runs in the memory of its parent, in whose bookkeeping a sanitizer would write what the child does.
+#if defined(__clang__)
+#define BRAID_IN_CHILD __attribute__((disable_sanitizer_instrumentation))
+#else
+#define BRAID_IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define BRAID_CLONE __clone
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BRAID_CLONE __clone
+#endif
+#endif
+
+#if defined(BRAID_CLONE)
+/// `clone` under its other name. The thread sanitizer takes a call of `clone` for a fork and forgets the other threads,
+/// but they share the memory here.
+extern "C" auto __clone(int (*fn)(void*), void* stack, int flags, void* context, ...) -> int;
+#else
+#define BRAID_CLONE ::clone
+#endif
+
+namespace braid::detail {
+namespace {
+
+using child_view = program_start::child_view;
+
+constexpr std::size_t stack_size = std::size_t{32} * 1024;
+constexpr int last_signal = 64;
+constexpr std::size_t signal_set_size = 8;  // of the kernel
+
+/// `struct sigaction` of the kernel, whose first word is the handler.
+struct kernel_action {
+  long handler = 0;  // 0: the default, 1: ignored
+  long rest[7] = {};
+};
+
+/// Before signals can arrive: a handler of this process would run in the child, on the memory of both.
+BRAID_IN_CHILD void drop_handlers() noexcept {
+  for (int signal = 1; signal <= last_signal; ++signal) {
+    kernel_action action;
+    if (::syscall(SYS_rt_sigaction, signal, nullptr, &action, signal_set_size) != 0) continue;
+    const bool is_caught = action.handler != 0 && action.handler != 1;
+    if (!is_caught && signal != SIGPIPE) continue;
+    const kernel_action usual;
+    static_cast<void>(::syscall(SYS_rt_sigaction, signal, &usual, nullptr, signal_set_size));
+  }
+}
+
+BRAID_IN_CHILD auto lead_stream(int stream, int source) noexcept -> bool {
+  if (source == program_start::inherited) return true;
+  if (source != program_start::nothing) return ::syscall(SYS_dup3, source, stream, 0) == stream;
+  const int mode = stream == 0 ? O_RDONLY : O_WRONLY;
+  const long opened = ::syscall(SYS_openat, AT_FDCWD, "/dev/null", mode, 0);
+  if (opened < 0 || opened == stream) return opened == stream;
+  const bool led = ::syscall(SYS_dup3, opened, stream, 0) == stream;
+  static_cast<void>(::syscall(SYS_close, opened));
+  return led;
+}
+
+/// What execvp(3) passes over on its way through PATH.
+BRAID_IN_CHILD auto may_be_elsewhere(int error) noexcept -> bool {
+  return error == EACCES || error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ENODEV ||
+         error == ESTALE || error == ETIMEDOUT;
+}
+
+/// Returns with the error only.
+BRAID_IN_CHILD auto execute(const child_view& plan) noexcept -> int {
+  int error = ENOENT;
+  for (const char* const* path = plan.paths; *path != nullptr; ++path) {
+    static_cast<void>(::syscall(SYS_execve, *path, plan.words, plan.variables));
+    const int refused = errno;
+    if (!may_be_elsewhere(refused)) return refused;
+    if (error != EACCES) error = refused;
+  }
+  return error;
+}
+
+BRAID_IN_CHILD auto try_to_become(const child_view& plan) noexcept -> int {
+  drop_handlers();
+  for (int stream = 0; stream < 3; ++stream)
+    if (!lead_stream(stream, plan.sources[stream])) return errno;
+  if (plan.folder != nullptr && ::syscall(SYS_chdir, plan.folder) != 0) return errno;
+  const unsigned long none = 0;
+  if (::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, signal_set_size) != 0) return errno;
+  return execute(plan);
+}
+
+/// The child, on a stack of its own; the thread that has made it waits until it has become the program or has ended.
+BRAID_IN_CHILD auto become(void* context) noexcept -> int {
+  auto& plan = *static_cast<child_view*>(context);
+  plan.error = try_to_become(plan);
+  ::syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+/// No signal is taken while it lives.
+class signals_blocked {
+ public:
+  signals_blocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  signals_blocked(const signals_blocked&) = delete;
+  auto operator=(const signals_blocked&) -> signals_blocked& = delete;
+  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// Where one of our own streams is closed, a pipe could get its number, and be taken for it.
+auto above_streams(descriptor end) -> result<descriptor> {
+  if (end.number() > STDERR_FILENO) return end;
+  descriptor moved(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!moved) return fail(last_system_error());
+  return moved;
+}
+
+}  // namespace
+
+void reap(int process) noexcept {
+  siginfo_t about{};
+  while (::waitid(P_PIDFD, static_cast<id_t>(process), &about, WEXITED) != 0 && errno == EINTR) {}
+}
+
+running_program::~running_program() {
+  if (!process_) return;
+  static_cast<void>(::syscall(SYS_pidfd_send_signal, process_.number(), SIGKILL, nullptr, 0));
+  reap(process_.number());
+}
+
+program_start::program_start(const child_options& how) : stack_(std::make_unique<std::byte[]>(stack_size)) {
+  list_paths(how.program);
+  words_.push_back(const_cast<char*>(how.program.c_str()));
+  for (const std::string& each : how.arguments) words_.push_back(const_cast<char*>(each.c_str()));
+  words_.push_back(nullptr);
+  if (how.environment)
+    for (const std::string& each : *how.environment) variables_.push_back(const_cast<char*>(each.c_str()));
+  variables_.push_back(nullptr);
+  view_.paths = paths_.data();
+  view_.words = words_.data();
+  view_.variables = how.environment ? variables_.data() : environ;
+  view_.folder = how.folder.empty() ? nullptr : how.folder.c_str();
+}
+
+/// A name without a slash is looked for in PATH, whose empty parts are the folder in which the program is to run.
+void program_start::list_paths(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    paths_ = {program.c_str(), nullptr};
+    return;
+  }
+  const char* const variable = std::getenv("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/bin:/usr/bin";
+  for (bool more = !program.empty(); more;) {
+    const std::size_t end = rest.find(':');
+    const std::string_view folder = rest.substr(0, end);
+    in_path_.push_back(folder.empty() ? program : std::string(folder) + "/" + program);
+    more = end != std::string_view::npos;
+    if (more) rest.remove_prefix(end + 1);
+  }
+  for (const std::string& each : in_path_) paths_.push_back(each.c_str());
+  paths_.push_back(nullptr);
+}
+
+auto program_start::lead(int stream, child_stream where) -> result<descriptor> {
+  const auto at = static_cast<std::size_t>(stream);
+  view_.sources[at] = where == child_stream::null ? nothing : inherited;
+  if (where != child_stream::pipe) return descriptor();
+  std::array<int, 2> numbers{};
+  if (::pipe2(numbers.data(), O_CLOEXEC) != 0) return fail(last_system_error());
+  std::array ends{above_streams(descriptor(numbers[0])), above_streams(descriptor(numbers[1]))};
+  for (const result<descriptor>& each : ends)
+    if (!each) return fail(each.error());
+  theirs_[at] = std::move(*ends[stream == 0 ? 0 : 1]);
+  view_.sources[at] = theirs_[at].number();
+  return std::move(*ends[stream == 0 ? 1 : 0]);
+}
+
+auto program_start::run() -> result<running_program> {
+  const signals_blocked meanwhile;
+  int process = -1;
+  constexpr int how = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
+  const int id = BRAID_CLONE(&become, stack_.get() + stack_size, how, &view_, &process);
+  if (id < 0) return fail(last_system_error());
+  descriptor started(process);
+  if (view_.error == 0) return running_program(id, std::move(started));
+  reap(started.number());
+  return fail(std::error_code(view_.error, std::system_category()));
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,74 @@
+// src/io/program.hpp: the start of a program in a process of its own, whose descriptor comes with it.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/io/child_process.hpp>
+#include <braid/io/descriptor.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+namespace braid::detail {
+
+/// Waits for the end of a child process, by its pidfd, and takes it out of the system's table. Repeats after EINTR.
+void reap(int process) noexcept;
+
+/// A program that runs. Killed and reaped where the object goes with its descriptor.
+class running_program {
+ public:
+  running_program(pid_t id, descriptor process) noexcept : process_(std::move(process)), id_(id) {}
+  running_program(running_program&&) noexcept = default;
+  auto operator=(running_program&&) -> running_program& = delete;
+  ~running_program();
+
+  [[nodiscard]] auto id() const noexcept -> pid_t { return id_; }
+  [[nodiscard]] auto process() noexcept -> descriptor& { return process_; }
+
+ private:
+  descriptor process_;  // a pidfd
+  pid_t id_;
+};
+
+/// All that a child process needs to become a program, ready before there is a child: the child shares the memory of
+/// this process until then, and makes system calls only.
+class program_start {
+ public:
+  /// Lifetime: of the options, until `run` has returned.
+  explicit program_start(const child_options& how);
+
+  /// Our end of a pipe, or none.
+  [[nodiscard]] auto lead(int stream, child_stream where) -> result<descriptor>;
+
+  /// Errors: the system's. Where it fails no program has begun, and no process is left.
+  [[nodiscard]] auto run() -> result<running_program>;
+
+  /// As the child reads it: pointers and numbers, no objects with code of their own.
+  struct child_view {
+    const char* const* paths = nullptr;  // those to try, and a null
+    char* const* words = nullptr;
+    char* const* variables = nullptr;
+    const char* folder = nullptr;  // null: ours
+    int sources[3] = {};           // of the streams: a descriptor above them, `inherited` or `nothing`
+    int error = 0;                 // written by the child where it cannot become the program
+  };
+  static constexpr int inherited = -1;
+  static constexpr int nothing = -2;
+
+ private:
+  void list_paths(const std::string& program);
+
+  std::vector<std::string> in_path_;  // where the program may be
+  std::vector<const char*> paths_;
+  std::vector<char*> words_;
+  std::vector<char*> variables_;
+  std::array<descriptor, 3> theirs_;  // closed once the child has them
+  std::unique_ptr<std::byte[]> stack_;
+  child_view view_;
+};
+
+}  // namespace braid::detail
