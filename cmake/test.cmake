@@ -2,7 +2,8 @@
 #
 # Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one program and one CTest entry
 # <folder>/<file>, labelled by its suffix. A program without a single test case fails (tests/support/main.cpp).
-# Only the model build has *_model.cpp, and it has no *_stress.cpp: its atomics are slower than those that ship.
+# Only the model build has *_model.cpp, and it has no *_stress.cpp: its atomics are slower than those that ship. Its
+# target model_tests is all of them.
 function(braid_tests folder)
   cmake_parse_arguments(TESTS "" "" "LINKS" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
@@ -25,6 +26,12 @@ function(braid_tests folder)
     add_test(NAME ${folder}/${stem} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     string(SUBSTRING ${kind} 1 -1 label)
     set_tests_properties(${folder}/${stem} PROPERTIES LABELS ${label} TIMEOUT 300)
+    if(kind STREQUAL "_model")
+      if(NOT TARGET model_tests)
+        add_custom_target(model_tests)
+      endif()
+      add_dependencies(model_tests ${target})
+    endif()
   endforeach()
 endfunction()
 
