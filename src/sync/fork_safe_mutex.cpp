@@ -44,13 +44,17 @@ namespace {
 
 }  // namespace
 
+/// May be called again by a thread that has not seen the end of this: the list says whether the lock is there.
 void fork_safe_mutex::enter_list() {
-  const std::lock_guard guard(known.all.mutex);
-  if (is_listed_.load(relaxed)) return;
-  fork_safe_mutex** place = &known.all.first;  // by address: two locks are always taken in the same order
-  while (*place != nullptr && std::less<>()(*place, this)) place = &(*place)->next_;
-  next_ = *place;
-  *place = this;
+  {
+    const std::lock_guard guard(known.all.mutex);
+    fork_safe_mutex** place = &known.all.first;  // by address: two locks are always taken in the same order
+    while (*place != nullptr && std::less<>()(*place, this)) place = &(*place)->next_;
+    if (*place != this) {
+      next_ = *place;
+      *place = this;
+    }
+  }
   is_listed_.store(true, release);  // edge fork_safe_mutex.listed: publish
 }
 

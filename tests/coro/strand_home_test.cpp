@@ -13,9 +13,13 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/manual_executor.hpp>
+#include <tests/support/queue_executor.hpp>
+#include <tests/support/sleeper.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -37,6 +41,17 @@ auto with_workers(unsigned count) -> pool_options {
 }
 
 auto sleep_long(mortal /*held*/) -> task<void> { co_await sleep_for(1h); }
+
+/// Timers that do something just before one is taken back.
+struct silenced final : shared_timers {
+  using shared_timers::shared_timers;
+  void disarm(timer& item) noexcept override {
+    if (before) std::exchange(before, nullptr)();
+    shared_timers::disarm(item);
+  }
+
+  std::function<void()> before;
+};
 
 }  // namespace
 
@@ -161,6 +176,30 @@ TEST_CASE("the end of a home stops its tasks and waits for them") {
     REQUIRE(post(where, start));
   }
   CHECK(seen.count == 1);
+}
+
+TEST_CASE("the end of a home waits for its tasks before it silences the alarm, and for what that has posted") {
+  manual_clock clock;
+  silenced timers(clock);
+  testing::queue_executor there;
+  deaths seen;
+  bool tasks_had_ended = false;
+  auto where = std::make_unique<strand_home>(there, timers);
+  REQUIRE(post(*where, [&] { where->root().spawn(sleep_long(mortal(seen))); }));
+  there.work();
+  timers.before = [&] {
+    tasks_had_ended = seen.count == 1;
+    clock.advance(2h);
+    timers.turn();  // the alarm rings at the last moment, and posts
+  };
+  const std::size_t posts = there.posts();
+  const testing::sleeper ends([&] { where.reset(); });
+  REQUIRE(testing::eventually([&] { return there.posts() == posts + 1; }));
+  there.work();
+  REQUIRE(testing::eventually([&] { return there.posts() == posts + 2; }));
+  CHECK(ends.falls_asleep());  // in a home that has posted, and may not go before that has run
+  CHECK(tasks_had_ended);
+  there.work();
 }
 
 TEST_CASE("timers that are given decide when a sleep ends") {

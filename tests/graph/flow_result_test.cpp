@@ -98,6 +98,20 @@ TEST_CASE("each node was ready when the last of what it takes was there, and its
   CHECK(report.times(3).run() == 0ns);
 }
 
+TEST_CASE("a node was ready when the last of what it takes was there, whichever of them that was") {
+  for (const bool first_is_last : {true, false}) {
+    scene on;
+    flow_builder<> draft;
+    const auto a = draft.add("a", sleeps(first_is_last ? 5ms : 2ms));
+    const auto b = draft.add("b", sleeps(3ms));
+    const auto c = draft.add({.name = "c", .size = node_size::small}, [](int, int) { return 1; }, a, b);
+    const auto flow = std::move(draft).build(c).value();
+    const auto result = on.run(flow);
+    const flow_report& report = result.report();
+    CHECK(report.times(2).ready == report.times(first_is_last ? 0 : 1).ended);
+  }
+}
+
 TEST_CASE("the times of the critical path add up to the time of the run") {
   scene on;
   flow_builder<> draft;

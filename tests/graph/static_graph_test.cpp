@@ -294,6 +294,30 @@ TEST_CASE_FIXTURE(watched, "what a node throws leaves the run, and what stands b
   });
 }
 
+TEST_CASE_FIXTURE(watched, "after a failed run a node waits for all of its predecessors again") {
+  in_each_pool([] {
+    ledger all(4);
+    bool throws = true;
+    graph_builder draft;
+    const graph_node first = draft.add([&all] { all.note(0); });
+    const graph_node good = draft.add([&all] { all.note(1); });  // begins before the other one on a single thread
+    const graph_node bad = draft.add([&] {
+      if (throws) throw failure();
+      all.note(2);
+    });
+    const graph_node last = draft.add([&all] { all.note(3); });
+    draft.precede(first, good, bad);
+    draft.succeed(last, good, bad);
+    static_graph graph = built(draft);
+    CHECK_THROWS_AS(graph.run(), failure);
+    CHECK(!all.ran(3));
+    all.clear();
+    throws = false;
+    graph.run();
+    check_diamond(all);
+  });
+}
+
 TEST_CASE_FIXTURE(watched, "no node runs any more when an exception leaves the run") {
   pool where({.workers = 2});
   run_in(where, [] {

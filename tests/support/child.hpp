@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ auto run_in_child(Fn&& fn) -> child_end {
   const ::pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("no process can be made");
   if (child == 0) {
-    std::signal(SIGABRT, SIG_DFL);  // the test framework has a handler of its own
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no child that hangs outlives the test that its watchdog ends
+    std::signal(SIGABRT, SIG_DFL);       // the test framework has a handler of its own
     ::dup2(pipe[1], 2);
     ::close(pipe[0]);
     fn();

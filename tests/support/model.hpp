@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,22 +91,63 @@ inline auto passes_without(const site& place, const options& bounds, body each, 
 inline constexpr machinery::explorer by_turns = detail::model_explore_all;
 inline constexpr machinery::explorer by_seeds = detail::model_explore;
 
+namespace machinery {
+
+/// Fewer schedules of the same kind: they show most of what the others do, and so come first.
+inline auto fewer(options bounds, explorer how) -> options {
+  if (how == by_seeds) {
+    bounds.seeds = std::max<std::size_t>(bounds.seeds / 10, 1);
+  } else {
+    bounds.preemptions = std::min(bounds.preemptions, 1U);
+    bounds.surprises = std::min(bounds.surprises, 1U);
+  }
+  return bounds;
+}
+
+inline auto orders_in(std::string_view header, const options& bounds, const std::vector<body>& bodies, explorer how)
+    -> std::set<site> {
+  std::set<site> places;
+  for (const body each : bodies)
+    for (const site& place : explore_with(how, bounds, nullptr, each).ordered)
+      if (place.file.ends_with(header)) places.insert(place);
+  return places;
+}
+
+}  // namespace machinery
+
 /// Makes every order above relaxed that `header` names relaxed, and leaves out its barriers, one at a time, and
 /// explores schedules of the bodies, all or by seeds: the places where nothing failed. The bodies must pass without
 /// that.
 [[nodiscard]] inline auto orders_not_needed(std::string_view header, const options& bounds,
                                             const std::vector<body>& bodies, machinery::explorer how = by_turns)
     -> std::string {
-  std::set<site> places;
-  for (const body each : bodies)
-    for (const site& place : machinery::explore_with(how, bounds, nullptr, each).ordered)
-      if (place.file.ends_with(header)) places.insert(place);
+  const options few = machinery::fewer(bounds, how);
   std::string survivors;
-  for (const site& place : places) {
-    const auto passes = [&](body each) { return machinery::passes_without(place, bounds, each, how); };
-    if (std::all_of(bodies.begin(), bodies.end(), passes)) survivors += to_string(place) + " ";
+  for (const site& place : machinery::orders_in(header, few, bodies, how)) {
+    const auto survives = [&](const options& within) {
+      return std::ranges::all_of(bodies,
+                                 [&](body each) { return machinery::passes_without(place, within, each, how); });
+    };
+    if (survives(few) && survives(bounds)) survivors += to_string(place) + " ";
   }
   return survivors;
+}
+
+/// Of these places of `file`, those whose line or the one above does not name `edge`.
+[[nodiscard]] inline auto but_for_edge(std::string_view edge, const std::string& places, const std::string& file)
+    -> std::string {
+  std::ifstream source(file);
+  std::vector<std::string> lines(1);  // line 0
+  for (std::string line; std::getline(source, line);) lines.push_back(line);
+  const std::string named = "edge " + std::string(edge) + ":";
+  std::istringstream all(places);
+  std::string others;
+  for (std::string place; all >> place;) {
+    const std::size_t line = std::stoul(place.substr(place.find(':') + 1));
+    if (lines.at(line).find(named) == std::string::npos && lines.at(line - 1).find(named) == std::string::npos)
+      others += place + " ";
+  }
+  return others;
 }
 
 /// A lock whose waiting the explorer sees; a std::mutex would stop all threads of a run at once.

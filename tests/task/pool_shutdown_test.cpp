@@ -139,6 +139,26 @@ TEST_CASE_FIXTURE(watched, "a shutdown that has the time for it runs everything,
   }
 }
 
+TEST_CASE_FIXTURE(watched, "a shutdown that drops waits for the captures that another thread drops meanwhile") {
+  pool where({.scheduler = scheduler::current_thread});
+  std::latch entered(1);
+  std::latch opened(1);
+  struct slow {
+    std::latch& entered;
+    std::latch& opened;
+    ~slow() {
+      entered.count_down();
+      opened.wait();
+    }
+  };
+  REQUIRE(post(where, [held = std::make_unique<slow>(entered, opened)] {}));
+  const sleeper drops([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
+  entered.wait();
+  const sleeper finds_nothing([&] { CHECK(where.shutdown(shutdown_mode::drop_pending)); });
+  CHECK(finds_nothing.falls_asleep());
+  opened.count_down();
+}
+
 TEST_CASE_FIXTURE(watched,
                   "when the time is over pending work has failed, its captures are gone, and a stop is requested") {
   for (const auto chosen : with_threads) {

@@ -4,6 +4,7 @@
 #include <braid/task/default_pool.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/run_in.hpp>
+#include <braid/task/worker.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,8 +20,10 @@
 #include <stop_token>
 #include <thread>
 
+using braid::acquire;
 using braid::errc;
 using braid::relaxed;
+using braid::release;
 using braid::run_in;
 using braid::task_group;
 using braid::testing::begun;
@@ -114,6 +117,37 @@ TEST_CASE_FIXTURE(watched, "functions can be run from forks, below and above the
     CHECK(group.wait());
     CHECK(count.calls() == 800);
   });
+}
+
+TEST_CASE_FIXTURE(watched, "a wait runs all that its worker has forked for the group before it helps elsewhere") {
+  pool where({.workers = 2});
+  braid::atomic<bool> is_offered{false};
+  braid::atomic<bool> own_ran{false};
+  braid::atomic<bool> other_ran{false};
+  bool own_was_first = false;
+  const auto offers_a_fork = [&] {
+    braid::fork_join(
+        [&] {
+          braid::current_worker()->forks.ask();
+          braid::fork_join([] {}, [] {});   // its push answers the question: the fork below is shared
+          is_offered.store(true, release);  // edge task_group_test.offer: publish
+          while (!own_ran.load(relaxed) && !other_ran.load(relaxed)) std::this_thread::yield();
+        },
+        [&] {
+          own_was_first = own_ran.load(relaxed);
+          other_ran.store(true, relaxed);
+        });
+  };
+  run_in(where, [&] {
+    REQUIRE(braid::post(where, offers_a_fork));
+    while (!is_offered.load(acquire)) std::this_thread::yield();  // edge task_group_test.offer: observe
+    task_group group;
+    braid::fork_join([&] { group.run([] {}); },  // the second lies further down than the first did
+                     [&] { group.run([&] { own_ran.store(true, relaxed); }); });
+    CHECK(group.wait());
+  });
+  CHECK(where.wait_idle());
+  CHECK(own_was_first);
 }
 
 TEST_CASE_FIXTURE(watched, "a group may be waited for in a fork while others wait further out") {

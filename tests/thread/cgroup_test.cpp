@@ -223,6 +223,18 @@ TEST_CASE("a mount that shows another part of the hierarchy counts only where no
   CHECK(files.quota() == 1.0);
 }
 
+TEST_CASE("of several mounts that show other parts of the hierarchy the first counts") {
+  const tree files("0::/box\n");
+  files.write("first/cpu.max", "100000 100000\n");
+  files.write("second/cpu.max", "200000 100000\n");
+  files.write("third/cpu.max", "300000 100000\n");
+  files.mounts(
+      "31 25 0:27 /a /first rw - cgroup2 cgroup rw\n"
+      "32 25 0:27 /b /second rw - cgroup2 cgroup rw\n"
+      "33 25 0:27 /c /third rw - cgroup2 cgroup rw\n");
+  CHECK(files.quota() == 1.0);
+}
+
 TEST_CASE("a path that leads out of the mount is not followed") {
   const tree files("0::/../../outside\n");
   files.mounts("31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n");

@@ -36,7 +36,7 @@ class BRAID_API fork_safe_mutex {
   void leave_list() noexcept;
 
   std::mutex mutex_;
-  atomic<bool> is_listed_{false};    // written under the lock of the list
+  atomic<bool> is_listed_{false};    // set by each thread that has found it in the list, or put it there
   fork_safe_mutex* next_ = nullptr;  // in the list; under its lock
 };
 
