@@ -101,7 +101,7 @@ class CheckWords(ToolCase):
     # names
 
     def test_maxima_and_minima_are_called_so(self):
-        for name, better in (("most_threads", "max"), ("at_longest_wait", "max"), ("least_size", "min")):
+        for name, better in (("most_rivets", "max"), ("at_longest_wait", "max"), ("least_size", "min")):
             with self.subTest(name):
                 self.finds({HEADER: f"int {name};\n"}, f"{HEADER}:1: `{name}`: write `{better}_`")
         self.takes({HEADER: "int max_threads; int most; int almost_there; int at_most;\n"})
@@ -151,7 +151,7 @@ class CheckWords(ToolCase):
     # the summary
 
     def test_a_summary_counts_by_folder_and_rule(self):
-        self.write(self.tree({HEADER: "int horse;  // who\n", "src/task/a.cpp": "int most_threads;\n"}))
+        self.write(self.tree({HEADER: "int horse;  // who\n", "src/task/a.cpp": "int most_rivets;\n"}))
         status, printed = self.run_tool("--summary")
         self.assertEqual(status, 1)
         rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines()}
