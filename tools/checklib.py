@@ -199,21 +199,29 @@ class Outcome(NamedTuple):
     remarks: tuple = ()
 
 
-def run(tool, description, check, argv, fix=None):
-    """Runs `check(repository, options)` as a command: 0 without complaints, 1 with complaints, 2 for wrong usage."""
+def run(tool, description, check, argv, fix=None, summary=None):
+    """Runs `check(repository, options)` as a command: 0 without complaints, 1 with complaints, 2 for wrong usage.
+
+    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the complaints."""
     parser = argparse.ArgumentParser(prog=tool, description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", metavar="DIR", default=Path(__file__).resolve().parent.parent,
                         help="the tree to look at; by default the repository that holds this script")
     if fix:
         parser.add_argument("--fix", action="store_true", help=fix)
+    if summary:
+        parser.add_argument("--summary", action="store_true", help="print counts by folder instead of each complaint")
     options = parser.parse_args(argv)
     if not Path(options.root).is_dir():
         parser.error(f"--root: {options.root} is no folder")
 
     outcome = check(Repository(options.root), options)
-    for item in sorted(set(outcome.complaints)):
-        print(f"{item.path}:{item.line}: {item.sentence}")
+    if summary and options.summary:
+        for line in summary(set(outcome.complaints)):
+            print(line)
+    else:
+        for item in sorted(set(outcome.complaints)):
+            print(f"{item.path}:{item.line}: {item.sentence}")
     for remark in outcome.remarks:
         print(f"{tool}: {remark}")
     count = len(set(outcome.complaints))
