@@ -14,9 +14,8 @@ void scheduled_state::let_go() noexcept {
   if (references_.fetch_sub(1, acq_rel) == 1) destroy();  // edge scheduled.last: both
 }
 
-auto scheduled_state::start(time_point first) noexcept -> bool {
-  const time_point now = keeper_->now();
-  tick_ = rule_.due(first, now);
+auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
+  tick_ = rule_.first_due(first, now);
   keep();
   if (try_arm(now)) return true;
   references_.fetch_sub(1, relaxed);

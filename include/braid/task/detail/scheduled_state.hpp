@@ -43,8 +43,9 @@ class BRAID_API scheduled_state : public timer, public job {
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
   /// Sends it on its way to its first run, with a second reference for the caller. False when the timers are closed:
-  /// then it belongs to the caller alone.
-  [[nodiscard]] auto start(time_point first) noexcept -> bool;
+  /// then it belongs to the caller alone. `now` is the time that the caller has read: a second reading would find that
+  /// a first tick of now has passed.
+  [[nodiscard]] auto start(time_point first, time_point now) noexcept -> bool;
 
   auto cancel() noexcept -> cancellation;
   [[nodiscard]] auto status() const noexcept -> schedule_status;
