@@ -47,7 +47,7 @@ class scheduled_closure final : public scheduled_state {
                     F&& fn) -> result<scheduled_task>;
 
   template <typename F>
-  scheduled_closure(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
+  scheduled_closure(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
       : scheduled_state(where, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
 
  private:
@@ -82,7 +82,8 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
   void* place = allocate_job(sizeof(scheduled_closure));
   scheduled_closure* work = nullptr;
   try {
-    work = std::construct_at(static_cast<scheduled_closure*>(place), where, timers.keeper(), rule, std::forward<F>(fn));
+    work = std::construct_at(static_cast<scheduled_closure*>(place), where.id(), timers.keeper(), rule,
+                             std::forward<F>(fn));
   } catch (...) {
     free_job(place, sizeof(scheduled_closure));
     throw;
@@ -98,7 +99,7 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// error report.
 /// Threads: any. Errors: errc::closed when the timers are closed. That the executor is closed by the time of a run, or
 /// drops it, is told by the status of the task.
-/// Lifetime: `where` outlives the timers, or the task (see `scheduled_task::cancel`).
+/// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <scheduled_function Fn>
 auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -> result<scheduled_task> {
