@@ -6,22 +6,25 @@ foreach(kind test model stress fuzz)
   add_custom_target(braid_tests_of_${kind})
 endforeach()
 
-# braid_tests(folder [LINKS library …] [ALONE stem …] [VARY definition VALUES value … VARIED stem …])
+# braid_tests(folder [LINKS library …] [ALONE stem …] [VARY definition VALUES value … [STRESS_VALUES value …] VARIED stem …])
 #
 # Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one CTest entry <folder>/<file>, labelled by its
 # suffix. The files of one kind are one program, <folder>/all_<kind>, of which an entry runs one file's cases. What
 # replaces operators of its process or is told the path of a program (braid_needs_a_program), and what is named ALONE,
 # is a program <folder>/<file> instead. The VARIED files are built once for each value of a macro: the first value is the
-# one of <folder>/<file>, the others get entries <folder>/<file>.<value>.
+# one of <folder>/<file>, the others get entries <folder>/<file>.<value>. Stresses may have values of their own.
 # A run without a single test case fails (tests/support/main.cpp). Only the model build has *_model.cpp, and it has no
 # *_stress.cpp: its atomics are slower than those that ship.
 function(braid_tests folder)
-  cmake_parse_arguments(TESTS "" "VARY" "LINKS;ALONE;VALUES;VARIED" ${ARGN})
+  cmake_parse_arguments(TESTS "" "VARY" "LINKS;ALONE;VALUES;STRESS_VALUES;VARIED" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   string(REPLACE "/" "_" prefix ${folder})
   foreach(kind test model stress)
     set(together "")
     set(varied "")
+    if(kind STREQUAL "stress" AND TESTS_STRESS_VALUES)
+      set(TESTS_VALUES ${TESTS_STRESS_VALUES})
+    endif()
     foreach(file IN LISTS files)
       cmake_path(GET file STEM stem)
       string(REGEX MATCH "_(test|model|stress)$" suffix ${stem})

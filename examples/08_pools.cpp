@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 
 using namespace std::chrono_literals;
@@ -53,21 +54,40 @@ void ending() {
   // [/shutdown]
 }
 
+void outliving() {
+  // [outlived]
+  auto answer = [] {
+    pool short_lived({.workers = 1});
+    auto ready = spawn(short_lived, [] { return 42; });
+    ready.wait();
+    return ready;
+  }();
+  auto refused = answer.then([](const int&) {});  // on the pool, which has gone
+  try {
+    refused.get();
+  } catch (const std::system_error& why) {
+    std::printf("%d, and then: %s\n", answer.get(), why.code().message().c_str());
+  }
+  // [/outlived]
+}
+
 int main() {
-  for (const auto make : {work_stealing, least_loaded, shared_queue, polling, in_place}) {
+  for (const auto make : {work_stealing, least_loaded, shared_queue, polling, on_this_thread, in_place}) {
     pool where = make();
     std::printf("%d ", spawn(where, [] { return 6 * 7; }).get());
   }
   pool mine = on_this_thread();
-  auto later = spawn(mine, [] { return 42; });
+  static_cast<void>(post(mine, [] { std::puts("polled"); }));
   while (mine.poll()) {}
-  std::printf("%d\n", later.get());
   pool workers = work_stealing();
   strands_and_lanes(workers);
   ending();
+  outliving();
   // [process]
   static_cast<void>(braid::initialize({.workers = 2}));  // not needed where the defaults will do
   std::printf("process-wide %d\n", braid::spawn([] { return 1; }).get());
   static_cast<void>(braid::finalize());
+  static_cast<void>(braid::initialize());  // anew, as tests may want it
+  std::printf("process-wide %d\n", braid::spawn([] { return 2; }).get());
   // [/process]
 }

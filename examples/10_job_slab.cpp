@@ -5,8 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <memory>
 #include <span>
 #include <system_error>
+#include <vector>
 
 /// A job may be an object: its state comes back with the result.
 struct counter {
@@ -21,6 +23,12 @@ struct fill {
   void operator()() {
     for (unsigned char& each : part) each = value;
   }
+};
+
+/// Has what cannot be copied.
+struct table {
+  std::unique_ptr<std::vector<int>> rows;
+  void operator()() { rows = std::make_unique<std::vector<int>>(3); }
 };
 
 auto add_up(std::span<const unsigned char> bytes) -> int {
@@ -65,6 +73,17 @@ int main() {
   static_cast<void>(jobs.schedule(whole));
   static_cast<void>(jobs.wait(whole));
   std::printf("sum of the buffer: %d\n", add_up(all));
+
+  // [discard]
+  // A job that is not wanted after all gives its slot back.
+  const auto unwanted = jobs.allocate([] { std::puts("never"); }).value();
+  static_cast<void>(jobs.discard(unwanted));
+
+  // A result that cannot be copied is moved out.
+  const auto made = jobs.allocate(table{}).value();
+  static_cast<void>(jobs.schedule(made));
+  std::printf("a table of %zu rows\n", jobs.wait_result<table>(made).value().rows->size());
+  // [/discard]
 
   // Their slots are used again by now, and the slab knows it.
   std::printf("the first job: %s\n", jobs.wait(hello).error().message().c_str());

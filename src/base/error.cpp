@@ -21,7 +21,7 @@ class category final : public std::error_category {
       case errc::would_deadlock: return "the caller would wait for itself";
       case errc::invalid_argument: return "a value outside of what the call allows";
       case errc::broken_promise: return "the promise was dropped without a result";
-      case errc::already_set: return "there is a result already";
+      case errc::already_set: return "it has been set already";
       case errc::full: return "there is no room for more";
       case errc::stale: return "the handle names something that is gone";
       case errc::finished: return "it has finished already";

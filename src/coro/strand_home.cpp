@@ -59,12 +59,12 @@ auto timers_of_process() -> shared_timers& {
 
 }  // namespace
 
-strand_home::strand_home(executor& where, shared_timers* timers) noexcept
-    : where_(&where), timers_(timers), end_(*this, &stop_all), root_(*this) {}
+strand_home::strand_home(executor& where, shared_timers* timers)
+    : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
 /// One that runs alone; the caller has the turn.
-strand_home::strand_home(executor& where, begin_fn begin, void* context) noexcept
-    : where_(&where),
+strand_home::strand_home(executor& where, begin_fn begin, void* context)
+    : where_(where.id()),
       timers_(nullptr),
       mailbox_(detail::strand_mailbox<job>::turn_taken()),
       end_(*this, &begin_alone),
@@ -81,13 +81,14 @@ strand_home::~strand_home() {
   post_resumption(end_);
   await_rest();
   silence_alarm();
+  retire();
   await_rest();
 }
 
 /// Whoever gave the turn away last has left everything by then.
 void strand_home::await_rest() noexcept {
   // edge strand_home.ended: observe
-  detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); });
+  detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); }, where_);
 }
 
 auto strand_home::run_alone(executor& where, task<void> first) -> bool {
@@ -124,7 +125,7 @@ void strand_home::post_resumption(job& step) noexcept {
 
 /// False where the executor refuses: then the caller has to take the turn itself.
 auto strand_home::give_turn_on() noexcept -> bool {
-  if (!refused_.load(relaxed) && where_->try_post(turn_)) return true;
+  if (!refused_.load(relaxed) && detail::try_post_to(where_, turn_)) return true;
   refused_.store(true, relaxed);
   return false;
 }
@@ -154,13 +155,33 @@ auto strand_home::run_steps(Fn& is_over) noexcept -> after_turn {
       if (is_over(ran) && give_turn_on()) return after_turn::leave;
       run(*ready_.pop());
     } else if (is_alone_ && ended_.load(relaxed)) {
-      silence_alarm();  // what it has posted is in the mailbox by now
-      static_cast<void>(mailbox_.take());
-      return after_turn::end;
+      if (std::exchange(is_retired_, true)) return after_turn::end;
+      silence_alarm();
+      retire();  // what the alarm, and who had a future of this home, have posted is in the mailbox by now
     } else if (mailbox_.try_rest()) {
       return after_turn::leave;
     }
   }
+}
+
+auto strand_home::needs_polls() const noexcept -> bool {
+  const detail::executor_use use(where_);
+  return use && use->needs_polls();
+}
+
+auto strand_home::poll() noexcept -> bool {
+  const detail::executor_use use(where_);
+  return use && use->poll();
+}
+
+auto strand_home::stop_token() const noexcept -> std::stop_token {
+  const detail::executor_use use(where_);
+  return use ? use->stop_token() : std::stop_token();
+}
+
+void strand_home::report(std::exception_ptr error) noexcept {
+  if (const detail::executor_use use(where_); use) return use->report(std::move(error));
+  executor::report(std::move(error));
 }
 
 void strand_home::run(job& work) noexcept {

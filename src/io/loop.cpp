@@ -45,6 +45,7 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
 loop::~loop() {
   const state at = state_.load(acquire);  // edge loop.stopped: observe
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
+  retire();
   drop_early_tasks();                                                    // they may hold what is open on the loop
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();  // edge loop.woken: observe
   BRAID_EXPECTS(open_ports_.load(relaxed) == 0, "what is open on a loop, as a stream or a listener, ends before it");

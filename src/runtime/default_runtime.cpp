@@ -2,6 +2,7 @@
 #include <braid/runtime/default_runtime.hpp>
 
 #include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/default_pool.hpp>
 #include <braid/task/worker.hpp>
 
@@ -21,12 +22,14 @@ namespace {
 /// Needs no constructor to have run, so that constructors of static objects may use it; and has no destructor, so that
 /// destructors may.
 struct process_runtime {
-  enum class phase : std::uint8_t { none, running, ended };
+  enum class phase : std::uint8_t { none, running, ended, over };
 
-  atomic<runtime*> made{nullptr};  // written under the lock
+  atomic<runtime*> made{nullptr};    // written under the lock
+  atomic<std::uint64_t> workers{0};  // the id of its pool, as a word; written before `made`
   std::mutex mutex;
   phase at = phase::none;          // under the lock
   bool ends_with_process = false;  // as `atexit` knows; under the lock
+  unsigned finalizing = 0;         // threads that shut the runtime down, or return from that; under the lock
   bool has_ended = false;          // with the process; read and written by its last thread
 };
 
@@ -55,31 +58,35 @@ void forget_parent() noexcept {
 void end_with_process() noexcept {
   if (std::exchange(only.state.has_ended, true)) return;
   if (!finalize(shutdown_mode::drain)) return;
+  {
+    const std::lock_guard lock(only.state.mutex);
+    only.state.at = process_runtime::phase::over;
+  }
   if (runtime* const ended = only.state.made.load(relaxed); ended != nullptr) detail::runtime_end::close(*ended);
 }
 
 /// Under the lock.
 auto make(process_runtime& state, runtime_options options) -> result<runtime*> {
-  using phase = process_runtime::phase;
-  if (state.at == phase::ended) return fail(errc::closed);
   if (!state.ends_with_process) {
     if (std::atexit(&end_with_process) != 0) return fail(std::make_error_code(std::errc::not_enough_memory));
     state.ends_with_process = true;
   }
   auto created = runtime::create(std::move(options));
   if (!created) return fail(created.error());
-  state.at = phase::running;
-  state.made.store(created->release(), release);  // edge default_runtime.made: publish
+  state.at = process_runtime::phase::running;
+  state.workers.store((*created)->workers().id().to_word(), release);  // edge default_runtime.workers: publish the pool
+  state.made.store(created->release(), release);                       // edge default_runtime.made: publish the runtime
   return state.made.load(relaxed);
 }
 
-/// Errors: closed where none can be made any more.
+/// Errors: closed where there was one, or `finalize` has said that there is to be none.
 auto find_or_make() -> result<runtime*> {
   process_runtime& state = only.state;
-  runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe
+  runtime* const known = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
   if (known != nullptr) return known;
   const std::lock_guard lock(state.mutex);
   if (runtime* const found = state.made.load(relaxed); found != nullptr) return found;
+  if (state.at != process_runtime::phase::none) return fail(errc::closed);
   return make(state, {});
 }
 
@@ -92,12 +99,22 @@ auto workers_of_default() -> pool& { return default_runtime().workers(); }
 
 }  // namespace
 
+/// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for those who post
+/// there at this moment.
 auto initialize(runtime_options options) -> result<void> {
   process_runtime& state = only.state;
-  const std::lock_guard lock(state.mutex);
+  std::unique_ptr<runtime> ended;
+  std::unique_lock lock(state.mutex);
+  for (; state.at == process_runtime::phase::ended && state.finalizing != 0; lock.lock()) {
+    lock.unlock();
+    detail::let_others_run();
+  }
   if (state.at == process_runtime::phase::running) return fail(errc::already_set);
+  if (state.at == process_runtime::phase::over) return fail(errc::closed);
+  runtime* const last = state.made.load(relaxed);
   const auto made = make(state, std::move(options));
   if (!made) return fail(made.error());
+  ended.reset(last);
   return {};
 }
 
@@ -108,27 +125,33 @@ auto default_runtime() -> runtime& {
 }
 
 auto finalize(shutdown_mode mode) -> result<void> {
+  using phase = process_runtime::phase;
   process_runtime& state = only.state;
   runtime* ending = nullptr;
   {
     const std::lock_guard lock(state.mutex);
     ending = state.made.load(relaxed);
-    if (ending == nullptr) state.at = process_runtime::phase::ended;
+    if (ending == nullptr && state.at == phase::none) state.at = phase::ended;
+    if (state.at != phase::running) return {};
+    ++state.finalizing;
   }
-  if (ending == nullptr) return {};
   auto ended = ending->shutdown(mode);
   const std::lock_guard lock(state.mutex);
-  if (ended) state.at = process_runtime::phase::ended;
+  --state.finalizing;
+  if (ended) state.at = phase::ended;
   return ended;
 }
 
 namespace detail {
 
-auto nearest_executor() -> executor* {
-  if (const worker* self = current_worker(); self != nullptr) return self->pool;
+auto nearest_executor() -> executor_id {
+  if (const worker* self = current_worker(); self != nullptr) return self->pool->id();
+  const atomic<std::uint64_t>& workers = only.state.workers;
+  // edge default_runtime.workers: observe the pool
+  if (const std::uint64_t known = workers.load(acquire); known != 0) return executor_id::from_word(known);
   const auto found = find_or_make();
-  if (found) return &(*found)->workers();
-  if (found.error() == errc::closed) return nullptr;
+  if (found) return executor_id::from_word(workers.load(relaxed));
+  if (found.error() == errc::closed) return {};
   throw std::system_error(found.error(), "the process has no runtime");
 }
 

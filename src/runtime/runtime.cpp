@@ -3,6 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/sync/parker.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 #include <braid/thread/name.hpp>
@@ -51,6 +52,8 @@ auto made_loop(const runtime_options& options) -> std::unique_ptr<loop> {
 }  // namespace
 
 auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>> {
+  const bool has_workers = options.scheduler != scheduler::current_thread && options.scheduler != scheduler::run_inline;
+  if (options.shape == runtime_shape::merged && !has_workers) return fail(errc::invalid_argument);
   try {
     return std::unique_ptr<runtime>(new runtime(std::move(options)));
   } catch (const std::system_error& refused) {
@@ -164,6 +167,9 @@ auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t 
 void runtime::stop_loops() {
   for (loop* const each : loops_) each->stop();
   for (loop_driver* const each : drivers_) each->await_end();
+  // The loop's tasks may wait for jobs that only threads run which wait, and those are here.
+  if (pool_->needs_polls())
+    detail::block_until([this] { return loop_->status() == loop::state::stopped; }, pool_->id());
   const std::lock_guard lock(join_mutex_);
   if (loop_thread_.joinable()) loop_thread_.join();
 }

@@ -23,6 +23,7 @@ blocking_lane::blocking_lane(blocking_lane_options options) : options_(std::move
 blocking_lane::~blocking_lane() {
   BRAID_EXPECTS(!is_current(), "a lane is not destroyed by one of its own threads");
   static_cast<void>(shutdown(shutdown_mode::drain));
+  retire();
 }
 
 auto blocking_lane::try_post(job& work) noexcept -> bool {

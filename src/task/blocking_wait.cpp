@@ -2,6 +2,7 @@
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include <braid/base/error.hpp>
+#include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/executor.hpp>
@@ -10,7 +11,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include <pthread.h>
 
@@ -22,6 +26,32 @@ constexpr duration first_pause = 10us;  // of a worker that finds no job to help
 constexpr duration longest_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
+
+/// Executors whose jobs run on the threads that have made them, wherever these wait.
+struct driven {
+  std::thread::id by;
+  executor_id where;
+};
+struct driven_list {
+  fork_safe_mutex lock;
+  std::vector<driven> all;       // under the lock
+  atomic<std::size_t> count{0};  // as `all`; written under the lock
+};
+union without_destructor {
+  constexpr without_destructor() noexcept : list() {}
+  ~without_destructor() {}
+  driven_list list;
+};
+constinit without_destructor made_by;
+
+/// The one of these with this number that the calling thread has made. None where there are not so many.
+auto driven_here(std::size_t number) noexcept -> executor_id {
+  if (made_by.list.count.load(relaxed) == 0) return {};
+  const std::lock_guard lock(made_by.list.lock);
+  for (const driven& each : made_by.list.all)
+    if (each.by == std::this_thread::get_id() && number-- == 0) return each.where;
+  return {};
+}
 
 /// Whether less than half of the thread's stack is in use. Not on a stack that the system does not know.
 auto has_stack() noexcept -> bool {
@@ -107,6 +137,50 @@ auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional
   return true;
 }
 
+auto block_as_thread(blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept -> bool {
+  worker* const self = current_worker();
+  if (self == nullptr) return sleep_until(wait, deadline);
+  if (self->substitutes == nullptr) return help_until(*self->pool, wait, deadline);
+  return wait_at_seat(*self, wait, awaited, deadline);
+}
+
+auto needs_polls(executor_id where) noexcept -> bool {
+  const executor_use use(where);
+  return use && use->needs_polls();
+}
+
+auto poll(executor_id where) noexcept -> bool {
+  const executor_use use(where);
+  return use && use->poll();
+}
+
+/// Runs a job that only a waiting thread runs.
+auto poll_any(executor_id where) noexcept -> bool {
+  if (poll(where)) return true;
+  if (current_worker() != nullptr) return false;
+  std::size_t number = 0;
+  for (executor_id own = driven_here(number); own; own = driven_here(++number))
+    if (poll(own)) return true;
+  return false;
+}
+
+/// As `block`, where there are such jobs. Nobody tells the thread of a new one, so it looks again after pauses.
+auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept
+    -> bool {
+  duration pause = first_pause;
+  while (!wait.is_over()) {
+    if (deadline && steady_time().now() >= *deadline) return false;
+    if (poll_any(where)) {
+      pause = first_pause;
+      continue;
+    }
+    const time_point until = steady_time().now() + pause;
+    block_as_thread(wait, awaited, deadline ? std::min(until, *deadline) : until);
+    pause = std::min(2 * pause, longest_pause);
+  }
+  return true;
+}
+
 /// What an end_signal tells.
 class end_wait final : public blocking_wait {
  public:
@@ -121,17 +195,31 @@ class end_wait final : public blocking_wait {
 
 }  // namespace
 
-auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept -> bool {
-  worker* const self = current_worker();
-  if (self == nullptr) return sleep_until(wait, deadline);
-  if (self->substitutes == nullptr) return help_until(*self->pool, wait, deadline);
-  return wait_at_seat(*self, wait, awaited, deadline);
+auto block(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept -> bool {
+  if (runs_while_waiting(where)) return drive_until(wait, awaited, deadline, where);
+  return block_as_thread(wait, awaited, deadline);
 }
 
-void block_until_set(end_signal& ended) noexcept {
+void block_until_set(end_signal& ended, executor_id where) noexcept {
   if (ended.is_set()) return;
   end_wait wait(ended);
-  block(wait);
+  block(wait, nullptr, std::nullopt, where);
+}
+
+void run_while_waiting(executor_id where) {
+  const std::lock_guard lock(made_by.list.lock);
+  made_by.list.all.push_back({std::this_thread::get_id(), where});
+  made_by.list.count.store(made_by.list.all.size(), relaxed);
+}
+
+void end_run_while_waiting(executor_id where) noexcept {
+  const std::lock_guard lock(made_by.list.lock);
+  std::erase_if(made_by.list.all, [where](const driven& each) { return each.where == where; });
+  made_by.list.count.store(made_by.list.all.size(), relaxed);
+}
+
+auto runs_while_waiting(executor_id where) noexcept -> bool {
+  return (where && needs_polls(where)) || (current_worker() == nullptr && driven_here(0));
 }
 
 void expect_to_block(const char* sentence) {

@@ -9,7 +9,7 @@
 namespace braid {
 
 driver::~driver() = default;
-executor::~executor() = default;
+executor::~executor() { retire(); }
 timer_service::~timer_service() = default;
 
 auto driver::sleep_until(time_point deadline) noexcept -> wake_reason {

@@ -6,6 +6,7 @@
 #include <braid/sync/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
+#include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 
 #include <algorithm>
@@ -94,16 +95,16 @@ void future_core::wake_sleepers() noexcept {
 auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
   const worker* const self = current_worker();
   // A worker helps its pool, but a strand whose job it runs would wait for that job.
-  if (where_ != nullptr && (self == nullptr || self->pool != where_) && where_->is_current())
+  const executor_id where = self != nullptr && self->pool->has_id(where_) ? executor_id() : where_;
+  if (const executor_use use(where); use && use->is_current())
     throw std::system_error(
         make_error_code(errc::would_deadlock),
         "this thread is to do what it waits for: go on by `then`, or co_await the future in a task");
   expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking lane");
   sleeper here(*this);
-  if (self != nullptr) return block(here, this, deadline);
-  if (!deadline && settles_soon(*this)) return true;
-  here.sleep(deadline);
-  return is_settled();
+  if (self != nullptr) return block(here, this, deadline, where);
+  if (!deadline && !runs_while_waiting(where) && settles_soon(*this)) return true;
+  return block(here, nullptr, deadline, where);
 }
 
 auto future_core::wait_for(duration limit) -> bool {
@@ -129,7 +130,7 @@ void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
-  if (try_defer(here)) block_until_set(here.told());
+  if (try_defer(here)) block_until_set(here.told(), where_);
 }
 
 /// A settled future is to have its consumer told when all other references are gone. False when they are.

@@ -162,6 +162,21 @@ auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
   return {};
 }
 
+/// Between the claim and the end the callable is this thread's alone, as that of a job that runs.
+auto job_slab::discard(job_handle job) -> braid::result<void> {
+  if (is_closed()) return fail(errc::closed);
+  if (const std::error_code wrong = check(job)) return fail(wrong);
+  if (was_inline(job)) return fail(errc::finished);
+  slab_slot& slot = slots_[job.slot_];
+  const errc refused = slot.claim(barrier_, job.generation_, slab_phase::queued, standing(job.slot_));
+  if (refused != errc{}) return fail(refused);
+  destroy_callable(slot);
+  const slab_step step = slot.end_body(barrier_, slab_slot::dropped);
+  if (step.finished && step.is_more()) settle(job.slot_, step);
+  if (is_closed()) finish_late();
+  return {};
+}
+
 auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result<void> {
   if (is_closed()) return fail(errc::closed);
   if (const std::error_code wrong = check(first)) return fail(wrong);

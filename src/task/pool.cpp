@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/futex.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/crew_of.hpp>
 #include <braid/task/detail/inline_crew.hpp>
 #include <braid/task/detail/report_exception.hpp>
@@ -150,6 +151,8 @@ pool::pool(pool_options options, detail::crew_factory make)
   crew_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
   busy_seat_ = crew_->busy_seat();
   own_seats_ = crew_->own_seats();
+  const detail::executor_id known_as = id();  // made early, so that nothing that names the pool later needs memory
+  if (needs_polls()) detail::run_while_waiting(known_as);
   if (!has_threads_) return;
   if (options_.most_stand_ins != 0 && !options_.make_driver) {
     stand_ins_ = std::make_unique<detail::stand_ins>(
@@ -203,6 +206,8 @@ void pool::await_settings() {
 pool::~pool() {
   BRAID_EXPECTS(!is_current(), "a pool is not destroyed by one of its own workers");
   static_cast<void>(shutdown(shutdown_mode::drain));
+  if (needs_polls()) detail::end_run_while_waiting(id());
+  retire();
 }
 
 void pool::work(worker& self) noexcept {

@@ -16,7 +16,7 @@ void run_root(pool& where, job& root, end_signal& ended) {
   if (thread_turns_a_loop)
     ended.wait();
   else
-    block_until_set(ended);
+    block_until_set(ended, where.id());
 }
 
 }  // namespace braid::detail

@@ -5,8 +5,8 @@
 
 namespace braid::detail {
 
-scheduled_state::scheduled_state(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
-    : timer(&fired, &timers_closed), job(&act), where_(&where), keeper_(std::move(keeper)), rule_(rule) {}
+scheduled_state::scheduled_state(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept
+    : timer(&fired, &timers_closed), job(&act), where_(where), keeper_(std::move(keeper)), rule_(rule) {}
 
 scheduled_state::~scheduled_state() = default;
 
@@ -14,9 +14,8 @@ void scheduled_state::let_go() noexcept {
   if (references_.fetch_sub(1, acq_rel) == 1) destroy();  // edge scheduled.last: both
 }
 
-auto scheduled_state::start(time_point first) noexcept -> bool {
-  const time_point now = keeper_->now();
-  tick_ = rule_.due(first, now);
+auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
+  tick_ = rule_.first_due(first, now);
   keep();
   if (try_arm(now)) return true;
   references_.fetch_sub(1, relaxed);
@@ -52,7 +51,7 @@ void scheduled_state::fired(timer& self) noexcept {
   auto& work = static_cast<scheduled_state&>(self);
   auto seen = phase::pending;
   if (!work.phase_.compare_exchange_strong(seen, phase::queued, relaxed, relaxed)) return work.let_go();
-  if (work.where_->try_post(work)) return;  // it may have run, and be gone
+  if (try_post_to(work.where_, work)) return;  // it may have run, and be gone
   work.give_up(phase::queued, phase::refused);
 }
 

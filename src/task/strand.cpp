@@ -46,14 +46,15 @@ void strand::turn::act(job& self, action what) {
 /// The last job of all says that the others have run; then whoever ran it gives the turn away within a few steps.
 strand::~strand() {
   BRAID_EXPECTS(!is_current(), "a strand is not destroyed by one of its own jobs");
-  if (last_job last; !mailbox_.is_resting() && try_post(last)) detail::block_until_set(last.ended);
-  detail::block_until([this] { return mailbox_.is_resting(); });
+  if (last_job last; !mailbox_.is_resting() && try_post(last)) detail::block_until_set(last.ended, where_);
+  detail::block_until([this] { return mailbox_.is_resting(); }, where_);
+  retire();
 }
 
 auto strand::try_post(job& work) noexcept -> bool {
   const detail::strand_push became = mailbox_.try_push(work);
   if (became != detail::strand_push::first) return became == detail::strand_push::queued;
-  if (where_.try_post(turn_)) return true;
+  if (detail::try_post_to(where_, turn_)) return true;
   // The turn is the caller's, and its job the oldest. Others were told that theirs were accepted.
   job* behind = mailbox_.close()->next;
   while (behind != nullptr) std::exchange(behind, behind->next)->drop();
@@ -67,7 +68,26 @@ auto strand::is_current() const noexcept -> bool {
   return found != nullptr;
 }
 
-void strand::report(std::exception_ptr error) noexcept { where_.report(std::move(error)); }
+auto strand::needs_polls() const noexcept -> bool {
+  const detail::executor_use use(where_);
+  return use && use->needs_polls();
+}
+
+auto strand::poll() noexcept -> bool {
+  const detail::executor_use use(where_);
+  return use && use->poll();
+}
+
+auto strand::stop_token() const noexcept -> std::stop_token {
+  const detail::executor_use use(where_);
+  return use ? use->stop_token() : std::stop_token();
+}
+
+/// An executor that is gone has nobody to be told.
+void strand::report(std::exception_ptr error) noexcept {
+  if (const detail::executor_use use(where_); use) return use->report(std::move(error));
+  executor::report(std::move(error));
+}
 
 /// Once `has_more` is false, or the next turn is posted, the strand may be in other hands, or gone.
 void strand::take_turn() noexcept {
@@ -75,7 +95,7 @@ void strand::take_turn() noexcept {
   const auto turn_until = [this](auto is_over) {
     for (std::size_t ran = 0; has_more(); ++ran) {
       if (yields_ && is_over(ran)) {
-        if (where_.try_post(turn_)) return;
+        if (detail::try_post_to(where_, turn_)) return;
         yields_ = false;  // what was accepted runs now, and nothing else is accepted, so that it ends
         ready_.push_chain(mailbox_.close());
       }
@@ -95,7 +115,7 @@ void strand::run(job& work) noexcept {
   try {
     work.run();
   } catch (...) {
-    where_.report(std::current_exception());
+    report(std::current_exception());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/sync/futex.hpp>
 #include <braid/task/default_pool.hpp>
+#include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
 #include <braid/task/detail/inline_crew.hpp>
@@ -38,10 +39,14 @@ class posted_task {
 }  // namespace
 
 /// What a thread waits for, as an end_signal, but that it comes again.
-struct task_group::end_of_all {
+struct task_group::end_of_all final : detail::blocking_wait {
+  explicit end_of_all(task_group& group) noexcept : of(group) {}
+
   [[nodiscard]] auto is_set() const noexcept -> bool {
     return (of.unfinished_.load(acquire) & ~awaited) == 0;  // edge task_group.end: observe
   }
+  [[nodiscard]] auto is_over() const noexcept -> bool override { return is_set(); }
+  void sleep(std::optional<time_point> deadline) noexcept override { wait(deadline); }
 
   /// Returns also when just one function has ended.
   void wait(std::optional<time_point> deadline) noexcept {
@@ -128,15 +133,16 @@ auto task_group::wait() -> result<void> {
 }
 
 void task_group::wait_for_all() noexcept {
-  end_of_all end{*this};
+  end_of_all end(*this);
   worker* const self = detail::worker_of_thread;
-  if (self != nullptr && self->exchange != nullptr) return wait_on(*self);
-  while (!end.is_set()) end.wait(std::nullopt);
+  if (self != nullptr && self->exchange != nullptr && (self->pool == &where_ || !where_.needs_polls()))
+    return wait_on(*self);
+  detail::block(end, nullptr, std::nullopt, where_.id());
 }
 
 /// First its own; then what others have forked; and where nothing happens for long, whatever may be in the way.
 void task_group::wait_on(worker& self) noexcept {
-  end_of_all end{*this};
+  end_of_all end(*this);
   detail::fork_patience some(self.exchange->looks());
   while (true) {
     run_own(self);

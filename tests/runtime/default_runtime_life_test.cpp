@@ -20,6 +20,7 @@
 #include <latch>
 #include <ostream>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -79,7 +80,7 @@ TEST_CASE("initialize says what the runtime is to be, once") {
   }));
 }
 
-TEST_CASE("after finalize everything is refused, and nothing is made anew") {
+TEST_CASE("after finalize everything is refused, and nothing is made anew unless a program asks for it") {
   for (const bool made : {true, false})
     CHECK(passes([made] {
       if (made) must(braid::spawn([] { return 1; }).get() == 1);
@@ -88,9 +89,79 @@ TEST_CASE("after finalize everything is refused, and nothing is made anew") {
       must(braid::post([] {}).error() == errc::closed);
       must(failure_code(braid::spawn([] { return 1; })) == errc::closed);
       must(failure_code(braid::spawn([] {})) == errc::closed);
-      must(braid::initialize().error() == errc::closed);
       must(!braid::find_thread("braid-0"));
+      must(braid::initialize().has_value());
+      must(braid::spawn([] { return 2; }).get() == 2);
     }));
+}
+
+TEST_CASE("a program begins anew after finalize, as often as it likes") {
+  CHECK(passes([] {
+    for (int round = 0; round < 20; ++round) {
+      const bool merged = round % 2 != 0;
+      must(braid::initialize({.workers = 1 + unsigned(round) % 3,
+                              .name = "round" + std::to_string(round),
+                              .shape = merged ? braid::runtime_shape::merged : braid::runtime_shape::separate})
+               .has_value());
+      must(braid::initialize().error() == errc::already_set);
+      must(braid::find_thread("round" + std::to_string(round) + "-0").has_value());
+      must(braid::default_runtime().workers().size() == 1 + unsigned(round) % 3);
+      int sum = 0;
+      for (int i = 0; i < 10; ++i) sum += braid::spawn([i] { return i; }).get();
+      must(sum == 45);
+      auto late = braid::spawn([] { return 1; });
+      must(braid::finalize().has_value());
+      must(braid::finalize().has_value());
+      must(braid::post([] {}).error() == errc::closed);
+      must(!braid::find_thread("round" + std::to_string(round) + "-0"));
+      must(failure_code(late.then([](const int&) {})) == errc::closed);
+    }
+  }));
+}
+
+TEST_CASE("futures of a runtime whose place was taken go on nowhere, and leave the new one alone") {
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 1}).has_value());
+    auto old = braid::spawn([] { return 1; });
+    must(braid::finalize().has_value());
+    must(braid::initialize({.workers = 1}).has_value());
+    must(failure_code(old.then([](const int&) {})) == errc::closed);
+    must(old.get() == 1);
+    must(braid::spawn([] { return 2; }).then([](int n) { return n + 1; }).get() == 3);
+  }));
+}
+
+TEST_CASE("threads that post while programs end and begin anew are taken or refused") {
+  CHECK(passes([] {
+    must(braid::initialize({.workers = 1}).has_value());
+    braid::atomic<bool> over{false};
+    braid::atomic<int> ran{0};
+    braid::atomic<int> taken{0};
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&] {
+        while (!over.load(braid::relaxed))
+          if (braid::post([&ran] { ran.fetch_add(1, braid::relaxed); })) taken.fetch_add(1, braid::relaxed);
+      });
+    for (int round = 0; round < 50; ++round) {
+      must(braid::finalize().has_value());
+      must(braid::initialize({.workers = 1}).has_value());
+    }
+    over.store(true, braid::relaxed);
+    threads.clear();
+    must(braid::finalize().has_value());
+    must(ran.load(braid::relaxed) == taken.load(braid::relaxed));
+  }));
+}
+
+TEST_CASE("a runtime without threads for its jobs runs them on who waits for them") {
+  CHECK(passes([] {
+    must(braid::initialize({.scheduler = braid::scheduler::current_thread}).has_value());
+    must(braid::spawn([] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
+    must(braid::finalize().has_value());
+    must(braid::initialize({.scheduler = braid::scheduler::run_inline}).has_value());
+    must(braid::spawn([] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
+  }));
 }
 
 TEST_CASE("finalize drains; finalize with stop_now drops, and asks what runs to end") {

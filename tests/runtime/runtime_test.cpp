@@ -350,3 +350,38 @@ TEST_CASE("a runtime that a task, a job or a function that may block destroys en
     ends_when([](owner& all) { static_cast<void>(post(all->blocking(), [&all] { all.reset(); })); });
   }
 }
+
+TEST_CASE("a merged runtime whose scheduler has no threads is refused") {
+  for (const auto chosen : {scheduler::current_thread, scheduler::run_inline}) {
+    runtime_options wanted;
+    wanted.shape = runtime_shape::merged;
+    wanted.scheduler = chosen;
+    const auto made = runtime::create(std::move(wanted));
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == errc::invalid_argument);
+  }
+}
+
+TEST_CASE("jobs of a runtime without threads for them run on a thread that waits, also for a task of the loop") {
+  const testing::watchdog patience(30s);
+  runtime_options wanted;
+  wanted.scheduler = scheduler::current_thread;
+  deaths ended;
+  {
+    const auto all = started(std::move(wanted));
+    auto where = [&]() -> task<std::thread::id> {
+      auto hop = offload(all->workers(), [] { return std::this_thread::get_id(); });
+      co_return co_await hop;
+    };
+    CHECK(all->run(where()) == std::this_thread::get_id());
+    CHECK(spawn(all->workers(), [] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
+    std::thread other([&] { CHECK(all->run(where()) == std::this_thread::get_id()); });
+    other.join();
+    auto last = [&](mortal /*held*/) -> task<void> {
+      auto hop = offload(all->workers(), [] {});
+      co_await hop;
+    };
+    REQUIRE(all->post(last(mortal(ended))));
+  }  // its end waits for the task, which waits for a job
+  CHECK(ended.count == 1);
+}

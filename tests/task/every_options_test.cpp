@@ -82,6 +82,22 @@ TEST_CASE("a first tick that has passed is a missed tick") {
   CHECK(tick_rule{.interval = 10ms, .missed = missed_ticks::skip}.due(at(3ms), now) == now);
 }
 
+TEST_CASE("a first tick that has passed by less than an interval is late and not missed") {
+  const auto first = [](missed_ticks missed, duration ago) {
+    return tick_rule{.interval = 10ms, .missed = missed}.first_due(at(1s) - ago, at(1s)) - at(1s);
+  };
+  CHECK(first(missed_ticks::skip, 1ns) == -1ns);
+  CHECK(first(missed_ticks::skip, 10ms - 1ns) == -(10ms - 1ns));
+  CHECK(first(missed_ticks::skip, 10ms) == 0ns);
+  CHECK(first(missed_ticks::skip, 11ms) == 9ms);
+  CHECK(first(missed_ticks::burst, 11ms) == -11ms);
+  CHECK(first(missed_ticks::delay, 11ms) == 0ns);
+  CHECK(first(missed_ticks::skip, -5ms) == 5ms);
+  const tick_rule longest{.interval = duration::max(), .missed = missed_ticks::skip};
+  CHECK(longest.first_due(time_point::min(), at(-2ns)) == time_point::min());
+  CHECK(longest.first_due(time_point::min(), time_point::max()) == time_point::max());
+}
+
 TEST_CASE("no time and no interval leads out of what a clock can hold") {
   const std::array<time_point, 5> points{time_point::min(), at(-1ns), at(0ns), at(1'000h), time_point::max()};
   for (const duration interval : {duration(1), duration(1h), duration::max() - 1ns, duration::max()})

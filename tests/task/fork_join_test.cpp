@@ -104,7 +104,8 @@ TEST_CASE_FIXTURE(watched, "calls that give nothing give nothing, and among othe
   });
 }
 
-TEST_CASE_FIXTURE(watched, "references stay references, and what can only be moved is moved, also from a thief") {
+TEST_CASE_FIXTURE(watched, "references stay references, and what can only be moved is moved, also from a thief" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     int here = 1;
@@ -128,7 +129,8 @@ TEST_CASE_FIXTURE(watched, "callables that can only be moved are forked") {
   });
 }
 
-TEST_CASE_FIXTURE(watched, "a fork runs on another worker of the pool, when that has nothing to do") {
+TEST_CASE_FIXTURE(watched, "a fork runs on another worker of the pool, when that has nothing to do" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     const auto [mine, stolen] =
@@ -139,7 +141,7 @@ TEST_CASE_FIXTURE(watched, "a fork runs on another worker of the pool, when that
   CHECK(where.statistics().forks > 0);
 }
 
-TEST_CASE_FIXTURE(watched, "a fork wakes a worker that sleeps") {
+TEST_CASE_FIXTURE(watched, "a fork wakes a worker that sleeps" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   for (int i = 0; i < 20; ++i) {
     // Both have gone to sleep, but for the one that is about to run this.
@@ -150,7 +152,8 @@ TEST_CASE_FIXTURE(watched, "a fork wakes a worker that sleeps") {
   }
 }
 
-TEST_CASE_FIXTURE(watched, "a thief that finds nothing more goes to sleep while the others work on") {
+TEST_CASE_FIXTURE(watched, "a thief that finds nothing more goes to sleep while the others work on" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [&where] {
     std::uint64_t sleeps = 0;
@@ -159,7 +162,7 @@ TEST_CASE_FIXTURE(watched, "a thief that finds nothing more goes to sleep while 
   });
 }
 
-TEST_CASE_FIXTURE(watched, "all of four workers get forks") {
+TEST_CASE_FIXTURE(watched, "all of four workers get forks" * braid::testing::needs_threads()) {
   pool where({.workers = 4});
   run_in(where, [] {
     with_thief([] { with_thief([] { with_thief([] {}, [] {}); }, [] {}); }, [] {});
@@ -185,7 +188,8 @@ TEST_CASE_FIXTURE(watched, "all of four workers get forks") {
   CHECK(where.statistics().forks >= 3);
 }
 
-TEST_CASE_FIXTURE(watched, "what the first call throws leaves when the stolen one has ended") {
+TEST_CASE_FIXTURE(watched,
+                  "what the first call throws leaves when the stolen one has ended" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     bool ended = false;
@@ -208,7 +212,8 @@ TEST_CASE_FIXTURE(watched, "what the first call throws keeps a fork from beginni
   });
 }
 
-TEST_CASE_FIXTURE(watched, "what a stolen call throws arrives, unless the first call has thrown") {
+TEST_CASE_FIXTURE(watched, "what a stolen call throws arrives, unless the first call has thrown" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     const auto throws = [](const char* what) { return [what] { throw std::runtime_error(what); }; };
@@ -248,7 +253,8 @@ TEST_CASE_FIXTURE(watched, "a job whose scheduler needs no threads forks on its 
   CHECK(right == self());
 }
 
-TEST_CASE_FIXTURE(watched, "posted and spawned jobs fork in the pool that runs them") {
+TEST_CASE_FIXTURE(watched,
+                  "posted and spawned jobs fork in the pool that runs them" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   std::vector<braid::future<std::uint64_t>> all;
   for (int i = 0; i < 20; ++i) all.push_back(braid::spawn(where, [] { return fib(12); }));
@@ -260,7 +266,7 @@ TEST_CASE_FIXTURE(watched, "posted and spawned jobs fork in the pool that runs t
   CHECK(inside);
 }
 
-TEST_CASE_FIXTURE(watched, "a worker that waits for a fork runs no posted job") {
+TEST_CASE_FIXTURE(watched, "a worker that waits for a fork runs no posted job" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   braid::atomic<bool> waits{true};
   braid::atomic<int> ran_meanwhile{0};
@@ -285,7 +291,8 @@ TEST_CASE_FIXTURE(watched, "a spine deeper than the deque holds is forked as far
   CHECK(run_in(where, [] { return depth(5000); }) == 5000);
 }
 
-TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need little stack for it") {
+TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need little stack for it" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   std::array<braid::testing::stack_extent, 2> stacks;
   std::array<std::uint32_t, 2> helps{};
@@ -328,7 +335,8 @@ TEST_CASE_FIXTURE(watched, "a stop flag says why there are no results") {
   CHECK(stopped.error() == errc::deadline_exceeded);
 }
 
-TEST_CASE_FIXTURE(watched, "a drained pool ends its forks, and one that drops pending jobs those that run") {
+TEST_CASE_FIXTURE(watched, "a drained pool ends its forks, and one that drops pending jobs those that run" *
+                               braid::testing::needs_threads()) {
   for (const auto mode : {braid::shutdown_mode::drain, braid::shutdown_mode::drop_pending}) {
     pool where({.workers = 2});
     braid::testing::begun there;

@@ -73,7 +73,7 @@ TEST_CASE("continuations run on a worker, and on the only one where there is one
   });
   const auto [first, second] = ids.get();
   CHECK(first == second);
-  CHECK(first != std::this_thread::get_id());
+  CHECK((first != std::this_thread::get_id()) == braid::testing::chosen_has_threads);
 }
 
 TEST_CASE("the results of a batch come together") {
@@ -103,7 +103,8 @@ TEST_CASE("twenty thousand failing tasks with continuations all settle") {
   CHECK(called.load(relaxed) == 0);
 }
 
-TEST_CASE("get on the only worker completes, however the work that it waits for came to the pool") {
+TEST_CASE("get on the only worker completes, however the work that it waits for came to the pool" *
+          braid::testing::needs_workers()) {
   const watched by_dog;
   pool workers(with_workers(1));
   auto own = spawn(workers, [&workers] { return spawn(workers, [] { return 1; }).get(); });
@@ -118,7 +119,8 @@ TEST_CASE("get on the only worker completes, however the work that it waits for 
   CHECK(waiting.get() == 2);
 }
 
-TEST_CASE("of two jobs that wait for each other in turns, both finish on one worker") {
+TEST_CASE("of two jobs that wait for each other in turns, both finish on one worker" *
+          braid::testing::needs_workers()) {
   const watched by_dog;
   pool workers(with_workers(1));
   braid::promise<int> question;
@@ -135,7 +137,8 @@ TEST_CASE("of two jobs that wait for each other in turns, both finish on one wor
   blocked.get();
 }
 
-TEST_CASE("sums by waits in waits, thirty deep and more, complete on one worker and on two") {
+TEST_CASE("sums by waits in waits, thirty deep and more, complete on one worker and on two" *
+          braid::testing::needs_workers()) {
   const watched by_dog;
   for (const unsigned count : {1U, 2U}) {
     pool workers(with_workers(count));
@@ -158,7 +161,7 @@ TEST_CASE("a chain of a million links runs while it is made") {
   CHECK(last.get() == links);
 }
 
-TEST_CASE("the first of several workers to give a value wins") {
+TEST_CASE("the first of several workers to give a value wins" * braid::testing::needs_threads()) {
   const watched by_dog;
   std::latch opened(1);  // outlives the job that waits for it
   pool workers(with_workers(2));

@@ -76,7 +76,7 @@ TEST_CASE_FIXTURE(watched, "signed numbers, narrow ones and the ends of their ra
   });
 }
 
-TEST_CASE_FIXTURE(watched, "several workers take part, and other pools do not") {
+TEST_CASE_FIXTURE(watched, "several workers take part, and other pools do not" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [&where] {
     const auto self = std::this_thread::get_id();
@@ -95,7 +95,8 @@ TEST_CASE_FIXTURE(watched, "several workers take part, and other pools do not") 
   });
 }
 
-TEST_CASE_FIXTURE(watched, "what a first number throws leaves only when the chunks that have begun have ended") {
+TEST_CASE_FIXTURE(watched, "what a first number throws leaves only when the chunks that have begun have ended" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 3});
   for (int round = 0; round < 20; ++round) {
     braid::testing::begun others;

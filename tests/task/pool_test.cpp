@@ -104,7 +104,7 @@ auto post_until_refused(pool& where, braid::atomic<int>& ran) -> int {
 TEST_CASE_FIXTURE(watched, "every posted job runs once") {
   for (const unsigned workers : {1U, 2U, 5U}) {
     pool where({.workers = workers});
-    CHECK(where.size() == workers);
+    CHECK(where.size() == (braid::testing::chosen_has_threads ? workers : 1));
     std::array<braid::atomic<int>, 500> runs{};
     for (auto& count : runs) REQUIRE(post(where, [&count] { count.fetch_add(1, relaxed); }));
     CHECK(where.wait_idle());
@@ -112,7 +112,7 @@ TEST_CASE_FIXTURE(watched, "every posted job runs once") {
   }
 }
 
-TEST_CASE_FIXTURE(watched, "all workers take part") {
+TEST_CASE_FIXTURE(watched, "all workers take part" * braid::testing::needs_threads()) {
   constexpr unsigned workers = 4;
   pool where({.workers = workers});
   std::latch all_here(workers);
@@ -174,7 +174,7 @@ TEST_CASE_FIXTURE(watched, "a worker that sleeps is woken by a post, again and a
   }
 }
 
-TEST_CASE_FIXTURE(watched, "an idle worker takes what waits behind a busy one") {
+TEST_CASE_FIXTURE(watched, "an idle worker takes what waits behind a busy one" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   gate busy(where);
   braid::atomic<int> ran{0};
@@ -184,7 +184,8 @@ TEST_CASE_FIXTURE(watched, "an idle worker takes what waits behind a busy one") 
   busy.open();
 }
 
-TEST_CASE_FIXTURE(watched, "a sleeping worker is woken for what a job posts, although that job goes on") {
+TEST_CASE_FIXTURE(watched, "a sleeping worker is woken for what a job posts, although that job goes on" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   REQUIRE(where.wait_idle());
   braid::atomic<bool> ran{false};
@@ -209,7 +210,8 @@ TEST_CASE_FIXTURE(watched, "captures are destroyed before wait_idle returns") {
   }
 }
 
-TEST_CASE_FIXTURE(watched, "wait_idle returns at once where nothing was ever posted, and in several threads at once") {
+TEST_CASE_FIXTURE(watched, "wait_idle returns at once where nothing was ever posted, and in several threads at once" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   CHECK(where.wait_idle());
   gate busy(where);
@@ -222,7 +224,7 @@ TEST_CASE_FIXTURE(watched, "wait_idle returns at once where nothing was ever pos
   CHECK(eventually([&] { return first.returned() && second.returned(); }));
 }
 
-TEST_CASE_FIXTURE(watched, "a worker knows that it is one, and of which pool") {
+TEST_CASE_FIXTURE(watched, "a worker knows that it is one, and of which pool" * braid::testing::needs_workers()) {
   pool mine({.workers = 1});
   pool other({.workers = 1});
   CHECK_FALSE(mine.is_current());
@@ -237,7 +239,7 @@ TEST_CASE_FIXTURE(watched, "a worker knows that it is one, and of which pool") {
   CHECK_FALSE(in_other);
 }
 
-TEST_CASE_FIXTURE(watched, "threads are named after the pool, with the whole index") {
+TEST_CASE_FIXTURE(watched, "threads are named after the pool, with the whole index" * braid::testing::needs_threads()) {
   constexpr unsigned workers = 11;
   pool where({.workers = workers, .name = "ranking-of-rows"});
   std::latch all_here(workers);
@@ -257,7 +259,8 @@ TEST_CASE_FIXTURE(watched, "threads are named after the pool, with the whole ind
   CHECK(names.contains("ranking-of-r-10"));
 }
 
-TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the pool is there") {
+TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the pool is there" *
+                               braid::testing::needs_threads()) {
   if (!settings_can_change()) return;
   const pool where({.workers = 3, .name = "findable"});
   for (const char* name : {"findable-0", "findable-1", "findable-2"}) {
@@ -270,7 +273,7 @@ TEST_CASE_FIXTURE(watched, "workers can be found by their names as soon as the p
   for (const auto& report : where.settings_reports()) CHECK(report.to_string() == "name applied");
 }
 
-TEST_CASE_FIXTURE(watched, "workers have their settings before their first job") {
+TEST_CASE_FIXTURE(watched, "workers have their settings before their first job" * braid::testing::needs_threads()) {
   if (!settings_can_change()) return;
   const cpu_set one{*braid::this_thread::affinity()->first()};
   const scheduling wanted = patient();
@@ -289,7 +292,8 @@ TEST_CASE_FIXTURE(watched, "workers have their settings before their first job")
     CHECK(report.to_string() == "name applied, affinity applied, scheduling applied");
 }
 
-TEST_CASE_FIXTURE(watched, "the settings of a pool come before those of its profile") {
+TEST_CASE_FIXTURE(watched,
+                  "the settings of a pool come before those of its profile" * braid::testing::needs_threads()) {
   if (!settings_can_change()) return;
   const braid::thread_profile profile{.name = "ignored", .affinity = cpu_set(), .scheduling = scheduling::idle{}};
   const cpu_set allowed = *braid::this_thread::affinity();
@@ -300,7 +304,7 @@ TEST_CASE_FIXTURE(watched, "the settings of a pool come before those of its prof
   CHECK(worker->scheduling() == patient());
 }
 
-TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn") {
+TEST_CASE_FIXTURE(watched, "workers that are spread have one CPU each, in turn" * braid::testing::needs_threads()) {
   if (!settings_can_change()) return;
   const cpu_set allowed = *braid::this_thread::affinity();
   const std::vector<unsigned> cpus(allowed.begin(), allowed.end());
@@ -332,7 +336,8 @@ TEST_CASE_FIXTURE(watched, "a pool works without the settings that were refused,
   }
 }
 
-TEST_CASE_FIXTURE(watched, "a pool that must have its settings does not start without them") {
+TEST_CASE_FIXTURE(watched,
+                  "a pool that must have its settings does not start without them" * braid::testing::needs_threads()) {
   if (!settings_can_change()) return;
   try {
     const pool where({.workers = 3, .name = "never", .affinity = cpu_set(), .on_refused = braid::refusal::fail});
@@ -344,12 +349,13 @@ TEST_CASE_FIXTURE(watched, "a pool that must have its settings does not start wi
   CHECK(eventually([] { return !braid::find_thread("never-0"); }));
 }
 
-TEST_CASE("nobody says how many workers: as many as the default") {
+TEST_CASE("nobody says how many workers: as many as the default" * braid::testing::needs_threads()) {
   const pool where;
   CHECK(where.size() == braid::default_worker_count().workers);
 }
 
-TEST_CASE_FIXTURE(watched, "what a job throws goes to the callback, its captures die, and the worker lives on") {
+TEST_CASE_FIXTURE(watched, "what a job throws goes to the callback, its captures die, and the worker lives on" *
+                               braid::testing::needs_workers()) {
   std::vector<std::string> messages;
   const token captured;
   bool on_worker = false;
@@ -409,7 +415,8 @@ TEST_CASE_FIXTURE(watched, "after a shutdown posts are refused and their capture
   }
 }
 
-TEST_CASE_FIXTURE(watched, "a draining shutdown runs everything that was accepted, and nothing that was not") {
+TEST_CASE_FIXTURE(watched, "a draining shutdown runs everything that was accepted, and nothing that was not" *
+                               braid::testing::needs_threads()) {
   for (const unsigned workers : {1U, 3U}) {
     pool where({.workers = workers});
     gate busy(where);
@@ -424,7 +431,8 @@ TEST_CASE_FIXTURE(watched, "a draining shutdown runs everything that was accepte
   }
 }
 
-TEST_CASE_FIXTURE(watched, "a dropping shutdown destroys what has not started at once, and waits for what runs") {
+TEST_CASE_FIXTURE(watched, "a dropping shutdown destroys what has not started at once, and waits for what runs" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 1});
   gate busy(where);
   const token captured;
@@ -448,7 +456,8 @@ TEST_CASE_FIXTURE(watched, "the destructor drains") {
   CHECK(ran.load(relaxed) == 200);
 }
 
-TEST_CASE_FIXTURE(watched, "a job that posts during a drain is refused and ends normally") {
+TEST_CASE_FIXTURE(watched,
+                  "a job that posts during a drain is refused and ends normally" * braid::testing::needs_threads()) {
   pool where({.workers = 1});
   gate busy(where);
   std::error_code refusal;
@@ -472,7 +481,8 @@ TEST_CASE_FIXTURE(watched, "a second shutdown, in either mode, changes nothing")
   CHECK(where.shutdown(shutdown_mode::drain));
 }
 
-TEST_CASE_FIXTURE(watched, "concurrent shutdowns all return after the workers have stopped") {
+TEST_CASE_FIXTURE(watched,
+                  "concurrent shutdowns all return after the workers have stopped" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   gate busy(where);
   braid::atomic<int> too_early{0};
@@ -519,7 +529,8 @@ TEST_CASE_FIXTURE(watched, "a worker may shut another pool down") {
   CHECK(stopped);
 }
 
-TEST_CASE("a pool that is destroyed by its own worker ends the program with a sentence") {
+TEST_CASE("a pool that is destroyed by its own worker ends the program with a sentence" *
+          braid::testing::needs_threads()) {
   const auto end = braid::testing::run_in_child([] {
     auto* where = new pool({.workers = 1});
     static_cast<void>(post(*where, [where] { delete where; }));
@@ -539,7 +550,7 @@ TEST_CASE_FIXTURE(watched, "a pool that has stopped is idle") {
   }
 }
 
-TEST_CASE_FIXTURE(watched, "who waits for idleness is not forgotten by a shutdown") {
+TEST_CASE_FIXTURE(watched, "who waits for idleness is not forgotten by a shutdown" * braid::testing::needs_threads()) {
   for (const auto mode : {shutdown_mode::drain, shutdown_mode::drop_pending}) {
     pool where({.workers = 2});
     gate first(where);

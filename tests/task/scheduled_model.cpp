@@ -192,7 +192,7 @@ struct world {
   explicit world(model::run& r, duration interval = duration(10))
       : executor(r), item(executor, timers, {.interval = interval}) {
     item.explored = &r;
-    r.check(item.start(time_point::min()), "open timers take work");
+    r.check(item.start(time_point::min(), time_point()), "open timers take work");
   }
 
   /// Cancels, and holds the cancel to what it says.
@@ -321,7 +321,7 @@ void detached(model::run& r) {
   const auto timers = std::make_shared<small_timers<fault::none>>();
   work item(executor, timers, tick_rule{.interval = duration(10)});
   item.explored = &r;
-  r.check(item.start(time_point::min()), "open timers take work");
+  r.check(item.start(time_point::min(), time_point()), "open timers take work");
   timers->serve();
   r.thread([&] { executor.run(); });
   r.thread([&] { timers->close(); });

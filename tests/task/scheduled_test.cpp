@@ -11,6 +11,7 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/manual_executor.hpp>
+#include <tests/support/running_clock.hpp>
 #include <tests/support/scheduled_scene.hpp>
 
 #include <chrono>
@@ -179,6 +180,40 @@ TEST_CASE("a series begins at once where no first tick is given, and goes on at 
   CHECK(all == times{0, 10, 20, 30});
   CHECK(task->runs() == 4);
   CHECK(task->is_active());
+}
+
+TEST_CASE("a first tick is not missed by the time that goes by while a series is started") {
+  for (const auto missed : {missed_ticks::burst, missed_ticks::skip, missed_ticks::delay})
+    for (const auto mode : {every_mode::fixed_rate, every_mode::fixed_delay}) {
+      braid::testing::running_clock clock;
+      shared_timers timers(clock);
+      manual_executor where;
+      const auto start = [&](std::optional<time_point> first) {
+        return post_every(where, timers, {.interval = 5s, .mode = mode, .missed = missed, .first = first}, [] {});
+      };
+      const auto now = start(std::nullopt);
+      const auto named = start(timers.now());
+      timers.turn();
+      where.run_all();
+      CHECK(now->runs() == 1);
+      CHECK(named->runs() == 1);
+      clock.advance(4s);
+      timers.turn();
+      CHECK(where.pending() == 0);
+      clock.advance(1s + 1ms);
+      timers.turn();
+      where.run_all();
+      CHECK(now->runs() == 2);
+      CHECK(named->runs() == 2);
+    }
+}
+
+TEST_CASE("on the clock of the system a series begins at once, too") {
+  braid::pool workers({.workers = 1});
+  braid::timer_thread timers;
+  const auto now = post_every(workers, timers, {.interval = 1h}, [] {});
+  const auto named = post_every(workers, timers, {.interval = 1h, .first = timers.now()}, [] {});
+  CHECK(eventually([&] { return now->runs() == 1 && named->runs() == 1; }));
 }
 
 TEST_CASE("at a fixed rate the length of a run does not move the ticks") {

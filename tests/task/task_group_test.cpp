@@ -170,7 +170,8 @@ TEST_CASE_FIXTURE(watched, "a group may be waited for in a fork while others wai
   });
 }
 
-TEST_CASE_FIXTURE(watched, "a stolen function of an inner group may wait for an outer one") {
+TEST_CASE_FIXTURE(watched,
+                  "a stolen function of an inner group may wait for an outer one" * braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     tally count;
@@ -246,8 +247,8 @@ TEST_CASE_FIXTURE(watched, "a wait rethrows one of what functions threw, and the
   }
 }
 
-TEST_CASE_FIXTURE(watched,
-                  "after a failure functions that have not begun are left out, and those that have end first") {
+TEST_CASE_FIXTURE(watched, "after a failure functions that have not begun are left out, and those that have end first" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   run_in(where, [] {
     task_group group;
@@ -298,7 +299,8 @@ TEST_CASE_FIXTURE(watched, "captures are gone before the wait returns") {
   CHECK(held.use_count() == 1);
 }
 
-TEST_CASE_FIXTURE(watched, "functions that a shutdown drops, or a closed pool refuses, are told") {
+TEST_CASE_FIXTURE(watched, "functions that a shutdown drops, or a closed pool refuses, are told" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 1});
   std::latch entered(1);
   std::latch opened(1);

@@ -18,7 +18,7 @@ enum class errc {
   would_deadlock,     ///< the caller would wait for itself
   invalid_argument,   ///< a value outside of what the call allows
   broken_promise,     ///< the result will not come: who was to give it has gone
-  already_set,        ///< there is a result
+  already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
   stale,              ///< what the handle named has ended, and its place was used again
   finished,           ///< too late: the job has finished

@@ -29,11 +29,11 @@ namespace braid {
 /// their timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
 /// cost little; `spawn_future(pool, task)` makes one for each.
 ///
-/// Where the executor refuses or drops a turn, nothing hangs: the tasks are stopped, and what is left of them runs on
-/// the thread that was told so. From then on `try_post` refuses.
-/// Threads: `try_post`, `post_resumption` and `is_current` from any; the rest from the tasks that live here. Made on
-/// any thread. Cost: a compare-exchange for each step; a post to the executor when there was nothing to do. Lifetime:
-/// the executor, and timers that were given, outlive it. Protocol: docs/design/strand_home.md
+/// Where the executor refuses or drops a turn, or is gone, nothing hangs: the tasks are stopped, and what is left of
+/// them runs on the thread that was told so. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`
+/// and `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for
+/// each step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it.
+/// Protocol: docs/design/strand_home.md
 class BRAID_API strand_home final : public home {
  public:
   // What ends a turn, so that other work of the executor goes first:
@@ -41,9 +41,9 @@ class BRAID_API strand_home final : public home {
   static constexpr duration longest_turn = detail::turn_length::longest;            ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
-  explicit strand_home(executor& where) noexcept : strand_home(where, nullptr) {}
+  explicit strand_home(executor& where) : strand_home(where, nullptr) {}
   /// `timers` stay open as long as tasks live here.
-  strand_home(executor& where, shared_timers& timers) noexcept : strand_home(where, &timers) {}
+  strand_home(executor& where, shared_timers& timers) : strand_home(where, &timers) {}
   /// Stops the tasks. Blocks: until they have ended; on a worker the other work of its pool goes on meanwhile. Not from
   /// a task that lives here.
   ~strand_home() override;
@@ -55,8 +55,10 @@ class BRAID_API strand_home final : public home {
   void post_resumption(job& step) noexcept override;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto root() noexcept -> scope& override { return root_; }
-  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return where_->stop_token(); }
-  void report(std::exception_ptr error) noexcept override { where_->report(std::move(error)); }
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override;
+  [[nodiscard]] auto poll() noexcept -> bool override;
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override;
+  void report(std::exception_ptr error) noexcept override;
 
   void arm(timer& item, time_point when) noexcept override;
   void disarm(timer& item) noexcept override;
@@ -92,8 +94,8 @@ class BRAID_API strand_home final : public home {
     alarm_timer alarm;
   };
 
-  strand_home(executor& where, shared_timers* timers) noexcept;
-  strand_home(executor& where, begin_fn begin, void* context) noexcept;
+  strand_home(executor& where, shared_timers* timers);
+  strand_home(executor& where, begin_fn begin, void* context);
 
   static void turn_came(job& self, job::action what);
   static void begin_alone(job& self, job::action what);
@@ -116,7 +118,7 @@ class BRAID_API strand_home final : public home {
   void await_rest() noexcept;
   auto timers() noexcept -> shared_timers&;
 
-  executor* where_;
+  const detail::executor_id where_;
   shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_mailbox<job> mailbox_;
   atomic<bool> refused_{false};  // by the executor, once; written by who was told so
@@ -127,6 +129,7 @@ class BRAID_API strand_home final : public home {
   intrusive_queue<job> ready_;  // taken out of the mailbox
   detail::turn_length length_;
   bool is_alone_ = false;     // deletes itself when it has ended
+  bool is_retired_ = false;   // nobody posts here by its id any more
   begin_fn begin_ = nullptr;  // where it is alone
   void* begin_context_ = nullptr;
   std::unique_ptr<clockwork> clockwork_;  // made for the first sleep

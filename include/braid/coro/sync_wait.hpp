@@ -8,6 +8,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/executor_id.hpp>
 
 #include <coroutine>
 #include <system_error>
@@ -48,6 +49,19 @@ struct sync_waiter : job {
 inline constexpr const char* instead_of_sync_wait =
     "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking lane";
 
+/// As `sync_wait`. `needs`: an executor without threads whose jobs the task may wait for, or `where`.
+template <typename T>
+auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
+  if (where.is_current())
+    throw std::system_error(make_error_code(errc::would_deadlock),
+                            "sync_wait on its own home: co_await the task there");
+  expect_to_block(instead_of_sync_wait);
+  sync_waiter<T> waiter(where, std::move(work));
+  if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
+  block_until_set(waiter.done, needs);
+  return waiter.ended.take();
+}
+
 }  // namespace detail
 
 /// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile.
@@ -56,14 +70,7 @@ inline constexpr const char* instead_of_sync_wait =
 /// errc::stopped where the task ended as stopped.
 template <typename T>
 auto sync_wait(home& where, task<T> work) -> T {
-  if (where.is_current())
-    throw std::system_error(make_error_code(errc::would_deadlock),
-                            "sync_wait on its own home: co_await the task there");
-  detail::expect_to_block(detail::instead_of_sync_wait);
-  detail::sync_waiter<T> waiter(where, std::move(work));
-  if (!where.try_post(waiter)) throw std::system_error(make_error_code(errc::closed), "sync_wait on a closed home");
-  detail::block_until_set(waiter.done);
-  return waiter.ended.take();
+  return detail::sync_wait_with(where, where.id(), std::move(work));
 }
 
 /// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as

@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/runtime/runtime.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/pool_options.hpp>
@@ -14,8 +15,10 @@
 
 namespace braid {
 
-/// Makes the runtime of the process with these options. Not needed where the default ones will do.
-/// Threads: any. Errors: already_set when there is one; closed after `finalize`; the system's.
+/// Makes the runtime of the process with these options. Not needed where the default ones will do. After `finalize` it
+/// begins anew with another one; the one before is destroyed, and with it what references to its parts refer to.
+/// Threads: any, but none of a runtime that is ending. Errors: already_set while there is one that was not finalized,
+/// whoever has made it; closed at the end of the process; as `runtime::create`.
 BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 
 /// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and
@@ -23,22 +26,23 @@ BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 /// finalized, draining, with the static objects of the process, before those that were made before it. The child of a
 /// fork has none of its threads, and starts anew: what is called there first makes a runtime of the child's own.
 /// Threads: any. Blocks: the first call, until its threads run.
-/// After `finalize` it is the runtime that was ended, whose parts refuse.
+/// After `finalize` it is the runtime that was ended, whose parts refuse, until `initialize` makes another.
 /// Errors: std::system_error with errc::closed where `finalize` came before any was made; where the system gives no
 /// threads, its own, and then the next call tries again.
 [[nodiscard]] BRAID_API auto default_runtime() -> runtime&;
 
-/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does; there will be no other. What is
-/// posted or spawned afterwards, after main too, is refused with errc::closed. Threads: any, but those of the runtime.
-/// Lifetime: the runtime's parts can still be called, and refuse; after the end of the static objects that holds for
-/// its workers only. Errors: would_deadlock on a thread of the runtime.
+/// Ends the runtime of the process, if there is one, as `runtime::shutdown` does; no other is made, unless by
+/// `initialize`. What is posted or spawned afterwards, after main too, is refused with errc::closed. Threads: any, but
+/// those of the runtime. Lifetime: the runtime's parts can still be called, and refuse, until `initialize` makes
+/// another; after the end of the static objects that holds for its workers only.
+/// Errors: would_deadlock on a thread of the runtime.
 BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<void>;
 
 namespace detail {
 
-/// Where work goes that names no place: the pool of the worker that calls, else the workers of the process. Null after
-/// `finalize`. Errors: as `default_runtime`.
-[[nodiscard]] BRAID_API auto nearest_executor() -> executor*;
+/// Where work goes that names no place: the pool of the worker that calls, else the workers of the process. None where
+/// `finalize` came before any was made. Errors: as `default_runtime`.
+[[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
 }  // namespace detail
 
@@ -46,9 +50,9 @@ namespace detail {
 /// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
 template <job_function Fn>
 auto post(Fn&& fn) -> result<void> {
-  executor* const where = detail::nearest_executor();
-  if (where == nullptr) return fail(errc::closed);
-  return post(*where, std::forward<Fn>(fn));
+  const detail::executor_use where(detail::nearest_executor());
+  if (!where) return fail(errc::closed);
+  return post(*where.get(), std::forward<Fn>(fn));
 }
 
 /// The same with a future. Errors: in the future, as `spawn` on an executor.
@@ -56,9 +60,9 @@ template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
   using value = typename spawned_future<Fn, Args...>::value_type;
-  executor* const where = detail::nearest_executor();
-  if (where == nullptr) return failed_future<value>(make_error_code(errc::closed));
-  return spawn(*where, std::forward<Fn>(fn), std::forward<Args>(args)...);
+  const detail::executor_use where(detail::nearest_executor());
+  if (!where) return failed_future<value>(make_error_code(errc::closed));
+  return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 }  // namespace braid

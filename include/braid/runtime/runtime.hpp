@@ -41,7 +41,9 @@ struct runtime_options {
   unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
   std::string name =
       "braid";  ///< threads are called name-loop, name-0, name-1, …, and name-b-0, … those that may block
-  braid::scheduler scheduler = braid::scheduler::work_stealing;  ///< of the workers; one that has threads
+  /// Of the workers. One without threads works in a separate runtime only: with `current_thread` their jobs run on
+  /// threads that wait for them, with `run_inline` where they are posted, which may be the loop.
+  braid::scheduler scheduler = braid::scheduler::work_stealing;
   runtime_shape shape = runtime_shape::separate;
   std::size_t most_blocking_threads = 64;
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
@@ -52,7 +54,8 @@ struct runtime_options {
 /// Threads: made and destroyed on a thread that is none of its own; the members from any.
 class BRAID_API runtime {
  public:
-  /// Starts all threads. Errors: the system's; not_enough_memory.
+  /// Starts all threads. Errors: errc::invalid_argument for a merged runtime with a scheduler that has no threads; the
+  /// system's; not_enough_memory.
   [[nodiscard]] static auto create(runtime_options options = {}) -> result<std::unique_ptr<runtime>>;
   /// Stops the tasks, runs what was accepted, and joins the threads.
   ~runtime();
@@ -86,7 +89,8 @@ class BRAID_API runtime {
   /// Runs a task on a loop and blocks until it has ended. Errors: as `sync_wait`.
   template <typename T>
   auto run(task<T> work) -> T {
-    return sync_wait(io(), std::move(work));
+    loop& at = io();
+    return detail::sync_wait_with(at, pool_->needs_polls() ? pool_->id() : at.id(), std::move(work));
   }
 
  private:

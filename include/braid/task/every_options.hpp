@@ -28,7 +28,9 @@ struct every_options {
   detail::time_span interval = {};  ///< a duration of any unit; must be positive
   every_mode mode = every_mode::fixed_rate;
   missed_ticks missed = missed_ticks::skip;
-  std::optional<time_point> first = std::nullopt;  ///< the first tick; without one: now. One that has passed is missed.
+  /// The first tick; without one: now. One that has passed by less than an interval is late, and its run begins at
+  /// once. One that has passed by more is missed.
+  std::optional<time_point> first = std::nullopt;
 };
 
 namespace detail {
@@ -52,6 +54,14 @@ struct tick_rule {
     const auto past_a_tick = static_cast<duration::rep>(behind % static_cast<std::uint64_t>(interval.count()));
     if (past_a_tick == 0) return now;
     return later(now, interval - duration(past_a_tick)).value_or(time_point::max());
+  }
+
+  /// When the first run is due. A clock moves on between the moment that a caller names and the call, so a first tick
+  /// that has just passed is not missed.
+  [[nodiscard]] constexpr auto first_due(time_point first, time_point now) const noexcept -> time_point {
+    if (missed == missed_ticks::skip && first < now && later(first, interval).value_or(time_point::max()) > now)
+      return first;
+    return due(first, now);
   }
 
   /// When the next run is due, where the one that was due at `tick` has ended `now`. The end of time is never reached.

@@ -3,8 +3,11 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/job.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <stop_token>
 #include <utility>
@@ -13,6 +16,8 @@ namespace braid {
 
 /// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
 /// own push and pop do not go through it.
+/// Lifetime: futures, scheduled work, strands and tasks may outlive it. They name it by its `id`, and what they still
+/// send there is refused with errc::closed.
 class BRAID_API executor {
  public:
   executor() = default;
@@ -26,6 +31,13 @@ class BRAID_API executor {
 
   /// Whether the calling thread runs this executor's jobs.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
+
+  /// Whether jobs run on threads that poll only: waits for futures, groups and tasks do so.
+  [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
+
+  /// Runs one job on the calling thread, where the executor needs that. False when there is none, and while another
+  /// thread does the same.
+  [[nodiscard]] virtual auto poll() noexcept -> bool { return false; }
 
   /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
   /// is none, or the caller is not a worker of this executor.
@@ -41,6 +53,26 @@ class BRAID_API executor {
 
   /// Takes what a job threw that nobody waits for. Here it goes to stderr. Threads: the one that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
+
+  /// Names the executor for what may outlive it: see detail::executor_use. Threads: any.
+  /// Errors: std::bad_alloc, at the first call.
+  [[nodiscard]] auto id() const -> detail::executor_id {
+    const std::uint64_t known = id_.load(acquire);  // edge executor.id: observe the slot that the number is of
+    return known != 0 ? detail::executor_id::from_word(known) : make_id();
+  }
+  [[nodiscard]] auto has_id(detail::executor_id of) const noexcept -> bool {
+    return of && id_.load(relaxed) == of.to_word();
+  }
+
+ protected:
+  /// From now on the id names nothing. Blocks: while another thread uses the executor by its id. An executor whose
+  /// users may be on other threads calls this first in its destructor, once its jobs have ended; the base does it last.
+  void retire() noexcept;
+
+ private:
+  [[nodiscard]] auto make_id() const -> detail::executor_id;
+
+  mutable atomic<std::uint64_t> id_{0};  // written once by the first who asks, and by `retire`
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.

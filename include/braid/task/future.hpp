@@ -30,12 +30,11 @@ class shared_future;
 ///   then_inline(fn)  at once, on the thread that fulfils the future or, when it is ready, on the caller's: for small
 ///                    work that does not block
 ///
-/// An executor that refuses a continuation makes its future fail with errc::closed, one that drops it with
-/// errc::dropped.
+/// An executor that refuses a continuation, or is gone by then, makes its future fail with errc::closed, one that drops
+/// it with errc::dropped.
 ///
-/// Threads: one at a time. Lifetime: the executor must outlive what was attached to run on it; a future and its value
-/// outlive it. Cost: a continuation is one block of memory for jobs, two locked operations, and one post.
-/// Protocol: docs/design/future.md
+/// Threads: one at a time. Lifetime: independent of the executors that it names. Cost: a continuation is one block of
+/// memory for jobs, two locked operations, and one post. Protocol: docs/design/future.md
 template <typename T>
 class [[nodiscard]] future {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
@@ -94,7 +93,7 @@ class [[nodiscard]] future {
   }
   template <detail::link_function<T, gets::view> Fn>
   auto then(executor& where, Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
-    return view<place::posted>(&where, std::forward<Fn>(fn));
+    return view<place::posted>(where.id(), std::forward<Fn>(fn));
   }
   template <detail::link_function<T, gets::view> Fn>
   auto then_inline(Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
@@ -107,7 +106,7 @@ class [[nodiscard]] future {
   }
   template <detail::link_function<T, gets::value> Fn>
   auto then(executor& where, Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
-    return pass<place::posted, gets::value>(&where, std::forward<Fn>(fn));
+    return pass<place::posted, gets::value>(where.id(), std::forward<Fn>(fn));
   }
   template <detail::link_function<T, gets::value> Fn>
   auto then_inline(Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
@@ -122,7 +121,7 @@ class [[nodiscard]] future {
   }
   template <detail::link_function<T, gets::failure> Fn>
   auto recover(executor& where, Fn&& fn) && -> future {
-    return pass<place::posted, gets::failure>(&where, std::forward<Fn>(fn));
+    return pass<place::posted, gets::failure>(where.id(), std::forward<Fn>(fn));
   }
   template <detail::link_function<T, gets::failure> Fn>
   auto recover_inline(Fn&& fn) && -> future {
@@ -144,13 +143,13 @@ class [[nodiscard]] future {
   }
 
   template <place Place, typename Fn>
-  auto view(executor* where, Fn&& fn) {
+  auto view(detail::executor_id where, Fn&& fn) {
     others_ = detail::readers::perhaps;
     return detail::link_reader<Place>(state(), where, std::forward<Fn>(fn));
   }
 
   template <place Place, gets Gets, typename Fn>
-  auto pass(executor* where, Fn&& fn) {
+  auto pass(detail::executor_id where, Fn&& fn) {
     static_cast<void>(state());
     return detail::link_consumer<Place, Gets>(*this, where, std::forward<Fn>(fn));
   }

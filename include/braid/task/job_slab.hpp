@@ -92,12 +92,19 @@ class BRAID_API job_slab {
   /// Cost: about 2 ns; up to microseconds more for a job that another thread has allocated.
   auto schedule(job_handle job) -> braid::result<void>;
 
+  /// Gives up a job that is not to be scheduled: its callable is destroyed here, its slot may be used again, and it
+  /// counts as one that a stop has dropped for those who wait for it and for what depends on it. A handle that is
+  /// forgotten keeps its slot, and so the ring from going on, until the end of the slab. Errors: invalid_argument when
+  /// it is scheduled or continues another; finished for one that was run inline.
+  auto discard(job_handle job) -> braid::result<void>;
+
   /// Blocks until the job and all its children have finished. Errors: what the job has thrown; dropped when a stop came
   /// first, or has made it impossible that the job ever runs.
   auto wait(job_handle job) -> braid::result<void>;
 
-  /// A copy of the callable as it is after its run. Errors: unfinished; invalid_argument when the job is no `T`; what
-  /// the job has thrown; dropped. Cost: 0.1 to 2 µs where another thread has allocated the job.
+  /// A copy of the callable as it is after its run. One that cannot be copied is moved out, once. Errors: unfinished;
+  /// invalid_argument when the job is no `T`; finished when another call has taken a `T` that cannot be copied; what
+  /// the job has thrown; dropped. Cost: 0.1 to 2 µs where another thread has allocated the job, or a `T` is moved.
   template <typename T>
   [[nodiscard]] auto result(job_handle job) -> braid::result<T>;
 
@@ -354,9 +361,14 @@ auto job_slab::result(job_handle job) -> braid::result<T> {
   const std::uint64_t word = place.slot().word();
   if (!detail::slab_slot::is_finished(word)) return fail(errc::unfinished);
   if (const auto ended = outcome(word, place.slot()); !ended) return fail(ended.error());
-  const T* const state = detail::callable_of<T>(place.slot());
+  T* const state = detail::callable_of<T>(place.slot());
   if (state == nullptr) return fail(errc::invalid_argument);
-  return *state;
+  if constexpr (std::copy_constructible<T>) {
+    return std::as_const(*state);
+  } else {
+    if (!place.slot().try_take(barrier_)) return fail(errc::finished);
+    return std::move(*state);
+  }
 }
 
 template <typename T>

@@ -69,9 +69,13 @@ class BRAID_API pool : public executor {
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
-  /// Runs one job that waits, where the scheduler is `current_thread`: for programs that turn their pool themselves.
+  /// Runs one job that waits, where the scheduler is `current_thread`: for programs that turn their pool themselves. A
+  /// wait for a future or a group of the pool does so, too, and so does any wait of the thread that has made the pool.
   /// False when there is none, and while another thread runs jobs of this pool. Elsewhere it does what `run_one` does.
-  [[nodiscard]] auto poll() noexcept -> bool;
+  [[nodiscard]] auto poll() noexcept -> bool override;
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override {
+    return !has_threads_ && options_.scheduler == scheduler::current_thread;
+  }
 
   /// Requested by `stop_now`, and by a `shutdown_for` whose time is over. The destructor alone requests nothing.
   [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return stop_.get_token(); }

@@ -24,9 +24,9 @@ class promise {
 
  public:
   /// The future has no executor: `then(fn)` is as `then_inline(fn)`. Errors: std::bad_alloc.
-  promise() : promise(nullptr) {}
+  promise() : promise(detail::executor_id()) {}
   /// Continuations that name no other place run on `where`.
-  explicit promise(executor& where) : promise(&where) {}
+  explicit promise(executor& where) : promise(where.id()) {}
   promise(promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)), future_(std::move(other.future_)) {}
   auto operator=(promise&& other) noexcept -> promise&;
   ~promise();
@@ -47,7 +47,7 @@ class promise {
   auto set_exception(std::exception_ptr failure) noexcept -> result<void>;
 
  private:
-  explicit promise(executor* where)
+  explicit promise(detail::executor_id where)
       : state_(&detail::make_state<state>(where)), future_(detail::future_access::make<T>(*state_)) {}
 
   state* state_;  // null once there is a result

@@ -41,13 +41,13 @@ enum class repeats : std::uint8_t { no, yes };
 template <typename Fn, repeats Repeats>
 class scheduled_closure final : public scheduled_state {
  public:
-  /// Errors: errc::closed where the timers are closed.
+  /// `now` is the time that `first` was computed from. Errors: errc::closed where the timers are closed.
   template <typename F>
-  static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first, F&& fn)
-      -> result<scheduled_task>;
+  static auto start(executor& where, const shared_timers& timers, tick_rule rule, time_point first, time_point now,
+                    F&& fn) -> result<scheduled_task>;
 
   template <typename F>
-  scheduled_closure(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
+  scheduled_closure(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule, F&& fn)
       : scheduled_state(where, std::move(keeper), rule), fn_(std::forward<F>(fn)) {}
 
  private:
@@ -78,17 +78,18 @@ void scheduled_closure<Fn, Repeats>::call() {
 template <typename Fn, repeats Repeats>
 template <typename F>
 auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers& timers, tick_rule rule,
-                                           time_point first, F&& fn) -> result<scheduled_task> {
+                                           time_point first, time_point now, F&& fn) -> result<scheduled_task> {
   void* place = allocate_job(sizeof(scheduled_closure));
   scheduled_closure* work = nullptr;
   try {
-    work = std::construct_at(static_cast<scheduled_closure*>(place), where, timers.keeper(), rule, std::forward<F>(fn));
+    work = std::construct_at(static_cast<scheduled_closure*>(place), where.id(), timers.keeper(), rule,
+                             std::forward<F>(fn));
   } catch (...) {
     free_job(place, sizeof(scheduled_closure));
     throw;
   }
   auto handle = scheduled_task::adopt(*work);
-  if (!work->scheduled_state::start(first)) return fail(errc::closed);
+  if (!work->scheduled_state::start(first, now)) return fail(errc::closed);
   return handle;
 }
 
@@ -98,12 +99,12 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// error report.
 /// Threads: any. Errors: errc::closed when the timers are closed. That the executor is closed by the time of a run, or
 /// drops it, is told by the status of the task.
-/// Lifetime: `where` outlives the timers, or the task (see `scheduled_task::cancel`).
+/// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <scheduled_function Fn>
 auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -> result<scheduled_task> {
   using closure = detail::scheduled_closure<std::decay_t<Fn>, detail::repeats::no>;
-  return closure::start(where, timers, {}, when, std::forward<Fn>(fn));
+  return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
 
 /// As `post_at`, `delay` from now: a duration of any unit.
@@ -127,7 +128,7 @@ auto post_every(executor& where, shared_timers& timers, every_options how, Fn&& 
   const detail::tick_rule rule{.interval = how.interval.value(), .mode = how.mode, .missed = how.missed};
   const time_point now = timers.now();
   if (!rule.repeats() || !detail::later(now, rule.interval)) return fail(errc::invalid_argument);
-  return closure::start(where, timers, rule, how.first.value_or(now), std::forward<Fn>(fn));
+  return closure::start(where, timers, rule, how.first.value_or(now), now, std::forward<Fn>(fn));
 }
 
 }  // namespace braid

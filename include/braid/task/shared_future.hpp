@@ -61,7 +61,7 @@ class [[nodiscard]] shared_future {
   }
   template <detail::link_function<T, view> Fn>
   auto then(executor& where, Fn&& fn) const -> detail::linked<T, Fn, view> {
-    return detail::link_reader<place::posted>(state(), &where, std::forward<Fn>(fn));
+    return detail::link_reader<place::posted>(state(), where.id(), std::forward<Fn>(fn));
   }
   template <detail::link_function<T, view> Fn>
   auto then_inline(Fn&& fn) const -> detail::linked<T, Fn, view> {

@@ -20,11 +20,11 @@ namespace braid {
 /// lock is held while a job runs. After `most_in_a_row` jobs, or about `longest_turn`, a strand lets other work of the
 /// executor go first.
 ///
-/// Where the executor is closed the strand is too, from the next time on that it needs it; where the executor drops the
-/// strand's turn, all jobs that wait are dropped.
+/// Where the executor is closed or gone the strand is closed too, from the next time on that it needs it; where the
+/// executor drops the strand's turn, all jobs that wait are dropped.
 /// Threads: any. Cost: a compare-exchange a job, and a post to the executor for each time that the strand was empty.
-/// Lifetime: the executor must outlive it. The destructor waits for the jobs that were posted; on a worker the other
-/// work of its pool goes on meanwhile.
+/// Lifetime: the destructor waits for the jobs that were posted; on a worker the other work of its pool goes on
+/// meanwhile.
 /// Protocol: docs/design/strand.md
 class BRAID_API strand final : public executor {
  public:
@@ -32,15 +32,17 @@ class BRAID_API strand final : public executor {
   static constexpr duration longest_turn = detail::turn_length::longest;
 
   /// `clock` measures the jobs, and outlives the strand.
-  explicit strand(executor& where, const clock_source& clock = steady_time()) noexcept
-      : where_(where), clock_(clock), turn_(*this) {}
+  explicit strand(executor& where, const clock_source& clock = steady_time())
+      : where_(where.id()), clock_(clock), turn_(*this) {}
   ~strand() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
 
   /// Whether the calling thread runs a job of this strand, or one inside of such a job.
   [[nodiscard]] auto is_current() const noexcept -> bool override;
-  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override { return where_.stop_token(); }
+  [[nodiscard]] auto needs_polls() const noexcept -> bool override;
+  [[nodiscard]] auto poll() noexcept -> bool override;
+  [[nodiscard]] auto stop_token() const noexcept -> std::stop_token override;
   void report(std::exception_ptr error) noexcept override;
 
  private:
@@ -55,7 +57,7 @@ class BRAID_API strand final : public executor {
   void run(job& work) noexcept;
   [[nodiscard]] auto has_more() noexcept -> bool;
 
-  executor& where_;
+  const detail::executor_id where_;
   const clock_source& clock_;
   detail::strand_mailbox<job> mailbox_;
   // Of who has the turn:

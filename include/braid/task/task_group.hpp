@@ -70,7 +70,7 @@ class group_task_of final : public group_task {
 
 /// Functions that are `run` from the scope that has the group, or from one another, to any depth. Those that a worker
 /// runs lie in its deque as forks do: the newest is run first, and thieves take the oldest. From a thread that is no
-/// worker of the group's executor they are posted there; a pool without threads needs somebody who runs its jobs.
+/// worker of the group's executor they are posted there.
 /// Threads: `run` from any, `wait` from one at a time. Lifetime: nothing is run once the last `wait` has returned.
 class BRAID_API task_group {
  public:

@@ -33,7 +33,7 @@ class all_state final : public future_state<typename Rule::result> {
   using result = typename Rule::result;
 
   template <typename... From>
-  explicit all_state(executor* where, From&... from)
+  explicit all_state(executor_id where, From&... from)
       : future_state<result>(nullptr, where), inputs_(from...), pending_(inputs_.all().size() + 1) {}
 
   void begin(cascade& more) noexcept {

@@ -41,7 +41,7 @@ class any_state final : public future_state<typename Rule::result> {
   using result = typename Rule::result;
 
   template <typename... From>
-  explicit any_state(executor* where, From&... from)
+  explicit any_state(executor_id where, From&... from)
       : future_state<result>(nullptr, where), inputs_(from...), holds_(inputs_.all().size() + 2) {}
 
   void begin(cascade& more) noexcept {

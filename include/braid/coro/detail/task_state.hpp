@@ -7,6 +7,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/detail/produced_state.hpp>
@@ -23,12 +24,12 @@ namespace braid::detail {
 template <typename T>
 class task_state final : public future_state<T> {
  public:
-  task_state(job::act_fn act, executor& where, task<T> work) noexcept
-      : future_state<T>(act, &where), work_(std::move(work)) {}
+  task_state(job::act_fn act, executor_id where, task<T> work) noexcept
+      : future_state<T>(act, where), work_(std::move(work)) {}
 
   /// Begins the task in `in`, on whose home the caller is.
   [[nodiscard]] static auto spawn(scope& in, task<T> work) -> future<T> {
-    auto& made = make_state<task_state>(nullptr, in.where(), std::move(work));
+    auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(work));
     auto ahead = future_access::make<T>(made);
     made.begin(in);
     return ahead;
@@ -36,7 +37,7 @@ class task_state final : public future_state<T> {
 
   /// Begins it by `act`, one of the two below, on `where`.
   [[nodiscard]] static auto post(executor& where, job::act_fn act, task<T> work) -> future<T> {
-    auto& made = make_state<task_state>(act, where, std::move(work));
+    auto& made = make_state<task_state>(act, where.id(), std::move(work));
     auto ahead = future_access::make<T>(made);
     if (!where.try_post(made)) made.give_up(failure_of(errc::closed));
     return ahead;
@@ -46,7 +47,8 @@ class task_state final : public future_state<T> {
   static void begin_at_home(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
     if (what == job::action::drop) return made.give_up(failure_of(errc::stopped));
-    made.begin(static_cast<home&>(*made.where()).root());
+    const executor_use here(made.where());  // the home whose thread this is
+    made.begin(static_cast<home&>(*here.get()).root());
   }
 
   /// In a home of its own, which is made on the executor's thread.
@@ -54,10 +56,10 @@ class task_state final : public future_state<T> {
     auto& made = static_cast<task_state&>(self);
     if (what == job::action::drop) return made.give_up(failure_of(errc::stopped));
     std::exception_ptr failure;
+    const executor_use here(made.where());  // the executor that runs this job
     try {
       strand_home::run_here(
-          *made.where(), [](scope& root, void* begun) noexcept { static_cast<task_state*>(begun)->begin(root); },
-          &made);
+          *here.get(), [](scope& root, void* begun) noexcept { static_cast<task_state*>(begun)->begin(root); }, &made);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -4,6 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/task/detail/end_signal.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/job.hpp>
 
 #include <algorithm>
@@ -26,19 +27,29 @@ class blocking_wait {
 
 /// Blocks until `wait` is over, or until `deadline`: then false. On a worker the other work of its pool goes on
 /// meanwhile: at its seat, which it leaves, or on its stack where nobody can take the seat. `awaited`: the job that is
-/// waited for, if it is one; the worker runs it itself where it lies at its seat. Protocol: docs/design/future.md
-BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr,
-                     std::optional<time_point> deadline = std::nullopt) noexcept -> bool;
+/// waited for, if it is one; the worker runs it itself where it lies at its seat. `where`: the executor that the end of
+/// the wait comes from, if it is known. Where that has no threads, its jobs run here; and so do, on a thread that is no
+/// worker, those of pools without threads that this thread has made. Protocol: docs/design/future.md
+BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
+                     executor_id where = {}) noexcept -> bool;
 
 /// As `block`, until `ended` is set.
-BRAID_API void block_until_set(end_signal& ended) noexcept;
+BRAID_API void block_until_set(end_signal& ended, executor_id where = {}) noexcept;
+
+/// Has the calling thread run the jobs of this executor, which has no threads, wherever it waits, until
+/// `end_run_while_waiting`, from any thread. Errors: std::bad_alloc.
+BRAID_API void run_while_waiting(executor_id where);
+BRAID_API void end_run_while_waiting(executor_id where) noexcept;
+
+/// Whether a wait of the calling thread for what `where` does, or for something else, has jobs to run: see `block`.
+[[nodiscard]] BRAID_API auto runs_while_waiting(executor_id where) noexcept -> bool;
 
 /// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
 BRAID_API void expect_to_block(const char* sentence);
 
 /// As `block`, until `holds()`, of which nobody tells: the thread looks again after pauses that grow to a millisecond.
 template <typename Fn>
-void block_until(Fn holds) noexcept {
+void block_until(Fn holds, executor_id where = {}) noexcept {
   class polled final : public blocking_wait {
    public:
     explicit polled(Fn& fn) noexcept : fn_(fn) {}
@@ -52,7 +63,7 @@ void block_until(Fn holds) noexcept {
     Fn& fn_;
     duration pause_ = 1us;
   } wait(holds);
-  block(wait);
+  block(wait, nullptr, std::nullopt, where);
 }
 
 }  // namespace braid::detail

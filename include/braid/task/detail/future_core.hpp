@@ -7,8 +7,8 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/task/detail/continuation.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
-#include <braid/task/executor.hpp>
 #include <braid/task/job_memory.hpp>
 
 #include <cstddef>
@@ -34,8 +34,9 @@ enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 /// is told when it is the last. Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
-  /// Where the producer runs, and continuations that name no other place; null: nowhere in particular.
-  [[nodiscard]] auto where() const noexcept -> executor* { return where_; }
+  /// Where the producer runs, and continuations that name no other place; that may be gone. None: nowhere in
+  /// particular.
+  [[nodiscard]] auto where() const noexcept -> executor_id { return where_; }
 
   [[nodiscard]] auto is_settled() const noexcept -> bool {
     return (head_.load(acquire) & settled) != 0;  // edge future.result: observe
@@ -81,7 +82,7 @@ class BRAID_API future_core : public continuation {
   void wait_for_readers();
 
  protected:
-  explicit future_core(act_fn act, executor* where) noexcept : continuation(act), where_(where) {}
+  explicit future_core(act_fn act, executor_id where) noexcept : continuation(act), where_(where) {}
   ~future_core() = default;
 
   /// Destroys the result, by `how`, and the object.
@@ -113,7 +114,7 @@ class BRAID_API future_core : public continuation {
   auto wait_slowly(std::optional<time_point> deadline) -> bool;
 
   atomic<std::uintptr_t> head_{pending};
-  executor* where_;
+  executor_id where_;
   atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all who hold one
   atomic<std::uint32_t> signal_{0};  // 1: settled; written by the producer where the head is watched
 };

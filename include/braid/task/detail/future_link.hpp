@@ -73,7 +73,7 @@ class future_link final : public produced_state<link_result<Fn, T, Gets>> {
 
  public:
   template <typename F>
-  future_link(future_state<T>& before, executor* where, F&& fn)
+  future_link(future_state<T>& before, executor_id where, F&& fn)
       : produced_state<result>(&act, where, &before), fn_(std::forward<F>(fn)) {}
   ~future_link() {}  // `fn_` has gone
 
@@ -115,8 +115,8 @@ void future_link<T, Fn, Place, Gets>::fire(cascade& more) noexcept {
     if (stage_ == stage::forwards) return this->forward(more);
   if ((source().how() == verdict::failure) != (Gets == link_gets::failure)) return pass_on(more);
   if constexpr (Place == link_place::posted) {
-    if (executor* where = this->where(); where != nullptr) {
-      if (!where->try_post(*this)) give_up(errc::closed, more);
+    if (const executor_id where = this->where()) {
+      if (!try_post_to(where, *this)) give_up(errc::closed, more);
       return;
     }
   }
@@ -174,7 +174,7 @@ using linked = future<future_value<link_result<Fn, T, Gets>>>;
 
 /// Attaches a reader. The future stays as it is.
 template <link_place Place, typename Fn, typename T>
-auto link_reader(future_state<T>& from, executor* where, Fn&& fn) -> linked<T, Fn, link_gets::view> {
+auto link_reader(future_state<T>& from, executor_id where, Fn&& fn) -> linked<T, Fn, link_gets::view> {
   using link = future_link<T, std::decay_t<Fn>, Place, link_gets::view>;
   auto& made = make_state<link>(from, where, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<link_result<Fn, T, link_gets::view>>>(made);
@@ -187,7 +187,7 @@ auto link_reader(future_state<T>& from, executor* where, Fn&& fn) -> linked<T, F
 
 /// Attaches the consumer. The future is left without a state, unless making the continuation throws.
 template <link_place Place, link_gets Gets, typename Fn, typename T>
-auto link_consumer(future<T>& from, executor* where, Fn&& fn) -> linked<T, Fn, Gets> {
+auto link_consumer(future<T>& from, executor_id where, Fn&& fn) -> linked<T, Fn, Gets> {
   using link = future_link<T, std::decay_t<Fn>, Place, Gets>;
   auto& made = make_state<link>(*future_access::state_of(from), where, std::forward<Fn>(fn));
   auto after = future_access::make<future_value<link_result<Fn, T, Gets>>>(made);

@@ -42,7 +42,7 @@ class future_state : public future_core {
   [[nodiscard]] auto take_failure() noexcept -> std::exception_ptr { return std::move(failure_); }
 
  protected:
-  future_state(act_fn act, executor* where, future_core* before = nullptr) noexcept
+  future_state(act_fn act, executor_id where, future_core* before = nullptr) noexcept
       : future_core(act, where), before_(before) {}
   ~future_state() {}  // after `destroy_result`
 
@@ -85,7 +85,7 @@ class future_state : public future_core {
 template <typename T>
 class promise_state final : public future_state<T> {
  public:
-  explicit promise_state(executor* where) noexcept : future_state<T>(nullptr, where) {}
+  explicit promise_state(executor_id where) noexcept : future_state<T>(nullptr, where) {}
 
   using future_state<T>::emplace;
   using future_state<T>::fail;

@@ -77,19 +77,19 @@ class input final : public continuation {
 
 /// The executor of the first one that has one.
 template <typename... T>
-auto first_executor(const future<T>&... all) noexcept -> executor* {
-  executor* found = nullptr;
+auto first_executor(const future<T>&... all) noexcept -> executor_id {
+  executor_id found;
   const auto look = [&found](const future_core* state) {
-    if (found == nullptr && state != nullptr) found = state->where();
+    if (!found && state != nullptr) found = state->where();
   };
   (look(future_access::state_of(all)), ...);
   return found;
 }
 
 template <typename T>
-auto first_executor(const std::vector<future<T>>& all) noexcept -> executor* {
-  executor* found = nullptr;
-  for (auto at = all.begin(); at != all.end() && found == nullptr; ++at) found = first_executor(*at);
+auto first_executor(const std::vector<future<T>>& all) noexcept -> executor_id {
+  executor_id found;
+  for (auto at = all.begin(); at != all.end() && !found; ++at) found = first_executor(*at);
   return found;
 }
 

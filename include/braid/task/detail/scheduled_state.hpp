@@ -5,9 +5,9 @@
 #include <braid/base/config.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/timer_keeper.hpp>
 #include <braid/task/every_options.hpp>
-#include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class schedule_status : std::uint8_t {
   active,     ///< it waits or runs, or its captures are just being destroyed
   done,       ///< it was to run once, and has
   cancelled,  ///< by `cancel`
-  refused,    ///< the executor was closed when a run was due
+  refused,    ///< the executor was closed, or gone, when a run was due
   dropped,    ///< the executor or the timers were shut down and dropped it
 };
 
@@ -38,13 +38,14 @@ namespace detail {
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public timer, public job {
  public:
-  scheduled_state(executor& where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
+  scheduled_state(executor_id where, std::shared_ptr<timer_keeper> keeper, tick_rule rule) noexcept;
   scheduled_state(const scheduled_state&) = delete;
   auto operator=(const scheduled_state&) -> scheduled_state& = delete;
 
   /// Sends it on its way to its first run, with a second reference for the caller. False when the timers are closed:
-  /// then it belongs to the caller alone.
-  [[nodiscard]] auto start(time_point first) noexcept -> bool;
+  /// then it belongs to the caller alone. `now` is the time that the caller has read: a second reading would find that
+  /// a first tick of now has passed.
+  [[nodiscard]] auto start(time_point first, time_point now) noexcept -> bool;
 
   auto cancel() noexcept -> cancellation;
   [[nodiscard]] auto status() const noexcept -> schedule_status;
@@ -74,7 +75,7 @@ class BRAID_API scheduled_state : public timer, public job {
   void run();
   void after_run() noexcept;
 
-  executor* where_;
+  executor_id where_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
   time_point tick_{};  // of the run that is to come or goes on; only who brings the work on its way looks at it

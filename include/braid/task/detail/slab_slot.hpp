@@ -54,6 +54,7 @@ class alignas(cache_line) slab_slot {
   static constexpr std::size_t room = 80;
   static constexpr std::uint64_t failed = 0x10;   ///< of the word: the callable has thrown
   static constexpr std::uint64_t dropped = 0x20;  ///< of the word: the callable was not run
+  static constexpr std::uint64_t taken = 0x40;    ///< of the word: the callable was moved out as the result
 
   using act_fn = void (*)(slab_slot&, slab_action);
 
@@ -112,6 +113,9 @@ class alignas(cache_line) slab_slot {
   /// Requires a pin. From now on whoever finishes the job says so; false when it has finished.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
+  /// Gives the callable of a finished job, which is pinned, to the caller alone. False when it was given away before.
+  [[nodiscard]] auto try_take(asymmetric_barrier& barrier) noexcept -> bool;
+
   // --- who runs the job, or drops it ---
 
   /// The callable has ended, or is not to run; `marks` are `failed`, `dropped` or 0.
@@ -131,6 +135,7 @@ class alignas(cache_line) slab_slot {
 
  private:
   class section;
+  static constexpr std::uint64_t kept_marks = failed | dropped | taken;
 
   static auto word_of(std::uint64_t generation, slab_phase phase) noexcept -> std::uint64_t {
     return generation << 8U | static_cast<std::uint64_t>(phase);
@@ -242,8 +247,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
     for (std::size_t i = 0; i < left.parents.size(); ++i) left.parents[i] = parents_[i].exchange(no_slot, relaxed);
     pending_.store(1, relaxed);
   }
-  set(generation_of(seen), left.followed ? slab_phase::followed : slab_phase::done,
-      marks | (seen & (failed | dropped)));
+  set(generation_of(seen), left.followed ? slab_phase::followed : slab_phase::done, marks | (seen & kept_marks));
   return left;
 }
 
@@ -289,7 +293,7 @@ inline auto slab_slot::take_followers(asymmetric_barrier& barrier) noexcept -> s
   const std::uint32_t first = first_.load(relaxed);
   first_.store(no_slot, relaxed);
   const std::uint64_t seen = word_.load(relaxed);
-  if (first == no_slot) set(generation_of(seen), slab_phase::done, seen & (failed | dropped));
+  if (first == no_slot) set(generation_of(seen), slab_phase::done, seen & kept_marks);
   return first;
 }
 
@@ -310,7 +314,7 @@ inline auto slab_slot::append(asymmetric_barrier& barrier, std::uint64_t generat
   last_.store(next, relaxed);
   const std::uint64_t seen = word_.load(relaxed);
   if (phase_of(seen) != slab_phase::done) return {};
-  set(generation, slab_phase::followed, seen & (failed | dropped));
+  set(generation, slab_phase::followed, seen & kept_marks);
   return {.followed = true};
 }
 
@@ -353,6 +357,14 @@ inline auto slab_slot::pin(asymmetric_barrier& barrier, std::uint64_t generation
 inline void slab_slot::unpin(asymmetric_barrier& barrier) noexcept {
   const section inside(*this, barrier, slab_standing::other);
   --pins_;
+}
+
+inline auto slab_slot::try_take(asymmetric_barrier& barrier) noexcept -> bool {
+  const section inside(*this, barrier, slab_standing::other);
+  const std::uint64_t seen = word_.load(relaxed);
+  if ((seen & taken) != 0) return false;
+  set(generation_of(seen), phase_of(seen), (seen & kept_marks) | taken);
+  return true;
 }
 
 inline auto slab_slot::announce_waiter(asymmetric_barrier& barrier) noexcept -> bool {

@@ -48,7 +48,7 @@ class spawned final : public produced_state<R> {
  public:
   template <typename... Parts>
   spawned(executor& where, Stop stop, Parts&&... parts)
-      : produced_state<R>(&act, &where), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
+      : produced_state<R>(&act, where.id()), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
   ~spawned() {}  // `call_` has gone
 
   /// Settles without a call.

@@ -1,0 +1,135 @@
+// src/task/executor_id.cpp: the table of executors that have a name, and what keeps one alive while it is used by it.
+#include <braid/task/detail/executor_id.hpp>
+
+#include <braid/sync/detail/let_others_run.hpp>
+#include <braid/sync/fork_safe_mutex.hpp>
+#include <braid/task/executor.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/worker.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+
+#include <pthread.h>
+
+namespace braid {
+namespace {
+
+using detail::executor_slot;
+
+constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the one before
+constexpr std::size_t chunk_count = 26;
+
+/// The table of the process. Nothing of it is ever freed: a handle may be older than everything else.
+struct slot_table {
+  fork_safe_mutex lock;
+  executor_slot* free = nullptr;                             // under the lock
+  std::uint32_t made = 0;                                    // slots so far, in whole chunks; the same
+  std::array<atomic<executor_slot*>, chunk_count> chunks{};  // written under the lock
+};
+
+union without_destructor {
+  constexpr without_destructor() noexcept : table() {}
+  ~without_destructor() {}
+  slot_table table;
+};
+
+constinit without_destructor only;
+constinit thread_local detail::executor_use* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
+
+/// Whoever has a number has seen the slot made.
+auto slot_of(std::uint32_t number) noexcept -> executor_slot& {
+  const std::size_t index = number - 1;
+  const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
+  const std::size_t before = first_chunk * ((std::size_t{1} << chunk) - 1);
+  return only.table.chunks[chunk].load(relaxed)[index - before];
+}
+
+/// Under the lock. Errors: std::bad_alloc.
+void make_chunk(slot_table& table) {
+  const auto chunk = static_cast<std::size_t>(std::bit_width(table.made / first_chunk + 1)) - 1;
+  const std::size_t count = first_chunk << chunk;
+  auto* const slots = new executor_slot[count];
+  table.chunks[chunk].store(slots, relaxed);
+  for (std::size_t i = count; i > 0; --i) {
+    executor_slot& made = slots[i - 1];
+    made.number = table.made + static_cast<std::uint32_t>(i);
+    made.next_free = std::exchange(table.free, &made);
+  }
+  table.made += static_cast<std::uint32_t>(count);
+}
+
+auto take_slot() -> executor_slot& {
+  const std::lock_guard lock(only.table.lock);
+  if (only.table.free == nullptr) make_chunk(only.table);
+  return *std::exchange(only.table.free, only.table.free->next_free);
+}
+
+void give_back(executor_slot& slot) noexcept {
+  const std::lock_guard lock(only.table.lock);
+  slot.next_free = std::exchange(only.table.free, &slot);
+}
+
+/// In the child of a fork: a thread of the parent may count as inside of a slot that is free, for ever.
+void forget_free_slots() noexcept { only.table.free = nullptr; }
+
+[[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_free_slots);
+
+}  // namespace
+
+/// Several threads may be the first to ask; one of their slots becomes that of the executor.
+auto executor::make_id() const -> detail::executor_id {
+  executor_slot& slot = take_slot();
+  const detail::executor_id made(slot.number, slot.open(const_cast<executor&>(*this)));
+  std::uint64_t seen = 0;
+  // edge executor.id: publish the slot; edge executor.id: observe that of the thread that was first
+  if (id_.compare_exchange_strong(seen, made.to_word(), acq_rel, acquire)) return made;
+  slot.close();
+  give_back(slot);
+  return detail::executor_id::from_word(seen);
+}
+
+/// A use on this thread's own stack began before the call and ends after it: it waits for none of these.
+void executor::retire() noexcept {
+  const auto id = detail::executor_id::from_word(id_.exchange(0, relaxed));
+  if (!id) return;
+  executor_slot& slot = slot_of(id.slot());
+  std::uint32_t own = 0;
+  for (const detail::executor_use* use = innermost; use != nullptr; use = use->outer_)
+    if (use->slot_ == &slot) ++own;
+  slot.close();
+  while (slot.users() > own) detail::let_others_run();
+  give_back(slot);
+}
+
+namespace detail {
+
+executor_use::executor_use(executor_id of) noexcept {
+  if (!of) return;
+  if (const worker* const self = worker_of_thread; self != nullptr && self->pool->has_id(of)) {
+    found_ = self->pool;
+    return;
+  }
+  executor_slot& slot = slot_of(of.slot());
+  found_ = slot.try_enter(of.generation());
+  if (found_ == nullptr) return;
+  slot_ = &slot;
+  outer_ = std::exchange(innermost, this);
+}
+
+executor_use::~executor_use() {
+  if (slot_ == nullptr) return;
+  innermost = outer_;
+  slot_->leave();
+}
+
+auto try_post_to(executor_id where, job& work) noexcept -> bool {
+  const executor_use use(where);
+  return use && use->try_post(work);
+}
+
+}  // namespace detail
+}  // namespace braid
