@@ -81,6 +81,7 @@ struct serve_command_options : project_options {
   log_level level = log_level::info;
   std::filesystem::path audit;                ///< empty: none
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops
+  std::uint64_t scrub_mib_per_second = 16;    ///< how fast embedded stores are read again; 0: never
   std::chrono::milliseconds announcement{0};  ///< between saying that it stops and taking no more connections
 };
 

@@ -313,6 +313,11 @@ void add_serve(CLI::App& app, action& chosen) {
       ->needs("--token-file");
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
+  command
+      ->add_option("--scrub-mib-s", options->scrub_mib_per_second,
+                   "MiB of embedded stores that are read again a second, and compared with their checksums; 0: none")
+      ->check(whole_number(0, 1'000'000))
+      ->capture_default_str();
   add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop", 0);
   add_milliseconds(*command, "--announce-ms", options->announcement,
                    "Time between `/readyz` says that it stops and it takes no more connections", 0);

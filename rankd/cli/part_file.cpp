@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using status = struct ::stat;
 
 constexpr ::mode_t permissions = 0777;
+constexpr ::mode_t mode_of_new = 0640;  // as log and audit: answers and data are not for everybody on the machine
 
 /// What is known of a regular file at `place`; nothing where there is none.
 auto file_at(const fs::path& place) -> std::optional<status> {
@@ -45,7 +46,7 @@ auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<
 
 auto open_part(const fs::path& part, const fs::path& place) -> braid::result<braid::descriptor> {
   const auto replaced = file_at(place);
-  auto file = open_and_lock(part, replaced ? mode_until_complete(*replaced) : 0666);
+  auto file = open_and_lock(part, replaced ? mode_until_complete(*replaced) : mode_of_new);
   if (!file) return file;
   status opened{};
   if (::fstat(file->number(), &opened) != 0) return braid::fail(braid::last_system_error());

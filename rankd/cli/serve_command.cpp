@@ -9,6 +9,7 @@
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/rank_server.hpp>
+#include <rankd/server/store_scrubber.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/io/loop.hpp>
@@ -23,6 +24,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -54,6 +57,16 @@ auto renew(rank_server& server, const std::filesystem::path& token_file) -> brai
     tokens = std::move(*read);
   }
   return server.renew(std::move(tokens));
+}
+
+/// The embedded stores among those of a workspace, by the ids of their endpoints.
+auto scrubbed_of(const workspace& in, const open_stores& stores) -> std::vector<store_scrubber::target> {
+  std::vector<store_scrubber::target> found;
+  for (std::size_t at = 0; at < stores.owned.size(); ++at)
+    if (const endpoint_entry& each = in.declared.endpoints()[at];
+        stores.owned[at] && std::holds_alternative<embedded_resolver>(each.resolver))
+      found.push_back({.endpoint_id = each.endpoint_id, .reads = stores.owned[at].get()});
+  return found;
 }
 
 /// The thread that called the command: it starts the server, and waits for signals and for the end.
@@ -154,6 +167,10 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!on) return report(no_runtime(on.error()));
 
   const serve_log log(*files->log, options.level);
+  store_scrubber scrubber(scrubbed_of(*in, *stores), log);
+  if (options.scrub_mib_per_second > 0)
+    if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)
+      return report(scrubs.error());
   plan_changes changes(library, in->where.plans, log);
   changes.budgets_by([root = in->where.root]() -> braid::checked<plan_budgets> {
     auto now = project::load(root);
@@ -166,7 +183,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .plans = &plans,
                          .changes = &changes,
                          .log = log,
-                         .audit = files->audit.get()},
+                         .audit = files->audit.get(),
+                         .scrubber = &scrubber},
              .files = *files,
              .server_options = std::move(server_options),
              .on = std::move(*on),

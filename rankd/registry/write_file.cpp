@@ -19,14 +19,6 @@ auto sync_descriptor(const braid::descriptor& handle) -> braid::result<void> {
   return {};
 }
 
-auto write_durably(const fs::path& file, std::string_view bytes) -> braid::result<void> {
-  // Of a pipe that lies there instead, nobody waits for the other end.
-  const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0644));
-  if (!handle) return braid::fail(braid::last_system_error());
-  if (auto done = write_all(handle.number(), bytes); !done) return done;
-  return sync_descriptor(handle);
-}
-
 }  // namespace
 
 auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
@@ -39,6 +31,14 @@ auto write_all(int descriptor, std::string_view bytes) -> braid::result<void> {
   return {};
 }
 
+auto write_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
+  // Of a pipe that lies there instead, nobody waits for the other end.
+  const braid::descriptor handle(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0640));
+  if (!handle) return braid::fail(braid::last_system_error());
+  if (auto done = write_all(handle.number(), bytes); !done) return done;
+  return sync_descriptor(handle);
+}
+
 auto sync_folder(const fs::path& folder) -> braid::result<void> {
   return sync_descriptor(braid::descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
 }
@@ -49,7 +49,7 @@ auto sync_folder_of(const fs::path& file) -> braid::result<void> {
 
 auto replace_file(const fs::path& file, std::string_view bytes) -> braid::result<void> {
   const fs::path fresh = file.string() + ".new";
-  if (auto done = write_durably(fresh, bytes); !done) return done;
+  if (auto done = write_file(fresh, bytes); !done) return done;
   if (::rename(fresh.c_str(), file.c_str()) != 0) return braid::fail(braid::last_system_error());
   return sync_folder_of(file);
 }

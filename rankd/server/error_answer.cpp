@@ -31,6 +31,7 @@ constexpr std::array run_statuses{
     code_status{"store_unauthorized", http_status::bad_gateway},
     code_status{"store_untrusted", http_status::bad_gateway},
     code_status{"store_bad_reply", http_status::bad_gateway},
+    code_status{"store_corrupt", http_status::bad_gateway},
     code_status{"store_error", http_status::bad_gateway},
     code_status{"internal_error", http_status::internal_server_error},
 };

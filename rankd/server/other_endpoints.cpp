@@ -155,7 +155,32 @@ void lane::ready(braid::http_exchange& x) {
     return reply(x, endpoint::ready,
                  answer_error(http_status::service_unavailable, "stopping", "the server is about to stop"));
   }
+  // Of this replica alone, unlike a server that does not answer.
+  if (const std::string damage = store_damage(); !damage.empty())
+    return reply(x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
   reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"}\n");
+}
+
+/// Of the first store that has any; empty where none has.
+auto lane::store_damage() const -> std::string {
+  for (std::size_t at = 0; at < stores_.size(); ++at) {
+    if (!stores_[at]) continue;
+    if (const std::string damage = stores_[at]->damage(); !damage.empty())
+      return "endpoint `" + all_->context.declared->endpoints()[at].endpoint_id + "`: " + damage;
+  }
+  return {};
+}
+
+void lane::write_scrub(exposition& out) const {
+  if (all_->context.scrubber == nullptr) return;
+  using kind = exposition::kind;
+  const std::vector<scrub_counts> all = all_->context.scrubber->counts();
+  out.family("rankd_store_scrubbed_bytes_total", kind::counter, "Bytes of stores that were read again and compared.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
+  out.family("rankd_store_scrub_rounds_total", kind::counter, "How often the whole store was read again.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
+  out.family("rankd_store_damaged", kind::gauge, "1 where the store is not as it was written, and answers nothing.");
+  for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
 }
 
 void lane::write_endpoints(exposition& out) const {
@@ -189,6 +214,7 @@ void lane::figures(braid::http_exchange& x) {
   serve_metrics::write(out, loops);
   serve_metrics::write_nodes(out, loops, all_->context.plans->list());
   write_endpoints(out);
+  write_scrub(out);
   out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");
   out.sample({}, late);
   out.family("rankd_log_lines_lost_total", exposition::kind::counter, "Lines of log and audit that were not written.");

@@ -6,6 +6,7 @@
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/serve_log.hpp>
 #include <rankd/server/serve_options.hpp>
+#include <rankd/server/store_scrubber.hpp>
 #include <rankd/store/store.hpp>
 
 #include <braid/base/clock.hpp>
@@ -26,8 +27,9 @@ struct serve_context {
   const plan_source* plans = nullptr;
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
-  line_file* audit = nullptr;         ///< a line for each request to rank; null: none
-  std::function<void()> on_end = {};  ///< called once, when the last loop has served to its end. Any thread.
+  line_file* audit = nullptr;                ///< a line for each request to rank; null: none
+  const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
+  std::function<void()> on_end = {};         ///< called once, when the last loop has served to its end. Any thread.
 };
 
 /// Each loop has an engine, workers, a listener and an `admission_gate` of its own, so that a request stays where its

@@ -21,7 +21,7 @@ auto data_writer::open(const std::filesystem::path& file, std::size_t map_bytes,
   if (const int status = ::mdb_env_create(&raw); status != 0) return braid::fail(lmdb::error_of(status));
   data_writer writer(file, raw);
   int status = ::mdb_env_set_mapsize(raw, (map_bytes / map_unit + 1) * map_unit);
-  if (status == 0) status = ::mdb_env_open(raw, file.c_str(), lmdb::environment_flags | flags, 0644);
+  if (status == 0) status = ::mdb_env_open(raw, file.c_str(), lmdb::environment_flags | flags, 0640);
   if (status != 0) return braid::fail(lmdb::error_of(status));
   return writer;
 }

@@ -1,10 +1,15 @@
-// rankd/store/embedded.cpp: mapping a store's file, and looking things up in it.
+// rankd/store/embedded.cpp: verifying and mapping a store's file, and looking things up in it.
 #include <rankd/store/embedded.hpp>
 
 #include <rankd/store/detail/lmdb.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 namespace rankd {
 namespace {
@@ -14,6 +19,12 @@ namespace fs = std::filesystem;
 /// A load may replace the data file between the reading of the manifest and the opening of the file.
 constexpr int open_attempts = 16;
 
+constexpr std::string_view reload = "delete the folder and load the data again";
+
+auto corrupt(const fs::path& folder, std::string_view message) -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(store_complaint("store_corrupt", folder, message, reload));
+}
+
 /// What is wrong with the data file by its size, or nothing.
 auto size_complaint(const fs::path& folder, std::uint64_t actual, std::uint64_t expected)
     -> std::optional<braid::diagnostics> {
@@ -22,15 +33,36 @@ auto size_complaint(const fs::path& folder, std::uint64_t actual, std::uint64_t 
       "the data file has " + std::to_string(actual) + " bytes, the manifest says " + std::to_string(expected);
   if (actual < expected)
     return store_complaint("store_truncated", folder, sizes, "it was cut short, by a full disk or an unfinished copy");
-  return store_complaint("store_corrupt", folder, sizes, "delete the folder and load the data again");
+  return store_complaint("store_corrupt", folder, sizes, reload);
 }
 
 auto cannot_map(const fs::path& folder, int status) -> std::unexpected<braid::diagnostics> {
   const std::string reason = ::mdb_strerror(status);
   if (status > 0)
     return std::unexpected(store_complaint("store_unreadable", folder, "cannot be opened: " + reason, {}));
-  return std::unexpected(store_complaint("store_corrupt", folder, "the data file is damaged: " + reason,
-                                         "delete the folder and load the data again"));
+  return corrupt(folder, "the data file is damaged: " + reason);
+}
+
+/// Whether two descriptors are of one file.
+auto is_same_file(int one, int other) -> bool {
+  struct ::stat first{};
+  struct ::stat second{};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+/// Compares a data file with its checksums, and gives these; nothing where the store has none.
+auto verify(const fs::path& folder, const store_manifest& manifest, const braid::descriptor& data)
+    -> braid::checked<std::optional<block_checksums>> {
+  if (!manifest.checksums) return std::nullopt;
+  const fs::path kept = checksums_file(folder, manifest.generation);
+  const std::string name = kept.filename().string();
+  auto sums = block_checksums::read(kept, manifest.data_bytes, *manifest.checksums);
+  if (!sums && sums.error() == store_errc::corrupt) return corrupt(folder, "the checksums in " + name + " are damaged");
+  if (!sums) return corrupt(folder, "the checksums in " + name + " cannot be read: " + sums.error().message());
+  if (const auto damage = sums->find_damage(data))
+    return corrupt(folder, data_file(folder, manifest.generation).filename().string() + ": " + damage->to_string());
+  return std::move(*sums);
 }
 
 }  // namespace
@@ -41,7 +73,7 @@ auto embedded_store::map(const fs::path& folder, store_manifest manifest) -> bra
   environment_ptr environment(raw);
   ::mdb_env_set_mapsize(raw, manifest.data_bytes);
   const fs::path file = data_file(folder, manifest.generation);
-  int status = ::mdb_env_open(raw, file.c_str(), lmdb::environment_flags | MDB_RDONLY, 0644);
+  int status = ::mdb_env_open(raw, file.c_str(), lmdb::environment_flags | MDB_RDONLY, 0640);
   if (status != 0) return cannot_map(folder, status);
 
   MDB_txn* transaction = nullptr;
@@ -54,23 +86,71 @@ auto embedded_store::map(const fs::path& folder, store_manifest manifest) -> bra
   return embedded_store(std::move(environment), database, manifest);
 }
 
+/// Nothing where a load has removed the data file meanwhile.
+auto embedded_store::open_once(const fs::path& folder, store_manifest manifest)
+    -> braid::checked<std::optional<embedded_store>> {
+  const fs::path file = data_file(folder, manifest.generation);
+  braid::descriptor data(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!data && errno == ENOENT) return std::nullopt;
+  struct ::stat found{};
+  if (!data || ::fstat(data.number(), &found) != 0) return cannot_map(folder, errno);
+  const auto size = static_cast<std::uint64_t>(found.st_size);
+  if (auto complaint = size_complaint(folder, size, manifest.data_bytes)) return std::unexpected(*complaint);
+
+  const auto is_gone = [&] {
+    std::error_code unknown;
+    return !fs::exists(file, unknown);
+  };
+  auto sums = verify(folder, manifest, data);
+  if (!sums && is_gone()) return std::nullopt;
+  if (!sums) return std::unexpected(std::move(sums.error()));
+  auto store = map(folder, manifest);
+  if (!store && is_gone()) return std::nullopt;
+  if (!store) return std::unexpected(std::move(store.error()));
+  int mapped = -1;
+  if (::mdb_env_get_fd(store->environment_.get(), &mapped) != 0 || !is_same_file(mapped, data.number()))
+    return std::nullopt;  // what was verified is another file
+  store->guard_ = std::make_unique<guard>(std::move(data), std::move(*sums));
+  return std::move(*store);
+}
+
 auto embedded_store::open(const fs::path& folder) -> braid::checked<embedded_store> {
   for (int attempt = 0; attempt < open_attempts; ++attempt) {
     const auto manifest = read_manifest(folder);
     if (!manifest) return std::unexpected(manifest.error());
-    std::error_code error;
-    const std::uint64_t size = fs::file_size(data_file(folder, manifest->generation), error);
-    if (error == std::errc::no_such_file_or_directory) continue;
-    if (error) return cannot_map(folder, error.value());
-    if (auto complaint = size_complaint(folder, size, manifest->data_bytes)) return std::unexpected(*complaint);
-    auto store = map(folder, *manifest);
-    if (store || fs::exists(data_file(folder, manifest->generation), error)) return store;
+    auto store = open_once(folder, *manifest);
+    if (!store) return std::unexpected(std::move(store.error()));
+    if (*store) return std::move(**store);
   }
-  return std::unexpected(store_complaint("store_corrupt", folder, "the data file that the manifest names is missing",
-                                         "delete the folder and load the data again"));
+  return corrupt(folder, "the data file that the manifest names is missing");
+}
+
+auto embedded_store::scrub(std::uint64_t max_bytes) -> scrub_step {
+  guard& own = *guard_;
+  if (!own.sums || own.is_damaged.load(braid::relaxed)) return {};  // only the scrub writes it
+  const std::uint64_t first = own.next_block;
+  const std::uint64_t count =
+      std::min(std::max<std::uint64_t>(max_bytes / block_checksums::block_bytes, 1), own.sums->blocks() - first);
+  if (auto damage = own.sums->find_damage(own.file, first, count)) {
+    own.found = *damage;
+    own.is_damaged.store(true, braid::release);  // edge store.damage: publish, who sees the flag reads what was found
+    return {};
+  }
+  const std::uint64_t end = first + count;
+  own.next_block = end == own.sums->blocks() ? 0 : end;
+  return {
+      .bytes = std::min(end * block_checksums::block_bytes, own.sums->bytes()) - first * block_checksums::block_bytes,
+      .ends_round = own.next_block == 0};
+}
+
+auto embedded_store::damage() const -> std::optional<block_damage> {
+  // edge store.damage: observe, what was found lies behind the flag
+  if (!guard_->is_damaged.load(braid::acquire)) return std::nullopt;
+  return guard_->found;
 }
 
 auto embedded_store::take_snapshot() const -> braid::result<snapshot> {
+  if (guard_->is_damaged.load(braid::relaxed)) return braid::fail(store_errc::corrupt);
   MDB_txn* transaction = nullptr;
   const int status = ::mdb_txn_begin(environment_.get(), nullptr, MDB_RDONLY, &transaction);
   if (status != 0) return braid::fail(lmdb::error_of(status));

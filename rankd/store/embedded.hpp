@@ -1,11 +1,14 @@
 // rankd/store/embedded.hpp: hashes and lists in a memory-mapped file, opened for reading.
 #pragma once
 
+#include <rankd/store/block_checksums.hpp>
 #include <rankd/store/folder.hpp>
 #include <rankd/store/record.hpp>
 
 #include <braid/base/diagnostics.hpp>
 #include <braid/base/error.hpp>
+#include <braid/io/descriptor.hpp>
+#include <braid/sync/atomic.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -33,16 +36,28 @@ class embedded_store {
   class snapshot;
   class cursor;
 
-  /// Opens the store in `folder`. The size of its file is compared with what the manifest says before it is mapped:
-  /// a page missing at the end would otherwise end the process by SIGBUS at the first read.
-  /// Blocks: no lock is taken, a load may go on meanwhile.
-  /// Errors: those of read_manifest, store_truncated, store_corrupt.
+  /// Opens the store in `folder`. Every block of its file is compared with the checksum that the load took, before
+  /// LMDB sees any of it: LMDB follows what a page says, also out of the file. The size comes first: a page missing at
+  /// the end would end the process by SIGBUS at the first read. A store of format 1 has no checksums, and is opened
+  /// without.
+  /// Blocks: reads the whole file, about 0.2 s a GiB where it is in memory. No lock is taken, a load may go on
+  /// meanwhile.
+  /// Errors: those of read_manifest, store_truncated, store_corrupt with the first block that is damaged.
   static auto open(const std::filesystem::path& folder) -> braid::checked<embedded_store>;
 
-  /// The right to read. Cost: about 0.2 us.
+  /// The right to read. Cost: about 0.2 us. Errors: store_errc::corrupt once there is `damage`.
   [[nodiscard]] auto take_snapshot() const -> braid::result<snapshot>;
 
   [[nodiscard]] auto manifest() const noexcept -> const store_manifest& { return manifest_; }
+
+  /// Reads the next blocks of the file again, `max_bytes` bytes or one block, and compares them with their checksums;
+  /// begins anew at the end. Nothing to do without checksums, and once there is damage.
+  /// Threads: one at a time; others may read meanwhile. Blocks: on the disk.
+  auto scrub(std::uint64_t max_bytes) -> scrub_step;
+
+  /// The damage that `scrub` has found; nothing as long as there is none. No more snapshots are given then.
+  /// Threads: any.
+  [[nodiscard]] auto damage() const -> std::optional<block_damage>;
 
  private:
   struct close_environment {
@@ -50,14 +65,26 @@ class embedded_store {
   };
   using environment_ptr = std::unique_ptr<MDB_env, close_environment>;
 
+  /// The file and its checksums, for the scrub.
+  struct guard {
+    braid::descriptor file;
+    std::optional<block_checksums> sums;    ///< nothing in a store of format 1
+    std::uint64_t next_block = 0;           ///< of the scrub
+    block_damage found;                     ///< written by the scrub, once
+    braid::atomic<bool> is_damaged{false};  // written by the scrub: true for good, `found` is there
+  };
+
   embedded_store(environment_ptr environment, std::uint32_t database, store_manifest manifest) noexcept
       : environment_(std::move(environment)), database_(database), manifest_(manifest) {}
 
+  static auto open_once(const std::filesystem::path& folder, store_manifest manifest)
+      -> braid::checked<std::optional<embedded_store>>;
   static auto map(const std::filesystem::path& folder, store_manifest manifest) -> braid::checked<embedded_store>;
 
   environment_ptr environment_;
   std::uint32_t database_;
   store_manifest manifest_;
+  std::unique_ptr<guard> guard_;
 };
 
 /// Reads records in place.

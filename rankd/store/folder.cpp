@@ -2,14 +2,19 @@
 #include <rankd/store/folder.hpp>
 
 #include <rankd/registry/write_file.hpp>
+#include <rankd/store/block_checksums.hpp>
+#include <rankd/store/crc32c.hpp>
 
 #include <cerrno>
 #include <charconv>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rankd {
@@ -26,7 +31,10 @@ auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }
 
-auto is_data_file(std::string_view name) -> bool { return name.starts_with("data-") && name.ends_with(".mdb"); }
+/// Of any generation: its data, or their checksums.
+auto is_data_file(std::string_view name) -> bool {
+  return name.starts_with("data-") && (name.ends_with(".mdb") || name.ends_with(".sums"));
+}
 
 /// Whether a folder without a manifest holds nothing but what an interrupted first load leaves. A manifest that is
 /// there now belongs to a load that has ended since.
@@ -62,12 +70,39 @@ auto take_number(std::string_view& text, char terminator) -> std::optional<std::
   return value;
 }
 
+/// Takes the same off, as far as it is a checksum.
+auto take_checksum(std::string_view& text, char terminator) -> std::optional<std::uint32_t> {
+  const auto number = take_number(text, terminator);
+  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return static_cast<std::uint32_t>(*number);
+}
+
+auto checksum_of(std::string_view text) -> std::uint32_t { return crc32c(std::as_bytes(std::span(text))); }
+
+/// What a manifest says behind its first line; `whole` ends with it, and with the checksum of what is before that.
+auto parse_entries(std::string_view whole, std::string_view text, std::uint64_t version)
+    -> std::optional<store_manifest> {
+  const bool has_checksums = version > 1;
+  const auto generation = take_number(text, ' ');
+  const auto bytes = generation ? take_number(text, has_checksums ? ' ' : '\n') : std::nullopt;
+  if (!bytes) return std::nullopt;
+  store_manifest found{*generation, *bytes};
+  if (has_checksums) {
+    found.checksums = take_checksum(text, '\n');
+    const std::string_view covered = whole.substr(0, whole.size() - text.size());
+    if (!found.checksums || take_checksum(text, '\n') != checksum_of(covered)) return std::nullopt;
+  }
+  if (!text.empty()) return std::nullopt;
+  return found;
+}
+
 auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::checked<store_manifest> {
   const auto refuse = [&](std::string_view code, std::string_view message, std::string_view hint) {
     return std::unexpected(store_complaint(code, folder, message, hint));
   };
   constexpr std::string_view damaged = "the manifest of the store is damaged";
   constexpr std::string_view reload = "delete the folder and load the data again";
+  const std::string_view whole = text;
   if (!text.starts_with(magic)) return refuse("store_corrupt", damaged, reload);
   text.remove_prefix(magic.size());
   const auto version = take_number(text, '\n');
@@ -75,10 +110,19 @@ auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::che
   if (*version > store_manifest::format)
     return refuse("store_newer", "the store has a format that this version does not know",
                   "use the version of rankd that made it, or load the data again");
-  const auto generation = take_number(text, ' ');
-  const auto bytes = generation ? take_number(text, '\n') : std::nullopt;
-  if (!bytes || !text.empty()) return refuse("store_corrupt", damaged, reload);
-  return store_manifest{*generation, *bytes};
+  const auto found = parse_entries(whole, text, *version);
+  if (!found) return refuse("store_corrupt", damaged, reload);
+  return *found;
+}
+
+auto manifest_text(const store_manifest& manifest) -> std::string {
+  const std::uint32_t version = manifest.checksums ? store_manifest::format : 1;
+  std::string text = std::string(magic) + std::to_string(version) + "\n" + std::to_string(manifest.generation) + " " +
+                     std::to_string(manifest.data_bytes);
+  if (manifest.checksums) text += " " + std::to_string(*manifest.checksums);
+  text += '\n';
+  if (manifest.checksums) text += std::to_string(checksum_of(text)) + "\n";
+  return text;
 }
 
 }  // namespace
@@ -97,6 +141,21 @@ auto data_file(const fs::path& folder, std::uint64_t generation) -> fs::path {
   return folder / ("data-" + std::to_string(generation) + ".mdb");
 }
 
+auto checksums_file(const fs::path& folder, std::uint64_t generation) -> fs::path {
+  return folder / ("data-" + std::to_string(generation) + ".sums");
+}
+
+auto seal_generation(const fs::path& folder, std::uint64_t generation) -> braid::result<store_manifest> {
+  const braid::descriptor data = open_to_read(data_file(folder, generation));
+  struct ::stat found{};
+  if (!data || ::fstat(data.number(), &found) != 0) return braid::fail(braid::last_system_error());
+  const auto bytes = static_cast<std::uint64_t>(found.st_size);
+  const auto sums = block_checksums::take(data, bytes);
+  if (!sums) return braid::fail(sums.error());
+  if (auto done = sums->write(checksums_file(folder, generation)); !done) return braid::fail(done.error());
+  return store_manifest{generation, bytes, sums->digest()};
+}
+
 auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
   const braid::descriptor handle = open_to_read(folder / store_manifest::file_name);
   if (!handle && (errno == ENOENT || errno == ENOTDIR)) return std::unexpected(without_manifest(folder));
@@ -109,21 +168,20 @@ auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
 }
 
 auto write_manifest(const fs::path& folder, store_manifest manifest) -> braid::result<void> {
-  const std::string text = std::string(magic) + std::to_string(store_manifest::format) + "\n" +
-                           std::to_string(manifest.generation) + " " + std::to_string(manifest.data_bytes) + "\n";
   // The data file's name is durable before the manifest names it.
   if (auto done = sync_folder(folder); !done) return done;
-  return replace_file(folder / store_manifest::file_name, text);
+  return replace_file(folder / store_manifest::file_name, manifest_text(manifest));
 }
 
 void remove_other_generations(const fs::path& folder, std::uint64_t keep) {
   const std::string kept = data_file(folder, keep).filename().string();
+  const std::string kept_sums = checksums_file(folder, keep).filename().string();
   std::error_code error;
   for (auto item = fs::directory_iterator(folder, error); !error && item != fs::directory_iterator();
        item.increment(error)) {
     const std::string name = item->path().filename().string();
     std::error_code ignored;  // a file that stays costs space, nothing else; the next load tries again
-    if (is_data_file(name) && name != kept) fs::remove(item->path(), ignored);
+    if (is_data_file(name) && name != kept && name != kept_sums) fs::remove(item->path(), ignored);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -15,11 +16,13 @@ namespace rankd {
 /// What a store's folder says of itself. Each load writes a data file of its own, `data-<generation>.mdb`, that never
 /// changes again; replacing the manifest is the one step that makes it the store.
 struct store_manifest {
-  static constexpr std::uint32_t format = 1;
+  static constexpr std::uint32_t format = 2;
   static constexpr std::string_view file_name = "rankd-store";
 
   std::uint64_t generation = 0;
   std::uint64_t data_bytes = 0;  ///< size of the data file; a file of another size is never mapped
+  /// The digest of the data file's block checksums; nothing in a store of format 1, which has none.
+  std::optional<std::uint32_t> checksums = std::nullopt;
 
   auto operator==(const store_manifest&) const -> bool = default;
 };
@@ -29,14 +32,21 @@ struct store_manifest {
 /// store_newer (a later format), store_corrupt, store_unreadable.
 auto read_manifest(const std::filesystem::path& folder) -> braid::checked<store_manifest>;
 
+/// Takes the checksums of the finished data file of a generation, and writes them beside it; the manifest that names
+/// both. Requires the lock.
+/// Blocks: reads the file, and until the disk has the checksums.
+auto seal_generation(const std::filesystem::path& folder, std::uint64_t generation) -> braid::result<store_manifest>;
+
 /// Replaces the manifest of `folder`: after a crash at any point the old one or the new one is there, and its data
 /// file is complete. Requires the lock.
 /// Blocks: until the disk has it.
 auto write_manifest(const std::filesystem::path& folder, store_manifest manifest) -> braid::result<void>;
 
 auto data_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
+auto checksums_file(const std::filesystem::path& folder, std::uint64_t generation) -> std::filesystem::path;
 
-/// Deletes the data files of other generations. Requires the lock. Readers that have one open keep it.
+/// Deletes the data files of other generations, and their checksums. Requires the lock. Readers that have one open keep
+/// it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
 /// One complaint about a store, with the folder as its source.

@@ -78,7 +78,7 @@ class load_job {
   load_report report_;
   std::vector<std::uint64_t> file_bytes_;
   std::uint64_t bytes_total_ = 0;
-  std::uint64_t data_bytes_ = 0;
+  store_manifest made_;  ///< names the new data file, once it is complete
 };
 
 auto load_job::run() -> braid::checked<load_report> {
@@ -99,7 +99,7 @@ auto load_job::run() -> braid::checked<load_report> {
   if (!complaints_.empty()) return fail_on({});
 
   report(load_stage::switching, bytes_total_);
-  done = write_manifest(folder_, {new_generation(), data_bytes_});
+  done = write_manifest(folder_, made_);
   if (!done) return fail_on(done.error());
   report(load_stage::cleaning, bytes_total_);
   remove_other_generations(folder_, new_generation());
@@ -147,7 +147,9 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
   report(load_stage::syncing, bytes_total_);
   const auto size = writer->finish();
   if (!size) return braid::fail(size.error());
-  data_bytes_ = *size;
+  const auto sealed = seal_generation(folder_, new_generation());
+  if (!sealed) return braid::fail(sealed.error());
+  made_ = *sealed;
   return {};
 }
 

@@ -44,8 +44,17 @@ class embedded_client final : public store {
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
     store_failure told = store::explain(why);
+    if (why == store_errc::corrupt) told = {"store_corrupt", damage().empty() ? why.message() : damage()};
     told.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + told.message;
     return told;
+  }
+
+  auto scrub(std::uint64_t max_bytes) -> scrub_step override { return data_.scrub(max_bytes); }
+
+  [[nodiscard]] auto damage() const -> std::string override {
+    const auto found = data_.damage();
+    if (!found) return {};
+    return data_file({}, data_.manifest().generation).string() + ": " + found->to_string();
   }
 
  private:
@@ -81,6 +90,10 @@ auto open_redis(const endpoint_entry& endpoint, server_words words) -> braid::ch
 auto store::explain(const store_error& why) const -> store_failure {
   return {"store_error", "the store refused to answer: " + why.message()};
 }
+
+auto store::scrub(std::uint64_t /*max_bytes*/) -> scrub_step { return {}; }
+
+auto store::damage() const -> std::string { return {}; }
 
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
   return {"store_wrong_type",

@@ -4,6 +4,7 @@
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/store/block_checksums.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/diagnostics.hpp>
@@ -52,6 +53,14 @@ class store {
 
   /// What an error of one of the above means. This one says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;
+
+  /// Reads up to `max_bytes` more of what the store keeps in files of this machine, and compares it with its checksums.
+  /// Nothing to do for a store that keeps none. Threads: one at a time, beside batches. Blocks: on the disk.
+  virtual auto scrub(std::uint64_t max_bytes) -> scrub_step;
+
+  /// What `scrub` has found damaged, as a sentence; empty as long as there is nothing. No batch is answered then.
+  /// Threads: any.
+  [[nodiscard]] virtual auto damage() const -> std::string;
 };
 
 /// What store_errc::wrong_type means, whoever keeps the data.

@@ -132,6 +132,8 @@ class lane {
   void ready(braid::http_exchange& x);
   void figures(braid::http_exchange& x);
   void write_endpoints(exposition& out) const;
+  void write_scrub(exposition& out) const;
+  [[nodiscard]] auto store_damage() const -> std::string;
   auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
   void reply(braid::http_exchange& x, endpoint which, braid::http_status status, std::string_view type,
              std::string_view body);

@@ -4,6 +4,7 @@
 
 #include <tests/support/process.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/umask.hpp>
 
 #include <filesystem>
 #include <string>
@@ -86,6 +87,14 @@ TEST_CASE("a file that is replaced keeps its mode, and nobody else may read the 
     CHECK(mode_of(out) == fs::perms::owner_read);
   }
   CHECK(content(out) == "end");
+}
+
+TEST_CASE("answers and what a batch keeps beside them are for owner and group at most") {
+  const braid::testing::umask_for nothing(0);
+  const scratch_folder folder;
+  interrupted_batch(folder.path() / "answers");
+  CHECK(braid::testing::mode_of(folder.path() / "answers.part") == 0640);
+  CHECK(braid::testing::mode_of(folder.path() / "answers.part.state") == 0640);
 }
 
 TEST_CASE("an interrupted batch can be forgotten") {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,24 @@ TEST_CASE("a store that is missing, broken, empty or older than its data is told
   for (const auto& entry : fs::directory_iterator(project.store()))
     if (entry.path().extension() == ".mdb") fs::resize_file(entry.path(), 4096);
   CHECK(has(find(examined(project.path()), "store ep_0001", health::fail).found, "[store_truncated]"));
+}
+
+TEST_CASE("a store with a damaged block fails with the block, and one without checksums is told") {
+  const project_copy project;
+  fill(project);
+  const fs::path data = project.store() / "data-1.mdb";
+  const auto size = fs::file_size(data);
+  {
+    std::fstream both(data, std::ios::binary | std::ios::in | std::ios::out);
+    both.seekp(static_cast<std::streamoff>(size - 1)).put('\x5a').flush();
+  }
+  const std::string found = find(examined(project.path()), "store ep_0001", health::fail).found;
+  CHECK(has(found, "data-1.mdb: block "));
+  CHECK(has(found, "[store_corrupt]"));
+  project.write("build/data/reference.lmdb/rankd-store", "rankd-store 1\n1 " + std::to_string(size) + "\n");
+  const checkup all = examined(project.path());
+  CHECK(has(find(all, "store ep_0001", health::warn).found, "has no checksums"));
+  CHECK(all.count(health::fail) == 0);
 }
 
 TEST_CASE("only the first of many complaints are told, and how many there are more") {

@@ -5,10 +5,12 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/umask.hpp>
 
 #include <csignal>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,15 +18,12 @@
 #include <doctest/doctest.h>
 
 using namespace rankd;
+using braid::testing::mode_of;
 using braid::testing::scratch_folder;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-auto mode_of(const fs::path& file) -> ::mode_t {
-  return static_cast<::mode_t>(fs::status(file).permissions() & fs::perms::mask);
-}
 
 struct workplace {
   scratch_folder folder;
@@ -109,6 +108,18 @@ TEST_CASE("a part is as private as what it replaces, and its owner may write it"
   CHECK(mode_of(at.part) == 0640);
   CHECK(put_in_place(*made, at.part, at.place));
   CHECK(mode_of(at.place) == 0440);
+}
+
+TEST_CASE("a new file is for its owner and group at most, or as the umask says") {
+  for (const auto& [mask, mode] : {std::pair<::mode_t, ::mode_t>{0, 0640}, {0022, 0640}, {0077, 0600}}) {
+    const workplace at;
+    const braid::testing::umask_for made_under(mask);
+    const auto file = open_part(at.part, at.place);
+    REQUIRE(file.has_value());
+    CHECK(mode_of(at.part) == mode);
+    CHECK(put_in_place(*file, at.part, at.place));
+    CHECK(mode_of(at.place) == mode);
+  }
 }
 
 TEST_CASE("a file that root replaces stays that of its owner") {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -243,6 +244,12 @@ TEST_CASE("what keeps a server from starting is said, with status 1") {
   CHECK(has(refusal({"--tls-cert", "tokens", "--tls-key", "tokens"}), "[bad_certificate]"));
   const running_server other(project.path());
   CHECK(has(refusal({"--listen", other.address().to_string()}), "cannot_listen"));
+  {
+    std::fstream store(project.store() / "data-1.mdb", std::ios::binary | std::ios::in | std::ios::out);
+    store.seekp(1).put('x').flush();
+  }
+  CHECK(has(refusal({}), "data-1.mdb: block 0 (bytes 0 to "));
+  CHECK(has(refusal({}), "[store_corrupt]"));
   fs::remove_all(project.path() / "plans/compiled");
   fs::create_directory(project.path() / "plans/compiled");
   CHECK(has(refusal({}), "[no_artifacts]"));

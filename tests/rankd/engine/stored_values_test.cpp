@@ -41,7 +41,8 @@ class odd_world {
       writer.put("user:" + std::to_string(user), builder.hash(fields, {})).value();
     }
     writer.put("follow:1", builder.id_list(followed, {})).value();
-    write_manifest(folder_.path() / "first.lmdb", {1, writer.finish().value()}).value();
+    writer.finish().value();
+    write_manifest(folder_.path() / "first.lmdb", seal_generation(folder_.path() / "first.lmdb", 1).value()).value();
     store_ = testing::value_of(open_store(*op_world().find_endpoint("ep_0001"), folder_.path()));
     world_.emplace(op_world(), std::vector<store*>{store_.get(), nullptr, nullptr}, 1);
   }

@@ -4,10 +4,12 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/umask.hpp>
 
 #include <csignal>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -66,6 +68,17 @@ TEST_CASE("a file is made or replaced, and nothing stays beside it") {
   folder.write("state.new", "what a crash has left, longer than what comes");
   CHECK(replace_file(file, "after"));
   CHECK(read_text_file(file) == "after");
+}
+
+TEST_CASE("a file that is made is for its owner and group at most, or as the umask says") {
+  for (const auto& [mask, mode] : {std::pair<::mode_t, ::mode_t>{0, 0640}, {0022, 0640}, {0077, 0600}}) {
+    const scratch_folder folder;
+    const braid::testing::umask_for made_under(mask);
+    CHECK(replace_file(folder.path() / "state", "x"));
+    CHECK(rankd::write_file(folder.path() / "sums", "x"));
+    CHECK(braid::testing::mode_of(folder.path() / "state") == mode);
+    CHECK(braid::testing::mode_of(folder.path() / "sums") == mode);
+  }
 }
 
 TEST_CASE("a file that cannot be replaced stays as it was") {

@@ -57,14 +57,16 @@ inline auto test_plans() -> std::vector<known_plan> {
 class serve_world {
  public:
   explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
-                       std::vector<store*> stores = reference_project::get().stores) {
+                       std::vector<store*> stores = reference_project::get().stores,
+                       const store_scrubber* scrubber = nullptr) {
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline = std::chrono::minutes(1);  // a busy machine is no fault: who wants a deadline names one
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = std::move(stores),
                                            .plans = &plans_,
                                            .log = log,
-                                           .audit = audit},
+                                           .audit = audit,
+                                           .scrubber = scrubber},
                                           std::move(options)));
   }
 

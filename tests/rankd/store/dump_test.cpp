@@ -48,7 +48,8 @@ void make_store(const fs::path& folder, std::string_view key, std::span<const st
   auto writer = data_writer::create(data_file(folder, 1), std::size_t{1} << 28U);
   REQUIRE(writer.has_value());
   REQUIRE(writer->put(key, record).has_value());
-  REQUIRE(write_manifest(folder, {1, writer->finish().value()}).has_value());
+  REQUIRE(writer->finish().has_value());
+  REQUIRE(write_manifest(folder, seal_generation(folder, 1).value()).has_value());
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ TEST_CASE("a store that is none, foreign, newer or cut short is refused as by wh
   CHECK(refusal_of(db) == "fine");
   fs::resize_file(data_file(db, 1), fs::file_size(data_file(db, 1)) - 1);
   CHECK(refusal_of(db) == "store_truncated");
-  folder.write("db/rankd-store", "rankd-store 2\n1 1\n");
+  folder.write("db/rankd-store", "rankd-store 3\n1 1\n");
   CHECK(refusal_of(db) == "store_newer");
 }
 

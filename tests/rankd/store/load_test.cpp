@@ -5,6 +5,7 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scratch_folder.hpp>
+#include <tests/support/umask.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -135,7 +136,16 @@ TEST_CASE("what was loaded is there, and nothing else") {
   CHECK(report->kept == 0);
   CHECK(report->generation == 1);
   CHECK(contents(work.store) == first_table);
-  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "rankd-store"});
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "data-1.sums", "rankd-store"});
+}
+
+TEST_CASE("the files of a store are for their owner and group at most, or as the umask says") {
+  for (const auto& [mask, mode] : {std::pair<::mode_t, ::mode_t>{0, 0640}, {0022, 0640}, {0077, 0600}}) {
+    const workplace work;
+    const braid::testing::umask_for made_under(mask);
+    REQUIRE(work.load(first_data).has_value());
+    for (const std::string& name : files_in(work.store)) CHECK(braid::testing::mode_of(work.store / name) == mode);
+  }
 }
 
 TEST_CASE("a merge keeps what the files do not name and replaces what they name") {
@@ -150,7 +160,7 @@ TEST_CASE("a merge keeps what the files do not name and replaces what they name"
   expected["follow:1"] = "";
   expected["user:9"] = "";
   CHECK(contents(work.store) == expected);
-  CHECK(files_in(work.store) == std::vector<std::string>{"data-2.mdb", "rankd-store"});
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-2.mdb", "data-2.sums", "rankd-store"});
 }
 
 TEST_CASE("a key may change from a list to a hash between loads") {
@@ -204,7 +214,7 @@ TEST_CASE("all bad lines of all files are complained about, and the old store st
   CHECK(complaint->message == "line 1: the key `a` was given already at line 1 of " + files[0].string());
   CHECK((++complaint)->message == "line 3: the key `c` was given already at line 2");
   CHECK(contents(work.store) == first_table);
-  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "rankd-store"});
+  CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "data-1.sums", "rankd-store"});
 }
 
 TEST_CASE("a first load that fails leaves no store, and the next one succeeds") {
@@ -239,7 +249,7 @@ TEST_CASE("a folder of somebody else, or of a later version, is left alone") {
   CHECK(codes_of(load_store(letter.parent_path(), files, replace)) == std::vector<std::string>{"store_foreign"});
   CHECK(codes_of(load_store(letter, files, replace)) == std::vector<std::string>{"store_foreign"});
   CHECK(files_in(letter.parent_path()) == std::vector<std::string>{"letter.txt"});
-  const fs::path newer = work.folder.write("newer/rankd-store", "rankd-store 2\n").parent_path();
+  const fs::path newer = work.folder.write("newer/rankd-store", "rankd-store 3\n").parent_path();
   CHECK(codes_of(load_store(newer, files, replace)) == std::vector<std::string>{"store_newer"});
 }
 
@@ -316,7 +326,7 @@ TEST_CASE("a load killed at any point leaves the old store or the new one") {
     old_stores += version == 'a';
     CHECK((killed || version == 'b'));
     CHECK(work.load(first_data, {.mode = load_mode::replace}).has_value());  // nothing is locked, nothing is in the way
-    CHECK(files_in(work.store).size() == 2);
+    CHECK(files_in(work.store).size() == 3);
   }
   CHECK(point >= 7);
   CHECK(old_stores == point - 2);  // all but the kill after the switch and the load that lived
@@ -354,7 +364,7 @@ TEST_CASE("a load that was killed is gone on with, and makes the same store") {
       CHECK(again->kept == expected.size() - records);
     }
     CHECK(contents(work.store) == expected);
-    CHECK(files_in(work.store).size() == 2);
+    CHECK(files_in(work.store).size() == 3);
   }
   CHECK(resumed >= 2);
 }
@@ -406,7 +416,7 @@ TEST_CASE("a disk without room is said to be full, and the old store stays") {
     const auto refused = load_store(disk / "store", more, {.save_bytes = 50'000});
     if (refused.has_value() || refused.error().front().code != "disk_full") ::_exit(2);
     if (contents(disk / "store") != before) ::_exit(3);
-    if (files_in(disk / "store").size() != 2) ::_exit(4);
+    if (files_in(disk / "store").size() != 3) ::_exit(4);
   });
   if (end.status == 77) MESSAGE(std::string("left out: this user may not mount a disk"));
   CHECK(end.signal == 0);

@@ -7,6 +7,7 @@
 #include <braid/coro/sync_wait.hpp>
 #include <tests/support/scratch_folder.hpp>
 
+#include <fstream>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -65,9 +66,47 @@ TEST_CASE("the embedded store answers all three commands") {
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error() == store_errc::wrong_type);
   CHECK(from.explain(wrong.error()).code == "store_wrong_type");
-  CHECK(from.explain(store_errc::corrupt).code == "store_error");
-  CHECK(from.explain(store_errc::corrupt)
-            .message.starts_with("endpoint `ep_0001` at `" + (folder.path() / "db").string() + "`: the store refused"));
+  const std::string place = "endpoint `ep_0001` at `" + (folder.path() / "db").string() + "`: ";
+  CHECK(from.explain(store_errc::corrupt).code == "store_corrupt");
+  CHECK(from.explain(store_errc::corrupt).message == place + "the store's file is damaged");
+  const store_failure other = from.explain(braid::errc::closed);
+  CHECK(other.code == "store_error");
+  CHECK(other.message.starts_with(place + "the store refused"));
+}
+
+TEST_CASE("a store whose scrub has found damage answers nothing, and names the block") {
+  const scratch_folder folder;
+  REQUIRE(load_store(folder.path() / "db", std::vector{folder.write("data.ndjson", data)}, {}).has_value());
+  const auto opened = open_store(embedded_endpoint("db"), folder.path());
+  REQUIRE(opened.has_value());
+  store& from = **opened;
+  CHECK(from.scrub(1 << 20).ends_round);
+  CHECK(from.damage().empty());
+  std::fstream file(data_file(folder.path() / "db", 1), std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(1).put('x').flush();  // in the number of the page, which nobody reads
+  from.scrub(1 << 20);
+  CHECK(from.damage().starts_with("data-1.mdb: block 0 (bytes 0 to "));
+
+  braid::arena arena;
+  const std::vector<std::int64_t> ids = {1};
+  const auto hash = braid::sync_wait(from.hgetall({"user:", ids}, arena));
+  const auto field = braid::sync_wait(from.hget({"user:", ids}, "country", arena));
+  const auto list = braid::sync_wait(from.lrange_ids({"follow:", ids}, 2, arena));
+  REQUIRE_FALSE(hash.has_value());
+  REQUIRE_FALSE(field.has_value());
+  REQUIRE_FALSE(list.has_value());
+  const store_failure told = from.explain(hash.error());
+  CHECK(told.code == "store_corrupt");
+  CHECK(told.message.ends_with(from.damage()));
+}
+
+TEST_CASE("a store that keeps no files here has nothing to scrub") {
+  endpoint_entry remote = embedded_endpoint("db");
+  remote.resolver = endpoint_entry::static_resolver{"127.0.0.1", 1};
+  const auto opened = open_store(remote, ".");
+  REQUIRE(opened.has_value());
+  CHECK((*opened)->scrub(1 << 20).bytes == 0);
+  CHECK((*opened)->damage().empty());
 }
 
 TEST_CASE("a static resolver gives a store that asks nobody before it is asked") {

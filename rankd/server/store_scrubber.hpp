@@ -1,0 +1,80 @@
+// rankd/server/store_scrubber.hpp: reads the files of stores again while a server serves, and reports damage.
+#pragma once
+
+#include <rankd/server/serve_log.hpp>
+#include <rankd/store/store.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/diagnostics.hpp>
+#include <braid/thread/thread.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// How fast a scrub reads.
+struct scrub_pace {
+  std::uint64_t bytes_per_second = std::uint64_t{16} << 20U;
+  braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a round to the next
+};
+
+/// What has been read of one store.
+struct scrub_counts {
+  std::string endpoint_id;
+  std::uint64_t bytes = 0;
+  std::uint64_t rounds = 0;  ///< complete ones
+  bool is_damaged = false;
+};
+
+/// A background scrub, as ZFS and Btrfs have it: a thread that reads all stores in turn, compares what it reads with
+/// the checksums, and begins anew. Damage is logged once (`store_corrupt`); the store itself answers no batch from then
+/// on. Stores that keep no files here are passed over.
+/// Threads: `counts` from any; all else from one at a time. Lifetime: the stores and the log outlive it.
+class store_scrubber {
+ public:
+  struct target {
+    std::string endpoint_id;
+    store* reads = nullptr;
+  };
+
+  /// How much is read at a time.
+  static constexpr std::uint64_t step_bytes = std::uint64_t{1} << 20U;
+
+  store_scrubber(std::vector<target> targets, serve_log log);
+  /// Ends the thread.
+  ~store_scrubber();
+  store_scrubber(const store_scrubber&) = delete;
+  auto operator=(const store_scrubber&) -> store_scrubber& = delete;
+
+  /// Starts the thread, which calls `step` from now on. Errors: no_runtime.
+  auto start(scrub_pace pace) -> braid::checked<void>;
+
+  /// Reads one piece of one store; `ends_round` where that was the last piece of the last store.
+  /// Blocks: on the disk.
+  auto step() -> scrub_step;
+
+  /// One for each store that was named.
+  [[nodiscard]] auto counts() const -> std::vector<scrub_counts>;
+
+ private:
+  void run(scrub_pace pace);
+
+  std::vector<target> targets_;
+  serve_log log_;
+  std::size_t next_ = 0;  // of the targets; of the thread that steps
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<scrub_counts> counts_;  // under the mutex, as is what follows
+  bool ending_ = false;
+  std::optional<braid::thread> thread_;
+};
+
+}  // namespace rankd

@@ -1,0 +1,73 @@
+// rankd/store/block_checksums.hpp: a checksum of each block of a data file, taken by the load and verified by readers.
+#pragma once
+
+#include <braid/base/error.hpp>
+#include <braid/io/descriptor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// A block that is not as it was written, or cannot be read.
+struct block_damage {
+  std::uint64_t block = 0;  ///< counted from 0
+  std::uint64_t first_byte = 0;
+  std::uint64_t last_byte = 0;
+  std::error_code unreadable;  ///< why the system gave no bytes; no error: they have another checksum
+
+  /// "block 17 (bytes 1114112 to 1179647) has another checksum than when it was written"
+  [[nodiscard]] auto to_string() const -> std::string;
+};
+
+/// What one piece of a scrub has read.
+struct scrub_step {
+  std::uint64_t bytes = 0;
+  bool ends_round = false;  ///< all has been read since the round began
+};
+
+/// CRC-32C of each block of a file. A single flipped bit, any two, any three, and any burst of up to 32 bits within a
+/// block change its checksum; of other damage, one in 2^32 does not.
+/// Threads: any, once it is made.
+class block_checksums {
+ public:
+  static constexpr std::size_t block_bytes = std::size_t{64} << 10U;
+
+  /// Those of the first `bytes` bytes of a file.
+  /// Blocks: reads all of them, at about 5 GiB/s where they are in memory. Errors: the system's; io_error where the
+  /// file is shorter.
+  static auto take(const braid::descriptor& file, std::uint64_t bytes) -> braid::result<block_checksums>;
+
+  /// Those that `write` wrote for a data file of that size.
+  /// Errors: the system's; store_errc::corrupt where the file has another size, or another checksum than `digest`.
+  static auto read(const std::filesystem::path& from, std::uint64_t bytes, std::uint32_t digest)
+      -> braid::result<block_checksums>;
+
+  /// Blocks: until the disk has them.
+  [[nodiscard]] auto write(const std::filesystem::path& to) const -> braid::result<void>;
+
+  /// The checksum of the checksums.
+  [[nodiscard]] auto digest() const noexcept -> std::uint32_t;
+  [[nodiscard]] auto blocks() const noexcept -> std::uint64_t { return sums_.size(); }
+  [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
+
+  /// The first of `count` blocks from `first` on whose bytes in `file` are others; nothing where all are as they were.
+  /// Requires that there are so many. Blocks: reads them.
+  [[nodiscard]] auto find_damage(const braid::descriptor& file, std::uint64_t first, std::uint64_t count) const
+      -> std::optional<block_damage>;
+  [[nodiscard]] auto find_damage(const braid::descriptor& file) const -> std::optional<block_damage> {
+    return find_damage(file, 0, blocks());
+  }
+
+ private:
+  explicit block_checksums(std::uint64_t bytes) noexcept : bytes_(bytes) {}
+
+  std::uint64_t bytes_;
+  std::vector<std::uint32_t> sums_;
+};
+
+}  // namespace rankd

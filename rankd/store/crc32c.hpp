@@ -1,0 +1,22 @@
+// rankd/store/crc32c.hpp: CRC-32C (Castagnoli), the checksum of data on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rankd {
+
+/// The CRC-32C of `bytes`; with `before`, that of what `before` is the checksum of and `bytes` after it.
+/// Cost: 1/8 ns a byte where the processor has SSE 4.2, about 0.7 ns where it has not.
+/// Source: RFC 3720, section 12.1; CRC parameters of iSCSI.
+[[nodiscard]] auto crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept -> std::uint32_t;
+
+namespace detail {
+
+/// The same on any processor: eight table look-ups for eight bytes ("slicing by 8").
+[[nodiscard]] auto crc32c_by_tables(std::span<const std::byte> bytes, std::uint32_t before = 0) noexcept
+    -> std::uint32_t;
+
+}  // namespace detail
+}  // namespace rankd
