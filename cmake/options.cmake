@@ -24,7 +24,11 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 find_program(BRAID_CCACHE ccache)
 if(BRAID_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${BRAID_CCACHE})
+  # Precompiled headers are cached only where ccache may take them for what they were made from.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${BRAID_CCACHE})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # the same text gives the same precompiled header, for ccache
 endif()
 
 find_program(BRAID_LLD NAMES ld.lld-22 ld.lld-19 ld.lld)
