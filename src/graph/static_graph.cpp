@@ -113,6 +113,7 @@ class walk {
   auto after(const static_node& done) noexcept -> static_node*;
   auto after_many(const static_node& done) noexcept -> static_node*;
   auto arrive(static_node& at) noexcept -> bool;
+  auto arrive_first(static_node& at) noexcept -> bool;
   [[nodiscard]] auto is_alone() const noexcept -> bool;
   void push(static_node& ready) noexcept;
   void spare(static_node& ready) noexcept;
@@ -187,13 +188,23 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
 
 [[gnu::always_inline]] inline auto walk::arrive(static_node& at) noexcept -> bool {
   if (at.predecessors == 1) return true;
-  return is_alone() ? at.waiting_for.arrive_alone(at.predecessors) : at.waiting_for.arrive(at.predecessors);
+  if (run_.has_several_walks()) return at.waiting_for.arrive(at.predecessors);
+  if (self_ == nullptr) return at.waiting_for.arrive_alone(at.predecessors);
+  return arrive_first(at);
+}
+
+/// In the first walk of a run, on a worker. Pinned, so that no thief begins a walk between the look and the change.
+[[gnu::always_inline]] inline auto walk::arrive_first(static_node& at) noexcept -> bool {
+  if (!self_->forks.try_pin()) [[unlikely]]
+    return at.waiting_for.arrive(at.predecessors);
+  const bool ready = is_alone() ? at.waiting_for.arrive_alone(at.predecessors) : at.waiting_for.arrive(at.predecessors);
+  self_->forks.unpin();
+  return ready;
 }
 
 /// Whether no other thread can have begun a walk: nothing that this one has pushed is shared, or was and was taken.
+/// Requires that the deque is pinned, and the first walk.
 [[gnu::always_inline]] inline auto walk::is_alone() const noexcept -> bool {
-  if (run_.has_several_walks()) return false;
-  if (self_ == nullptr) return true;
   const std::uint32_t border = self_->forks.position() - static_cast<std::uint32_t>(self_->forks.private_size());
   return static_cast<std::int32_t>(border - base_) <= 0;
 }

@@ -1,6 +1,7 @@
 // src/task/fork_exchange.cpp: the rare side of fork-join: answering thieves, stealing, waiting for what was stolen.
 #include <braid/task/detail/fork_exchange.hpp>
 
+#include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/task/detail/fork_patience.hpp>
 #include <braid/task/detail/stand_ins.hpp>
 #include <braid/task/executor.hpp>
@@ -10,15 +11,32 @@
 namespace braid::detail {
 
 void fork_exchange::answer(worker& self) noexcept {
-  self.forks.share();
+  if (!self.forks.is_asked() || self.forks.share() == 0) return;
+  self.fork_pace.was_asked();
   barrier_.light();
   asleep_.wake_for({.how = placement::verdict::urgent});
 }
 
 auto fork_exchange::steal(worker& self) noexcept -> fork_record* {
+  if (fork_record* const shared = steal_shared(self); shared != nullptr) return shared;
+  if (!somebody_holds_back(self)) return nullptr;
+  for (int i = 0; i < pauses_for_an_answer; ++i) cpu_pause();
+  if (fork_record* const shared = steal_shared(self); shared != nullptr) return shared;
+  for (const std::size_t index : self.victims)
+    if (fork_record* const oldest = workers_[index]->forks.take(); oldest != nullptr) return oldest;
+  return nullptr;
+}
+
+auto fork_exchange::steal_shared(worker& self) noexcept -> fork_record* {
   for (const std::size_t index : self.victims)
     if (fork_record* const oldest = workers_[index]->forks.steal(); oldest != nullptr) return oldest;
   return nullptr;
+}
+
+auto fork_exchange::somebody_holds_back(const worker& self) const noexcept -> bool {
+  for (const std::size_t index : self.victims)
+    if (workers_[index]->forks.is_held_back()) return true;
+  return false;
 }
 
 void fork_exchange::run_stolen(worker& self, fork_record& stolen) noexcept {
@@ -51,7 +69,9 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
 /// run the child here.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
-  return thief == nullptr || self.helps >= most_helps ? nullptr : thief->forks.steal();
+  if (thief == nullptr || self.helps >= most_helps) return nullptr;
+  if (fork_record* const shared = thief->forks.steal(); shared != nullptr) return shared;
+  return self.helps >= most_helps_elsewhere ? thief->forks.take() : nullptr;  // else `steal` takes, after a pause
 }
 
 void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
@@ -73,7 +93,7 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
 
 auto fork_exchange::empty() const noexcept -> bool {
   for (const auto& each : workers_)
-    if (each->forks.shared_size() != 0) return false;
+    if (each->forks.shared_size() != 0 || each->forks.is_held_back()) return false;
   return true;
 }
 
@@ -85,6 +105,8 @@ void run_forks_since(worker& self, std::uint32_t position) noexcept {
   while (static_cast<std::int32_t>(self.forks.position() - position) > 0) {
     fork_record* const newest = self.forks.pop();
     if (newest == nullptr) return;
+    if (self.forks.wanted()) [[unlikely]]
+      self.exchange->answer(self);
     newest->run(*newest);
   }
 }

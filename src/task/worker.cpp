@@ -24,9 +24,11 @@ worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
       index(number),
       sleep(std::move(sleeps_in)),
       has_own_work(sleep->has_own_work()),
+      fork_pace(clock),
       pace(clock),
       box(barrier),
-      spoils(box.open_port()) {}  // before any other thread can ask for one
+      spoils(box.open_port()),  // before any other thread can ask for one
+      forks(first_forks, barrier, most_forks) {}
 
 namespace detail {
 

@@ -77,7 +77,9 @@ template <fault Fault, std::size_t Children, std::size_t Thieves>
 void fork(model::run& r) {
   using played = played_fork<Fault, Children>;
   played all(r);
-  typename played::deque deques[]{typename played::deque(2), typename played::deque(2), typename played::deque(2)};
+  braid::asymmetric_barrier barrier;
+  typename played::deque deques[]{typename played::deque(2, barrier), typename played::deque(2, barrier),
+                                  typename played::deque(2, barrier)};
   deques[0].ask();
   deques[1].ask();
   r.thread([&] { all.go_on(deques[0]); });

@@ -46,6 +46,7 @@ void arrivals(model::run& r) {
 
 /// When the first walk takes itself for alone.
 enum class alone_if : std::uint8_t {
+  nothing_is_pinned,
   nothing_was_shared,  // as the product does: by the border and the base
   nothing_is_shared,
   it_is_the_first,
@@ -73,7 +74,8 @@ class small_graph {
 
   /// What a thread does that looks once for work of another one.
   void help(std::size_t self, std::size_t victim) {
-    const node* const stolen = deques_[victim]->steal();
+    const node* stolen = deques_[victim]->steal();
+    if (stolen == nullptr) stolen = deques_[victim]->take();
     if (stolen == nullptr) return;
     walks_.begin();
     if (walks_.end(walk(stolen->place, *deques_[self], order::later))) ended_.set();
@@ -97,8 +99,11 @@ class small_graph {
     return When == alone_if::it_is_the_first || own.position() == own.private_size();
   }
 
-  auto arrive(const deque& own, order which) -> bool {
-    return is_alone(own, which) ? waiting_for_last_.arrive_alone(leaves) : waiting_for_last_.arrive(leaves);
+  auto arrive(deque& own, order which) -> bool {
+    if (When != alone_if::nothing_is_pinned && !own.try_pin()) return waiting_for_last_.arrive(leaves);
+    const bool ready = is_alone(own, which) ? waiting_for_last_.arrive_alone(leaves) : waiting_for_last_.arrive(leaves);
+    if (When != alone_if::nothing_is_pinned) own.unpin();
+    return ready;
   }
 
   auto walk(std::uint32_t at, deque& own, order which) -> std::int32_t {
@@ -133,8 +138,9 @@ class small_graph {
 
   model::run& run_;
   std::array<node, last + 1> nodes_;
-  std::array<std::unique_ptr<deque>, 3> deques_{std::make_unique<deque>(2), std::make_unique<deque>(2),
-                                                std::make_unique<deque>(2)};
+  braid::asymmetric_barrier barrier_;
+  std::array<std::unique_ptr<deque>, 3> deques_{
+      std::make_unique<deque>(2, barrier_), std::make_unique<deque>(2, barrier_), std::make_unique<deque>(2, barrier_)};
   countdown waiting_for_last_;
   walk_count walks_;
   end_signal ended_;
@@ -228,6 +234,7 @@ TEST_CASE("a small graph runs whole beside a thief") {
 TEST_CASE("a walk that takes itself for alone when it is not is found out") {
   CHECK(model::explore_all(bounds, run_with_thief<alone_if::nothing_is_shared, question::stands>).failure != "");
   CHECK(model::explore_all(bounds, run_with_thief<alone_if::it_is_the_first, question::stands>).failure != "");
+  CHECK(model::explore_all(bounds, run_with_thief<alone_if::nothing_is_pinned, question::may_come>).failure != "");
 }
 
 TEST_CASE("every order of the countdown is needed") {

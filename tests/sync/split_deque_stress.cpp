@@ -31,7 +31,8 @@ struct entry {
 
 /// What an owner and thieves did with the entries of one deque.
 struct ledger {
-  ledger(std::size_t capacity, std::size_t count) : deque(capacity), entries(count) {}
+  ledger(std::size_t capacity, std::size_t count, braid::barrier_kind kind)
+      : barrier(kind), deque(capacity, barrier), entries(count) {}
 
   /// The entry is one that the caller alone holds now.
   void take(entry& taken) {
@@ -60,7 +61,11 @@ struct ledger {
   void thieve(std::uint64_t seed) {
     random_source random(seed);
     while (!over.load(relaxed)) {
-      entry* const stolen = deque.steal();
+      entry* stolen = deque.steal();
+      if (stolen == nullptr && random.below(4) == 0) {
+        stolen = deque.take();
+        if (stolen != nullptr) takes.fetch_add(1, relaxed);
+      }
       if (stolen != nullptr) {
         take(*stolen);
         steals.fetch_add(1, relaxed);
@@ -69,9 +74,11 @@ struct ledger {
     }
   }
 
+  braid::asymmetric_barrier barrier;
   split_deque<entry> deque;
   std::vector<entry> entries;
   braid::atomic<std::uint64_t> steals{0};
+  braid::atomic<std::uint64_t> takes{0};  // of these
   braid::atomic<bool> over{false};
   braid::atomic<bool> broken{false};
 
@@ -93,15 +100,14 @@ struct ledger {
   }
 };
 
-}  // namespace
-
-TEST_CASE("every entry is taken once for each time that it was pushed") {
+void check_ledgers(braid::barrier_kind kind) {
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(200s);
   std::uint64_t steals = 0;
+  std::uint64_t takes = 0;
   for (std::size_t capacity : {1U, 2U, 4U, 64U}) {
     for (std::size_t thieves = 1; thieves <= 3; ++thieves) {
-      ledger book(capacity, scaled(60'000));
+      ledger book(capacity, scaled(60'000), kind);
       std::vector<std::thread> threads;
       for (std::size_t i = 0; i < thieves; ++i) threads.emplace_back([&, i] { book.thieve(seed + i + 1); });
       book.own(seed);
@@ -111,7 +117,19 @@ TEST_CASE("every entry is taken once for each time that it was pushed") {
       CHECK(each_once);
       CHECK_FALSE(book.broken.load(relaxed));
       steals += book.steals.load(relaxed);
+      takes += book.takes.load(relaxed);
     }
   }
-  CHECK(steals > 0);
+  CHECK(steals > takes);
+  CHECK(takes > 0);
+}
+
+}  // namespace
+
+TEST_CASE("every entry is taken once for each time that it was pushed") {
+  check_ledgers(braid::asymmetric_barrier::best_kind());
+}
+
+TEST_CASE("every entry is taken once, where the system refuses barriers") {
+  check_ledgers(braid::barrier_kind::symmetric);
 }

@@ -141,7 +141,8 @@ class small_pool final : public braid::detail::crew {
 
 /// The child is taken back, or its thief tells when it has ended.
 void join(model::run& r) {
-  braid::split_deque<fork_record> forks(2);
+  asymmetric_barrier barrier;
+  braid::split_deque<fork_record> forks(2, barrier);
   fork child;
   forks.ask();
   r.thread([&] {

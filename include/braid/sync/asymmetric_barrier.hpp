@@ -49,6 +49,11 @@ class alignas(cache_line) asymmetric_barrier {
   void light([[maybe_unused]] source where = source::current()) noexcept {
     if (kind_ == barrier_kind::symmetric) [[unlikely]]
       return meet();
+    light_if_asymmetric(where);
+  }
+
+  /// `light` for callers that know the kind to be asymmetric, or that have another order where it is not.
+  static void light_if_asymmetric([[maybe_unused]] source where = source::current()) noexcept {
 #if defined(BRAID_MODEL)
     if (detail::model_active()) return detail::model_light_barrier(where);
 #endif

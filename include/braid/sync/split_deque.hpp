@@ -1,141 +1,257 @@
-// braid/sync/split_deque.hpp: a deque of pointers whose owner pays for no atomic until somebody else asks for entries.
+// braid/sync/split_deque.hpp: a work-stealing deque whose owner pays for no atomic read-modify-write until a thief asks
+// for entries, and from which thieves take when the owner does not answer.
 #pragma once
 
 #include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <utility>
 
 namespace braid {
 
 /// Pointers that one thread, the owner, adds and takes at the new end, while others take at the old end. The older part
-/// is shared, the newer part private to the owner; the border moves only by the owner's doing. A thief that finds
-/// nothing shared asks, and the owner shares half of what it has at its next push. What was written before `try_push`
-/// is visible to whoever takes the entry.
+/// is shared, the newer part private to the owner. A thief that finds nothing shared asks, and the owner shares half of
+/// what it has at its next push. Where the owner does not come by, because it runs something long, a thief moves the
+/// border itself. What was written before `try_push` is visible to the thread that takes the entry.
 ///
-/// Threads: one owner; `steal`, `shared_size` and `wanted` from any. Blocks: never.
-/// Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014.
+/// Threads: one owner; `steal`, `take`, `ask`, `shared_size`, `is_held_back` and `wanted` from any. Blocks: never.
+/// Source: van Dijk, van de Pol, "Lace: Non-blocking Split Deque for Work-Stealing", 2014; the asymmetric Dekker
+/// protocol of Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998.
 /// Protocol: docs/design/split_deque.md
 template <typename T>
 class split_deque {
  public:
-  static constexpr std::size_t most_capacity = std::size_t{1} << 15U;
+  static constexpr std::size_t most_capacity = std::size_t{1} << 14U;
 
-  /// An empty deque. Requires: `capacity` is a power of two of at most `most_capacity`.
-  explicit split_deque(std::size_t capacity);
+  /// An empty deque with room for `capacity` entries, which grows by doubling up to `max_capacity`. Requires: powers of
+  /// two of at most `most_capacity`; the barrier outlives it.
+  split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity);
+  split_deque(std::size_t capacity, asymmetric_barrier& barrier) : split_deque(capacity, barrier, capacity) {}
 
-  /// Adds at the new end. False when full: the caller then runs the entry itself. Threads: the owner.
-  /// Cost: two stores and two loads; a read-modify-write more when a thief has asked.
+  /// Adds at the new end. False when full, or out of memory: the caller then runs the entry itself. Threads: the owner.
+  /// Cost: two stores and three loads; a read-modify-write more when a thief has asked; a new ring when it grows.
   [[nodiscard]] auto try_push(T& entry) noexcept -> bool {
     const bool pushed = try_push_privately(entry);
-    if (pushed && wanted()) [[unlikely]]
+    if (pushed && wanted() && is_asked()) [[unlikely]]
       share();
     return pushed;
   }
 
   /// As `try_push`, but leaves it to the caller to look whether somebody has asked, and to share. Threads: the owner.
   [[nodiscard]] auto try_push_privately(T& entry) noexcept -> bool {
-    if (head_ == room_end_ && !find_room()) [[unlikely]]
+    const index head = head_.load(relaxed);
+    if (head == room_end_ && !find_room()) [[unlikely]]
       return false;
-    ring_[head_ & mask_].store(&entry, relaxed);  // no thief looks here before a share
-    ++head_;
+    slots_[head & mask_].store(&entry, relaxed);  // no thief looks here before it has seen the next line
+    head_.store(head + 1, release);               // edge split_deque.added: publish the entry to a thief that takes
+    asymmetric_barrier::light_if_asymmetric();    // before the look at the question
     return true;
   }
 
   /// Takes at the new end: the entry that was added last of those still there; null when there is none. Null also
   /// says that each entry ever added was taken. Threads: the owner.
-  /// Cost: two loads and a store; a compare-exchange more when the private part is empty and the shared part is not.
+  /// Cost: three loads and a store; a compare-exchange more when the private part is empty and the shared part is not,
+  /// or a question stands.
   [[nodiscard]] auto pop() noexcept -> T* {
-    if (head_ == split_ && !retract()) [[unlikely]]
-      return nullptr;
-    return ring_[--head_ & mask_].load(relaxed);
+    const index head = head_.load(relaxed) - 1;
+    head_.store(head, release);                 // edge split_deque.added: publish, for what lies below
+    asymmetric_barrier::light_if_asymmetric();  // a thief that does not see the new head has raised the limit
+    if (distance(limit_.load(relaxed), head) < 0) [[unlikely]]
+      return pop_carefully(head);
+    return slots_[head & mask_].load(relaxed);
   }
 
-  /// Shares the older half of the private part, at least one entry; nothing when it is empty. `try_push` does it when a
-  /// thief has asked; call it when a thread is known to be idle. What was done before the `ask` that this answers is
-  /// visible afterwards. Threads: the owner. Cost: one read-modify-write, two when somebody has asked.
-  void share() noexcept;
+  /// Shares the older half of the private part, at least one entry, and takes the question back; nothing when the part
+  /// is empty. What was done before the `ask` that this answers is visible afterwards. How many were shared.
+  /// Threads: the owner. Cost: two read-modify-writes.
+  auto share() noexcept -> std::size_t;
 
   /// Takes at the old end. Null when nothing is shared; the owner then learns that somebody asked.
   /// Threads: any, the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
   [[nodiscard]] auto steal() noexcept -> T*;
 
-  /// Asks the owner to share at its next push, whatever lies there now. For who will not look again by itself.
-  /// Threads: any. Cost: one read-modify-write.
-  void ask() noexcept { want_.exchange(1, release); }  // edge split_deque.question: publish
+  /// Takes at the old end although the owner has not answered a question, and shares half of the private part for
+  /// others. Null when nobody has asked, the private part is empty, or the owner or another thief was faster.
+  /// Threads: any but the owner. Cost: the heavy side of the barrier.
+  [[nodiscard]] auto take() noexcept -> T*;
 
-  /// Whether a thief has asked since the owner last shared.
-  [[nodiscard]] auto wanted() const noexcept -> bool { return want_.load(relaxed) != 0; }
+  /// Asks the owner to share at its next push, whatever lies there now. For a thread that will not look again by
+  /// itself. Threads: any. Cost: one read-modify-write.
+  void ask() noexcept { limit_.exchange(asked, acq_rel); }  // edge split_deque.question: both
+
+  /// Whether a thief has asked since the owner last shared. Where barriers are symmetric: whether one may have, and
+  /// `is_asked` says more.
+  [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
+
+  /// Whether a thief has asked. Where barriers are symmetric this orders the owner's last push before the look: a thief
+  /// that asks later sees what was pushed. Threads: the owner. Cost: there a read-modify-write.
+  [[nodiscard]] auto is_asked() noexcept -> bool {
+    if (guard_ == 0) return limit_.load(relaxed) == asked;
+    return limit_.fetch_add(0, acq_rel) == asked;  // edge split_deque.question: both
+  }
 
   /// How many entries may be stolen. From other threads than the owner: at some moment not long ago.
   [[nodiscard]] auto shared_size() const noexcept -> std::size_t { return shared_in(word_.load(relaxed)); }
 
-  /// How many entries only the owner can take. Threads: the owner.
-  [[nodiscard]] auto private_size() const noexcept -> std::size_t { return head_ - split_; }
+  /// Whether a question stands and the owner has entries that it could share: `take` may find one. Threads: any.
+  [[nodiscard]] auto is_held_back() const noexcept -> bool {
+    if (limit_.load(relaxed) != asked) return false;  // the owner is about, and its line is left to it
+    return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
+  }
+
+  /// How many entries only the owner can take while nobody asks. Threads: the owner.
+  [[nodiscard]] auto private_size() const noexcept -> std::size_t {
+    const index head = head_.load(relaxed);
+    const auto count = distance(limit_.load(relaxed), head);
+    return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
+  }
+
+  /// Whether at least so many are private and nobody asks; false where barriers are symmetric. Threads: the owner.
+  [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
+    return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
+  }
+
+  /// Keeps thieves from moving the border until `unpin`, unless a question stands: then false, and nothing is pinned.
+  /// For plain changes of what thieves would change, too. Threads: the owner. Cost: a store and a load.
+  [[nodiscard]] auto try_pin() noexcept -> bool {
+    pinned_.store(1, relaxed);
+    asymmetric_barrier::light_if_asymmetric();  // a thief that does not see the pin has raised the limit
+    if (!wanted()) [[likely]]
+      return true;
+    unpin();
+    return false;
+  }
+  void unpin() noexcept { pinned_.store(0, release); }  // edge split_deque.pinned: publish the changes
 
   /// Where the next entry goes, modulo 2^32: a push adds 1, a pop takes 1 away. Threads: the owner.
-  [[nodiscard]] auto position() const noexcept -> std::uint32_t { return head_; }
+  [[nodiscard]] auto position() const noexcept -> std::uint32_t {
+    return static_cast<std::uint32_t>(head_.load(relaxed) - first);
+  }
 
  private:
+  using index = std::uint64_t;  // never comes round, and never falls below the first one, where it would
+  static constexpr index first = index{1} << 16U;
+  static constexpr index asked = ~index{0} >> 1U;
+  static constexpr index guarded = index{1} << 62U;
+
   // The word, from its low end: position of the oldest entry (16 bits), position of the border (16), tag (32).
-  // Positions are taken modulo 2^16; every share adds to the tag.
+  // Positions are taken modulo 2^16; every move of the border adds to the tag, and so does a careful pop.
   using word = std::uint64_t;
   static constexpr word one_split = word{1} << 16U;
   static constexpr word one_tag = word{1} << 32U;
 
+  static auto distance(index from, index to) noexcept -> std::int64_t { return static_cast<std::int64_t>(to - from); }
   static auto tail_of(word value) noexcept -> std::uint16_t { return static_cast<std::uint16_t>(value); }
+  static auto border_of(word value) noexcept -> std::uint16_t { return static_cast<std::uint16_t>(value >> 16U); }
   static auto shared_in(word value) noexcept -> std::uint16_t {
-    return static_cast<std::uint16_t>(static_cast<std::uint16_t>(value >> 16U) - tail_of(value));
+    return static_cast<std::uint16_t>(border_of(value) - tail_of(value));
   }
+  /// The true position of the border. Requires that `head` is not below it.
+  static auto split_in(word value, index head) noexcept -> index {
+    return head - static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - border_of(value));
+  }
+  /// At most 0 also while a pop has lowered the head of an empty private part.
+  static auto private_in(word value, index head) noexcept -> std::int16_t {
+    return static_cast<std::int16_t>(static_cast<std::uint16_t>(head) - border_of(value));
+  }
+  /// One more entry stolen. The tag is that of the border, which has not moved.
   static auto one_stolen(word value) noexcept -> word {
     return (value & ~word{0xffff}) | static_cast<std::uint16_t>(tail_of(value) + 1);
   }
-  static auto one_kept_of_two(word value) noexcept -> word {
-    const auto split = static_cast<std::uint16_t>(tail_of(value) + shared_in(value) / 2);
-    return (value & ~(word{0xffff} << 16U)) | word{split} << 16U;
+  static auto with_border(word value, std::uint16_t border) noexcept -> word {
+    return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
+  }
+
+  /// What the limit is when nobody asks and the border lies here.
+  [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
+
+  /// The slot of a position is its remainder by the size. A ring that was outgrown is kept, because thieves may look at
+  /// it; it holds what they look for there as long as nobody has taken that.
+  struct ring {
+    explicit ring(std::size_t size) : mask(size - 1), slots(std::make_unique<atomic<T*>[]>(size)) {}
+
+    [[nodiscard]] auto at(std::uint16_t position) noexcept -> atomic<T*>& { return slots[position & mask]; }
+
+    const std::size_t mask;
+    const std::unique_ptr<atomic<T*>[]> slots;
+    std::unique_ptr<ring> outgrown;
+  };
+
+  /// The oldest entry, as far as a thief knows that has read this word.
+  [[nodiscard]] auto oldest_in(word seen) noexcept -> T* {
+    ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe
+    return current.at(tail_of(seen)).load(relaxed);
+  }
+
+  static auto made(std::size_t capacity, std::size_t max_capacity) -> std::unique_ptr<ring> {
+    BRAID_EXPECTS(std::has_single_bit(capacity) && capacity <= max_capacity && std::has_single_bit(max_capacity) &&
+                      max_capacity <= most_capacity,
+                  "the capacity of a split deque is a power of two of at most 2^14");
+    return std::make_unique<ring>(capacity);
   }
 
   auto find_room() noexcept -> bool;
-  auto retract() noexcept -> bool;
+  auto grow(index head, std::uint16_t used) noexcept -> bool;
+  auto pop_carefully(index head) noexcept -> T*;
 
-  // The owner's line. Positions run on modulo 2^32; the slot of a position is its remainder by the capacity.
-  alignas(cache_line) const std::unique_ptr<atomic<T*>[]> ring_;
-  const std::uint32_t mask_;
-  std::uint32_t head_ = 0;   // where the next entry goes
-  std::uint32_t split_ = 0;  // the oldest private entry; the border in word_ is a copy
-  std::uint32_t room_end_;   // where the ring was full when the owner last looked; thieves may have moved it on
+  // The owner's line.
+  alignas(cache_line) std::unique_ptr<ring> newest_;
+  atomic<T*>* slots_;                // of that ring
+  std::size_t mask_;                 // the same
+  atomic<index> head_{first};        // where the next entry goes; written by the owner
+  atomic<std::uint32_t> pinned_{0};  // 1: thieves do not take now; written by the owner
+  index room_end_;                   // where the ring was full when the owner last looked; thieves may have moved it on
+  const index guard_;                // 0, or `guarded` where barriers are symmetric: then every pop is a careful one
 
-  // 1: a thief has found nothing shared, or asks for later, written by thieves · 0: written by the owner when it shares
-  alignas(cache_line) atomic<std::uint32_t> want_{0};
+  // The owner pops without care at or above it. `asked`: written by thieves that find nothing shared or ask for later.
+  // `limit_at` the border: written by the owner when it shares or takes back.
+  alignas(cache_line) atomic<index> limit_;
 
-  // The thieves' line. Tail: +1 by whoever takes the entry there; split and tag: written by the owner.
+  // The thieves' line. Tail: +1 by the thread that takes the entry there; border and tag: by the owner, and by thieves
+  // that take.
   alignas(cache_line) atomic<word> word_{0};
-  atomic<T*>* const stealable_ = ring_.get();  // as ring_ and mask_, which lie on a line that thieves stay away from
-  const std::uint32_t steal_mask_ = mask_;
+  atomic<ring*> ring_;  // the newest, which stands on a line that thieves stay away from, too; written by the owner
+  asymmetric_barrier& barrier_;
+  const std::size_t max_capacity_;
 };
 
 template <typename T>
-split_deque<T>::split_deque(std::size_t capacity)
-    : ring_(std::make_unique<atomic<T*>[]>(capacity)),
-      mask_(static_cast<std::uint32_t>(capacity - 1)),
-      room_end_(static_cast<std::uint32_t>(capacity)) {
-  BRAID_EXPECTS(std::has_single_bit(capacity) && capacity <= most_capacity,
-                "the capacity of a split deque is a power of two of at most 2^15");
-}
+split_deque<T>::split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity)
+    : newest_(made(capacity, max_capacity)),
+      slots_(newest_->slots.get()),
+      mask_(newest_->mask),
+      room_end_(first + capacity),
+      guard_(barrier.kind() == barrier_kind::symmetric ? guarded : 0),
+      limit_(first + guard_),
+      ring_(newest_.get()),
+      barrier_(barrier),
+      max_capacity_(max_capacity) {}
 
 template <typename T>
-void split_deque<T>::share() noexcept {
-  const std::uint32_t moved = (head_ - split_ + 1) / 2;
-  if (moved == 0) return;  // who has asked still waits for the next push
-  // Before the border moves: what is asked after that is a new question.
-  if (wanted()) want_.exchange(0, acquire);  // edge split_deque.question: observe
-  split_ += moved;
-  // A border that passes 2^16 carries into the tag, which only has to change.
-  word_.fetch_add(one_tag + moved * one_split, release);  // edge split_deque.entry: publish
+auto split_deque<T>::share() noexcept -> std::size_t {
+  const index head = head_.load(relaxed);
+  word seen = word_.load(relaxed);
+  for (bool lowered = false;; lowered = true) {
+    const index split = split_in(seen, head);
+    const index moved = (head - split + 1) / 2;
+    if (moved == 0) {
+      if (lowered) limit_.exchange(asked, relaxed);  // the thief that was faster may not be the one that asked
+      return 0;
+    }
+    // Before the border moves: what is asked after that is a new question; and a thief that sees the new border and a
+    // question knows that the question came after this.
+    limit_.exchange(limit_at(split + moved), acquire);  // edge split_deque.question: observe
+    const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
+    // edge split_deque.entry: publish
+    if (word_.compare_exchange_weak(seen, next, release, relaxed)) return moved;
+  }
 }
 
 template <typename T>
@@ -143,34 +259,84 @@ auto split_deque<T>::steal() noexcept -> T* {
   word seen = word_.load(acquire);  // edge split_deque.entry: observe
   while (shared_in(seen) != 0) {
     // Read before the exchange, which succeeds only if the owner has not taken the slot back meanwhile.
-    T* const oldest = stealable_[tail_of(seen) & steal_mask_].load(relaxed);
+    T* const oldest = oldest_in(seen);
     // edge split_deque.taken: publish; edge split_deque.entry: observe
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
   }
-  if (!wanted()) want_.exchange(1, relaxed);  // no store: it would hide what came with an `ask` before it
+  // No store: it would hide what came with an `ask` before it.
+  if (limit_.load(relaxed) != asked) limit_.exchange(asked, relaxed);
   return nullptr;
 }
 
-/// Moves the border back over the newer half of the shared part. False when nothing is shared.
 template <typename T>
-auto split_deque<T>::retract() noexcept -> bool {
+auto split_deque<T>::take() noexcept -> T* {
+  word seen = word_.load(acquire);  // edge split_deque.entry: observe; before the look at the limit
+  if (limit_.load(relaxed) != asked || private_in(seen, head_.load(relaxed)) <= 0) return nullptr;
+  if (guard_ == 0) barrier_.heavy();  // from here on the owner pops with care, or its head is seen
+  const auto count = private_in(seen, head_.load(acquire));      // edge split_deque.added: observe
+  if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;  // edge split_deque.pinned: observe
+  T* const oldest = oldest_in(seen);
+  const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
+  // edge split_deque.entry: publish, what the owner has published by its head; edge split_deque.taken: publish
+  return word_.compare_exchange_strong(seen, next, release, relaxed) ? oldest : nullptr;
+}
+
+/// The head is lowered already, and a thief may have moved the border. Where nothing is private it comes back over the
+/// newer half of the shared part.
+template <typename T>
+auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
   word seen = word_.load(relaxed);
+  index split = 0;
   word next = 0;
   do {
-    if (shared_in(seen) == 0) return false;
-    next = one_kept_of_two(seen);
-  } while (!word_.compare_exchange_weak(seen, next, acquire, relaxed));  // edge split_deque.taken: observe
-  split_ -= static_cast<std::uint32_t>(shared_in(seen) - shared_in(next));
-  room_end_ = split_ - shared_in(next) + mask_ + 1;
+    split = split_in(seen, head + 1);
+    if (split <= head) {
+      next = seen + one_tag;  // a thief that has looked before fails
+    } else if (shared_in(seen) != 0) {
+      next = with_border(seen, static_cast<std::uint16_t>(tail_of(seen) + shared_in(seen) / 2));
+    } else {
+      head_.store(head + 1, release);  // edge split_deque.added: publish
+      return nullptr;
+    }
+    // edge split_deque.taken: observe; edge split_deque.entry: publish the new head
+  } while (!word_.compare_exchange_weak(seen, next, acq_rel, relaxed));
+  if (split > head) {
+    // Not over a question, which has come since: then the limit stays up.
+    index before = limit_at(split);
+    limit_.compare_exchange_strong(before, limit_at(split_in(next, head)), relaxed, relaxed);
+  }
+  return slots_[head & mask_].load(relaxed);
+}
+
+/// Looks how far thieves have come, and grows where that makes no room. False when the ring is full.
+template <typename T>
+auto split_deque<T>::find_room() noexcept -> bool {
+  const index head = head_.load(relaxed);
+  const word seen = word_.load(acquire);  // edge split_deque.taken: observe
+  const auto used = static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - tail_of(seen));
+  if (used > mask_ && !grow(head, used)) return false;
+  room_end_ = head - used + mask_ + 1;
   return true;
 }
 
-/// Looks how far thieves have come. False when the ring is full.
+/// What thieves take meanwhile is copied as well, and never looked at.
 template <typename T>
-auto split_deque<T>::find_room() noexcept -> bool {
-  const word seen = word_.load(acquire);  // edge split_deque.taken: observe
-  room_end_ = split_ - shared_in(seen) + mask_ + 1;
-  return head_ != room_end_;
+auto split_deque<T>::grow(index head, std::uint16_t used) noexcept -> bool {
+  if (mask_ + 1 >= max_capacity_) return false;
+  std::unique_ptr<ring> larger;
+  try {
+    larger = std::make_unique<ring>(2 * (mask_ + 1));
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (index at = head - used; at != head; ++at)
+    larger->slots[at & larger->mask].store(slots_[at & mask_].load(relaxed), relaxed);
+  larger->outgrown = std::move(newest_);
+  newest_ = std::move(larger);
+  slots_ = newest_->slots.get();
+  mask_ = newest_->mask;
+  ring_.store(newest_.get(), release);  // edge split_deque.ring: publish what was copied
+  return true;
 }
 
 }  // namespace braid

@@ -8,6 +8,7 @@
 #include <braid/sync/inbox.hpp>
 #include <braid/sync/run_queue.hpp>
 #include <braid/sync/split_deque.hpp>
+#include <braid/task/detail/fork_pace.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/job_pace.hpp>
 #include <braid/task/driver.hpp>
@@ -69,6 +70,7 @@ struct alignas(cache_line) worker {
   time_point watch_due;                 ///< when it looks, as the one who watches, whether others are held up; or unset
   std::vector<std::uint64_t> seen;      ///< how many jobs the others had begun when this one watched them last
   std::uint32_t helps = 0;              ///< how many stolen forks it runs that are nested in each other
+  detail::fork_pace fork_pace;          ///< whether its forks are short
   bool leaves_forks = false;            ///< set by a task_group: forks may be left when the job has ended
   std::uint32_t away = 0;               ///< threads that have left this seat and will come back; written by who has it
   atomic<std::uint32_t> wanted{0};      ///< threads that wait to have it again; written under the lock of stand_ins
@@ -79,23 +81,21 @@ struct alignas(cache_line) worker {
   inbox<> box;                                  ///< posted by others
   const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
 
-  static constexpr std::size_t most_forks = 256;
-  split_deque<detail::fork_record> forks{most_forks};  ///< forked by the job that runs
+  static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
+  static constexpr std::size_t most_forks = split_deque<detail::fork_record>::most_capacity;
+  split_deque<detail::fork_record> forks;  ///< forked by the job that runs
 
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
   /// Whether one more fork would be of use to nobody: thieves do not ask, and would find older work if they did.
   /// Threads: the worker.
-  [[nodiscard]] auto has_enough_forks() const noexcept -> bool {
-    return forks.private_size() >= enough_forks && !forks.wanted();
-  }
+  [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(fork_pace.enough()); }
 
   /// The same for a loop, whose forks are halves of what is left: one at hand is enough. Threads: the worker.
-  [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool { return forks.private_size() != 0 && !forks.wanted(); }
-
- private:
-  static constexpr std::size_t enough_forks = 4;
+  [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
+    return forks.has_private(fork_pace.enough_of_a_loop());
+  }
 };
 
 /// The workers of a pool, by index.

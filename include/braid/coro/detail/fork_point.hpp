@@ -83,8 +83,10 @@ class BRAID_API fork_point : public fork_record {
     fork_point& fork = Fork::close(child);
     worker& self = *worker_of_thread;
     fork_record* const newest = self.forks.pop();
-    if (newest == &fork) [[likely]]
+    if (newest == &fork) [[likely]] {
+      self.fork_pace.came_back();
       return Next(fork);
+    }
     return fork.ended_alone(self, newest);
   }
   template <typename Fork>

@@ -184,8 +184,8 @@ void crew_of<Policy>::work(worker& self) noexcept {
       continue;
     }
     if (std::exchange(relied_on, false)) {
-      others.pass_on(self, *this);
       forks_.ask_for_sleepers();
+      others.pass_on(self, *this);
     }
     if (self.pace.job_begins()) look_up(self);
     if (stolen != nullptr) {

@@ -52,7 +52,7 @@ class BRAID_API fork_exchange {
   /// What was stolen, and what that left behind in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Whether nobody has shared anything.
+  /// Whether nobody has shared anything, nor leaves a question unanswered though there is something to share.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
   /// Whether the worker has forked nothing that may still lie in its deque.
@@ -71,6 +71,10 @@ class BRAID_API fork_exchange {
  private:
   static constexpr std::uint32_t most_helps_elsewhere = 16;
   static constexpr std::uint32_t most_helps = 256;
+  static constexpr int pauses_for_an_answer = 64;  // about a microsecond
+
+  auto steal_shared(worker& self) noexcept -> fork_record*;
+  [[nodiscard]] auto somebody_holds_back(const worker& self) const noexcept -> bool;
 
   auto steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record*;
 
@@ -91,18 +95,19 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
 
 /// False when there is no room.
 [[nodiscard]] inline auto push_fork(worker& self, fork_record& record) noexcept -> bool {
-  if (!self.forks.try_push_privately(record)) [[unlikely]]
-    return false;
+  const bool pushed = self.forks.try_push_privately(record);
   if (self.forks.wanted()) [[unlikely]]
     self.exchange->answer(self);
-  return true;
+  return pushed;
 }
 
 /// True when nobody has taken the child: it is the caller's again. False when it has ended elsewhere.
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
-  if (newest == &child) [[likely]]
+  if (newest == &child) [[likely]] {
+    self.fork_pace.came_back();
     return true;
+  }
   return take_back_slowly(self, child, newest);
 }
 

@@ -1,0 +1,60 @@
+// braid/task/detail/fork_pace.hpp: whether the forks of a worker are so short that some may be left out.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace braid::detail {
+
+/// A fork that is left out, two plain calls, saves nanoseconds, and costs a leaf where the leaf is long and a worker
+/// idle: its second call is where no thief can find it. So forks are left out only after a row of them that came back
+/// within a few nanoseconds each, and no more once a thief has asked.
+/// Threads: the worker.
+class fork_pace {
+ public:
+  explicit fork_pace(const clock_source& clock) noexcept : clock_(clock) {}
+
+  /// So many private forks are enough: one more may be left out.
+  [[nodiscard]] auto enough() const noexcept -> std::int64_t { return enough_; }
+
+  /// The same for a loop, whose forks are halves of what is left.
+  [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
+
+  /// A fork was of use to nobody: it came back from the deque of the worker.
+  void came_back() noexcept {
+    if (enough_ == none) [[unlikely]]
+      count();
+  }
+
+  /// A thief has asked.
+  void was_asked() noexcept {
+    enough_ = none;
+    enough_of_a_loop_ = none;
+    came_back_ = 0;
+  }
+
+ private:
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::uint32_t first_of_row = 8;  // small problems do not read the clock
+  static constexpr std::uint32_t last_of_row = 24;
+  static constexpr duration of_short_row = 4us;
+
+  void count() noexcept {
+    if (++came_back_ == first_of_row) row_began_ = clock_.now();
+    if (came_back_ != last_of_row) return;
+    came_back_ = 0;
+    if (clock_.now() - row_began_ > of_short_row) return;
+    enough_ = 4;
+    enough_of_a_loop_ = 1;
+  }
+
+  const clock_source& clock_;
+  std::int64_t enough_ = none;
+  std::int64_t enough_of_a_loop_ = none;
+  std::uint32_t came_back_ = 0;  // since the row began
+  time_point row_began_;
+};
+
+}  // namespace braid::detail
