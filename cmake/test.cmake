@@ -6,19 +6,20 @@ foreach(kind test model stress fuzz)
   add_custom_target(braid_tests_of_${kind})
 endforeach()
 
-# braid_tests(folder [LINKS library …] [ALONE stem …] [VARY definition VALUES value … [STRESS_VALUES value …] VARIED stem …])
+# braid_tests(folder [LINKS library …] [DEFINES definition …] [DEPENDS target …] [ALONE stem …] [VARY definition VALUES value … [STRESS_VALUES value …] VARIED stem …])
 #
 # Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one CTest entry <folder>/<file>, labelled by its
 # suffix. The files of one kind are one program, <folder>/all_<kind>, of which an entry runs one file's cases. What
 # replaces operators of its process or is told the path of a program (braid_needs_a_program), and what is named ALONE,
-# is a program <folder>/<file> instead. The VARIED files are built once for each value of a macro: the first value is the
+# is a program <folder>/<file> instead; without BRAID_UNITY every file is. The VARIED files are built once for each value of a macro: the first value is the
 # one of <folder>/<file>, the others get entries <folder>/<file>.<value>. Stresses may have values of their own.
 # A run without a single test case fails (tests/support/main.cpp). Only the model build has *_model.cpp, and it has no
 # *_stress.cpp: its atomics are slower than those that ship.
 function(braid_tests folder)
-  cmake_parse_arguments(TESTS "" "VARY" "LINKS;ALONE;VALUES;STRESS_VALUES;VARIED" ${ARGN})
+  cmake_parse_arguments(TESTS "" "VARY" "LINKS;DEFINES;DEPENDS;ALONE;VALUES;STRESS_VALUES;VARIED" ${ARGN})
   file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
   string(REPLACE "/" "_" prefix ${folder})
+  set(common LINKS ${TESTS_LINKS} DEFINES ${TESTS_DEFINES} DEPENDS ${TESTS_DEPENDS})
   foreach(kind test model stress)
     set(together "")
     set(varied "")
@@ -36,12 +37,12 @@ function(braid_tests folder)
         continue()
       endif()
       braid_needs_a_program(${file} needs)
-      if(needs OR stem IN_LIST TESTS_ALONE)
+      if(needs OR stem IN_LIST TESTS_ALONE OR NOT BRAID_UNITY)
         set(values "")
         if(stem IN_LIST TESTS_VARIED)
           set(values ${TESTS_VALUES})
         endif()
-        braid_test_programs(test_${prefix}_${stem} ${folder} ${stem} FILES ${file} LINKS ${TESTS_LINKS} KIND ${kind}
+        braid_test_programs(test_${prefix}_${stem} ${folder} ${stem} FILES ${file} ${common} KIND ${kind}
                             VARY ${TESTS_VARY} VALUES ${values})
       elseif(stem IN_LIST TESTS_VARIED)
         list(APPEND varied ${file})
@@ -49,17 +50,18 @@ function(braid_tests folder)
         list(APPEND together ${file})
       endif()
     endforeach()
-    braid_test_programs(test_${prefix}_all_${kind} ${folder} all_${kind} FILES ${together} LINKS ${TESTS_LINKS} KIND ${kind})
-    braid_test_programs(test_${prefix}_varied_${kind} ${folder} varied_${kind} FILES ${varied} LINKS ${TESTS_LINKS}
+    braid_test_programs(test_${prefix}_all_${kind} ${folder} all_${kind} FILES ${together} ${common} KIND ${kind})
+    braid_test_programs(test_${prefix}_varied_${kind} ${folder} varied_${kind} FILES ${varied} ${common}
                         KIND ${kind} VARY ${TESTS_VARY} VALUES ${TESTS_VALUES})
   endforeach()
 endfunction()
 
-# braid_test_programs(target folder name FILES file … LINKS library … KIND kind [VARY definition VALUES value …])
+# braid_test_programs(target folder name FILES file … LINKS library … DEFINES definition … DEPENDS target … KIND kind
+#                     [VARY definition VALUES value …])
 #
 # One program of test files, or one for each value of a definition; and an entry of CTest for each file of each.
 function(braid_test_programs target folder name)
-  cmake_parse_arguments(PROGRAM "" "KIND;VARY" "FILES;LINKS;VALUES" ${ARGN})
+  cmake_parse_arguments(PROGRAM "" "KIND;VARY" "FILES;LINKS;DEFINES;DEPENDS;VALUES" ${ARGN})
   if(NOT PROGRAM_FILES)
     return()
   endif()
@@ -73,7 +75,11 @@ function(braid_test_programs target folder name)
   set(dotted "")
   foreach(value IN LISTS PROGRAM_VALUES)
     add_executable(${program} ${sources})
-    if(PROGRAM_VARY)
+    target_compile_definitions(${program} PRIVATE ${PROGRAM_DEFINES})
+    if(PROGRAM_DEPENDS)
+      add_dependencies(${program} ${PROGRAM_DEPENDS})
+    endif()
+    if(PROGRAM_VARY AND NOT value STREQUAL "none")
       target_compile_definitions(${program} PRIVATE ${PROGRAM_VARY}=${value})
     endif()
     target_link_libraries(${program} PRIVATE ${PROGRAM_LINKS} braid_warnings braid_test_support)
