@@ -277,7 +277,9 @@ auto job_slab::find(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
 /// Half of what another thread has queued; the oldest of it is the answer, and the others go to this thread's queue.
 auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
-  for (std::size_t other = 0; other < seats_.size(); ++other) {
+  const std::size_t first = self.watch.first_of(seats_.size());
+  for (std::size_t step = 0; step < seats_.size(); ++step) {
+    const std::size_t other = (first + step) % seats_.size();
     slab_seat& victim = *seats_[other];
     if (&victim == &self || victim.jobs.size() == 0) continue;
     if (self.watch.is_quick(other, victim.ran.load(relaxed), victim.jobs.bottom())) {

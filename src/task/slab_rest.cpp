@@ -30,7 +30,9 @@ auto slab_watch::pays(time_point now) noexcept -> bool {
 auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool {
   const time_point now = steady_time().now();
   if (!pays(now)) return true;
-  const bool known = other == other_ && now < looked_ + patience;
+  const bool is_fresh = now < looked_ + patience;
+  if (other != other_ && is_fresh && !is_known_) return true;  // to look at two in turns tells nothing of either
+  const bool known = other == other_ && is_fresh;
   if (known && now < looked_ + between_looks) return answer_;
   const auto jobs = static_cast<std::int64_t>(begun - begun_);
   if (!known) {
@@ -43,6 +45,7 @@ auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t 
     answer_ = queued != queued_ && now < worked_ + patience;
   }
   other_ = other;
+  is_known_ = known;
   begun_ = begun;
   queued_ = queued;
   looked_ = now;

@@ -24,10 +24,15 @@ struct slab_frame {
 
 /// What a thread remembers of another one that has jobs: whether it had better leave them there. A job that is shorter
 /// than its way to another processor is done earlier where it is; a thread that does nothing else for a microsecond is
-/// no reason to wait.
+/// no reason to wait. One is watched at a time, until it is known whether it is quick; then it is the next one's turn.
 class slab_watch {
  public:
-  /// Whether the other has begun jobs, or queued some, so quickly since the last call.
+  /// With whom a sweep over so many others begins.
+  [[nodiscard]] auto first_of(std::size_t others) const noexcept -> std::size_t {
+    return (other_ + (is_known_ ? 1 : 0)) % others;
+  }
+
+  /// Whether the other has begun jobs, or queued some, so quickly since the last call, or that is not known yet.
   [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
 
   /// The thread has taken jobs from another, which took it from `begin` until now, and runs them next.
@@ -44,12 +49,13 @@ class slab_watch {
   std::size_t other_ = 0;
   std::uint64_t begun_ = 0;
   std::uint64_t queued_ = 0;
-  time_point looked_;    // when `begun_` and `queued_` were read
-  time_point worked_;    // when it was last seen to begin jobs
-  bool answer_ = false;  // stands until the next look
-  time_point stole_;     // when it last had jobs of another, or unset once that is judged
-  duration way_{};       // what taking them took
-  duration rest_{};      // for so long it leaves jobs where they are that others begin; 0: the last ones were worth it
+  time_point looked_;      // when `begun_` and `queued_` were read
+  time_point worked_;      // when it was last seen to begin jobs
+  bool answer_ = false;    // stands until the next look
+  bool is_known_ = false;  // by two looks at the same one
+  time_point stole_;       // when it last had jobs of another, or unset once that is judged
+  duration way_{};         // what taking them took
+  duration rest_{};  // for so long it leaves jobs where they are that others begin; 0: the last ones were worth it
   time_point rests_until_;
 };
 
