@@ -119,7 +119,8 @@ TEST_CASE_FIXTURE(watched, "functions can be run from forks, below and above the
   });
 }
 
-TEST_CASE_FIXTURE(watched, "a wait runs all that its worker has forked for the group before it helps elsewhere") {
+TEST_CASE_FIXTURE(watched, "a wait runs all that its worker has forked for the group before it helps elsewhere" *
+                               braid::testing::needs_threads()) {
   pool where({.workers = 2});
   braid::atomic<bool> is_offered{false};
   braid::atomic<bool> own_ran{false};
