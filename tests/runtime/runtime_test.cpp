@@ -367,8 +367,14 @@ TEST_CASE("jobs of a runtime without threads for them run on a thread that waits
   runtime_options wanted;
   wanted.scheduler = scheduler::current_thread;
   deaths ended;
+  runtime* running = nullptr;
+  auto last = [&](mortal /*held*/) -> task<void> {  // a closure that outlives the runtime: the task looks into it
+    auto hop = offload(running->workers(), [] {});
+    co_await hop;
+  };
   {
     const auto all = started(std::move(wanted));
+    running = all.get();
     auto where = [&]() -> task<std::thread::id> {
       auto hop = offload(all->workers(), [] { return std::this_thread::get_id(); });
       co_return co_await hop;
@@ -377,10 +383,6 @@ TEST_CASE("jobs of a runtime without threads for them run on a thread that waits
     CHECK(spawn(all->workers(), [] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());
     std::thread other([&] { CHECK(all->run(where()) == std::this_thread::get_id()); });
     other.join();
-    auto last = [&](mortal /*held*/) -> task<void> {
-      auto hop = offload(all->workers(), [] {});
-      co_await hop;
-    };
     REQUIRE(all->post(last(mortal(ended))));
   }  // its end waits for the task, which waits for a job
   CHECK(ended.count == 1);

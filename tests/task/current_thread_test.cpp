@@ -81,9 +81,9 @@ TEST_CASE("continuations, shared futures and several at once are waited for in t
 
 TEST_CASE("a wait gives up at its deadline, also between jobs that post each other") {
   const watchdog patience(30s);
+  bool over = false;  // outlives the pool, whose end runs the last job
   pool jobs = without_threads();
   promise<void> never(jobs);
-  bool over = false;
   struct again {
     pool& where;
     bool& over;
@@ -167,8 +167,8 @@ TEST_CASE("strands, timers and forks work there too") {
   pool jobs = without_threads();
   braid::timer_thread timers;
   {
+    int count = 0;  // outlives the strand, whose end runs the last job
     braid::strand one(jobs);
-    int count = 0;
     for (int i = 0; i < 10; ++i) REQUIRE(post(one, [&count] { ++count; }));
     CHECK(spawn(one, [&count] { return count; }).get() == 10);
     REQUIRE(post(one, [&count] { ++count; }));
