@@ -25,8 +25,8 @@ endfunction()
 # braid_layer(name [SOURCES …] [USES layer …] [LINKS library …])
 #
 # One layer of the library: the headers of include/braid/<name>, the sources of src/<name>. Every header is also
-# compiled on its own (target all_verify_interface_header_sets, which the preset `plain` builds). A layer may only name layers above
-# it in ARCHITECTURE.md; tools/check_layers proves that its includes keep to that.
+# compiled on its own (target all_verify_interface_header_sets, which the preset `plain` builds). A layer may only name
+# layers above it in ARCHITECTURE.md; tools/check_layers proves that its includes keep to that.
 function(braid_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES;LINKS" ${ARGN})
   set(target braid_${name})

@@ -6,13 +6,14 @@ foreach(kind test model stress fuzz)
   add_custom_target(braid_tests_of_${kind})
 endforeach()
 
-# braid_tests(folder [LINKS library …] [DEFINES definition …] [DEPENDS target …] [ALONE stem …] [VARY definition VALUES value … [STRESS_VALUES value …] VARIED stem …])
+# braid_tests(folder [LINKS library …] [DEFINES definition …] [DEPENDS target …] [ALONE stem …]
+#             [VARY definition VALUES value … [STRESS_VALUES value …] VARIED stem …])
 #
 # Every tests/<folder>/*_test.cpp, *_model.cpp and *_stress.cpp becomes one CTest entry <folder>/<file>, labelled by its
-# suffix. The files of one kind are one program, <folder>/all_<kind>, of which an entry runs one file's cases. What
-# replaces operators of its process or is told the path of a program (braid_needs_a_program), and what is named ALONE,
-# is a program <folder>/<file> instead; without BRAID_UNITY every file is. The VARIED files are built once for each value of a macro: the first value is the
-# one of <folder>/<file>, the others get entries <folder>/<file>.<value>. Stresses may have values of their own.
+# suffix. The files of one kind are one program, <folder>/all_<kind>, of which an entry runs one file's cases. A file that
+# replaces operators of its process (braid_needs_a_program), or is named ALONE, is a program <folder>/<file> instead;
+# without BRAID_UNITY every file is. The VARIED files are built once for each value of a macro: the first value is the one
+# of <folder>/<file>, the others get entries <folder>/<file>.<value>. Stresses may have values of their own.
 # A run without a single test case fails (tests/support/main.cpp). Only the model build has *_model.cpp, and it has no
 # *_stress.cpp: its atomics are slower than those that ship.
 function(braid_tests folder)
@@ -67,19 +68,23 @@ function(braid_test_programs target folder name)
   endif()
   braid_unity(${target} sources FILES ${PROGRAM_FILES})
   list(LENGTH PROGRAM_FILES count)
-  if(NOT PROGRAM_VALUES)
-    set(PROGRAM_VALUES "")
-    list(APPEND PROGRAM_VALUES none)
+  set(values ${PROGRAM_VALUES})
+  if(NOT values)
+    set(values none)
   endif()
-  set(program ${target})
+  set(program ${target})  # the first value has the plain name
   set(dotted "")
-  foreach(value IN LISTS PROGRAM_VALUES)
+  foreach(value IN LISTS values)
+    if(TARGET ${target})
+      set(program ${target}_${value})
+      set(dotted .${value})
+    endif()
     add_executable(${program} ${sources})
     target_compile_definitions(${program} PRIVATE ${PROGRAM_DEFINES})
     if(PROGRAM_DEPENDS)
       add_dependencies(${program} ${PROGRAM_DEPENDS})
     endif()
-    if(PROGRAM_VARY AND NOT value STREQUAL "none")
+    if(PROGRAM_VALUES)
       target_compile_definitions(${program} PRIVATE ${PROGRAM_VARY}=${value})
     endif()
     target_link_libraries(${program} PRIVATE ${PROGRAM_LINKS} braid_warnings braid_test_support)
@@ -99,15 +104,6 @@ function(braid_test_programs target folder name)
         set_property(GLOBAL PROPERTY BRAID_TEST_COMMAND_${folder}/${stem} "${command}")
       endif()
     endforeach()
-    # The next value's; the first one has the plain name.
-    list(FIND PROGRAM_VALUES ${value} place)
-    math(EXPR place "${place} + 1")
-    list(LENGTH PROGRAM_VALUES values)
-    if(place LESS values)
-      list(GET PROGRAM_VALUES ${place} next)
-      set(program ${target}_${next})
-      set(dotted .${next})
-    endif()
   endforeach()
 endfunction()
 

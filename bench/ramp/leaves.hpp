@@ -98,7 +98,7 @@ class leaves {
     std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<std::int64_t>(length_ns)));
   }
 
-  /// So much time of a processor, whoever else has it meanwhile.
+  /// So much processor time of this thread, however long other threads have the processor.
   static void compute(double length_ns) {
     const double end = thread_cpu_ns() + length_ns;
     while (thread_cpu_ns() < end) {}

@@ -133,7 +133,8 @@ auto embedded_store::scrub(std::uint64_t max_bytes) -> scrub_step {
       std::min(std::max<std::uint64_t>(max_bytes / block_checksums::block_bytes, 1), own.sums->blocks() - first);
   if (auto damage = own.sums->find_damage(own.file, first, count)) {
     own.found = *damage;
-    own.is_damaged.store(true, braid::release);  // edge store.damage: publish, who sees the flag reads what was found
+    own.is_damaged.store(
+        true, braid::release);  // edge store.damage: publish, a thread that sees the flag reads what was found
     return {};
   }
   const std::uint64_t end = first + count;

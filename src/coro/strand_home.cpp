@@ -157,7 +157,7 @@ auto strand_home::run_steps(Fn& is_over) noexcept -> after_turn {
     } else if (is_alone_ && ended_.load(relaxed)) {
       if (std::exchange(is_retired_, true)) return after_turn::end;
       silence_alarm();
-      retire();  // what the alarm, and who had a future of this home, have posted is in the mailbox by now
+      retire();  // what the alarm, and threads with a future of this home, have posted is in the mailbox by now
     } else if (mailbox_.try_rest()) {
       return after_turn::leave;
     }

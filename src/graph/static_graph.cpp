@@ -252,7 +252,7 @@ auto walk::newest_spare() noexcept -> static_node& {
 auto walk::take_spare() noexcept -> static_node* {
   static_node& taken = newest_spare();
   if (self_ == nullptr || self_->forks.private_size() != 0) return &taken;
-  for (std::size_t moved = 0; moved < worker::most_forks / 2 && spare_ != static_node::none; ++moved)
+  for (std::size_t moved = 0; moved < worker::max_forks / 2 && spare_ != static_node::none; ++moved)
     push(newest_spare());
   return &taken;
 }

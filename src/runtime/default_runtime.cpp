@@ -99,8 +99,8 @@ auto workers_of_default() -> pool& { return default_runtime().workers(); }
 
 }  // namespace
 
-/// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for those who post
-/// there at this moment.
+/// The one that has ended stays until its place is taken, and goes outside of the lock: it waits for threads that
+/// post there at this moment.
 auto initialize(runtime_options options) -> result<void> {
   process_runtime& state = only.state;
   std::unique_ptr<runtime> ended;

@@ -40,7 +40,7 @@ union without_destructor {
 constinit without_destructor only;
 constinit thread_local detail::executor_use* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// Whoever has a number has seen the slot made.
+/// A thread that has a number has seen the slot made.
 auto slot_of(std::uint32_t number) noexcept -> executor_slot& {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;

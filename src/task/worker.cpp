@@ -28,7 +28,7 @@ worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
       pace(clock),
       box(barrier),
       spoils(box.open_port()),  // before any other thread can ask for one
-      forks(first_forks, barrier, most_forks) {}
+      forks(first_forks, barrier, max_forks) {}
 
 namespace detail {
 

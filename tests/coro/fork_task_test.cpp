@@ -539,7 +539,7 @@ TEST_CASE_FIXTURE(watched, "more forks in each other than a deque holds") {
     const auto [rest, one] = co_await fork_join(self(self, n - 1), give(1));
     co_return rest + one;
   };
-  constexpr auto many = static_cast<int>(2 * worker::most_forks);
+  constexpr auto many = static_cast<int>(2 * worker::max_forks);
   for (const unsigned workers : {1U, 2U}) {
     pool where({.workers = workers});
     CHECK(run_in(where, asks(asks, many)) == many);

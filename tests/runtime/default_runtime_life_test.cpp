@@ -154,7 +154,7 @@ TEST_CASE("threads that post while programs end and begin anew are taken or refu
   }));
 }
 
-TEST_CASE("a runtime without threads for its jobs runs them on who waits for them") {
+TEST_CASE("a runtime without threads for its jobs runs them on the thread that waits for them") {
   CHECK(passes([] {
     must(braid::initialize({.scheduler = braid::scheduler::current_thread}).has_value());
     must(braid::spawn([] { return std::this_thread::get_id(); }).get() == std::this_thread::get_id());

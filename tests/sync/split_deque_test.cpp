@@ -283,7 +283,7 @@ TEST_CASE("positions go round without an entry lost") {
 }
 
 TEST_CASE("the greatest capacity can be filled and shared whole") {
-  constexpr std::size_t capacity = split_deque<int>::most_capacity;
+  constexpr std::size_t capacity = split_deque<int>::capacity_limit;
   std::vector<int> all(capacity);
   asymmetric_barrier barrier;
   split_deque<int> deque(capacity, barrier);
@@ -298,7 +298,7 @@ TEST_CASE("the greatest capacity can be filled and shared whole") {
 }
 
 TEST_CASE("a capacity that is no power of two ends the program") {
-  for (std::size_t capacity : {std::size_t{0}, std::size_t{3}, 2 * split_deque<int>::most_capacity}) {
+  for (std::size_t capacity : {std::size_t{0}, std::size_t{3}, 2 * split_deque<int>::capacity_limit}) {
     const auto end = braid::testing::run_in_child([=] {
       asymmetric_barrier barrier;
       const split_deque<int> deque(capacity, barrier);

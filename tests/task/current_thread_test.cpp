@@ -183,7 +183,7 @@ TEST_CASE("strands, timers and forks work there too") {
   CHECK(sum == 4950);
 }
 
-TEST_CASE("a pool that has gone is no longer run by who made it") {
+TEST_CASE("a pool that has gone is no longer run by the thread that made it") {
   const watchdog patience(30s);
   for (int round = 0; round < 3; ++round) {
     pool jobs = without_threads();

@@ -23,7 +23,7 @@ struct owner {
   void end() {
     slot.close();
     while (slot.users() != 0) braid::detail::let_others_run();
-    content = 0;  // a race with whoever still reads it
+    content = 0;  // a race with any thread that still reads it
   }
 
   executor_slot& slot;
@@ -47,7 +47,7 @@ void use_and_end(model::run& r) {
   r.join();
 }
 
-/// What the user did inside is seen by who ends the executor.
+/// The thread that ends the executor sees what the user did inside.
 void write_and_end(model::run& r) {
   executor_slot slot;
   owner mine{.slot = slot};
@@ -101,7 +101,7 @@ void check_all(model::body body) {
 }  // namespace
 
 TEST_CASE("nobody uses an executor after its end") { check_all(use_and_end); }
-TEST_CASE("who ends an executor sees what its users did") { check_all(write_and_end); }
+TEST_CASE("the end of an executor sees what its users did") { check_all(write_and_end); }
 TEST_CASE("an old handle finds nothing, and a new one the executor that it names") { check_all(end_and_open_again); }
 
 TEST_CASE("every order of a slot is needed") {

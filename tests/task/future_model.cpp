@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/executor_slots.hpp>
 #include <tests/support/model.hpp>
 
 #include <algorithm>

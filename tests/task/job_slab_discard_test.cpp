@@ -77,7 +77,7 @@ TEST_CASE("a thread without a ring of its own discards its jobs, and those of ot
   CHECK(slab.wait(scheduled(slab, [] {})));
 }
 
-TEST_CASE("who depends on a job that is discarded is told, or goes on") {
+TEST_CASE("dependents of a discarded job fail, or go on") {
   const watchdog patience(60s);
   job_slab slab({.jobs_per_thread = 8, .threads = 1});
   REQUIRE(slab.start());

@@ -209,15 +209,14 @@ void reuse_and_pin(model::run& r) {
   r.join();
 }
 
-/// Two threads move the same result out, while the owner would use the slot again.
-void reuse_and_take(model::run& r) {
+/// Two threads move the same result out.
+void take_twice(model::run& r) {
   scene s(1);
   const std::uint64_t generation = s.open(0);
   s.queue(0, generation);
   static_cast<void>(s.slots[0].end_body(s.barrier, 0));
   model::shared<int> payload{1};
   int moved = 0;
-  bool reused = false;
   for (int i = 0; i < 2; ++i)
     r.thread([&] {
       if (s.slots[0].pin(s.barrier, generation, other) != errc{}) return;
@@ -227,6 +226,25 @@ void reuse_and_take(model::run& r) {
       }
       s.slots[0].unpin(s.barrier);
     });
+  r.join();
+  r.check(moved == 1, "one of them has it");
+}
+
+/// A thread moves a result out, while the owner would use the slot again.
+void reuse_and_take(model::run& r) {
+  scene s(1);
+  const std::uint64_t generation = s.open(0);
+  s.queue(0, generation);
+  static_cast<void>(s.slots[0].end_body(s.barrier, 0));
+  model::shared<int> payload{1};
+  bool moved = false;
+  bool reused = false;
+  r.thread([&] {
+    if (s.slots[0].pin(s.barrier, generation, other) != errc{}) return;
+    moved = s.slots[0].try_take(s.barrier);
+    if (moved) payload = 0;
+    s.slots[0].unpin(s.barrier);
+  });
   r.thread([&] {
     const std::uint64_t next = s.slots[0].try_reuse(s.barrier, favoured);
     if (next == 0) return;
@@ -234,7 +252,7 @@ void reuse_and_take(model::run& r) {
     reused = true;
   });
   r.join();
-  r.check(moved == 1 || (reused && moved == 0), "one of them has it, unless the slot was used again before");
+  r.check(moved || reused, "it has the result, unless the slot was used again before");
 }
 
 /// A stale handle, while the slot's next job is on its way from one thread to the other.
@@ -382,7 +400,7 @@ const std::vector<model::body> slot_bodies{finish_and_append,    owner_and_forei
                                            finish_and_add_child, children_and_append,
                                            reuse_and_pin,        reuse_and_stale,
                                            finish_and_wait,      finish_and_look,
-                                           reuse_and_take};
+                                           take_twice,           reuse_and_take};
 const std::vector<model::body> queue_bodies{take_and_steal, push_and_steal, two_thieves};
 
 void check_all(model::body body) {
@@ -401,7 +419,8 @@ TEST_CASE("the last of a job and its children finishes it, and nothing appended 
   check_all(children_and_append);
 }
 TEST_CASE("a slot is not used again while somebody copies out of it") { check_all(reuse_and_pin); }
-TEST_CASE("a result that is moved out goes to one thread") { check_all(reuse_and_take); }
+TEST_CASE("a result that is moved out goes to one thread") { check_all(take_twice); }
+TEST_CASE("a slot is not used again while its result is moved out") { check_all(reuse_and_take); }
 TEST_CASE("a stale handle changes nothing of the next job") { check_all(reuse_and_stale); }
 TEST_CASE("who announces itself before the end is woken") { check_all(finish_and_wait); }
 TEST_CASE("who sees the end of a job sees its work") { check_all(finish_and_look); }

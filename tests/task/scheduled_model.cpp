@@ -3,9 +3,11 @@
 #include <braid/task/detail/scheduled_state.hpp>
 
 #include <braid/sync/futex.hpp>
+#include <braid/task/executor.hpp>
 
 #include <doctest/doctest.h>
 
+#include <tests/support/executor_slots.hpp>
 #include <tests/support/model.hpp>
 
 #include <cstdint>
@@ -190,7 +192,7 @@ class small_executor final : public braid::executor {
 template <fault Fault>
 struct world {
   explicit world(model::run& r, duration interval = duration(10))
-      : executor(r), item(executor, timers, {.interval = interval}) {
+      : executor(r), item(executor.id(), timers, {.interval = interval}) {
     item.explored = &r;
     r.check(item.start(time_point::min(), time_point()), "open timers take work");
   }
@@ -319,7 +321,7 @@ void once(model::run& r) {
 void detached(model::run& r) {
   small_executor executor(r);
   const auto timers = std::make_shared<small_timers<fault::none>>();
-  work item(executor, timers, tick_rule{.interval = duration(10)});
+  work item(executor.id(), timers, tick_rule{.interval = duration(10)});
   item.explored = &r;
   r.check(item.start(time_point::min(), time_point()), "open timers take work");
   timers->serve();

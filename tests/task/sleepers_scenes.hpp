@@ -207,7 +207,7 @@ void stop_while_posting(model::run& r) {
   pool.wait_idle();
 }
 
-/// The same with two workers who take from each other.
+/// The same with two workers that take from each other.
 template <typename Sleepers>
 void stop_while_posting_to_seats(model::run& r) {
   small_pool<Sleepers> pool(r, layout::seated, 2);
@@ -222,7 +222,7 @@ void stop_while_posting_to_seats(model::run& r) {
   pool.wait_idle();
 }
 
-/// Who leaves, by whatever way, sees what was written before the stop.
+/// A thread that leaves, by whatever way, sees what was written before the stop.
 template <typename Sleepers>
 void leave_behind_a_stop(model::run& r) {
   small_pool<Sleepers> pool(r, layout::seated, 2);

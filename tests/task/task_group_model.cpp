@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/executor_slots.hpp>
 #include <tests/support/crew_of_workers.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/model.hpp>
@@ -262,7 +263,7 @@ TEST_CASE("a group that was waited for is used anew") { holds(used_anew); }
 
 TEST_CASE("a function that gives the group another one does not end it") { holds(grows); }
 
-TEST_CASE("what a function throws reaches the wait, whoever runs it") {
+TEST_CASE("what a function throws reaches the wait, on whichever thread it runs") {
   holds(throws);
   holds(both_throw);
 }

@@ -18,7 +18,7 @@ namespace braid {
 /// Makes the runtime of the process with these options. Not needed where the default ones will do. After `finalize` it
 /// begins anew with another one; the one before is destroyed, and with it what references to its parts refer to.
 /// Threads: any, but none of a runtime that is ending. Errors: already_set while there is one that was not finalized,
-/// whoever has made it; closed at the end of the process; as `runtime::create`.
+/// by whatever call it was made; closed at the end of the process; as `runtime::create`.
 BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 
 /// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and

@@ -28,10 +28,10 @@ namespace braid {
 template <typename T>
 class split_deque {
  public:
-  static constexpr std::size_t most_capacity = std::size_t{1} << 14U;
+  static constexpr std::size_t capacity_limit = std::size_t{1} << 14U;
 
   /// An empty deque with room for `capacity` entries, which grows by doubling up to `max_capacity`. Requires: powers of
-  /// two of at most `most_capacity`; the barrier outlives it.
+  /// two of at most `capacity_limit`; the barrier outlives it.
   split_deque(std::size_t capacity, asymmetric_barrier& barrier, std::size_t max_capacity);
   split_deque(std::size_t capacity, asymmetric_barrier& barrier) : split_deque(capacity, barrier, capacity) {}
 
@@ -192,7 +192,7 @@ class split_deque {
 
   static auto made(std::size_t capacity, std::size_t max_capacity) -> std::unique_ptr<ring> {
     BRAID_EXPECTS(std::has_single_bit(capacity) && capacity <= max_capacity && std::has_single_bit(max_capacity) &&
-                      max_capacity <= most_capacity,
+                      max_capacity <= capacity_limit,
                   "the capacity of a split deque is a power of two of at most 2^14");
     return std::make_unique<ring>(capacity);
   }

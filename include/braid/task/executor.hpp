@@ -72,7 +72,7 @@ class BRAID_API executor {
  private:
   [[nodiscard]] auto make_id() const -> detail::executor_id;
 
-  mutable atomic<std::uint64_t> id_{0};  // written once by the first who asks, and by `retire`
+  mutable atomic<std::uint64_t> id_{0};  // written once, by the first thread that asks, and by `retire`
 };
 
 /// Runs `fn` on `where`, some time later, once. Without a handle: what it throws goes to the executor's error report.

@@ -93,7 +93,7 @@ class BRAID_API job_slab {
   auto schedule(job_handle job) -> braid::result<void>;
 
   /// Gives up a job that is not to be scheduled: its callable is destroyed here, its slot may be used again, and it
-  /// counts as one that a stop has dropped for those who wait for it and for what depends on it. A handle that is
+  /// counts as one that a stop has dropped for its waiters and its dependents. A handle that is
   /// forgotten keeps its slot, and so the ring from going on, until the end of the slab. Errors: invalid_argument when
   /// it is scheduled or continues another; finished for one that was run inline.
   auto discard(job_handle job) -> braid::result<void>;

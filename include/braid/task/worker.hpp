@@ -82,7 +82,7 @@ struct alignas(cache_line) worker {
   const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
 
   static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
-  static constexpr std::size_t most_forks = split_deque<detail::fork_record>::most_capacity;
+  static constexpr std::size_t max_forks = split_deque<detail::fork_record>::capacity_limit;
   split_deque<detail::fork_record> forks;  ///< forked by the job that runs
 
   /// About how many jobs lie here. Threads: any.

@@ -2,6 +2,7 @@
 #include <rankd/server/metered_store.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
+#include <tests/rankd/server/closed_store.hpp>
 
 #include <braid/coro/event.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::array<std::int64_t, 2> users{1, 2};
 
 /// Never answers, or throws.
-class bad_store final : public store {
+class bad_store final : public rankd::testing::closed_store {
  public:
   enum class way { silent, throwing };
   explicit bad_store(way how) : how_(how) {}
@@ -33,13 +34,6 @@ class bad_store final : public store {
     if (how_ == way::throwing) throw std::runtime_error("a store that throws");
     braid::event never;
     co_await never;
-    co_return braid::fail(braid::errc::closed);
-  }
-  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<store_result<hash_batch>> override {
-    co_return braid::fail(braid::errc::closed);
-  }
-  auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<id_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
 

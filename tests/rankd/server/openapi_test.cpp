@@ -2,6 +2,7 @@
 #include <rankd/server/openapi.hpp>
 
 #include <rankd/registry/file.hpp>
+#include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/changing_world.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
@@ -25,19 +26,12 @@ using rankd::testing::serve_world;
 namespace {
 
 /// Fails as the user who asks wants it.
-class failing_store final : public store {
+class failing_store final : public rankd::testing::closed_store {
  public:
   auto hget(key_batch keys, std::string_view /*field*/, braid::arena& /*memory*/)
       -> braid::task<store_result<field_batch>> override {
     if (keys.ids.front() == 500) throw std::runtime_error("a store that throws");
     co_return braid::fail(keys.ids.front() == 502 ? braid::errc::finished : braid::errc::closed);
-  }
-  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<store_result<hash_batch>> override {
-    co_return braid::fail(braid::errc::closed);
-  }
-  auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<id_batch>> override {
-    co_return braid::fail(braid::errc::closed);
   }
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == braid::errc::finished) return {"store_bad_reply", "nonsense"};

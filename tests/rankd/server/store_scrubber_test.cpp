@@ -5,6 +5,7 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
 #include <rankd/store/folder.hpp>
+#include <tests/rankd/server/closed_store.hpp>
 #include <tests/rankd/server/figures.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
@@ -30,21 +31,10 @@ using rankd::testing::serve_world;
 namespace {
 
 /// Pretends to keep so many bytes, which are damaged when the test says so.
-class kept_bytes final : public store {
+class kept_bytes final : public rankd::testing::closed_store {
  public:
   explicit kept_bytes(std::uint64_t all) : all_(all) {}
 
-  auto hget(key_batch /*keys*/, std::string_view /*field*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<field_batch>> override {
-    co_return braid::fail(braid::errc::closed);
-  }
-  auto hgetall(key_batch /*keys*/, braid::arena& /*memory*/) -> braid::task<store_result<hash_batch>> override {
-    co_return braid::fail(braid::errc::closed);
-  }
-  auto lrange_ids(key_batch /*keys*/, std::uint32_t /*first*/, braid::arena& /*memory*/)
-      -> braid::task<store_result<id_batch>> override {
-    co_return braid::fail(braid::errc::closed);
-  }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override {
     if (!damage_.empty() || all_ == 0) return {};
     const std::uint64_t read = std::min(max_bytes, all_ - at_);

@@ -92,8 +92,8 @@ class alignas(64) executor_slot {
   }
 
   atomic<executor*> owner_{nullptr};  // written by `open`
-  // The generation above, which the owner raises, and below the threads inside. Who comes with an old handle counts for
-  // a moment, too.
+  // The generation above, which the owner raises, and below the threads inside. A thread with an old handle
+  // counts for a moment, too.
   atomic<std::uint64_t> state_{one_generation};
 };
 
