@@ -19,6 +19,7 @@
 #include <braid/task/task_group.hpp>
 #include <braid/thread/name.hpp>
 
+#include <tests/support/chosen_pool.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/pipes.hpp>
@@ -49,12 +50,12 @@ using testing::mortal;
 
 namespace {
 
-/// A merged runtime of so many workers, with the scheduler of this program.
+/// A merged runtime of so many workers, with the chosen scheduler.
 struct scene {
   explicit scene(unsigned workers, std::string name = "braid")
       : all(runtime::create({.workers = workers,
                              .name = std::move(name),
-                             .scheduler = scheduler::BRAID_TEST_SCHEDULER,
+                             .scheduler = testing::chosen_scheduler(scheduler::work_stealing),
                              .shape = runtime_shape::merged})
                 .value()) {}
 

@@ -104,7 +104,7 @@ auto post_until_refused(pool& where, braid::atomic<int>& ran) -> int {
 TEST_CASE_FIXTURE(watched, "every posted job runs once") {
   for (const unsigned workers : {1U, 2U, 5U}) {
     pool where({.workers = workers});
-    CHECK(where.size() == (braid::testing::chosen_has_threads ? workers : 1));
+    CHECK(where.size() == (braid::testing::chosen_has_threads() ? workers : 1));
     std::array<braid::atomic<int>, 500> runs{};
     for (auto& count : runs) REQUIRE(post(where, [&count] { count.fetch_add(1, relaxed); }));
     CHECK(where.wait_idle());
