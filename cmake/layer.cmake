@@ -22,11 +22,32 @@ function(braid_precompile target set)
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
 
+# braid_verify_headers(target base HEADERS header … SOURCES source …): compiles headers on their own, by the target
+# all_verify_interface_header_sets. A source of the target that includes a header before anything else shows as much.
+function(braid_verify_headers target base)
+  cmake_parse_arguments(VERIFY "" "" "HEADERS;SOURCES" ${ARGN})
+  set(alone ${VERIFY_HEADERS})
+  foreach(source IN LISTS VERIFY_SOURCES)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    if(EXISTS ${source})
+      file(STRINGS ${source} first LIMIT_COUNT 1 REGEX "^#include ")
+      string(REGEX REPLACE "^#include <(.*)>.*" "${base}/\\1" first "${first}")
+      list(REMOVE_ITEM alone ${first})
+    endif()
+  endforeach()
+  get_target_property(type ${target} TYPE)
+  set(scope PUBLIC)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  endif()
+  target_sources(${target} ${scope} FILE_SET alone TYPE HEADERS BASE_DIRS ${base} FILES ${alone})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON INTERFACE_HEADER_SETS_TO_VERIFY alone)
+endfunction()
+
 # braid_layer(name [SOURCES …] [USES layer …] [LINKS library …])
 #
-# One layer of the library: the headers of include/braid/<name>, the sources of src/<name>. Every header is also
-# compiled on its own (target all_verify_interface_header_sets, which the preset `plain` builds). A layer may only name
-# layers above it in ARCHITECTURE.md; tools/check_layers proves that its includes keep to that.
+# One layer of the library: the headers of include/braid/<name>, the sources of src/<name>. A layer may
+# only name layers above it in ARCHITECTURE.md; tools/check_layers proves that its includes keep to that.
 function(braid_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES;LINKS" ${ARGN})
   set(target braid_${name})
@@ -49,7 +70,7 @@ function(braid_layer name)
     set(scope INTERFACE)
   endif()
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${root} FILES ${headers})
-  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  braid_verify_headers(${target} ${root} HEADERS ${headers} SOURCES ${LAYER_SOURCES})
   list(TRANSFORM LAYER_USES PREPEND braid_)
   target_link_libraries(${target} ${scope} ${LAYER_USES} ${LAYER_LINKS})
   set_property(GLOBAL APPEND PROPERTY BRAID_LAYERS ${target})
@@ -65,7 +86,7 @@ function(rankd_layer name)
   add_library(${target} STATIC ${LAYER_SOURCES})
   braid_precompile(${target} rankd)
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
-  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  braid_verify_headers(${target} ${PROJECT_SOURCE_DIR} HEADERS ${headers} SOURCES ${LAYER_SOURCES})
   list(TRANSFORM LAYER_USES PREPEND rankd_)
   target_link_libraries(${target} PUBLIC braid ${LAYER_USES} PRIVATE braid_warnings ${LAYER_LINKS})
 endfunction()
