@@ -18,11 +18,10 @@ inline auto chosen_scheduler(scheduler otherwise = scheduler::shared_queue) -> s
   const char* const chosen = std::getenv("BRAID_TEST_SCHEDULER");
   if (chosen == nullptr) return otherwise;
   using named = std::pair<std::string_view, scheduler>;
-  for (const auto& [name, value] : std::array{named{"work_stealing", scheduler::work_stealing},
-                                              named{"least_loaded", scheduler::least_loaded},
-                                              named{"shared_queue", scheduler::shared_queue},
-                                              named{"current_thread", scheduler::current_thread},
-                                              named{"run_inline", scheduler::run_inline}})
+  for (const auto& [name, value] :
+       std::array{named{"work_stealing", scheduler::work_stealing}, named{"least_loaded", scheduler::least_loaded},
+                  named{"shared_queue", scheduler::shared_queue}, named{"current_thread", scheduler::current_thread},
+                  named{"run_inline", scheduler::run_inline}})
     if (name == chosen) return value;
   std::fprintf(stderr, "BRAID_TEST_SCHEDULER: no scheduler is named '%s'\n", chosen);
   std::abort();
