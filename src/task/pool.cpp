@@ -71,6 +71,7 @@ auto register_worker(const pool_options& options, std::size_t index) -> std::uni
 /// Whom a worker asks for jobs, in this order.
 auto victims_of(const pool_options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
+  others.reserve(options.workers - 1);
   for (std::size_t step = 1; step < options.workers; ++step) others.push_back((index + step) % options.workers);
   if (options.placement == worker_placement::anywhere || others.size() < 2) return others;
   std::vector<unsigned> cpus;

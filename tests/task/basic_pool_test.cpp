@@ -6,6 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <tests/support/eventually.hpp>
+
+#include <chrono>
+#include <cstdint>
 #include <latch>
 #include <mutex>
 #include <string>
@@ -100,4 +104,25 @@ TEST_CASE("another scheduler can be put in, and decides the order") {
   CHECK(where.wait_idle());
   CHECK(order == std::vector<int>{4, 3, 2, 1, 0});
   CHECK(where.shutdown(braid::shutdown_mode::drain));
+}
+
+namespace {
+
+/// A scheduler that counts how often workers ask whether they may sleep.
+struct counting final : braid::shared_queue {
+  static inline braid::atomic<std::uint64_t> asked{0};  // +1 by workers
+
+  using braid::shared_queue::shared_queue;
+  [[nodiscard]] auto may_park(const braid::worker& self) noexcept -> bool {
+    asked.fetch_add(1, braid::relaxed);
+    return braid::shared_queue::may_park(self);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a worker that has run nothing yet sleeps at once, however long it would stay awake after a job") {
+  braid::basic_pool<counting> where({.workers = 4, .stay_awake = std::chrono::milliseconds(20)});
+  REQUIRE(braid::testing::eventually([&where] { return where.statistics().sleeps == 4; }));
+  CHECK(counting::asked.load(braid::relaxed) == 4);  // by each of them once, as the last thing that it does
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <braid/base/config.hpp>
+#include <braid/task/detail/job_block.hpp>
 #include <braid/task/job_memory.hpp>
 
 #include <concepts>
@@ -52,11 +53,11 @@ class closure_job final : public job {
  public:
   template <typename F>
   static auto create(F&& fn) -> closure_job& {
-    void* place = allocate_job(sizeof(closure_job));
+    void* place = allocate_block<closure_job>();
     try {
       return *std::construct_at(static_cast<closure_job*>(place), std::forward<F>(fn));
     } catch (...) {
-      free_job(place, sizeof(closure_job));
+      free_block<closure_job>(place);
       throw;
     }
   }
@@ -67,7 +68,7 @@ class closure_job final : public job {
   /// Frees it without running.
   void discard() noexcept {
     std::destroy_at(this);
-    free_job(this, sizeof(closure_job));
+    free_block<closure_job>(this);
   }
 
  private:
@@ -80,7 +81,6 @@ class closure_job final : public job {
     if (what == action::run) std::invoke(std::move(owner.owned.fn_));
   }
 
-  static_assert(alignof(Fn) <= 16, "captures aligned beyond 16 bytes need a heap object of their own");
   Fn fn_;
 };
 

@@ -3,11 +3,11 @@
 
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/task/detail/job_block.hpp>
 #include <braid/task/detail/scheduled_state.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/every_options.hpp>
 #include <braid/task/executor.hpp>
-#include <braid/task/job_memory.hpp>
 #include <braid/task/scheduled_task.hpp>
 #include <braid/task/shared_timers.hpp>
 
@@ -58,10 +58,9 @@ class scheduled_closure final : public scheduled_state {
   void destroy_captures() noexcept override { fn_.reset(); }
   void destroy() noexcept override {
     std::destroy_at(this);
-    free_job(this, sizeof(scheduled_closure));
+    free_block<scheduled_closure>(this);
   }
 
-  static_assert(alignof(Fn) <= 16, "captures aligned beyond 16 bytes need a heap object of their own");
   std::optional<Fn> fn_;
 };
 
@@ -79,13 +78,13 @@ template <typename Fn, repeats Repeats>
 template <typename F>
 auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers& timers, tick_rule rule,
                                            time_point first, time_point now, F&& fn) -> result<scheduled_task> {
-  void* place = allocate_job(sizeof(scheduled_closure));
+  void* place = allocate_block<scheduled_closure>();
   scheduled_closure* work = nullptr;
   try {
     work = std::construct_at(static_cast<scheduled_closure*>(place), where.id(), timers.keeper(), rule,
                              std::forward<F>(fn));
   } catch (...) {
-    free_job(place, sizeof(scheduled_closure));
+    free_block<scheduled_closure>(place);
     throw;
   }
   auto handle = scheduled_task::adopt(*work);

@@ -6,8 +6,8 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
 #include <braid/task/detail/fork_record.hpp>
+#include <braid/task/detail/job_block.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/job_memory.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/stop_signal.hpp>
 #include <braid/task/worker.hpp>
@@ -59,10 +59,9 @@ class group_task_of final : public group_task {
     auto& mine = static_cast<group_task_of&>(self);
     if (what == action::call) return static_cast<void>(std::invoke(std::move(mine.fn_)));
     std::destroy_at(&mine);
-    free_job(&mine, sizeof(group_task_of));
+    free_block<group_task_of>(&mine);
   }
 
-  static_assert(alignof(Fn) <= 16, "captures aligned beyond 16 bytes need a heap object of their own");
   Fn fn_;
 };
 
@@ -99,12 +98,12 @@ class BRAID_API task_group {
   template <job_function Fn>
   void run(Fn&& fn) {
     using task = detail::group_task_of<std::decay_t<Fn>>;
-    void* const place = allocate_job(sizeof(task));
+    void* const place = detail::allocate_block<task>();
     task* made = nullptr;
     try {
       made = std::construct_at(static_cast<task*>(place), *this, std::forward<Fn>(fn));
     } catch (...) {
-      free_job(place, sizeof(task));
+      detail::free_block<task>(place);
       throw;
     }
     start(*made);

@@ -358,9 +358,11 @@ void crew_of<Policy>::rest_after_jobs(worker& self) noexcept {
 }
 
 /// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing;
-/// only after jobs that came alone a few times before. True when there is a job again.
+/// only after jobs that came alone a few times before. True when there is a job again. A worker that has run nothing
+/// yet does not: each look is at all workers, which while a large pool starts would be most of what it does.
 template <scheduling_policy Policy>
 auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
+  if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
   std::uint32_t rest = self.rest;
   for (std::uint32_t left = owner_.looks_before_sleep_ * worker::longest_rest; left > 0; left -= std::min(left, rest)) {
     rest_for(rest);

@@ -9,7 +9,7 @@
 #include <braid/task/detail/continuation.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
-#include <braid/task/job_memory.hpp>
+#include <braid/task/detail/job_block.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -159,12 +159,11 @@ inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexc
 /// Makes a `State` in memory for jobs. Errors: std::bad_alloc, and what its constructor throws.
 template <typename State, typename... Args>
 [[nodiscard]] auto make_state(Args&&... args) -> State& {
-  static_assert(alignof(State) <= 16, "results and captures aligned beyond 16 bytes need a heap object of their own");
-  void* place = allocate_job(sizeof(State));
+  void* place = allocate_block<State>();
   try {
     return *::new (place) State(std::forward<Args>(args)...);
   } catch (...) {
-    free_job(place, sizeof(State));
+    free_block<State>(place);
     throw;
   }
 }
@@ -173,7 +172,7 @@ template <typename State, typename... Args>
 template <typename State>
 void destroy_state(State& state) noexcept {
   std::destroy_at(&state);
-  free_job(&state, sizeof(State));
+  free_block<State>(&state);
 }
 
 }  // namespace braid::detail

@@ -1,0 +1,33 @@
+// braid/task/detail/job_block.hpp: memory for one object that a job consists of, whatever its alignment.
+#pragma once
+
+#include <braid/task/job_memory.hpp>
+
+#include <cstddef>
+#include <new>
+
+namespace braid::detail {
+
+/// The alignment of the blocks of `allocate_job`.
+inline constexpr std::size_t job_alignment = 16;
+
+/// Memory for a `T`, from `allocate_job`; for one that is aligned beyond that, from operator new.
+/// Threads: any. Errors: std::bad_alloc.
+template <typename T>
+[[nodiscard]] auto allocate_block() -> void* {
+  if constexpr (alignof(T) > job_alignment)
+    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));
+  else
+    return allocate_job(sizeof(T));
+}
+
+/// Gives the memory of a `T` back.
+template <typename T>
+void free_block(void* block) noexcept {
+  if constexpr (alignof(T) > job_alignment)
+    ::operator delete(block, sizeof(T), std::align_val_t(alignof(T)));
+  else
+    free_job(block, sizeof(T));
+}
+
+}  // namespace braid::detail
