@@ -1,6 +1,7 @@
 // tests/task/run_in_test.cpp: a function runs on a worker, and the caller gets what it gives, throws or misses.
 #include <braid/task/run_in.hpp>
 
+#include <braid/task/parallel_for_each.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/worker.hpp>
 
@@ -9,6 +10,7 @@
 #include <tests/support/sleeper.hpp>
 #include <tests/support/watchdog.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <latch>
 #include <memory>
@@ -16,6 +18,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 using braid::errc;
 using braid::pool;
@@ -50,6 +53,13 @@ TEST_CASE_FIXTURE(watched, "what the function throws arrives") {
 TEST_CASE_FIXTURE(watched, "on a worker of the pool it is a plain call") {
   pool where({.workers = 1});
   CHECK(run_in(where, [&] { return run_in(where, [] { return 4; }); }) == 4);
+}
+
+TEST_CASE_FIXTURE(watched, "a parallel algorithm inside of it runs on the workers of that pool alone") {
+  pool where({.workers = 2});
+  std::vector<char> ran_there(1000, 0);
+  run_in(where, [&] { braid::parallel_for_each(ran_there, [&](char& each) { each = where.is_current() ? 1 : 0; }); });
+  CHECK(std::ranges::count(ran_there, 1) == 1000);
 }
 
 TEST_CASE_FIXTURE(watched, "one pool may ask another one") {
