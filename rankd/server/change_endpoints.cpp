@@ -68,11 +68,11 @@ auto status_of_change(const braid::diagnostics& problems) -> http_status {
 
 void lane::add_change_routes() {
   if (all_->context.changes == nullptr || !all_->options.clients_change_plans) return;
-  routes_.get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
-  routes_.post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
-  routes_.post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { unpin(x); });
-  routes_.post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { roll_back(x); });
-  routes_.post("/v1/reload", [this](braid::http_exchange& x) { return reload(x); });
+  serve_get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
+  serve_post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
+  serve_post("/v1/plans/{name}/unpin", [this](braid::http_exchange& x) { unpin(x); });
+  serve_post("/v1/plans/{name}/rollback", [this](braid::http_exchange& x) { roll_back(x); });
+  serve_post("/v1/reload", [this](braid::http_exchange& x) { return reload(x); });
 }
 
 void lane::refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems) {

@@ -151,14 +151,37 @@ auto lane::word_refusal(const braid::http_refusal& refusal) -> braid::http_refus
   return {.type = std::string(json_type), .body = std::move(answer.body)};
 }
 
+/// The router answers other methods by itself, and knows nothing of tokens.
+void lane::refuse_other_methods(std::string_view pattern, braid::http_method only) {
+  braid::http_method_set allowed;
+  allowed.add(only);
+  if (only == braid::http_method::get) allowed.add(braid::http_method::head);
+  for (std::uint8_t i = 0; i < braid::http_methods; ++i) {
+    const auto method = static_cast<braid::http_method>(i);
+    if (allowed.contains(method)) continue;
+    routes_.add(method, pattern, [this, allowed](braid::http_exchange& x) { refuse_method(x, allowed); });
+  }
+}
+
+void lane::refuse_method(braid::http_exchange& x, braid::http_method_set allowed) {
+  if (!may_ask(x, endpoint::other)) return;
+  static_cast<void>(x.set_field("Allow", allowed.to_string()));
+  if (x.request().method == braid::http_method::options)
+    return reply(x, endpoint::other, braid::http_status::no_content, {}, {});
+  constexpr auto status = braid::http_status::method_not_allowed;
+  refusal_words words = words_of({.status = status});
+  reply(x, endpoint::other, answer_error(status, std::move(words.code), words.message, given_request_id(x.request())));
+}
+
 void lane::add_routes() {
-  routes_.post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
-  routes_.get("/v1/plans", [this](braid::http_exchange& x) { plans(x); });
-  routes_.get("/v1/plans/{name}", [this](braid::http_exchange& x) { plan(x); });
+  serve_get("/v1/plans", [this](braid::http_exchange& x) { plans(x); });
+  serve_get("/v1/plans/{name}", [this](braid::http_exchange& x) { plan(x); });
+  serve_get("/metrics", [this](braid::http_exchange& x) { figures(x); });
+  serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
+  add_change_routes();
+  // For everybody.
   routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
   routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
-  routes_.get("/metrics", [this](braid::http_exchange& x) { figures(x); });
-  add_change_routes();
   routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
     reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
   });

@@ -11,6 +11,7 @@
 #include <rankd/server/serve_metrics.hpp>
 
 #include <braid/net/http_exchange.hpp>
+#include <braid/net/http_method.hpp>
 #include <braid/net/http_router.hpp>
 #include <braid/net/http_server.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -25,6 +26,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace rankd::detail {
@@ -89,6 +91,19 @@ class lane {
   struct record_end;
 
   void add_routes();
+  /// A path that needs a token, whatever the method.
+  template <typename Fn>
+  void serve_get(std::string_view pattern, Fn fn) {
+    routes_.get(pattern, std::move(fn));
+    refuse_other_methods(pattern, braid::http_method::get);
+  }
+  template <typename Fn>
+  void serve_post(std::string_view pattern, Fn fn) {
+    routes_.post(pattern, std::move(fn));
+    refuse_other_methods(pattern, braid::http_method::post);
+  }
+  void refuse_other_methods(std::string_view pattern, braid::http_method only);
+  void refuse_method(braid::http_exchange& x, braid::http_method_set allowed);
   auto listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
       -> braid::task<braid::result<braid::socket_address>>;
   auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;

@@ -1,5 +1,6 @@
 // tests/rankd/engine/plan_library_test.cpp: plans that change while they are served: all at once or not at all.
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/registry/file.hpp>
 
 #include <tests/rankd/engine/library_world.hpp>
 #include <tests/support/eventually.hpp>
@@ -136,6 +137,39 @@ TEST_CASE("a changed model makes a new version of the plans that call it, and a 
 
   plan_library without(declared());
   CHECK((codes_of(without.reload(folder.path())) == names{"no_models", "no_models"}));
+}
+
+TEST_CASE("a reload is refused while somebody writes into the folder of the models") {
+  engine_world world;
+  const scratch_folder folder;
+  const scratch_folder models;
+  const auto model_text = [](int intercept) {
+    return R"({"schema_version":1,"kind":"linear","intercept":)" + std::to_string(intercept) +
+           R"(,"weights":[{"key":"id","weight":0}]})";
+  };
+  models.write("same.json", model_text(0));
+  folder.write("a.json", R"({"schema_version":1,"plan_name":"a","outputs":["m"],"nodes":[)" + source("s", 2) + "," +
+                             node("l", "core::call_models", "s", R"({"models":["same"],"out_keys":[1001]})") + "," +
+                             node("m", "core::call_models", "l", R"({"models":["same"],"out_keys":[1002]})") + "]}");
+  int reads = 0;
+  bool changes = false;  // another model at each read
+  const auto read = [&](const std::filesystem::path& file) -> braid::checked<std::string> {
+    if (file.filename() != "same.json") return read_text_file(file);
+    return model_text(changes ? ++reads : reads);
+  };
+  plan_library library(declared(), {.read = read, .models = models.path()});
+  value_of(library.reload(folder.path()));
+
+  changes = true;
+  const auto refused = library.reload(folder.path());
+  CHECK((codes_of(refused) == names{"folder_changing"}));
+  CHECK(refused.error().front().source == models.path().string());
+  CHECK(mark_now(world, library, "a") == "0");
+  CHECK(library.versions().size() == 1);
+
+  changes = false;
+  CHECK((value_of(library.reload(folder.path())).changed == names{"a"}));
+  CHECK(mark_now(world, library, "a") == std::to_string(reads));
 }
 
 TEST_CASE("complaints of binding name the file, as those of loading do") {

@@ -5,6 +5,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 using namespace rankd;
@@ -85,6 +89,26 @@ TEST_CASE("the first rows of a sort are those of the whole sort, however many ar
       for (const sort_direction direction : both_directions) CHECK(first_rows_are_those_of_sort(rows, key, direction));
     }
   }
+}
+
+TEST_CASE("one value more than are wanted does not write behind the memory of those that are") {
+  constexpr auto untouched = std::byte{0xa5};
+  alignas(std::max_align_t) std::array<std::byte, 8192> bytes{};
+  bytes.fill(untouched);
+  std::pmr::monotonic_buffer_resource chunks(bytes.data(), bytes.size(), std::pmr::null_memory_resource());
+  braid::arena columns;
+  const std::array<std::int64_t, 8> ids{1, 2, 3, 4, 5, 6, 7, 8};
+  column_builder<double> values(columns, ids.size());
+  for (const double value : {3.0, 1.0, 2.0}) values.push(value);
+  for (int i = 3; i < 8; ++i) values.push_null();
+  const row_set rows(batch(ids).with_column(float_key, values.finish(), columns));
+
+  braid::arena memory(4096, &chunks);
+  const row_set first = sort_first(rows, float_key, sort_direction::ascending, 2, memory);
+  CHECK(std::ranges::equal(first.order(), std::array<std::uint32_t, 2>{1, 2}));
+  const std::span<const std::byte> behind(reinterpret_cast<const std::byte*>(first.order().data() + first.size()),
+                                          bytes.data() + bytes.size());
+  CHECK(std::ranges::all_of(behind, [](std::byte each) { return each == untouched; }));
 }
 
 TEST_CASE("sort changes the order only") {

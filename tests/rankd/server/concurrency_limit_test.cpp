@@ -43,6 +43,13 @@ TEST_CASE("a limit that nobody reaches does not grow") {
   CHECK(limit.limit() == concurrency_limit::least);
 }
 
+TEST_CASE("one request that takes very long among many quick ones does not lower the limit") {
+  concurrency_limit limit(256);
+  limit.note(1e6, limit.limit());
+  for (int i = 1; i < 64; ++i) limit.note(1, limit.limit());
+  CHECK(limit.limit() == 256);
+}
+
 TEST_CASE("a limit below the least stays where it is") {
   concurrency_limit one(1);
   note_many(one, 16, 10);

@@ -256,7 +256,7 @@ TEST_CASE("nodes and endpoints have figures of their own, of plans that are ther
   CHECK(!figures.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
 }
 
-TEST_CASE("where there are tokens, only health and readiness are for everybody") {
+TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {
   serve_options guarded;
   guarded.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
   serve_world world(guarded);
@@ -268,12 +268,43 @@ TEST_CASE("where there are tokens, only health and readiness are for everybody")
   }
   CHECK(world.ask("GET", "/healthz").status == 200);
   CHECK(world.ask("GET", "/readyz").status == 200);
+  CHECK(world.ask("GET", "/v1/openapi.json").status == 200);
   const std::string_view request = R"({"user_id":1,"plan":"ten"})";
   CHECK(error_of(world.rank(request)) == "401 unauthorized -");
   CHECK(error_of(world.rank(request, "Authorization: Bearer 0123456789abcdeg\r\n")) == "401 unauthorized -");
   const std::string_view twice = "Authorization: Bearer 0123456789abcdef\r\nAuthorization: Bearer x\r\n";
   CHECK(error_of(world.rank(request, twice)) == "401 unauthorized -");
   CHECK(world.rank(request, "authorization: bearer 0123456789abcdef\r\n").status == 200);
+}
+
+TEST_CASE("a method that a path does not take needs a token first, as any other") {
+  serve_options guarded;
+  guarded.tokens = rankd::testing::value_of(token_list::parse("feed 0123456789abcdef\n", "tokens"));
+  serve_world world(guarded);
+  constexpr std::string_view token = "Authorization: Bearer 0123456789abcdef\r\n";
+  struct row {
+    std::string_view method;
+    std::string_view path;
+    std::string_view allowed;
+  };
+  for (const auto& [method, path, allowed] :
+       {row{"PUT", "/v1/rank", "POST"}, row{"GET", "/v1/rank", "POST"}, row{"POST", "/v1/plans", "GET, HEAD"},
+        row{"DELETE", "/v1/plans/ten", "GET, HEAD"}, row{"PATCH", "/metrics", "GET, HEAD"}}) {
+    CAPTURE(method);
+    CAPTURE(path);
+    const heard_answer unknown = world.ask(method, path);
+    CHECK(error_of(unknown) == "401 unauthorized -");
+    CHECK(unknown.field("Allow").empty());
+    CHECK(error_of(world.ask("OPTIONS", path)) == "401 unauthorized -");
+    const heard_answer refused = world.ask(method, path, {}, token);
+    CHECK(error_of(refused) == "405 method_not_allowed -");
+    CHECK(refused.field("Allow") == allowed);
+    const heard_answer options = world.ask("OPTIONS", path, {}, token);
+    CHECK(options.status == 204);
+    CHECK(options.field("Allow") == allowed);
+  }
+  CHECK(world.ask("OPTIONS", "/healthz").status == 204);
+  CHECK(error_of(world.ask("PUT", "/readyz")) == "405 method_not_allowed -");
 }
 
 TEST_CASE("new tokens count from then on, and a connection goes on with them") {
