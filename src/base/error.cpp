@@ -1,4 +1,4 @@
-// src/base/error.cpp: the sentences behind the error codes.
+// src/base/error.cpp: the sentences behind the error codes, and the codes of the system that mean the same.
 #include <braid/base/error.hpp>
 
 #include <cerrno>
@@ -33,6 +33,16 @@ class category final : public std::error_category {
         return "the status of the child is lost: SIGCHLD is ignored, or another call has waited for any child";
     }
     return "unknown error of braid";
+  }
+
+  [[nodiscard]] auto default_error_condition(int value) const noexcept -> std::error_condition override {
+    switch (static_cast<errc>(value)) {
+      case errc::stopped: return std::errc::operation_canceled;
+      case errc::deadline_exceeded: return std::errc::timed_out;
+      case errc::would_deadlock: return std::errc::resource_deadlock_would_occur;
+      case errc::invalid_argument: return std::errc::invalid_argument;
+      default: return {value, *this};
+    }
   }
 };
 

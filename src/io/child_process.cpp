@@ -111,7 +111,7 @@ auto stream_of(loop& on, descriptor end) -> result<pipe_stream> {
 }  // namespace
 
 auto child_process::start(loop& on, const child_options& how) -> result<child_process> {
-  if (has_zero(how)) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (has_zero(how)) return fail(errc::invalid_argument);
   if (loses_statuses()) return fail(errc::status_lost);
   detail::program_start program(how);
   child_process made;

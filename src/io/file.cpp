@@ -60,7 +60,7 @@ auto open_with(const std::string& path, int flags) -> result<descriptor> {
 
 /// Without O_NONBLOCK the open of a FIFO would wait for the other end, perhaps for ever, and no stop could end that.
 auto open_now(const std::string& path, file_mode mode) -> result<descriptor> {
-  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!is_whole(path)) return fail(errc::invalid_argument);
   auto opened = open_with(path, flags_of(mode) | O_NONBLOCK);
   // A lease that another process holds on a regular file: the system asks for it back while this waits.
   if (!opened && opened.error() == std::errc::operation_would_block) opened = open_with(path, flags_of(mode));
@@ -130,7 +130,7 @@ auto read_whole(const std::string& path, std::uint64_t most) -> result<std::stri
 /// `call(path)`, which gives 0 or sets errno.
 template <typename Call>
 auto act_on(const std::string& path, Call call) -> result<void> {
-  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!is_whole(path)) return fail(errc::invalid_argument);
   return detail::checked(call(path.c_str()));
 }
 
@@ -152,7 +152,7 @@ auto kind_of(int folder, const dirent& entry) noexcept -> entry_kind {
 }
 
 auto status_now(const std::string& path, link_rule links) -> result<file_status> {
-  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!is_whole(path)) return fail(errc::invalid_argument);
   struct stat about{};
   const int flags = links == link_rule::follow ? 0 : AT_SYMLINK_NOFOLLOW;
   if (::fstatat(AT_FDCWD, path.c_str(), &about, flags) != 0) return fail(last_system_error());
@@ -164,7 +164,7 @@ auto status_now(const std::string& path, link_rule links) -> result<file_status>
 }
 
 auto list_now(const std::string& path) -> result<std::vector<folder_entry>> {
-  if (!is_whole(path)) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!is_whole(path)) return fail(errc::invalid_argument);
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
   if (folder == nullptr) return fail(last_system_error());
   std::vector<folder_entry> all;
@@ -244,7 +244,7 @@ auto remove_folder(executor& blocking, std::string path) -> task<result<void>> {
 
 auto rename_entry(executor& blocking, std::string from, std::string to) -> task<result<void>> {
   auto renaming = there(blocking, [&from, &to]() -> result<void> {
-    if (!is_whole(to)) return fail(std::make_error_code(std::errc::invalid_argument));
+    if (!is_whole(to)) return fail(errc::invalid_argument);
     return act_on(from, [&to](const char* p) { return ::rename(p, to.c_str()); });
   });
   co_return co_await std::move(renaming);

@@ -40,6 +40,11 @@ class category final : public std::error_category {
     }
     return "unknown error of HTTP";
   }
+
+  [[nodiscard]] auto default_error_condition(int value) const noexcept -> std::error_condition override {
+    if (static_cast<http_errc>(value) == http_errc::too_slow) return std::errc::timed_out;
+    return {value, *this};
+  }
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ auto no_such_part() { return fail(std::make_error_code(std::errc::no_such_device
 
 auto only_allowed(const topology& machine, const cpu_set& cpus) -> result<cpu_set> {
   cpu_set allowed = cpus & machine.allowed;
-  if (allowed.empty()) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (allowed.empty()) return fail(errc::invalid_argument);
   return allowed;
 }
 

@@ -252,7 +252,7 @@ auto cgroup_cpu_set(const fs::path& root) -> std::optional<cgroup_cpus> {
 }
 
 auto attach_to_cgroup(const fs::path& folder, ::pid_t thread) -> result<void> {
-  const std::error_code refused = std::make_error_code(std::errc::invalid_argument);
+  const std::error_code refused = errc::invalid_argument;
   if (thread < 1) return fail(refused);
   const descriptor group(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (group.number() < 0) return fail(last_system_error());

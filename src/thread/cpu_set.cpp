@@ -40,11 +40,11 @@ auto cpu_set::parse(std::string_view text) -> result<cpu_set> {
     const std::size_t dash = item.find('-');
     const auto first = parse_cpu(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_cpu(item.substr(dash + 1));
-    if (!first || !last || *first > *last) return fail(std::make_error_code(std::errc::invalid_argument));
+    if (!first || !last || *first > *last) return fail(errc::invalid_argument);
     all |= range(*first, *last);
     if (comma == std::string_view::npos) return all;
     text.remove_prefix(comma + 1);
-    if (text.empty()) return fail(std::make_error_code(std::errc::invalid_argument));
+    if (text.empty()) return fail(errc::invalid_argument);
   }
   return all;
 }

@@ -95,9 +95,7 @@ auto thread::info() const -> result<thread_info> {
 }
 
 auto thread::join() -> result<void> {
-  const auto nobody = [](std::monostate) -> result<void> {
-    return fail(std::make_error_code(std::errc::invalid_argument));
-  };
+  const auto nobody = [](std::monostate) -> result<void> { return fail(errc::invalid_argument); };
   const auto joined = std::visit(cases{nobody, [](auto& native) { return braid::join(native); }}, held_);
   if (joined) held_ = std::monostate();
   return joined;

@@ -34,7 +34,7 @@ static_assert(sizeof(attributes) == 48);
 constexpr std::uint32_t deadline_policy = 6;    // SCHED_DEADLINE
 constexpr std::uint64_t reset_on_fork_bit = 1;  // SCHED_FLAG_RESET_ON_FORK
 
-auto invalid() { return fail(std::make_error_code(std::errc::invalid_argument)); }
+auto invalid() { return fail(errc::invalid_argument); }
 
 /// What a call without an answer reports.
 auto outcome(long status) -> result<void> {

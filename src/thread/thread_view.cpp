@@ -26,11 +26,11 @@ auto info_of_standard(const Thread& thread) -> result<thread_info> {
   return info_of(const_cast<Thread&>(thread).native_handle());  // which is not const, and changes nothing
 }
 
-auto would_wait_for_itself() { return fail(std::make_error_code(std::errc::resource_deadlock_would_occur)); }
+auto would_wait_for_itself() { return fail(errc::would_deadlock); }
 
 template <typename Thread>
 auto join_standard(Thread& thread) -> result<void> {
-  if (!thread.joinable()) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!thread.joinable()) return fail(errc::invalid_argument);
   if (thread.get_id() == std::this_thread::get_id()) return would_wait_for_itself();
   thread.join();
   return {};

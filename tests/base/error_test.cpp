@@ -50,6 +50,34 @@ TEST_CASE("a code compares with errors of its own category only") {
   CHECK(std::string(error.category().name()) == "braid");
 }
 
+TEST_CASE("a code that the system has as well compares equal to the same condition as the system's") {
+  struct twin {
+    errc ours;
+    int of_system;
+    std::errc condition;
+  };
+  constexpr twin twins[] = {
+      {errc::invalid_argument, EINVAL, std::errc::invalid_argument},
+      {errc::deadline_exceeded, ETIMEDOUT, std::errc::timed_out},
+      {errc::stopped, ECANCELED, std::errc::operation_canceled},
+      {errc::would_deadlock, EDEADLK, std::errc::resource_deadlock_would_occur},
+  };
+  for (const twin& each : twins) {
+    CAPTURE(each.of_system);
+    CHECK(braid::make_error_code(each.ours) == each.condition);
+    CHECK(std::error_code(each.of_system, std::system_category()) == each.condition);
+    CHECK(std::error_code(each.of_system, std::generic_category()) == each.condition);
+    for (const errc other : all_codes)
+      if (other != each.ours) CHECK(braid::make_error_code(other) != each.condition);
+  }
+}
+
+TEST_CASE("a code that braid alone has is a condition of its own") {
+  const std::error_condition cycle = braid::make_error_code(errc::cycle).default_error_condition();
+  CHECK(cycle.category() == braid::braid_category());
+  CHECK(cycle.value() == static_cast<int>(errc::cycle));
+}
+
 TEST_CASE("a failing function returns its code") {
   const auto answer = refuse();
   REQUIRE_FALSE(answer.has_value());

@@ -18,6 +18,14 @@ TEST_CASE("every error has a sentence of its own") {
   CHECK(error.category().name() == std::string("braid.http"));
 }
 
+TEST_CASE("a message that did not come in time has timed out, and no other refusal has") {
+  const int last = static_cast<int>(http_errc::too_many_redirects);
+  for (int code = 1; code <= last; ++code) {
+    const std::error_code error = static_cast<http_errc>(code);
+    CHECK((error == std::errc::timed_out) == (error == http_errc::too_slow));
+  }
+}
+
 TEST_CASE("a refusal has the status that RFC 9110 gives it") {
   CHECK(status_of(http_errc::bad_field) == http_status::bad_request);
   CHECK(status_of(http_errc::bad_version) == http_status::version_not_supported);

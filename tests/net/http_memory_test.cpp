@@ -2,12 +2,12 @@
 #include <braid/net/http_server.hpp>
 
 #include <braid/coro/event.hpp>
-#include <braid/task/job_memory.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/http_scene.hpp>
 #include <tests/support/raw_tls.hpp>
 #include <tests/support/scarce_memory.hpp>
+#include <tests/support/spare_frames.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,6 +27,7 @@ using namespace braid;
 using testing::failures;
 using testing::http_scene;
 using testing::is_shortage;
+using testing::no_spare_frames;
 using testing::scarce_memory;
 using testing::scarcity;
 using testing::survives;
@@ -56,37 +57,6 @@ struct memory_routes {
   http_router routes;
   event go_on;
   int begun = 0;
-};
-
-/// Holds the blocks that were free for frames, so that each new frame asks for memory.
-class no_spare_frames {
- public:
-  no_spare_frames() {
-    for (std::size_t size = step; size <= most; size += step) {
-      for (bool was_spare = true; was_spare;) {
-        const long before = testing::blocks_alive();
-        held_[size / step] = new (allocate_job(size)) block{held_[size / step]};
-        was_spare = testing::blocks_alive() == before && !testing::under_thread_sanitizer;
-      }
-    }
-  }
-  no_spare_frames(const no_spare_frames&) = delete;
-  auto operator=(const no_spare_frames&) -> no_spare_frames& = delete;
-  ~no_spare_frames() {
-    for (std::size_t size = step; size <= most; size += step)
-      while (held_[size / step] != nullptr) {
-        block* const first = std::exchange(held_[size / step], held_[size / step]->next);
-        free_job(first, size);
-      }
-  }
-
- private:
-  static constexpr std::size_t step = 64;
-  static constexpr std::size_t most = 1024;
-  struct block {
-    block* next;
-  };
-  std::array<block*, most / step + 1> held_{};
 };
 
 /// A client with a thread and no memory of its own, plain or by TLS. It asks for four things and listens to the end.

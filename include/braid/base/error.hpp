@@ -8,15 +8,17 @@
 
 namespace braid {
 
-/// What the world may refuse; the operating system's own refusals keep their own codes.
+/// What the world may refuse; the operating system's own refusals keep their own codes. Where the system has a code for
+/// the same refusal, both compare equal to that std::errc: `error == std::errc::invalid_argument` is true for a value
+/// that braid refuses and for one that the kernel does. `error == errc::invalid_argument` is braid's refusal alone.
 enum class errc {
-  stopped = 1,        ///< a stop was requested before the work was done
-  deadline_exceeded,  ///< the deadline passed before the work was done
+  stopped = 1,        ///< a stop was requested before the work was done; equals std::errc::operation_canceled
+  deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
   closed,             ///< the executor, loop or channel takes nothing more
   dropped,            ///< accepted work was discarded by a shutdown before it ran
   cycle,              ///< the edges of a graph form a circle
-  would_deadlock,     ///< the caller would wait for itself
-  invalid_argument,   ///< a value outside of what the call allows
+  would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
+  invalid_argument,   ///< a value outside of what the call allows; equals std::errc::invalid_argument
   broken_promise,     ///< the result will not come: who was to give it has gone
   already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
   full,               ///< there is no room for more

@@ -32,7 +32,7 @@ enum class http_errc {
   trailers_too_large,   ///< longer than the head of a message may be
   forbidden_trailer,    ///< a field that must not come after the body
   truncated,            ///< the connection ended in the middle of a message
-  too_slow,             ///< the message did not come in time
+  too_slow,             ///< the message did not come in time; equals std::errc::timed_out
   reserved_field,       ///< a field that the library itself writes
   too_many_responses,   ///< informational responses without end, or one that nobody asked for
   too_many_redirects,   ///< more than `http_client_options::redirects`

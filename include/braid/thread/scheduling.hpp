@@ -130,14 +130,14 @@ class BRAID_API scheduling {
 };
 
 constexpr auto nice_value::from(int value) -> result<nice_value> {
-  if (value < smallest || value > largest) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (value < smallest || value > largest) return fail(errc::invalid_argument);
   nice_value checked;
   checked.value_ = value;
   return checked;
 }
 
 constexpr auto realtime_priority::from(int value) -> result<realtime_priority> {
-  if (value < smallest || value > largest) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (value < smallest || value > largest) return fail(errc::invalid_argument);
   realtime_priority checked = smallest;
   checked.value_ = value;
   return checked;

@@ -70,7 +70,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }
 
   /// Waits until it has ended.
-  /// Errors: invalid_argument where there is no thread; resource_deadlock_would_occur where it is the caller.
+  /// Errors: invalid_argument where there is no thread; would_deadlock where it is the caller.
   auto join() -> result<void>;
 
   /// True for the call that requested it; false as well where the callable takes no stop token.
@@ -115,7 +115,7 @@ auto thread::create(thread_options options, Fn&& fn, Args&&... args) -> result<t
 template <typename Native>
   requires detail::one_of<Native, std::thread, std::jthread, ::pthread_t>
 auto thread::release() -> result<Native> {
-  if (!joinable()) return fail(std::make_error_code(std::errc::invalid_argument));
+  if (!joinable()) return fail(errc::invalid_argument);
   auto* native = std::get_if<Native>(&held_);
   if (native == nullptr) return fail(std::make_error_code(std::errc::operation_not_supported));
   Native released = std::move(*native);

@@ -33,7 +33,7 @@ auto info_of(const T& thread) -> result<thread_info> {
 }
 
 /// Waits until the thread has ended.
-/// Errors: invalid_argument where there is nothing to join; resource_deadlock_would_occur where it is the caller.
+/// Errors: invalid_argument where there is nothing to join; would_deadlock where it is the caller.
 BRAID_API auto join(std::thread& thread) -> result<void>;
 BRAID_API auto join(std::jthread& thread) -> result<void>;
 BRAID_API auto join(::pthread_t thread) -> result<void>;
