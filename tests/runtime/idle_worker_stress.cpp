@@ -115,5 +115,5 @@ TEST_CASE("no worker with a loop sleeps beside a task of its own that could go o
 }
 
 TEST_CASE("no worker with a loop sleeps beside posts from outside") {
-  check("posts to merged workers", post_jobs, 3ms);
+  check("posts to merged workers", post_jobs, 5ms);
 }

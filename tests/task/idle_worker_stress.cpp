@@ -43,7 +43,7 @@ constexpr std::size_t max_items = 32;
 
 // The bounds of docs/pools.md.
 constexpr auto at_once = 2ms;            // what wakes a worker when it is placed: far more than a wake takes
-constexpr auto behind_a_long_job = 3ms;  // two intervals of the monitor of the pool, and one until it takes effect
+constexpr auto behind_a_long_job = 5ms;  // two intervals of the monitor of the pool for each of two halvings
 
 /// A pool, what it is given, and chance.
 struct scene {
