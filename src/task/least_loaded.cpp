@@ -43,12 +43,18 @@ auto least_loaded::better_of_two() noexcept -> worker& {
   return load_of(other) < load_of(one) ? other : one;
 }
 
+/// A worker that was woken has not watched. It goes by the job that the victim runs, so that all workers that a rescue
+/// wakes take part at once, and not each after two intervals of its own.
+auto least_loaded::waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool {
+  if (why == search::watch) return seats_.is_held_up(self, victim);
+  return why == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();
+}
+
 auto least_loaded::rescue(worker& self, search why) noexcept -> found_job {
   if (seats_.has_settled()) return {};
   for (const std::size_t index : self.victims) {
     worker& victim = *seats_.workers()[index];
-    const bool held_up = why == search::watch && seats_.is_held_up(self, victim);
-    if (!held_up && !seats_.is_closed()) continue;
+    if (!waits_for_long(self, victim, why) && !seats_.is_closed()) continue;
     if (found_job oldest = seats_.take_half(self, victim)) return oldest;
   }
   return {};

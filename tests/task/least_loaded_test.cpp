@@ -83,6 +83,15 @@ TEST_CASE_FIXTURE(fixture, "workers leave each other's jobs alone, but for those
   CHECK(run_next(1, search::routine) == 1);
 }
 
+TEST_CASE_FIXTURE(fixture, "a worker that was woken takes part at once in what lies behind a long job") {
+  static_cast<void>(crew[0].pace.job_begins());
+  for (std::size_t i = 0; i < 4; ++i) crew[0].queue.push(jobs[i]);
+  clock.advance(101us);
+  CHECK(run_next(1, search::routine) == -1);
+  CHECK(run_next(1, search::woken) == 0);
+  CHECK(run_next(2, search::woken) == 2);
+}
+
 TEST_CASE("with more than eight workers the better of two is chosen, and in time every one") {
   braid::testing::crew_of_workers crew(12);
   braid::least_loaded policy(crew.list);

@@ -18,7 +18,7 @@ namespace braid {
 /// that are chosen at random. Of those that have nothing to do, the one that was chosen last is chosen again, so that
 /// one worker is kept alone while it suffices. What a worker posts stays at its seat unless another one has at least
 /// two jobs less. Workers do not take from each other, but for what lies behind a long job: a worker that sleeps and
-/// watches takes half of it, within about two of its intervals.
+/// watches takes half of it, within about two of its intervals, and the workers that it wakes halve the rest at once.
 /// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
 class BRAID_API least_loaded {
  public:
@@ -37,7 +37,7 @@ class BRAID_API least_loaded {
   [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;
-    return why == search::watch || seats_.is_closed() ? rescue(self, why) : found_job();
+    return why != search::routine || seats_.is_closed() ? rescue(self, why) : found_job();
   }
   [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
 
@@ -51,6 +51,7 @@ class BRAID_API least_loaded {
   static auto load_of(const worker& at) noexcept -> std::size_t;
   [[nodiscard]] auto least_of_all() noexcept -> worker&;
   [[nodiscard]] auto better_of_two() noexcept -> worker&;
+  [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool;
   [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
 
   detail::seats seats_;
