@@ -20,7 +20,8 @@ namespace braid {
 
 /// Join handle of a spawned task: asks it to stop, awaits it, knows its number and name. Dropping the handle detaches
 /// the task: it goes on as long as its scope lets it, and what it throws then is reported at its home. Its scope joins
-/// it either way, and what it throws does not stop the others there. Threads: any, one at a time.
+/// it either way, and what it throws does not stop the others there.
+/// Threads: any, one at a time.
 template <typename T = void>
 class [[nodiscard]] task_handle {
  public:
