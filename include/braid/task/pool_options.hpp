@@ -19,7 +19,7 @@
 
 namespace braid {
 
-/// Where the jobs of a pool lie, and who takes them.
+/// The schedulers that a pool may have: in which queues jobs lie, and which workers take them.
 enum class scheduler : std::uint8_t {
   work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
   least_loaded,    ///< at the seat of the worker that has least to do; taken from there only behind a long job
