@@ -19,7 +19,7 @@ enum class errc {
   cycle,              ///< the edges of a graph form a circle
   would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
   invalid_argument,   ///< a value outside of what the call allows; equals std::errc::invalid_argument
-  broken_promise,     ///< the result will not come: who was to give it has gone
+  broken_promise,     ///< the result will not come: its producer has gone
   already_set,        ///< what is set once has been: the result of a promise, the runtime of the process
   full,               ///< there is no room for more
   stale,              ///< what the handle named has ended, and its place was used again

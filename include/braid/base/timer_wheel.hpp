@@ -18,7 +18,7 @@ class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;
 
-  /// `drop` may be left out where whoever keeps the timer cannot end before it fires.
+  /// `drop` may be left out where the timer service cannot end before it fires.
   explicit timer(fire_fn fire, fire_fn drop = nullptr) noexcept : fire_(fire), drop_(drop) {}
 
   [[nodiscard]] auto is_armed() const noexcept -> bool { return is_linked(); }
@@ -26,7 +26,7 @@ class timer : public list_hook {
   /// Calls the function that the timer was made with.
   void fire() noexcept { fire_(*this); }
 
-  /// Tells it that it will not fire, because whoever kept it has ended.
+  /// Notifies it that it will not fire, because the timer service has ended.
   void drop() noexcept {
     if (drop_ != nullptr) drop_(*this);
   }

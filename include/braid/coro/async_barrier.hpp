@@ -10,9 +10,9 @@
 
 namespace braid {
 
-/// Tasks wait until so many have arrived; then all go on, and the next phase begins. A task that is stopped while it
-/// waits has arrived all the same.
-/// Threads: any. Lifetime: outlives those who wait.
+/// Cyclic barrier for tasks: they wait until so many have arrived; then all go on, and the next phase begins. A task
+/// that is stopped while it waits has arrived all the same.
+/// Threads: any. Lifetime: outlives the waiting tasks.
 class async_barrier {
   class awaiter;
 

@@ -7,10 +7,10 @@
 
 namespace braid {
 
-/// Tasks wait until somebody calls `set`; from then on nobody waits, until somebody calls `reset`. Tasks that `set` has
-/// released go on, also where a reset follows at once.
-/// Threads: any. Lifetime: outlives those who wait. Cost: a lock; a post to its home for each that waits. The tasks of
-/// one home do without both with `event`.
+/// Manual-reset event for tasks of any home: they wait until `set` is called; from then on no task waits, until
+/// `reset` is called. Tasks that `set` has released go on, also where a reset follows at once.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: a lock; for each waiting task a post to its home. For the
+/// tasks of one home, `event` needs neither.
 class async_event {
   class awaiter;
 

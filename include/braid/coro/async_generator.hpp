@@ -1,4 +1,4 @@
-// braid/coro/async_generator.hpp: a lazy sequence whose coroutine may wait between its elements.
+// braid/coro/async_generator.hpp: an asynchronous generator: a lazy sequence that may wait between its elements.
 #pragma once
 
 #include <braid/base/assert.hpp>
@@ -23,7 +23,7 @@ class async_generator_promise final : public promise_base {
  public:
   using element = std::remove_reference_t<T>;
 
-  /// Gives control to the consumer, who lies above in the same thread of control.
+  /// Transfers control to the consumer, which is the coroutine above in the same thread of control.
   struct yield_awaiter {
     [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
     auto await_suspend(std::coroutine_handle<async_generator_promise> self) noexcept -> transfer {
@@ -78,9 +78,9 @@ class async_generator_promise final : public promise_base {
 
 }  // namespace detail
 
-/// A sequence of `T`s that is made while it is read, by a coroutine that may await what a task may. It runs as a child
-/// of whoever asks for the next element: in its scope, at its home, and stopped with it. One that was stopped stays so:
-/// whoever asks it again is stopped too.
+/// Asynchronous generator: a sequence of `T`s that is made while it is read, by a coroutine that may await what a task
+/// may. It runs as a child of the task that asks for the next element: in its scope, at its home, and stopped with it.
+/// One that was stopped stays so: a task that asks it again is stopped too.
 ///
 ///   while (const row* next = co_await rows.next()) use(*next);
 ///

@@ -9,8 +9,8 @@
 
 namespace braid {
 
-/// Tasks wait until it has been counted down as often as it was made for; from then on nobody waits.
-/// Threads: any. Lifetime: outlives those who wait, and may be destroyed by one who has waited.
+/// Single-use latch for tasks: they wait until it has been counted down as often as it was made for; from then on no
+/// task waits. Threads: any. Lifetime: outlives the waiting tasks, and may be destroyed by a task that has waited.
 class async_latch {
   class awaiter;
 

@@ -7,10 +7,10 @@
 
 namespace braid {
 
-/// One task at a time holds it; the others, of any home, wait without blocking their threads. It goes from hand to hand
-/// in the order in which they came. What is never held across a wait is better guarded by a std::mutex.
+/// Fair (FIFO) mutex for tasks: one at a time holds it; the others, of any home, wait without blocking their threads,
+/// and get it in the order in which they came. A lock that is never held across a wait is better a std::mutex.
 /// Threads: any; it may be given back by another thread than the one that took it. Lifetime: outlives its guards and
-/// those who wait. Cost: as an async_semaphore.
+/// the waiting tasks. Cost: as an async_semaphore.
 class async_mutex {
  public:
   /// Holds the lock until it is destroyed, or `release` is called.

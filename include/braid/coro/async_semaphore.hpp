@@ -10,11 +10,11 @@
 
 namespace braid {
 
-/// Permits, handed out in the order in which tasks came for them: a permit that is given back goes to the oldest that
-/// waits, and nobody overtakes. A task that is stopped leaves the queue; one that was handed its permit before the stop
-/// goes on with it to its next wait, and gives it back with its locals.
-/// Threads: any. Lifetime: outlives its permits and those who wait. Cost: a lock; a post to its home for each that
-/// waits. Protocol: docs/design/coroutine_sync.md
+/// Fair (FIFO) counting semaphore for tasks: a permit that is given back goes to the oldest waiting task, and none
+/// overtakes. A task that is stopped leaves the queue; one that was handed its permit before the stop goes on with it
+/// to its next wait, and gives it back with its locals.
+/// Threads: any. Lifetime: outlives its permits and the waiting tasks. Cost: a lock; for each waiting task a post to
+/// its home. Protocol: docs/design/coroutine_sync.md
 class async_semaphore {
   class awaiter;
 

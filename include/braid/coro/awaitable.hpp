@@ -1,4 +1,4 @@
-// braid/coro/awaitable.hpp: what can be awaited, and making a task of it for those who take tasks.
+// braid/coro/awaitable.hpp: the concept of what a task may await, and the conversion of an awaitable to a task.
 #pragma once
 
 #include <braid/coro/detail/awaiter_of.hpp>

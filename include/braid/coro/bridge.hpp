@@ -9,7 +9,7 @@
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
-#include <braid/task/promise.hpp>  // who awaits futures makes some
+#include <braid/task/promise.hpp>  // code that awaits futures makes some
 
 #include <exception>
 #include <mutex>

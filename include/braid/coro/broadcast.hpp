@@ -49,7 +49,7 @@ class broadcast {
     waiting_.pop_all(woken);
   }
 
-  /// One who sees what is sent from now on.
+  /// A receiver of what is sent from now on.
   [[nodiscard]] auto subscribe() noexcept -> receiver {
     const std::lock_guard guard(lock_);
     return receiver(*this, sent_);

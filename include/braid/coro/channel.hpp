@@ -14,13 +14,14 @@
 
 namespace braid {
 
-/// Many senders, many receivers. A sender waits while there is no room, a receiver while there is nothing; both are
-/// served in the order in which they came, and values arrive in the order in which they were sent. With room for none
-/// a sender waits until a receiver has taken its value. After `close` nothing can be sent; what is there is received.
+/// Bounded MPMC channel. A sender waits while there is no room, a receiver while there is nothing; both are served in
+/// the order in which they came, and values arrive in the order in which they were sent. With room for none it is a
+/// rendezvous: a sender waits until a receiver has taken its value. After `close` nothing can be sent; values that are
+/// there are still received.
 /// A stop loses nothing: a value that was handed to a receiver is received by it, also where the stop came before it
 /// could go on; a sender that is stopped while it waits keeps its value, which dies with it.
-/// Threads: any. Lifetime: outlives those who wait. Cost: all memory when it is made; a lock for each call; a post to
-/// its home for each that waited.
+/// Threads: any. Lifetime: outlives the waiting tasks. Cost: all memory when it is made; a lock for each call; for each
+/// task that waited a post to its home.
 /// Protocol: docs/design/coroutine_sync.md
 template <typename T>
 class channel {
@@ -46,15 +47,15 @@ class channel {
   /// The next value, if there is one.
   [[nodiscard]] auto try_receive() noexcept -> std::optional<T>;
 
-  /// Refuses what is sent from now on, that of senders who wait included, and wakes who waits. Repeated calls change
-  /// nothing.
+  /// Refuses what is sent from now on, that of waiting senders included, and wakes all waiting tasks. Repeated calls
+  /// change nothing.
   void close() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return closed_;
   }
-  /// How many values have been sent and not received, without those of senders who wait.
+  /// How many values have been sent and not received, without those of waiting senders.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return size_;

@@ -33,7 +33,7 @@ struct fiber_options {
 /// it lives in the scope of its caller, with its deadline, and `fn` is destroyed at home when it has ended.
 ///
 /// A stop reaches it where it waits. There an exception is thrown that is no std::exception, so that its locals are
-/// destroyed, once; whoever catches it by `catch (...)` throws it on. If it is swallowed the next wait throws again.
+/// destroyed, once; a `catch (...)` that gets it must rethrow it. If it is swallowed the next wait throws again.
 /// Errors: what `fn` throws; std::bad_alloc; std::system_error with std::errc::function_not_supported where the build
 /// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `strand_home`).
 /// Cost: a stack from a list of used ones, which keeps 256 of a size; else three system calls.

@@ -54,7 +54,7 @@ class [[nodiscard]] fork_task {
   /// Runs it, as a call would, and gives its value. Its frame goes when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
 
-  /// Gives the frame to the caller, who destroys it. Requires that there is one.
+  /// Gives the frame to the caller, which destroys it. Requires that there is one.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
     BRAID_EXPECTS(frame_, "only a fork_task that has not been awaited yet can be awaited or forked");
     return std::exchange(frame_, nullptr);

@@ -44,10 +44,10 @@ class timed_call final : public job {
     return where_->try_post(*this);
   }
 
-  /// The task waits no longer. False when it is told already.
+  /// The task waits no longer. False when it has been notified already.
   [[nodiscard]] auto try_abandon() noexcept -> bool {
     auto seen = state::awaited;
-    // edge timed_call.left: both
+    // edge timed_call.left: both, the call frees what the task used; where this fails, the task reads the outcome
     return state_.compare_exchange_strong(seen, state::abandoned, acq_rel, acquire);
   }
 
@@ -59,7 +59,7 @@ class timed_call final : public job {
 
   static void act(job& self, action what) noexcept {
     auto& call = static_cast<timed_call&>(self);
-    // edge timed_call.left: observe
+    // edge timed_call.left: observe the last use by the task
     if (call.state_.load(acquire) == state::abandoned) {
       delete &call;  // nobody wants it any more, and it has not begun
       return;
@@ -68,7 +68,7 @@ class timed_call final : public job {
     auto seen = state::awaited;
     leaf* const waiting = call.waiting_;
     const auto wake = call.wake_;
-    // edge timed_call.left: both
+    // edge timed_call.left: both, the task reads the outcome; where this fails, the call is freed after its last use
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
     call.where_->ran_late();
     delete &call;

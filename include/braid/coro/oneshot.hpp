@@ -1,4 +1,4 @@
-// braid/coro/oneshot.hpp: one value from whoever sends it to the task that waits for it.
+// braid/coro/oneshot.hpp: a one-shot channel: a single value from any thread to a waiting task.
 #pragma once
 
 #include <braid/base/assert.hpp>

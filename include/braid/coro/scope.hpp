@@ -30,10 +30,11 @@ class stop_callback : public list_hook {
   stop_fn fn_;
 };
 
-/// Tasks that cannot outlive the object. The first that fails stops the rest; the others' errors are counted. A scope
-/// made inside another one is stopped with it and has the earlier of both deadlines.
-/// Inside of a coroutine prefer `with_scope`: whoever owns a scope directly may await nothing but its `join` while
-/// tasks run in it.
+/// Async scope (P3149), nursery: structured concurrency for tasks, which cannot outlive the object. The first that
+/// fails stops the rest; the others' errors are counted. A scope made inside another one is stopped with it and has the
+/// earlier of both deadlines.
+/// Inside of a coroutine prefer `with_scope`: a coroutine that owns a scope directly may await nothing but its `join`
+/// while tasks run in it.
 /// Threads: the home's own, except `request_stop`, `stop` and the construction of a scope without a parent.
 class BRAID_API scope : private job, private stop_callback {
  public:
@@ -83,7 +84,7 @@ class BRAID_API scope : private job, private stop_callback {
   using idle_fn = std::coroutine_handle<> (*)(void* context) noexcept;
   void when_idle(idle_fn fn, void* context) noexcept;
 
-  /// What `spawn` is made of, for those who see to the end of a task themselves: when it has ended its home calls
+  /// What `spawn` is made of, for callers that handle the end of a task themselves: when it has ended its home calls
   /// `owner.root_ended(frame)`, which destroys the frame; the task counts until then. Requires that no stop has come.
   template <typename T, typename Owner>
   void begin(task<T> child, Owner& owner) noexcept;
@@ -96,7 +97,7 @@ class BRAID_API scope : private job, private stop_callback {
   enum class remote_stop : std::uint8_t {
     none,     // no other thread has asked for a stop
     posted,   // one has: its job is on the way, or will be refused
-    awaited,  // the same, and whoever waits for the scope waits for that job as well
+    awaited,  // the same, and a wait for the scope waits for that job as well
     arrived,  // the job has run or was refused: no other thread knows of the scope any more
   };
 
@@ -131,8 +132,8 @@ class BRAID_API scope : private job, private stop_callback {
   void* value_ = nullptr;
   idle_fn idle_ = nullptr;
   void* idle_context_ = nullptr;
-  errc remote_reason_ = errc::stopped;             // written by the one who moved remote_ to posted
-  atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by whoever comes first
+  errc remote_reason_ = errc::stopped;             // written by the thread that moved remote_ to posted
+  atomic<remote_stop> remote_{remote_stop::none};  // one stop at most is posted, by the first thread that requests it
   stop_flag stop_;
   enum class callback_state : std::uint8_t { pending, called } callback_state_ = callback_state::pending;
 };

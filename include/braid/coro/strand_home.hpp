@@ -1,4 +1,4 @@
-// braid/coro/strand_home.hpp: a home whose tasks run one at a time on the threads of any executor.
+// braid/coro/strand_home.hpp: a home on any executor: a serial executor for tasks, as a Swift actor has one.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -25,8 +25,8 @@
 
 namespace braid {
 
-/// What a pool needs for tasks that wait: its tasks are resumed on whatever worker is free, never two at once, so that
-/// their timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
+/// Serial executor for tasks on a pool: they are resumed on whatever worker is free, never two at once, so that their
+/// timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
 /// cost little; `spawn_future(pool, task)` makes one for each.
 ///
 /// Where the executor refuses or drops a turn, or is gone, nothing hangs: the tasks are stopped, and what is left of
@@ -89,7 +89,7 @@ class BRAID_API strand_home final : public home {
     timer_wheel wheel;
     intrusive_list<timer> due;
     time_point alarm_at = time_point::max();
-    atomic<bool> ticking{false};  // `tick` is queued; set by who queues it, cleared by the job
+    atomic<bool> ticking{false};  // `tick` is queued; set by the thread that queues it, cleared by the job
     step tick;
     alarm_timer alarm;
   };
@@ -121,11 +121,11 @@ class BRAID_API strand_home final : public home {
   const detail::executor_id where_;
   shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_mailbox<job> mailbox_;
-  atomic<bool> refused_{false};  // by the executor, once; written by who was told so
+  atomic<bool> refused_{false};  // by the executor, once; written by the thread that it refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step turn_{*this, &turn_came};
   step end_;  // of the home; its beginning, where it runs alone
-  // Of who has the turn:
+  // For the thread that holds the strand:
   intrusive_queue<job> ready_;  // taken out of the mailbox
   detail::turn_length length_;
   bool is_alone_ = false;     // deletes itself when it has ended

@@ -50,7 +50,7 @@ class task_promise<void> final : public task_promise_base<void> {
 /// An asynchronous function that gives a `T` (a value, a reference or void). It does nothing until it is awaited,
 /// spawned into a scope or handed to `sync_wait`; it is awaited at most once. What it throws is rethrown by the await.
 /// Where a stop reaches it at a leaf (a sleep, a socket), it never resumes: its locals are destroyed, on its own
-/// thread, and who awaits it is stopped as well, unless it asked for an `outcome`.
+/// thread, and its awaiter is stopped as well, unless that asked for an `outcome`.
 /// Threads: moved and destroyed only while it is not running.
 /// Cost: one frame from the thread's free lists.
 template <typename T = void>
@@ -75,7 +75,7 @@ class [[nodiscard]] task {
   /// Runs the task and gives its value. Its frame goes when the expression ends.
   auto operator co_await() && noexcept { return awaiter(release()); }
 
-  /// Gives the frame to the caller, who destroys it.
+  /// Gives the frame to the caller, which destroys it.
   [[nodiscard]] auto release() noexcept -> std::coroutine_handle<promise_type> {
     return std::exchange(frame_, nullptr);
   }

@@ -1,4 +1,4 @@
-// braid/coro/task_handle.hpp: tasks that who has spawned them can name, stop and await from anywhere.
+// braid/coro/task_handle.hpp: join handles: spawned tasks that any thread can name, stop and await.
 #pragma once
 
 #include <braid/base/assert.hpp>
@@ -18,9 +18,9 @@
 
 namespace braid {
 
-/// A task that was spawned: asks it to stop, awaits it, knows its number and name. Dropping the handle detaches the
-/// task: it goes on as long as its scope lets it, and what it throws then is reported at its home. Its scope joins it
-/// either way, and what it throws does not stop the others there.
+/// Join handle of a spawned task: asks it to stop, awaits it, knows its number and name. Dropping the handle detaches
+/// the task: it goes on as long as its scope lets it, and what it throws then is reported at its home. Its scope joins
+/// it either way, and what it throws does not stop the others there.
 /// Threads: any, one at a time.
 template <typename T = void>
 class [[nodiscard]] task_handle {
@@ -41,7 +41,7 @@ class [[nodiscard]] task_handle {
   /// Whether it has ended, and what it held is gone.
   [[nodiscard]] auto is_done() const noexcept -> bool { return state().is_done(); }
 
-  /// `co_await std::move(handle)` waits for the end and gives the value; a stop of who waits detaches the task.
+  /// `co_await std::move(handle)` waits for the end and gives the value; a stop of the awaiter detaches the task.
   /// Errors: rethrows what the task threw; std::system_error with errc::stopped where it ended as stopped, with
   /// errc::closed where its home did not take it.
   auto operator co_await() && noexcept {

@@ -26,7 +26,7 @@ namespace braid {
 
 namespace detail {
 
-/// Who has won, and what failed; touched at home only.
+/// Which task has won, and what failed; touched at home only.
 struct race {
   std::optional<std::size_t> winner;
   std::exception_ptr failure;

@@ -23,7 +23,7 @@ class flow_node {
  public:
   flow_node() = default;  ///< names none
 
-  /// For those who wait for the node and do not want its value.
+  /// For nodes that depend on the end of this one and do not use its value.
   [[nodiscard]] auto done() const noexcept -> flow_node<void> { return {value_, builder_}; }
 
  private:

@@ -91,14 +91,14 @@ enum class link_rule : std::uint8_t {
 /// one around it is not there.
 [[nodiscard]] BRAID_API auto make_folder(executor& blocking, std::string path) -> task<result<void>>;
 
-/// Removes the name of a file, or a link; who has it open keeps it. Errors: is_a_directory.
+/// Removes the name of a file, or a link; processes that have it open keep it. Errors: is_a_directory.
 [[nodiscard]] BRAID_API auto remove_file(executor& blocking, std::string path) -> task<result<void>>;
 
 /// Removes an empty folder. Errors: directory_not_empty, not_a_directory.
 [[nodiscard]] BRAID_API auto remove_folder(executor& blocking, std::string path) -> task<result<void>>;
 
-/// Gives a file or folder another name on the same file system. A file that has the name is replaced: whoever looks
-/// sees one or the other. Errors: cross_device_link; directory_not_empty for a folder that is in the way.
+/// Gives a file or folder another name on the same file system. A file that has the name is replaced atomically: a
+/// reader sees one or the other. Errors: cross_device_link; directory_not_empty for a folder that is in the way.
 [[nodiscard]] BRAID_API auto rename_entry(executor& blocking, std::string from, std::string to) -> task<result<void>>;
 
 }  // namespace braid

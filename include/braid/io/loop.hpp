@@ -120,7 +120,7 @@ class BRAID_API loop final : public home {
   atomic<state> state_{state::idle};   // written by the loop's thread, and by stop
   atomic<std::size_t> spawned_{0};     // written by the loop's thread
   atomic<std::size_t> open_ports_{0};  // of descriptors; each thread that makes or ends one
-  atomic<std::uint32_t> woken_{0};     // +1 by each who has woken the loop, as the last thing that it does here
+  atomic<std::uint32_t> woken_{0};     // +1 by each thread that has woken the loop, as its last access here
   std::uint32_t wakes_owed_ = 0;       // what that becomes; known when the loop has stopped
   std::vector<task<void>> early_;      // spawned before the loop runs
   scope root_;

@@ -61,7 +61,7 @@ class BRAID_API loop_driver final : public driver {
   bool has_ended_ = false;
   std::uint32_t looks_ = 0;               // since the last turn
   time_point due_;                        // of the next turn
-  atomic<std::uint32_t> permit_{none};    // written by the worker, and by whoever unparks
+  atomic<std::uint32_t> permit_{none};    // written by the worker, and by unparking threads
   atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has; written by the worker
 };
 

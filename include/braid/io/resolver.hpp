@@ -34,7 +34,7 @@ struct resolver_options {
 };
 
 /// Asks for names on an executor whose jobs may block, one question at a time for each name, and remembers the answers.
-/// Threads: the loop's own; who asks is at home on it. Lifetime: outlives its calls.
+/// Threads: the loop's own; callers are at home on it. Lifetime: outlives its calls.
 class BRAID_API resolver {
  public:
   resolver(loop& on, executor& blocking, resolver_options options = {});

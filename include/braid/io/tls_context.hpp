@@ -41,7 +41,7 @@ class BRAID_API tls_pem {
   std::string value_;
 };
 
-/// Who a side says that it is.
+/// Certificate chain and private key, by which a side proves its identity.
 struct tls_identity {
   tls_pem chain;  ///< its own certificate first, and then those of the authorities between
   tls_pem key;    ///< of its own certificate

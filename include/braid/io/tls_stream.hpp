@@ -65,7 +65,7 @@ class BRAID_API tls_stream {
   /// Tells the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
-  /// The same without waiting, for who is about to close the stream: as much goes as the socket takes at once. False
+  /// The same without waiting, before a close of the stream: as much goes as the socket takes at once. False
   /// where that is not all, or where the stream has failed before: then the peer sees a connection that was cut.
   auto try_shutdown() const noexcept -> bool;
 

@@ -18,7 +18,7 @@ namespace braid {
 /// What the head says about the connection.
 enum class http_persistence : std::uint8_t {
   unsaid,      ///< what goes without saying in HTTP/1.1: it stays
-  keep_alive,  ///< said, for those who speak HTTP/1.0
+  keep_alive,  ///< sent, for clients of HTTP/1.0
   close,
 };
 

@@ -13,8 +13,8 @@
 
 namespace braid {
 
-/// As `http_request_parser`, for what comes back. Informational responses come out like others; whoever does not want
-/// them resets and goes on.
+/// Incremental parser of HTTP responses; as `http_request_parser`. Informational responses come out like others; a
+/// caller that does not want them resets and goes on.
 class BRAID_API http_response_parser {
  public:
   explicit http_response_parser(http_limits limits = {}) : limits_(limits) {}

@@ -21,9 +21,9 @@
 
 namespace braid {
 
-/// What the replies to a batch may be, besides errors. Another one ends the connection, because what follows it cannot
-/// be told to belong to its command; where anything may come, nothing is noticed. Who says what to expect asks for
-/// reads alone.
+/// What the replies to a batch may be, besides errors. Another one ends the connection, because the replies after it
+/// can no longer be matched with their commands; where anything may come, nothing is noticed. A batch that says what to
+/// expect consists of reads alone.
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET

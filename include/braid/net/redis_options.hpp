@@ -20,7 +20,7 @@ enum class redis_protocol : std::uint8_t {
 /// Whether a read that is the same as one of the same turn of the loop is sent a second time.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
-  shared,  ///< identical reads of a turn are sent once, and all who asked get a copy; a write in between ends that.
+  shared,  ///< identical reads of a turn are sent once, and each caller gets a copy; a write in between ends that.
            ///< Batches, and what a cluster is asked, are always sent.
 };
 
@@ -41,7 +41,7 @@ struct redis_options {
 
   /// The context of a client, for a connection by TLS; nothing for a plain one. What it says of verification holds.
   std::optional<tls_context> tls = {};
-  std::string server_name = {};  ///< whom the server's certificate is for; empty: the host
+  std::string server_name = {};  ///< the name in the server's certificate; empty: the host
 
   std::string user = {};      ///< with a password; empty for the server's default user
   std::string password = {};  ///< empty for none

@@ -25,7 +25,7 @@ struct resp_limits {
 /// Reads one reply after the other from bytes that come in pieces of any size. Texts are copied into the arena of the
 /// reply, so that the bytes may go once `parse` has returned. Attributes are read and dropped.
 /// `begin` is called before each reply; `parse` until it says that the reply is complete or wrong. After a wrong one
-/// there is no way to find the next: whoever sent it is not to be trusted any more.
+/// there is no way to find the next: the sender is not to be trusted any more.
 /// Threads: one at a time. Errors: std::bad_alloc from the arena; then as after a wrong reply.
 /// Cost: 15 ns for a short text, 10 ns for each short element of an array.
 class BRAID_API resp_parser {

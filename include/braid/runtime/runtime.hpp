@@ -77,8 +77,8 @@ class BRAID_API runtime {
   /// been destroyed without having started.
   auto post(task<void> work) -> result<void>;
 
-  /// How many functions, on workers and on threads that may block, have ended after whoever waited for them had given
-  /// up (see `offload_with_timeout`).
+  /// How many functions, on workers and on threads that may block, have ended after their waiter had given up (see
+  /// `offload_with_timeout`).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later

@@ -1,4 +1,4 @@
-// braid/sync/asymmetric_barrier.hpp: orders a store before a load on both sides, and lets the rare side pay for it.
+// braid/sync/asymmetric_barrier.hpp: StoreLoad fence for the Dekker pattern, paid for by the rare side (membarrier).
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,9 +15,10 @@ enum class barrier_kind : std::uint8_t {
   symmetric,   ///< both sides change one word: where the system refuses, and under the thread sanitizer
 };
 
-/// Two sides that each store something and then look at what the other stores: with `light()` between the store and
-/// the load on the frequent side, and `heavy()` on the rare one, at least one of them sees the other's store. Two light
-/// sides promise each other nothing.
+/// Asymmetric StoreLoad fence for the Dekker pattern, by `membarrier(2)`; P1202, Folly's asymmetric fence. Both sides
+/// store something, then load what the other stores: with `light()` between the store and the load on the frequent
+/// side, and `heavy()` on the rare one, at least one of them sees the other's store. Two light sides promise each other
+/// nothing.
 ///
 ///   frequent: store a; light(); load b        rare: store b; heavy(); load a
 ///

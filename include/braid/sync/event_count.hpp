@@ -26,10 +26,10 @@ class event_count {
     std::uint32_t epoch_;
   };
 
-  /// Announces a waiter, who must then look at the condition and call `cancel` or `wait`.
+  /// Announces a waiter, which must then check the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
-    waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish
-    return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe
+    waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its look at the condition
+    return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 
   /// Takes the announcement back: the condition holds.
@@ -60,11 +60,11 @@ class event_count {
 
  private:
   void notify(int count) noexcept {
-    epoch_.fetch_add(1, seq_cst);                                // edge event_count.epoch: publish
+    epoch_.fetch_add(1, seq_cst);                                // edge event_count.epoch: publish the condition
     if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);  // edge event_count.waiter: observe
   }
 
-  atomic<std::uint32_t> epoch_{0};    // counts notifies; written by who notifies
+  atomic<std::uint32_t> epoch_{0};    // counts notifies; written by notifying threads
   atomic<std::uint32_t> waiters_{0};  // threads between prepare and the end of wait or cancel
 };
 

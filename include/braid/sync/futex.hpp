@@ -13,7 +13,7 @@ namespace braid {
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
 /// Blocks while `word` holds `expected`, until a wake or `deadline`, of which the last time point is never; or without
-/// either, so that the caller looks again. Cost: 1.3 µs for who wakes, 5 µs until the sleeper runs.
+/// either, so that the caller looks again. Cost: 1.3 µs for the waker, 5 µs until the sleeper runs.
 BRAID_API auto futex_wait(const atomic<std::uint32_t>& word, std::uint32_t expected,
                           std::optional<time_point> deadline = std::nullopt) noexcept -> futex_wait_status;
 

@@ -32,16 +32,17 @@ enum class post_outcome : std::uint8_t {
 template <typename Fn>
 concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
 
-/// Callables posted by any thread, and run by the owner or by a thief that moves half of them into its own inbox. Each
-/// thread that posts has a way of its own in, its port: a chain of segments in which callables lie one behind another,
-/// with up to 56 bytes of captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock.
-/// What one thread posts is taken in its order.
+/// Per-worker remote (injection) queue: lock-free, many producers, one consumer, stealable. Callables are posted by any
+/// thread, and run by the owner or by a thief that moves half of them into its own inbox. Each posting thread has a way
+/// of its own in, its port: a chain of segments in which callables lie one after another, with up to 56 bytes of
+/// captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock. What one thread posts
+/// is taken in its order.
 ///
-/// Who posts looks for sleepers afterwards; who goes to sleep announces that, crosses the heavy side of the barrier,
-/// and looks whether the inbox is empty. One of them sees the other.
+/// A posting thread looks for sleepers afterwards; a worker that goes to sleep announces that, crosses the heavy side
+/// of the barrier, and checks that the inbox is empty. One of the two sees the other, as in the Dekker pattern.
 /// Threads: any for posting, `close`, `empty` and `size`; the owner for the rest.
 /// Cost: memory comes in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer.
-/// Lifetime: nobody may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
+/// Lifetime: no thread may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
 /// Protocol: docs/design/inbox.md
 template <typename Lock = std::mutex, std::size_t Ports = 16, std::size_t SegmentSize = 4096>
 class inbox {
@@ -76,7 +77,7 @@ class inbox {
     return try_post_from(my_port(), std::forward<Fn>(fn));
   }
 
-  /// A port for a producer that keeps its ports itself. Null when all are in use. Whoever has it gives it back.
+  /// A port for a producer that keeps its ports itself. Null when all are in use. Its owner gives it back.
   [[nodiscard]] auto open_port() -> std::shared_ptr<port>;
 
   /// As `post`, by the producer that has the port; null stands for the one that threads share.
@@ -121,8 +122,8 @@ class inbox {
   }
 
   /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
-  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; who gets more than one,
-  /// or leaves some, wakes another thief. Cost: a heavy barrier.
+  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; a thief that gets
+  /// several, or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
     port* const mine = my_port();
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
@@ -245,7 +246,7 @@ auto inbox<Lock, Ports, SegmentSize>::post_through(port& mine, when_full then, F
     detail::inbox_record::make(place, std::forward<Fn>(fn));
     here.count(size);
   }
-  barrier_.light();  // either who goes to sleep sees the callable, or the caller sees who sleeps
+  barrier_.light();  // either a worker that goes to sleep sees the callable, or the caller sees the sleeper
   return post_outcome::posted;
 }
 

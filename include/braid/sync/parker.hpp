@@ -57,7 +57,7 @@ class parker {
     return state_.compare_exchange_strong(seen, empty, acquire, relaxed);  // edge parker.permit: observe
   }
 
-  atomic<std::uint32_t> state_{empty};  // written by the owner and by whoever unparks
+  atomic<std::uint32_t> state_{empty};  // written by the owner and by unparking threads
 };
 
 }  // namespace braid

@@ -11,7 +11,7 @@ namespace braid {
 /// What became of a push.
 enum class push_result : std::uint8_t {
   queued,  ///< the owner is awake and will look
-  wake,    ///< the owner sleeps, and this caller is the one who must wake it
+  wake,    ///< the owner sleeps, and this caller is the one that must wake it
   closed,  ///< refused: the element still belongs to the caller
 };
 
@@ -54,8 +54,8 @@ class remote_stack {
     return seen == nullptr;
   }
 
-  /// How many of the pushes that were taken were told to wake the owner. An owner that goes away knows by this for whom
-  /// it has to wait: for a push that has returned `wake`, and whose caller does so now.
+  /// How many of the pushes that were taken had returned `wake`. An owner that goes away knows by this how many wakes
+  /// it has to wait for: each such caller wakes it, perhaps only now.
   [[nodiscard]] auto wakes() const noexcept -> std::uint32_t { return wakes_; }
 
   /// Refuses pushes from now on, and gives what was pushed before, as `take` does.

@@ -14,11 +14,11 @@
 
 namespace braid {
 
-/// Elements with a member `T* next`, first in, first out, without a bound: a ring at either end and a list between
-/// them. And a slot for one element that is to run next, ahead of the queue. Whatever lies here can be taken by
-/// others: nothing that has not started waits behind what the owner is doing.
+/// Stealable run queue (Tokio's local queue, Go's runq) of elements with a member `T* next`: a FIFO without a bound, a
+/// ring at either end and a list between them, and a run-next slot for one element that goes ahead of the queue.
+/// Thieves can take whatever lies here: no element has to wait for the end of the owner's current one.
 ///
-/// Who steals wakes another thief when it leaves something behind or has got more than one.
+/// A thief wakes another one when it leaves elements behind or has got more than one.
 ///
 /// Threads: the owner for what is grouped under its name, any thread for the rest.
 /// Blocks: where the ring is full, or empty with a list behind it: then for a lock, which is held for half a ring at
@@ -45,8 +45,8 @@ class run_queue {
   /// Whether there is nothing to pop, as far as the owner knows: thieves may have taken what it has seen. Cost: a load.
   [[nodiscard]] auto seems_empty() const noexcept -> bool { return seems_empty_; }
 
-  /// What is in the slot, or null. Whoever calls this before `pop` does so a few times in a row at most: what runs next
-  /// may put something there again, for ever.
+  /// What is in the slot, or null. A caller that prefers this to `pop` does so a few times in succession at most: what
+  /// runs next may fill the slot again, for ever.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
     return next_.exchange(nullptr, release);  // edge run_queue.emptied: publish
@@ -88,8 +88,8 @@ class run_queue {
   }
 
   /// The second look of a worker that is about to sleep: false when an element is here whose push happens before this
-  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here. Who sees that
-  /// elements were taken sees what their takers had done before.
+  /// call. What a `push_next` is just moving out of the slot, or a thief out of the queue, is not here. A caller that
+  /// sees elements as taken sees what their takers had done before.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (approximate_size() != 0) return false;
     const std::lock_guard lock(lock_);  // without it, elements on their way from one end to the other would be missed

@@ -8,7 +8,7 @@
 
 namespace braid {
 
-/// Set once, read often. It carries no data: whoever sees it set just ends early.
+/// The flag of a stop request. Set once, read often. It carries no data: work that sees it set just ends early.
 /// Threads: any. Cost: a relaxed load to ask; ask once per chunk of a long computation.
 class stop_flag {
  public:
@@ -25,7 +25,7 @@ class stop_flag {
 
  private:
   static constexpr std::uint8_t none = 0;
-  atomic<std::uint8_t> reason_{none};  // none, or the errc; written by whoever requests
+  atomic<std::uint8_t> reason_{none};  // none, or the errc; written by requesting threads
 };
 
 }  // namespace braid

@@ -1,4 +1,4 @@
-// braid/task/blocking_lane.hpp: threads for jobs that block: files, names, locks of other people.
+// braid/task/blocking_lane.hpp: a blocking pool: threads for jobs that block in files, name look-ups or foreign locks.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -30,8 +30,8 @@ struct blocking_lane_options {
   error_callback on_error = {};   ///< receives what a posted job throws; without it the message goes to stderr
 };
 
-/// An executor whose jobs may block for as long as they like: each gets a thread that is idle, or a new one, so that it
-/// holds up neither a worker nor, up to `most_threads`, another such job. Jobs begin in the order of their posts.
+/// Blocking pool: an executor whose jobs may block for as long as they like. Each job gets an idle thread or a new one,
+/// so that it holds up neither a worker nor, up to `most_threads`, another such job. Jobs begin in the order of posts.
 /// `spawn`, `then` and `offload` take it as they take a pool. Where all threads are in use, jobs that wait for others
 /// of the lane could wait for ever: a wait for a future of the lane on one of its threads is refused with
 /// errc::would_deadlock.
@@ -53,7 +53,7 @@ class BRAID_API blocking_lane final : public executor {
   /// How many threads there are at the moment.
   [[nodiscard]] auto threads() const -> std::size_t;
 
-  /// How many functions have ended after whoever waited for them had given up.
+  /// How many functions have ended after their waiter had given up.
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return late_.load(relaxed); }
 
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
@@ -82,7 +82,7 @@ class BRAID_API blocking_lane final : public executor {
   std::size_t started_ = 0;  // ever
   bool closed_ = false;
   thread_list running_;
-  thread_list ended_;  // of those that had nothing to do; to be joined by who comes next
+  thread_list ended_;  // threads that ended for want of jobs, and are still to be joined
 };
 
 }  // namespace braid

@@ -10,11 +10,11 @@ namespace braid {
 using default_pool_source = auto (*)() -> pool&;
 
 /// The pool of the process for code that runs on no worker: the workers of `default_runtime`, unless the program has
-/// said otherwise. Threads: any. Blocks: the first call, until its threads run.
-/// Errors: std::system_error where it cannot be made, or nobody gives one: then std::errc::no_such_device_or_address.
+/// set another source. Threads: any. Blocks: the first call, until its threads run.
+/// Errors: std::system_error where it cannot be made; std::errc::no_such_device_or_address where no source is set.
 [[nodiscard]] BRAID_API auto default_pool() -> pool&;
 
-/// Says where the pool comes from, from now on; gives back where it came from before, which may be null.
+/// Sets the source of the pool; gives back the source before, which may be null.
 /// Threads: any. Lifetime: pools that were given stay in use where they are.
 BRAID_API auto set_default_pool(default_pool_source source) noexcept -> default_pool_source;
 

@@ -73,8 +73,8 @@ class parking_driver final : public driver {
   parker parker_;
 };
 
-/// The driver of workers that never sleep: it looks for its permit all the time, and lets other threads run in between.
-/// A wake costs who wakes a store, and reaches the worker within about a microsecond. Cost: a core for each worker.
+/// The busy-polling driver, for workers that never sleep: it polls for its permit, and yields the CPU in between.
+/// A wake is one store, and reaches the worker within about a microsecond. Cost: a core for each worker.
 class polling_driver final : public driver {
  public:
   void park() noexcept override { static_cast<void>(park_until(time_point::max())); }
@@ -85,7 +85,7 @@ class polling_driver final : public driver {
     }
     return permit_.exchange(0, acquire) != 0;  // edge polling_driver.permit: observe; nobody else takes it
   }
-  void unpark() noexcept override { permit_.store(1, release); }  // edge polling_driver.permit: publish
+  void unpark() noexcept override { permit_.store(1, release); }  // edge polling_driver.permit: publish the job
 
  private:
   atomic<std::uint32_t> permit_{0};  // 1 while there is one

@@ -1,4 +1,4 @@
-// braid/task/error_callback.hpp: who hears of what jobs throw that nobody waits for, and what he is told.
+// braid/task/error_callback.hpp: the callback for exceptions of jobs that have no waiter, and what it is passed.
 #pragma once
 
 #include <concepts>

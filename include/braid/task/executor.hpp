@@ -47,8 +47,7 @@ class BRAID_API executor {
   /// here, no stop ever comes.
   [[nodiscard]] virtual auto stop_token() const noexcept -> std::stop_token { return {}; }
 
-  /// A job of this executor has ended whose result nobody waits for any more: for those who count. Threads: the one
-  /// that ran the job.
+  /// Counts a job of this executor that ended late: after its waiter had given up. Threads: the one that ran the job.
   virtual void ran_late() noexcept {}
 
   /// Takes what a job threw that nobody waits for. Here it goes to stderr. Threads: the one that ran the job.

@@ -8,8 +8,8 @@
 
 namespace braid {
 
-/// Nothing, a job, or a callable in an inbox. Whoever has it runs it, on the worker that it was found for; else it is
-/// dropped at the end of its life.
+/// What a scheduler found for a worker: nothing, a job, or a callable in an inbox. The owner of this object runs it, on
+/// the worker that it was found for; else the destructor drops it.
 class found_job {
  public:
   found_job() = default;

@@ -14,8 +14,8 @@
 
 namespace braid {
 
-/// Work that lies in a queue by its address. Whoever takes it calls `run` or `drop`, exactly once; after that the job
-/// may be gone.
+/// One piece of work as queues see it: an intrusive node with a function. The thread that takes it out of a queue calls
+/// `run` or `drop`, exactly once; after that the job may be gone.
 class job {
  public:
   enum class action : std::uint8_t { run, drop };
@@ -28,8 +28,8 @@ class job {
   /// Does the work. Errors: whatever the user's code throws; the caller is a worker loop, which reports it.
   void run() { act_(*this, action::run); }
 
-  /// Gives up the work, because who had accepted it shuts down. Waiters fail with errc::dropped. What throws here ends
-  /// the program: nobody is left to be told, and the jobs behind this one must be dropped too.
+  /// Gives up the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
+  /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
   void drop() noexcept { act_(*this, action::drop); }
 
   job* next = nullptr;  ///< belongs to the queue that holds the job

@@ -65,8 +65,8 @@ concept slab_function = std::move_constructible<std::decay_t<Fn>> && std::invoca
 /// Slots of 128 bytes, in a ring for each thread, and threads that run what lies in them. Up to 80 bytes of a callable
 /// lie in the slot, larger ones on the heap; nothing else is allocated after `start`. A callable is destroyed when its
 /// slot is used again, or with the slab.
-/// Threads: every member from any; `start` and `join` not from a job. Those who have a ring of their own (the threads
-/// of the slab and its maker) run other jobs while they wait. `stop`, `join` and the destructor may be called again.
+/// Threads: every member from any; `start` and `join` not from a job. Threads with a ring of their own (those of the
+/// slab, and its maker) run other jobs while they wait. `stop`, `join` and the destructor may be called again.
 /// Errors: stale for a handle whose slot was used again; closed after `stop`.
 /// Protocol: docs/design/job_slab.md
 class BRAID_API job_slab {
@@ -205,7 +205,7 @@ class BRAID_API job_slab {
   alignas(cache_line) atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
   alignas(cache_line) atomic<std::size_t> dropped_{0};
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
-  std::mutex shared_ring_;        // for threads without a seat: who allocates
+  std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot of their next job
   std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a seat
   std::uint32_t shared_first_ = detail::no_slot;

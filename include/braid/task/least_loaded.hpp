@@ -55,7 +55,7 @@ class BRAID_API least_loaded {
   [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
 
   detail::seats seats_;
-  atomic<std::size_t> last_{0};     // which was chosen last; written by whoever places
+  atomic<std::size_t> last_{0};     // which was chosen last; written by placing threads
   atomic<std::uint64_t> draws_{0};  // how often two were compared: what the choice is made from
 };
 

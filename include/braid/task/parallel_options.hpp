@@ -6,8 +6,8 @@
 namespace braid {
 
 struct parallel_options {
-  /// So many elements are dealt with one after the other without a look at who else could; 0: by their number, at most
-  /// 512. Worth setting to 1 where elements take long and differ much.
+  /// Grain: so many elements are handled one after the other before a look for idle workers; 0: by their number, at
+  /// most 512. Worth setting to 1 where elements take long and differ much.
   std::size_t grain = 0;
 };
 

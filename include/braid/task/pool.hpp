@@ -48,8 +48,8 @@ struct pool_statistics {
   std::uint64_t sleeps = 0;     ///< how often a worker has gone to sleep
   std::uint64_t wakes = 0;      ///< how often a worker has woken another one
   std::uint64_t forks = 0;      ///< how often a worker has run what another one had forked
-  std::uint64_t late = 0;       ///< functions that ended after whoever waited for them had given up
-  std::uint64_t stand_ins = 0;  ///< threads that were started to work at the seat of a worker whose job waits
+  std::uint64_t late = 0;       ///< functions that ended after their waiter had given up
+  std::uint64_t stand_ins = 0;  ///< spare threads that were started for workers that had a blocked job
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -165,7 +165,7 @@ class BRAID_API pool : public executor {
   std::timed_mutex join_mutex_;  // one thread joins, or runs the jobs of a pool without threads; others wait for it
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
-  atomic<std::uint64_t> late_{0};  // jobs that nobody waited for when they ended; written by who ran them
+  atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
   atomic<std::uint32_t> dropping_{0};  // threads inside `drop_pending`, each with a job in its hands perhaps
 };
 

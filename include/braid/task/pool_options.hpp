@@ -19,9 +19,9 @@
 
 namespace braid {
 
-/// Where the jobs of a pool lie, and who takes them.
+/// The schedulers that a pool may have: in which queues jobs lie, and which workers take them.
 enum class scheduler : std::uint8_t {
-  work_stealing,   ///< at the seats of workers; who has nothing takes half of what another has
+  work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
   least_loaded,    ///< at the seat of the worker that has least to do; taken from there only behind a long job
   shared_queue,    ///< in one queue, from which all take in order
   current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
@@ -57,9 +57,9 @@ struct pool_options {
   worker_placement placement = worker_placement::anywhere;     ///< among these CPUs, or among all that are allowed
   refusal on_refused = refusal::ignore;                        ///< of a setting
   std::optional<worker_registration> registration = std::nullopt;
-  /// How many threads at most work at the seats of workers whose jobs wait for a future, so that these do not lie
-  /// beneath other jobs. As many as there are workers stay when they have nothing to do. They are called name-N, …
-  /// behind the N workers, and have their settings, hooks and registration. None are made where there is a
+  /// Maximum of spare threads, which go on with the other jobs of a worker when one blocks on a future, so that no job
+  /// runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are called
+  /// name-N, … after the N workers, and have their settings, hooks and registration. None are made where there is a
   /// `make_driver`, and where the scheduler needs no threads.
   unsigned most_stand_ins = 64;
   /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.

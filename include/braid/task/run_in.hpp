@@ -18,7 +18,7 @@ namespace braid {
 
 namespace detail {
 
-/// A job on the stack of whoever waits for it.
+/// A job on the stack of the thread that waits for it.
 template <typename Fn>
 class root_job final : public job {
  public:

@@ -47,7 +47,7 @@ class scheduled_task {
   /// How many runs have begun, the one that runs at this moment included.
   [[nodiscard]] auto runs() const noexcept -> std::uint64_t { return state_ == nullptr ? 0 : state_->runs(); }
 
-  /// For who schedules: a handle that takes over one reference.
+  /// For the scheduling functions: a handle that takes over one reference.
   static auto adopt(detail::scheduled_state& owned) noexcept -> scheduled_task { return scheduled_task(owned); }
 
  private:

@@ -16,7 +16,7 @@ namespace braid {
 struct placement {
   enum class verdict : std::uint8_t {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
-    can_wait,   ///< the worker whose seat it lies at comes to it, unless a job holds it up: then who watches will see
+    can_wait,   ///< the worker that has it queued comes to it, unless a long job holds it up: then the monitor helps
     urgent,     ///< another worker is worth its wake
     no_memory,  ///< the scheduler has no place for the job at the moment; the pool puts it into its lane `latency`
   };
@@ -33,10 +33,11 @@ enum class search : std::uint8_t {
   watch,    ///< it has watched the others for a while
 };
 
-/// Everything that differs between the schedulers of a pool. Calls for one worker come from that worker. Whoever places
-/// a job crosses the light side of the pool's barrier afterwards, and who goes to sleep its heavy side before
-/// `may_park`; `place`, `may_park` and `empty` need no order of their own beyond that, but for one thing: who sees by
-/// `empty` that a job was taken sees what its taker did before (docs/design/pool.md).
+/// Scheduling policy: everything that differs between the schedulers of a pool. Calls for one worker come from that
+/// worker. A thread that places a job crosses the light side of the pool's barrier afterwards, and a worker that goes
+/// to sleep its heavy side before `may_park`; `place`, `may_park` and `empty` need no order of their own beyond that,
+/// with one exception: a caller of `empty` that sees a job as taken sees what its taker did before
+/// (docs/design/pool.md).
 template <typename P>
 concept scheduling_policy =
     std::constructible_from<P, const worker_list&> && requires(P& policy, worker& self, worker* poster, job& work) {

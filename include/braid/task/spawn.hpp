@@ -77,7 +77,7 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable
       .work;
 }
 
-/// As `spawn`, for callers who want to know at once. Errors: errc::closed, and then `fn` has been destroyed without
+/// As `spawn`, but reports a refusal at once. Errors: errc::closed, and then `fn` has been destroyed without
 /// being called.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>

@@ -1,4 +1,4 @@
-// braid/task/strand.hpp: an executor whose jobs run one at a time, in their order, on the threads of another one.
+// braid/task/strand.hpp: a serial executor (Asio's strand): jobs run one at a time, in order, on another executor.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -60,7 +60,7 @@ class BRAID_API strand final : public executor {
   const detail::executor_id where_;
   const clock_source& clock_;
   detail::strand_mailbox<job> mailbox_;
-  // Of who has the turn:
+  // For the thread that holds the strand:
   intrusive_queue<job> ready_;  // taken out of the mailbox
   bool yields_ = true;          // the executor has not refused a turn yet
   detail::turn_length length_;

@@ -1,4 +1,4 @@
-// braid/task/task_group.hpp: any number of functions that run beside whoever started them, and end before it goes on.
+// braid/task/task_group.hpp: structured fork and join: any number of functions that end before their starter goes on.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -137,13 +137,13 @@ class BRAID_API task_group {
   executor& where_;
   const stop_flag* flag_ = nullptr;
   std::stop_token token_;
-  std::exception_ptr thrown_;            // written by who sets `failed_`, before its function counts as ended
+  std::exception_ptr thrown_;            // written by the thread that sets `failed_`, before its function has ended
   atomic<bool> failed_{false};           // a function has thrown; set by the first that does, cleared by `wait`
   atomic<bool> has_posts_{false};        // functions have come from other threads; set by those
   atomic<int> left_out_{0};              // why functions were left out, as an errc; 0: none was
   worker* owner_;                        // whose stack the group lies on; null where that is no worker's
   std::optional<std::uint32_t> oldest_;  // position of its oldest fork in the owner's deque; written by the owner
-  atomic<std::uint32_t> unfinished_{0};  // functions that have not ended; and `awaited`, set by who sleeps
+  atomic<std::uint32_t> unfinished_{0};  // functions that have not ended; and `awaited`, set by the sleeping owner
 };
 
 }  // namespace braid

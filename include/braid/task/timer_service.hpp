@@ -1,4 +1,4 @@
-// braid/task/timer_service.hpp: who fires timers.
+// braid/task/timer_service.hpp: the interface of what keeps armed timers and fires them.
 #pragma once
 
 #include <braid/base/clock.hpp>

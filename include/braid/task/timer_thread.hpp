@@ -34,7 +34,7 @@ class BRAID_API timer_thread final : public shared_timers, public detail::thread
   /// What became of the name and the settings of the thread.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return thread_.report(); }
 
-  /// Who the thread is. Errors: no_such_process once the timers are closed and it has ended.
+  /// Identity of the thread. Errors: no_such_process once the timers are closed and it has ended.
   [[nodiscard]] auto info() const -> result<thread_info> { return thread_.info(); }
 
  private:

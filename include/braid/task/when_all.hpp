@@ -45,7 +45,8 @@ class all_state final : public future_state<typename Rule::result> {
 
  private:
   void arrive(cascade& more) noexcept {
-    if (pending_.fetch_sub(1, acq_rel) == 1) finish(more);  // edge when_all.input: both
+    // edge when_all.input: both, the last input to arrive reads what the others wrote
+    if (pending_.fetch_sub(1, acq_rel) == 1) finish(more);
   }
   void finish(cascade& more) noexcept;
 

@@ -66,11 +66,12 @@ class any_state final : public future_state<typename Rule::result> {
 
   void destroy() noexcept override {
     this->destroy_result();
-    if ((holds_.fetch_sub(1, acq_rel) & ~won) == 1) vanish();  // edge when_any.input: both
+    // edge when_any.input: both, the last holder frees what all have used
+    if ((holds_.fetch_sub(1, acq_rel) & ~won) == 1) vanish();
   }
 
   inputs inputs_;
-  // Inputs that have not settled, `begin`, and the references to the result together; who takes the last away frees it.
+  // Inputs that have not settled, `begin`, and the references to the result together; the last to go frees the object.
   // And `won`, once an input with a value has come. One word, because after the last but one the object may be gone.
   atomic<std::size_t> holds_;
 };
@@ -91,7 +92,7 @@ void any_state<Inputs, Rule>::win(input<any_state>& one, cascade& more) noexcept
 /// The last input to settle, when none has won, is the producer; the references to the result hold the object then.
 template <typename Inputs, typename Rule>
 void any_state<Inputs, Rule>::arrive(cascade& more) noexcept {
-  const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both
+  const std::size_t before = holds_.fetch_sub(1, acq_rel);  // edge when_any.input: both, the last sees all inputs
   if ((before & ~won) == 1) return vanish();
   if (before == 2) this->fail(first_failure(inputs_), more);
 }

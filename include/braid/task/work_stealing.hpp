@@ -55,7 +55,7 @@ class BRAID_API work_stealing {
   [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
   detail::seats seats_;
-  alignas(cache_line) atomic<worker*> kept_busy_;  // where jobs from elsewhere go; written by who takes work over
+  alignas(cache_line) atomic<worker*> kept_busy_;  // target of remote jobs; written by a worker that takes work over
 };
 
 }  // namespace braid

@@ -67,12 +67,12 @@ struct alignas(cache_line) worker {
   time_point row_ended;                 ///< of jobs that others had posted, which it ran ahead of its own
   bool owes_a_row = false;              ///< of them, behind the job that it runs; for its own have had their time
   bool calls_others = false;            ///< set by its scheduler when others may find work here; the pool clears it
-  time_point watch_due;                 ///< when it looks, as the one who watches, whether others are held up; or unset
+  time_point watch_due;                 ///< when it looks, as the monitor, whether others are held up; or unset
   std::vector<std::uint64_t> seen;      ///< how many jobs the others had begun when this one watched them last
   std::uint32_t helps = 0;              ///< how many stolen forks it runs that are nested in each other
   detail::fork_pace fork_pace;          ///< whether its forks are short
   bool leaves_forks = false;            ///< set by a task_group: forks may be left when the job has ended
-  std::uint32_t away = 0;               ///< threads that have left this seat and will come back; written by who has it
+  std::uint32_t away = 0;               ///< threads that have left this seat and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};      ///< threads that wait to have it again; written under the lock of stand_ins
   worker_counters counters;
 

@@ -1,4 +1,4 @@
-// braid/thread/registry.hpp: registries of threads: who is there, and who comes and goes.
+// braid/thread/registry.hpp: registries of threads: which ones there are, and when they start and end.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -1,4 +1,4 @@
-// braid/thread/steal_order.hpp: whom a worker asks for work first: those whose caches and memory are near.
+// braid/thread/steal_order.hpp: the order of victims for a worker: those with near caches and memory come first.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -64,7 +64,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// What became of the options that `create` was given.
   [[nodiscard]] auto report() const noexcept -> const settings_report& { return report_; }
 
-  /// Who it is, to keep beyond the life of this object.
+  /// Its identity, to keep beyond the life of this object.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
   [[nodiscard]] auto joinable() const noexcept -> bool { return !std::holds_alternative<std::monostate>(held_); }

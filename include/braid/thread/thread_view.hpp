@@ -15,7 +15,7 @@
 
 namespace braid {
 
-/// Who a thread of each kind is, for the system.
+/// Identity of a thread of each kind, for the system.
 /// Errors: no_such_process where there is no thread, or none any more.
 BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
 BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
@@ -82,7 +82,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
       return *viewed_;
   }
 
-  /// Who it is, to keep beyond the life of the object.
+  /// Its identity, to keep beyond the life of the object.
   [[nodiscard]] auto info() const -> result<thread_info> { return info_of(get()); }
 
   /// Waits until it has ended. Errors: as the function `join`.

@@ -13,7 +13,7 @@
 
 namespace braid {
 
-/// Who told the topology.
+/// Where the topology was read from.
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel

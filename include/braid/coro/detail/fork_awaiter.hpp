@@ -40,7 +40,7 @@ class fork_awaiter {
   Fork* of_;
 };
 
-/// What who awaits tasks that give these gets: nothing, where none of them gives anything.
+/// The result of awaiting several tasks with these results: void where none of them has one.
 template <typename... T>
 using forked_values = std::conditional_t<(std::is_void_v<T> && ...), void, std::tuple<returned<T>...>>;
 
@@ -117,7 +117,7 @@ class forked_tasks final : public fork_point {
   struct nothing {};
 
   [[no_unique_address]] Stop stop_;
-  // Set where children were left out, by who has the rest.
+  // Set where children were left out, by the thread that runs the continuation.
   [[no_unique_address]] std::conditional_t<std::is_same_v<Stop, never_stopped>, nothing, std::optional<errc>> why_{};
   std::tuple<std::coroutine_handle<fork_promise<T>>...> children_;
 };
@@ -136,12 +136,12 @@ struct fork_range {
   const Iterator first;
   Fn& fn;
   const Stop stop;
-  atomic<bool> failed{false};  // set by who has failed
-  atomic<int> left_out{0};     // an errc; set by who has left out children
+  atomic<bool> failed{false};  // set by each child that has failed
+  atomic<int> left_out{0};     // an errc; set by the thread that has left out children
 };
 
-/// A child for each element of a part. It is made when its turn comes, by who has the rest, and freed when it has
-/// ended: so there are as many at a time as threads.
+/// A child for each element of a part. It is made when its turn comes, by the thread that runs the continuation, and
+/// freed when it has ended: so there are as many at a time as threads.
 template <typename Range>
 class fork_loop final : public fork_point {
  public:
@@ -196,7 +196,7 @@ class fork_loop final : public fork_point {
   }
 
   Range& all_;
-  std::size_t at_;  // the next element; written by who has the rest
+  std::size_t at_;  // the next element; written by the thread that runs the continuation
   const std::size_t end_;
 };
 

@@ -15,10 +15,11 @@
 
 namespace braid::detail {
 
-/// Lies in the frame of a coroutine that awaits several children. A child runs at once, and what is to be done after
-/// it, the rest, lies in the deque of its worker meanwhile: the next child, or where there is none, the coroutine. Who
-/// ends the child goes on with the rest, unless somebody has taken it.
-/// Threads: the rest is with one thread at a time. Lifetime: until all children have ended.
+/// Continuation stealing, in Cilk's order. Lies in the frame of a coroutine that awaits several children. The eager
+/// child runs at once, and its continuation (the rest) lies in the worker's deque meanwhile, where thieves may take it:
+/// the next child, or where there is none, the coroutine. The thread that ends the child goes on with the continuation,
+/// unless a thief has taken it.
+/// Threads: one at a time has the continuation. Lifetime: until all children have ended.
 /// Protocol: docs/design/fork_task.md
 class BRAID_API fork_point : public fork_record {
  public:
@@ -97,8 +98,8 @@ class BRAID_API fork_point : public fork_record {
   auto ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<>;
   auto join_taken() noexcept -> std::coroutine_handle<>;
 
-  atomic<bool> failed_{false};  // set by the first that fails, who writes `thrown_` before it ends
-  next_fn next_ = nullptr;      // written by who has the rest, before it lies in the deque
+  atomic<bool> failed_{false};  // set by the first child that fails, which writes `thrown_` before it ends
+  next_fn next_ = nullptr;      // written by the thread that has the continuation, before that lies in the deque
   std::coroutine_handle<> parent_;
   join_balance balance_;
   std::exception_ptr thrown_;

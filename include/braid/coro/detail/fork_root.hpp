@@ -44,7 +44,7 @@ class BRAID_API fork_root : public job, public fork_record {
   const end_fn end_;
 };
 
-/// Of somebody who waits, and has it on the stack.
+/// A root on the stack of the thread that waits for it.
 template <typename T>
 class awaited_root final : public fork_root {
  public:

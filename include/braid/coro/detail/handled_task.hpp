@@ -37,7 +37,7 @@ class BRAID_API handled_task_base {
   [[nodiscard]] auto queue() noexcept -> wait_queue& { return waiting_; }
   [[nodiscard]] auto is_done_under_lock() const noexcept -> bool { return is_done_; }
 
-  // --- who has the handle; any thread ---
+  // --- the owner of the handle; any thread ---
 
   void request_stop(errc reason) noexcept;
   [[nodiscard]] auto is_done() noexcept -> bool {
@@ -59,7 +59,7 @@ class BRAID_API handled_task_base {
   /// it. Not cut short by a stop.
   [[nodiscard]] auto leave() noexcept -> leave_awaiter;
 
-  /// Wakes who awaits the task. Whether nobody has the handle any more.
+  /// Wakes the awaiter of the task. Returns whether the handle is gone.
   auto settle() noexcept -> bool;
 
  protected:

@@ -7,10 +7,11 @@
 
 namespace braid::detail {
 
-/// A fork is one strand, its rest, until somebody takes that away from the child which runs ahead of it; then the child
-/// is a strand of its own. Each strand ends once, and exactly one of them learns that it was the last. What the others
-/// did before their ends is visible to that one. A fork whose rest was never taken costs no atomic.
-/// Threads: `took`, `is_one` and `rest_ended`: who has the rest; `child_ended`: any.
+/// Join counter for continuation stealing (the strands of Cilk). A fork is one strand, its continuation, until a thief
+/// takes that from the eager child; then the child is a strand of its own. Each strand ends once, and exactly one of
+/// them learns that it was the last. What the others did before their ends is visible to that one. A fork whose
+/// continuation was never stolen costs no atomic.
+/// Threads: `took`, `is_one` and `rest_ended`: the one that has the continuation; `child_ended`: any.
 /// Lifetime: until the last one has learnt that it is.
 /// Protocol: docs/design/fork_task.md
 class join_balance {
@@ -23,17 +24,17 @@ class join_balance {
 
   /// A child has ended whose rest was taken. Whether it is the last strand.
   [[nodiscard]] auto child_ended() noexcept -> bool {
-    return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both
+    return missing_.fetch_sub(1, acq_rel) == 1;  // edge join_balance.end: both, the last strand sees all results
   }
 
   /// The rest has ended. Whether it is the last strand.
   [[nodiscard]] auto rest_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
-    return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both
+    return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, as a strand that ends last
   }
 
  private:
-  std::int32_t taken_ = 0;  // written by who has the rest, which is handed on through deques and joins
+  std::int32_t taken_ = 0;  // written by the one that has the continuation; handed on through deques and joins
   // -1 for each child that has ended; + `taken_` when the rest has: from then on, how many have not.
   atomic<std::int32_t> missing_{0};
 };

@@ -88,7 +88,7 @@ class BRAID_API promise_base : private job {
 
   /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, end
   /// here: their frames are destroyed, the lowest first, up to one that is not simply awaited, or away from home; from
-  /// there on they are left suspended, and destroyed by the one who looks at the stop.
+  /// there on they are left suspended, and destroyed by the awaiter that looks at the stop.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, at home. Requires a scope.

@@ -14,9 +14,9 @@ namespace braid::detail {
 
 struct waiter_hook : list_hook {};
 
-/// A coroutine that waits for something that other threads bring about. Whether it is still waiting is decided under
-/// the lock of what it waits for: who takes it out of the queue there has granted it what it waits for, and sees that
-/// it is woken; a stop takes it out itself, or comes too late.
+/// Queue node of a suspended coroutine that other threads resume. Whether it still waits is decided under the lock of
+/// the primitive that it waits for: a thread that takes it out of the queue there has granted its request, and wakes
+/// it; a stop takes it out itself, or comes too late.
 /// Protocol: docs/design/coroutine_sync.md
 class BRAID_API waiter : public waiter_hook, public leaf {
  protected:
@@ -34,8 +34,8 @@ class BRAID_API waiter : public waiter_hook, public leaf {
   bool queued_ = false;  // under the lock
 };
 
-/// Those who were granted what they waited for. They are woken when this is destroyed, and so after a lock that was
-/// taken later has been left.
+/// Waiters that were granted their request. They are woken when this is destroyed, and so after a lock that was taken
+/// later has been left.
 class BRAID_API wake_list {
  public:
   wake_list() = default;
@@ -49,7 +49,7 @@ class BRAID_API wake_list {
   intrusive_list<waiter, waiter_hook> list_;
 };
 
-/// Who waits, the oldest first. Threads: all calls under the lock of the waiters.
+/// FIFO queue of waiters. Threads: all calls under the lock of the waiters.
 class wait_queue {
  public:
   wait_queue() = default;

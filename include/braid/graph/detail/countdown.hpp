@@ -14,11 +14,13 @@ namespace braid::detail {
 class countdown {
  public:
   /// One of `all` predecessors has ended. True for the last.
-  /// Cost: a read-modify-write, but for the last, who seldom needs one.
+  /// Cost: a read-modify-write; the last one seldom needs any.
   [[nodiscard]] auto arrive(std::uint32_t all) noexcept -> bool {
-    // Who reads 1 is the only one that is still to come. edge static_graph.arrival: observe
+    // A reader of 1 is the only one that is still to come.
+    // edge static_graph.arrival: observe what the other predecessors did
     if (left_.load(acquire) != 1) {
-      if (left_.fetch_sub(1, acq_rel) != 1) return false;  // edge static_graph.arrival: both
+      // edge static_graph.arrival: both, the last one starts the node, which sees what all predecessors did
+      if (left_.fetch_sub(1, acq_rel) != 1) return false;
     }
     left_.store(all, relaxed);
     return true;
@@ -33,7 +35,7 @@ class countdown {
 
   void set(std::uint32_t value) noexcept { left_.store(value, relaxed); }
 
-  /// While the node waits for nothing and is not counted down, its word may hold a number for whoever has the node.
+  /// While the node waits for nothing and is not counted down, its word may hold a number for the node's owner.
   [[nodiscard]] auto get() const noexcept -> std::uint32_t { return left_.load(relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// braid/graph/detail/flow_plan.hpp: what all runs of a flow share: its nodes, who takes what from whom, and where
-// values lie.
+// braid/graph/detail/flow_plan.hpp: the immutable plan of a flow, shared by all runs: nodes, edges, and where values
+// lie.
 #pragma once
 
 #include <braid/base/clock.hpp>

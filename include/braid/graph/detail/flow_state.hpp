@@ -82,7 +82,7 @@ class BRAID_API flow_state {
   const clock_source* clock_;
   time_point begin_;
   block block_;
-  std::span<bool> present_;      // per value: it was made; written by who makes it
+  std::span<bool> present_;      // per value: it was made; written by its node
   std::span<node_times> times_;  // per node
   std::pmr::monotonic_buffer_resource rest_;
 };

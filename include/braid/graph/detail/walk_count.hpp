@@ -8,7 +8,7 @@
 namespace braid::detail {
 
 /// A walk is what one thread does in one go. It leaves nodes behind that others take, each of which begins a walk of
-/// its own; how many were taken it knows only when it ends. Says once, to whoever ends last, that no walk goes on and
+/// its own; how many were taken it knows only when it ends. Says once, to the last walk to end, that none goes on and
 /// none is still to begin; what all have done is visible then. Threads: any. Cost: two read-modify-writes for each
 /// walk, and none for each node. Protocol: docs/design/static_graph.md
 class walk_count {
@@ -20,7 +20,7 @@ class walk_count {
   /// seat had left there, which waits meanwhile. True when all is over.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
-    return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both
+    return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did
   }
 
  private:

@@ -37,7 +37,7 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
     void (*over)(redis_request& self, redis_end how) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have
     bool is_read;         ///< may share the reply of another one that is the same
-    bool is_write;        ///< who reads behind it sees what it has changed
+    bool is_write;        ///< a read that is sent after it sees what it has changed
     bool is_simple;       ///< one command whose error reply is its error
     bool is_whole;        ///< where a part of it was sent and the rest is not, the connection ends
   };

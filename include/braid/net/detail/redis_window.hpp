@@ -1,5 +1,4 @@
-// braid/net/detail/redis_window.hpp: who waits for which of the replies that a connection owes, in the order of
-// sending.
+// braid/net/detail/redis_window.hpp: the FIFO of requests in flight on a pipelined connection, in the order of sending.
 #pragma once
 
 #include <braid/base/assert.hpp>
@@ -42,7 +41,7 @@ class redis_window {
   /// The entry whose reply comes next. Requires that one is due.
   [[nodiscard]] auto front() noexcept -> entry& { return entries_[begin_ & mask_]; }
 
-  /// One reply of the first entry has come. Gives who waited for it.
+  /// One reply of the first entry has come. Gives the request that waited for it.
   auto take() noexcept -> redis_request* {
     BRAID_ASSERT(!empty(), "a reply is taken that nobody waits for");
     entry& first = front();

@@ -104,7 +104,7 @@ class inbox_port : public inbox_port_base {
    public:
     explicit posting(inbox_port& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
-      // Released again: who reads this word must see what the one before it stands for.
+      // Released again: a reader of this word must see what the word before it stands for.
       port_.posted_.store(end_.word() + 1, release);  // edge inbox_port.posted: publish
     }
     posting(const posting&) = delete;

@@ -105,7 +105,7 @@ class inbox_record {
     return reinterpret_cast<std::byte*>(&self) + sizeof(inbox_record);
   }
 
-  // The kind, and in its low bits how many units the record has: who goes on to the next one waits for no other load.
+  // The kind, and in its low bits how many units the record has: the step to the next record waits for no other load.
   std::uintptr_t word_ = 0;  // 0: the end
 };
 

@@ -147,7 +147,7 @@ class model_execution {
   unsigned surprises_;
   std::size_t steps_ = 0;
   std::vector<std::unique_ptr<model_fiber>> fibers_;
-  ucontext_t explorer_{};  // who called `run`
+  ucontext_t explorer_{};  // the context that called `run`
   std::size_t running_ = 0;
   std::string failure_;
   std::vector<event> events_;

@@ -16,7 +16,7 @@ namespace braid::detail {
 /// How many threads a run may have, its body among them.
 inline constexpr std::size_t model_thread_limit = 8;
 
-/// A vector clock: for each thread, how many of its accesses happen before the one who holds the clock.
+/// A vector clock: for each thread, how many of its accesses happen before the holder of the clock.
 class model_clock {
  public:
   [[nodiscard]] auto operator[](std::size_t thread) const noexcept -> std::uint32_t { return ticks_[thread]; }
@@ -84,7 +84,7 @@ class model_memory {
  private:
   struct write {
     std::uint64_t value = 0;
-    model_clock published = {};         // what happens before whoever acquires this write
+    model_clock published = {};         // what happens before a read that acquires this write
     model_clock published_fenced = {};  // and what barriers put before it
   };
 

@@ -82,8 +82,8 @@ class steal_ring {
     }
   }
 
-  /// At a moment when nobody pushes or takes; otherwise near it. At least 1 when an element whose push happens before
-  /// this call has not been taken. Who sees that elements were taken sees what their takers had done before.
+  /// Exact while no thread pushes or takes; otherwise near it. At least 1 when an element whose push happens before
+  /// this call has not been taken. A caller that sees elements as taken sees what their takers had done before.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
     const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe
@@ -93,7 +93,7 @@ class steal_ring {
  private:
   auto slot(std::uint64_t number) noexcept -> atomic<T*>& { return slots_[number % Capacity]; }
 
-  alignas(cache_line) atomic<std::uint64_t> head_{0};  // number of the oldest element; moved by who takes
+  alignas(cache_line) atomic<std::uint64_t> head_{0};  // number of the oldest element; moved by takers
   alignas(cache_line) atomic<std::uint64_t> tail_{0};  // number of the next element; written by the owner
   std::uint64_t taken_ = 0;                            // the owner's copy of the head, maybe an old one
   std::array<atomic<T*>, Capacity> slots_{};           // written by the owner

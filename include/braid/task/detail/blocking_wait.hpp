@@ -1,4 +1,4 @@
-// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker does so without keeping its pool from working.
+// braid/task/detail/blocking_wait.hpp: how a thread blocks; a worker lets a spare thread go on with its other jobs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -47,7 +47,7 @@ BRAID_API void end_run_while_waiting(executor_id where) noexcept;
 /// Errors: std::system_error with errc::would_deadlock and `sentence` on a thread that waits for I/O as well.
 BRAID_API void expect_to_block(const char* sentence);
 
-/// As `block`, until `holds()`, of which nobody tells: the thread looks again after pauses that grow to a millisecond.
+/// As `block`, until `holds()`, a condition that no thread signals: polled, with pauses that grow to a millisecond.
 template <typename Fn>
 void block_until(Fn holds, executor_id where = {}) noexcept {
   class polled final : public blocking_wait {

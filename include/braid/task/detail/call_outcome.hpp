@@ -34,7 +34,8 @@ template <typename Fn>
   }
 }
 
-/// Threads: one at a time; who takes must have been told by who called.
+/// The result or the exception of one call. Threads: one at a time; the caller of `keep` or `fail` must have signalled
+/// the caller of `take`.
 template <typename R>
 class call_outcome {
   static constexpr bool is_reference = std::is_lvalue_reference_v<R>;

@@ -1,4 +1,4 @@
-// braid/task/detail/common_queue.hpp: jobs under locks, from which every worker of a pool takes.
+// braid/task/detail/common_queue.hpp: a two-lock FIFO queue that all workers of a pool share.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@
 
 namespace braid::detail {
 
-/// Holds a lock that others hold for some steps only: whoever would sleep for it takes longer than they do.
+/// Spins before it sleeps: a guard of a lock that is held for a few steps only, which are shorter than a sleep.
 class brief_guard {
  public:
   explicit brief_guard(std::mutex& lock) noexcept : lock_(lock) {
@@ -31,8 +31,8 @@ class brief_guard {
   std::mutex& lock_;
 };
 
-/// First in, first out. Two queues, so that who adds and who takes meet only when all that was brought over is taken.
-/// Threads: any. Cost: a lock; a look at an empty queue is three loads.
+/// First in, first out. Two queues with a lock each: adding and taking threads contend only when the taking side is
+/// empty and brings over what was added. Threads: any. Cost: a lock; a look at an empty queue is three loads.
 class common_queue {
  public:
   /// False when closed: then the job still belongs to the caller.
@@ -65,13 +65,13 @@ class common_queue {
     return true;
   }
 
-  /// False when a job is here whose push happens before this call. Who sees that jobs were taken sees what their takers
-  /// had done before.
+  /// False when a job is here whose push happens before this call. A caller that sees jobs as taken also sees what the
+  /// taking threads had done before.
   [[nodiscard]] auto empty() const noexcept -> bool { return size() == 0; }
 
-  /// Whoever has seen a job as taken sees that it was added.
+  /// Reads `taken` first: a job that is counted as taken is counted as added, too, so the difference is not negative.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
-    const std::uint64_t taken = taken_.count.load(acquire);  // edge common_queue.taken: observe
+    const std::uint64_t taken = taken_.count.load(acquire);  // edge common_queue.taken: observe the count of added jobs
     return added_.count.load(relaxed) - taken;
   }
 
@@ -92,7 +92,7 @@ class common_queue {
     atomic<std::uint64_t> count{0};  // how many were ever added, or taken; written under the lock
   };
 
-  /// Under the lock of those who take.
+  /// Requires the lock of the taking side.
   void bring_over() noexcept {
     const brief_guard inside(added_.lock);
     taken_.jobs.append(added_.jobs);
@@ -100,13 +100,14 @@ class common_queue {
   }
 
   void count_taken() noexcept {
-    taken_.count.store(taken_.count.load(relaxed) + 1, release);  // edge common_queue.taken: publish
+    // edge common_queue.taken: publish what the taker did before
+    taken_.count.store(taken_.count.load(relaxed) + 1, release);
   }
 
   half added_;
-  alignas(cache_line) bool closed_ = false;  // under the lock of those who add
+  alignas(cache_line) bool closed_ = false;  // under the lock of the adding side
   half taken_;
-  atomic<std::uint64_t> brought_over_{0};  // how many were ever brought over; written under the lock of those who take
+  atomic<std::uint64_t> brought_over_{0};  // jobs that were ever brought over; written under the lock of `taken_`
 };
 
 }  // namespace braid::detail

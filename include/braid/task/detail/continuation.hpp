@@ -20,8 +20,8 @@ class continuation : public job {
   ~continuation() = default;
 };
 
-/// Continuations that are still to be told, in order. Whoever settles a future makes one, and tells them from its own
-/// stack frame: so a chain of any length needs the stack of one link.
+/// Continuations that are still to be notified, in order: a trampoline. The thread that settles a future makes one, and
+/// notifies them from its own stack frame, so that a chain of any length needs the stack of one continuation.
 /// Threads: one.
 class cascade {
  public:

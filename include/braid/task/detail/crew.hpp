@@ -43,7 +43,7 @@ class BRAID_API crew {
   /// The loop of a worker, until the pool stops.
   virtual void work(worker& self) noexcept = 0;
 
-  /// Runs one job on the calling worker; false when it finds none. `why` it looks decides whom it may take jobs from.
+  /// Runs one job on the calling worker; false when it finds none. `why` decides from which workers it may take jobs.
   virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
 
   /// Runs this job on the calling worker if it lies at its seat, or in a queue of all, and is soon found there.

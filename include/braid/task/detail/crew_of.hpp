@@ -130,7 +130,7 @@ class crew_of final : public crew {
   auto run_fresh(worker& self) noexcept -> bool;
   static void rest_after_jobs(worker& self) noexcept;
   auto lingers(worker& self) noexcept -> bool;
-  /// Whether the driver's work is next. Who was woken for jobs looks for them first: posts rely on that.
+  /// Whether the driver's work is next. A worker that was woken for jobs polls for them first: posts rely on that.
   static auto has_turn(worker& self, wake_cause woken) noexcept -> bool {
     return woken == wake_cause::called || (woken == wake_cause::own && self.sleep->is_due());
   }
@@ -196,7 +196,7 @@ void crew_of<Policy>::work(worker& self) noexcept {
     if constexpr (seated_policy<Policy>) {
       if (self.owes_a_row) [[unlikely]]
         run_posted(self);
-      // Who has just seen that nothing is there rests before it looks again: a producer is writing there.
+      // A worker that has just found nothing backs off before the next poll: a producer is writing there.
       if (!run_own(self) && owner_.looks_before_sleep_ != 0) rest_after_jobs(self);
     }
   }

@@ -1,4 +1,4 @@
-// braid/task/detail/end_signal.hpp: says once that something has ended, to the one thread that waits for it.
+// braid/task/detail/end_signal.hpp: a one-shot event for a single waiting thread, by futex.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -10,18 +10,19 @@
 
 namespace braid::detail {
 
-/// What was done before `set` is visible to who has seen it set.
+/// One-shot event. What was done before `set` is visible to a thread that has seen it set.
 /// Threads: `set` from one, once; waiting from one other.
 /// Lifetime: may be destroyed as soon as it is seen set: what is left of `set` then is at most a wake for its address.
 /// Protocol: docs/design/fork_join.md
 class end_signal {
  public:
   [[nodiscard]] auto is_set() const noexcept -> bool {
-    return state_.load(acquire) == set_;  // edge end_signal.end: observe
+    return state_.load(acquire) == set_;  // edge end_signal.end: observe the result of what has ended
   }
 
   void set() noexcept {
-    const std::uint32_t before = state_.exchange(set_, release);  // edge end_signal.end: publish
+    // edge end_signal.end: publish the result of what has ended
+    const std::uint32_t before = state_.exchange(set_, release);
     if (before == awaited_) futex_wake(state_, 1);
   }
 
@@ -39,7 +40,7 @@ class end_signal {
   static constexpr std::uint32_t awaited_ = 1;  // a thread sleeps, is about to, or gave up at its deadline
   static constexpr std::uint32_t set_ = 2;
 
-  atomic<std::uint32_t> state_{open_};  // awaited: written by who waits; set: by who sets it
+  atomic<std::uint32_t> state_{open_};  // awaited: written by the waiting thread; set: by the one that calls `set`
 };
 
 }  // namespace braid::detail

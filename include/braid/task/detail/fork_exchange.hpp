@@ -1,4 +1,4 @@
-// braid/task/detail/fork_exchange.hpp: where the workers of a pool find what others have forked, and wait for it.
+// braid/task/detail/fork_exchange.hpp: work stealing of forks between workers, and waiting for stolen ones.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,8 +12,8 @@
 
 namespace braid::detail {
 
-/// The part of a pool that knows forks. A missed question or wake costs parallelism and loses nothing: whoever forked
-/// comes back for it.
+/// The part of a pool that steals forks. A missed request or wake costs parallelism and loses nothing: the forking
+/// worker takes its fork back in any case.
 /// Threads: each worker for itself.
 /// Protocol: docs/design/fork_join.md
 class BRAID_API fork_exchange {
@@ -22,9 +22,9 @@ class BRAID_API fork_exchange {
   fork_exchange(const worker_list& workers, asymmetric_barrier& barrier, sleepers& asleep, std::uint32_t looks) noexcept
       : workers_(workers), barrier_(barrier), asleep_(asleep), looks_(looks) {}
 
-  // --- who forks ---
+  // --- workers that fork ---
 
-  /// Somebody asked: shares, and wakes one of those who sleep.
+  /// A thief has asked: shares forks, and wakes a sleeping worker.
   void answer(worker& self) noexcept;
 
   /// The same for a worker that waits: only where somebody has asked, and something is there to share.
@@ -63,7 +63,7 @@ class BRAID_API fork_exchange {
   /// Asks all, on behalf of a worker that is about to sleep and has announced that.
   void ask_all() noexcept;
 
-  /// A worker that was woken has found work: it asks on behalf of those who still sleep.
+  /// A worker that was woken has found work: it asks on behalf of the workers that still sleep.
   void ask_for_sleepers() noexcept {
     if (asleep_.anybody_sleeps()) ask_all();
   }

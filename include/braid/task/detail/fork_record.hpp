@@ -10,7 +10,8 @@ struct worker;
 
 namespace detail {
 
-/// Lies on the stack of whoever forked it and returns to it, on the heap for a task_group, or in a coroutine's frame.
+/// A stealable child of a fork. Lies on the stack of the forking function, on the heap for a task_group, or in a
+/// coroutine's frame.
 /// Protocol: docs/design/fork_join.md
 struct fork_record {
   /// Runs what was forked, keeps what it gives or throws, and says that it has ended; then the record may be gone.
@@ -21,7 +22,7 @@ struct fork_record {
   auto operator=(const fork_record&) -> fork_record& = delete;
 
   const run_fn run;
-  atomic<worker*> thief{nullptr};  // who runs it; written by a thief before it begins
+  atomic<worker*> thief{nullptr};  // the worker that stole it; written by the thief before it begins
   end_signal ended;                // set by `run` of a record on a stack
 
  protected:

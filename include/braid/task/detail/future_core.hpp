@@ -26,12 +26,12 @@ enum class readers : std::uint8_t { none, perhaps };
 /// How a future settled.
 enum class verdict : std::uintptr_t { value = 4, failure = 6 };
 
-/// One result that is to come: who waits for it, and who still needs it. The result itself is kept by the class that
-/// derives from this one; it writes the result before `settle`, and then never again.
+/// Shared state of a future without its value: the list of continuations, and the reference count. The result itself is
+/// kept by the class that derives from this one; it writes the result before `settle`, and then never again.
 ///
 /// The references: one of the producer, which `settle` gives up, one of the future, or of each copy of a shared one,
 /// and one of each reader. A consumer takes over the one of the future, and with it the right to take the value out; it
-/// is told when it is the last. Protocol: docs/design/future.md
+/// is notified when it is the last. Protocol: docs/design/future.md
 class BRAID_API future_core : public continuation {
  public:
   /// Where the producer runs, and continuations that name no other place; that may be gone. None: nowhere in
@@ -39,7 +39,7 @@ class BRAID_API future_core : public continuation {
   [[nodiscard]] auto where() const noexcept -> executor_id { return where_; }
 
   [[nodiscard]] auto is_settled() const noexcept -> bool {
-    return (head_.load(acquire) & settled) != 0;  // edge future.result: observe
+    return (head_.load(acquire) & settled) != 0;  // edge future.result: observe the value or failure
   }
 
   /// Requires that the caller knows it as settled.
@@ -48,12 +48,12 @@ class BRAID_API future_core : public continuation {
   /// The result is there. Called once, by the producer, which must not touch the object after this.
   void settle(verdict as, cascade& more) noexcept;
 
-  /// Has `node` told, which holds a reference of its own and will only read.
+  /// Has `node` notified, which holds a reference of its own and will only read.
   void read_by(continuation& node, cascade& more) noexcept {
     if (!try_attach(node, pending)) more.add(node);
   }
 
-  /// Has `node` told once nobody else needs the value; it takes over the reference of the future.
+  /// Has `node` notified once no reader needs the value; it takes over the reference of the future.
   void consume_by(continuation& node, readers others, cascade& more) noexcept {
     if (try_attach(node, claimed)) return;
     if (others == readers::none || !try_defer(node)) more.add(node);
@@ -67,7 +67,7 @@ class BRAID_API future_core : public continuation {
     drop_reference(none);
   }
 
-  /// Gives up a reference. Tells the consumer that waited for this one.
+  /// Gives up a reference. Notifies the consumer that waited for this one.
   void drop_reference(cascade& more) noexcept;
 
   /// Blocks until it has settled, or until `deadline`: then false. On a worker other jobs run meanwhile.
@@ -77,7 +77,7 @@ class BRAID_API future_core : public continuation {
 
   auto wait_for(duration limit) -> bool;
 
-  /// Blocks until nobody else needs the value. Requires that it has settled, and the reference of the only future.
+  /// Blocks until no reader needs the value. Requires that it has settled, and the reference of the only future.
   /// Errors: would_deadlock, where it would block a thread that waits for I/O as well; then nothing has changed.
   void wait_for_readers();
 
@@ -115,14 +115,14 @@ class BRAID_API future_core : public continuation {
 
   atomic<std::uintptr_t> head_{pending};
   executor_id where_;
-  atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all who hold one
+  atomic<std::uint32_t> refs_{2};    // references, and `deferred`; written by all holders of one
   atomic<std::uint32_t> signal_{0};  // 1: settled; written by the producer where the head is watched
 };
 
 static_assert(alignof(continuation) >= 8, "the low bits of its address are free");
 
 inline void future_core::settle(verdict as, cascade& more) noexcept {
-  // edge future.result: publish; edge future.continuation: observe
+  // edge future.result: publish the value or failure; edge future.continuation: observe the nodes that wait
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = node_of(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
@@ -136,8 +136,9 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
 }
 
 inline void future_core::drop_reference(cascade& more) noexcept {
-  if (refs_.load(acquire) == 1) return destroy();            // edge future.reference: observe
-  const std::uint32_t before = refs_.fetch_sub(1, acq_rel);  // edge future.reference: both
+  if (refs_.load(acquire) == 1) return destroy();  // edge future.reference: observe the last use by the others
+  // edge future.reference: both, the last holder destroys what all have used
+  const std::uint32_t before = refs_.fetch_sub(1, acq_rel);
   if (before == 1) return destroy();
   if (before != (deferred | 2)) return;
   refs_.store(1, relaxed);  // only the consumer is left
@@ -146,11 +147,11 @@ inline void future_core::drop_reference(cascade& more) noexcept {
 
 /// False when it has settled: then the caller goes on by itself.
 inline auto future_core::try_attach(continuation& node, std::uintptr_t as) noexcept -> bool {
-  std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe
+  std::uintptr_t seen = head_.load(acquire);  // edge future.result: observe, the caller reads it where this fails
   do {
     if ((seen & settled) != 0) return false;
     node.next = node_of(seen);
-    // edge future.continuation: publish; edge future.result: observe
+    // edge future.continuation: publish the node; edge future.result: observe, the caller reads it where this fails
   } while (!head_.compare_exchange_weak(seen, reinterpret_cast<std::uintptr_t>(&node) | as | (seen & watched), release,
                                         acquire));
   return true;

@@ -29,7 +29,7 @@ class future_state : public future_core {
       return static_cast<const T&>(value_);
   }
 
-  /// The value, for the consumer, who may move it away.
+  /// The value, for the consumer, which may move it away.
   [[nodiscard]] auto take() noexcept -> decltype(auto) {
     if constexpr (std::is_reference_v<T>)
       return static_cast<T>(*value_);

@@ -1,4 +1,4 @@
-// braid/task/detail/idle_set.hpp: which workers of a pool sleep, so that a post knows whom to wake.
+// braid/task/detail/idle_set.hpp: the idle set of a pool, an event count with a flag per worker: which one to wake.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -10,22 +10,24 @@
 
 namespace braid::detail {
 
-/// A worker announces that it is about to sleep, looks for work once more, and sleeps; who brings work picks one that
-/// has announced itself. The pool's barrier orders the two: it is crossed between announcing and looking, and between
-/// placing a job and picking.
+/// Event count (prepare wait, cancel wait, notify) with a flag per worker. A worker announces that it is about to
+/// sleep, polls for work once more, and sleeps; a thread that brings work picks an announced worker. The pool's barrier
+/// orders the two as in the Dekker pattern: the worker crosses it between announcing and polling, the post between
+/// placing its job and picking.
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:
   explicit idle_set(std::size_t workers) : announced_(workers) {}
 
   void announce(std::size_t index) noexcept {
-    count_.fetch_add(1, release);         // edge idle_set.done: publish
-    announced_[index].store(1, release);  // edge idle_set.announced: publish
+    count_.fetch_add(1, release);         // edge idle_set.done: publish what the worker did before it went idle
+    announced_[index].store(1, release);  // edge idle_set.announced: publish the count before the flag
   }
 
   /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
   [[nodiscard]] auto try_retract(std::size_t index) noexcept -> bool {
-    if (announced_[index].exchange(0, acquire) == 0) return false;  // edge idle_set.announced: observe
+    // edge idle_set.announced: observe the count, which is taken down next
+    if (announced_[index].exchange(0, acquire) == 0) return false;
     count_.fetch_add(one_end - 1, relaxed);
     return true;
   }
@@ -60,7 +62,7 @@ class idle_set {
 
   /// Nothing when not all idle, as above. Two calls give the same number when all have idled from the one to the other.
   [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
-    const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe
+    const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe what idle workers did before
     if (idle_in(count) != announced_.size()) return std::nullopt;
     return count / one_end;
   }

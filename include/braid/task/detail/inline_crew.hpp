@@ -1,4 +1,4 @@
-// braid/task/detail/inline_crew.hpp: the scheduler without workers: who posts a job runs it.
+// braid/task/detail/inline_crew.hpp: the inline scheduler, without workers: the posting thread runs the job.
 #pragma once
 
 #include <braid/base/config.hpp>

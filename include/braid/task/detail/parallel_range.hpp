@@ -1,4 +1,4 @@
-// braid/task/detail/parallel_range.hpp: numbers from 0, dealt with in chunks by whoever asks for some.
+// braid/task/detail/parallel_range.hpp: parallel loop over numbers from 0, split into chunks when idle workers ask.
 #pragma once
 
 #include <braid/base/error.hpp>
@@ -62,8 +62,8 @@ class range_work {
   const std::size_t grain_;
   const Stop& stop_;
   const Chunk& chunk_;
-  atomic<bool> failed_{false};  // set by who threw
-  atomic<int> left_out_{0};     // an errc; set by who has left out elements
+  atomic<bool> failed_{false};  // set by each call that threw
+  atomic<int> left_out_{0};     // an errc; set by each call that has left out elements
 };
 
 template <typename Stop, typename Chunk>

@@ -1,4 +1,4 @@
-// braid/task/detail/reduction.hpp: a tree of combinations whose shape depends on the number of elements alone.
+// braid/task/detail/reduction.hpp: deterministic tree reduction: its shape depends on the number of elements alone.
 #pragma once
 
 #include <braid/task/detail/fork.hpp>
@@ -70,7 +70,7 @@ class reduction {
     return total;
   }
 
-  /// Children that lie between these are for whoever comes first; then they are combined in order.
+  /// The children of this range may be computed by any worker, in any order; then they are combined in their order.
   [[gnu::noinline]] auto spread(std::optional<part> total, std::size_t from, std::size_t to, std::size_t step) const
       -> part {
     std::array<std::optional<part>, most_children> parts;

@@ -1,4 +1,4 @@
-// braid/task/detail/report_exception.hpp: where exceptions go that nobody waits for.
+// braid/task/detail/report_exception.hpp: reports the exceptions of jobs that have no waiter.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -33,8 +33,8 @@ enum class schedule_status : std::uint8_t {
 
 namespace detail {
 
-/// A piece of scheduled work, without its function. Whoever brings it on its way (the timers, the executor's queue, the
-/// worker) owns one reference, each handle one more; the last one frees it.
+/// State of a scheduled task, without its function. The part that has it at the moment (the timers, the executor's
+/// queue, the running worker) owns one reference, each handle one more; the last one frees it.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API scheduled_state : public timer, public job {
  public:
@@ -78,9 +78,9 @@ class BRAID_API scheduled_state : public timer, public job {
   executor_id where_;
   std::shared_ptr<timer_keeper> keeper_;
   tick_rule rule_;
-  time_point tick_{};  // of the run that is to come or goes on; only who brings the work on its way looks at it
-  atomic<phase> phase_{phase::pending};  // see the protocol for who moves it from where to where
-  atomic<std::uint64_t> runs_{0};        // begun; written by who runs it
+  time_point tick_{};  // of the next or current run; used only by the part that has the work: timers, queue or worker
+  atomic<phase> phase_{phase::pending};  // the protocol says which thread moves it from where to where
+  atomic<std::uint64_t> runs_{0};        // begun; written by the running thread
   atomic<std::uint32_t> references_{1};  // handles, and one for the way
 };
 

@@ -1,4 +1,4 @@
-// braid/task/detail/seats.hpp: what the schedulers share whose jobs lie at the seats of workers.
+// braid/task/detail/seats.hpp: the local and remote queues of the workers, for the schedulers that have one of each.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -14,7 +14,7 @@
 
 namespace braid::detail {
 
-/// About twice the time from a wake to the first job of who was woken. A shorter backlog is done before help comes.
+/// About twice the time from a wake to the first job of the woken worker. A shorter backlog is done before help comes.
 inline constexpr duration worth_a_wake = 20us;
 
 /// About what it takes to move as many jobs from one seat to another as are moved at once.
@@ -94,9 +94,9 @@ class BRAID_API seats {
 
   const worker_list& workers_;
   atomic<bool> closed_{false};   // written once
-  atomic<bool> settled_{false};  // true: written by who has found that
+  atomic<bool> settled_{false};  // true: written by each thread that has found that
   /// How many thieves move jobs between seats, where no look at one seat after the other would find them; `dropping`,
-  /// which stays; and above, how many have ever begun to. Written by thieves, and by who drops.
+  /// which stays; and above, how many have ever begun to. Written by thieves, and by the thread in `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 

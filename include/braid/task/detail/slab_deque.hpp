@@ -16,8 +16,8 @@
 
 namespace braid::detail {
 
-/// A deque of numbers. No part of it is private: whoever wants something pays for the owner, too, by the heavy side of
-/// the barrier, once for half of what is there. So nothing waits behind what the owner is doing.
+/// Work-stealing deque of numbers. No part of it is private: a thief pays for the owner, too, by the heavy side of the
+/// barrier, once for half of the entries. So no entry waits for the end of the owner's current job.
 /// Threads: the owner for `try_push` and `pop`, any for the rest.
 /// Source: Frigo, Leiserson, Randall, "The implementation of the Cilk-5 multithreaded language", 1998 (the THE
 /// protocol). Protocol: docs/design/job_slab.md
@@ -35,7 +35,7 @@ class slab_deque {
     if (bottom - taken_seen_ > mask_ && !find_room(bottom)) [[unlikely]]
       return false;
     ring_[bottom & mask_].store(entry, relaxed);
-    bottom_.store(bottom + 1, release);  // edge slab_deque.entry: publish
+    bottom_.store(bottom + 1, release);  // edge slab_deque.entry: publish the entry before its index
     return true;
   }
 
@@ -61,11 +61,11 @@ class slab_deque {
     const std::uint64_t wanted = std::min<std::uint64_t>((bottom - top + 1) / 2, out.size());
     top_.store(top + wanted, relaxed);
     barrier_.heavy();
-    bottom = bottom_.load(acquire);  // edge slab_deque.entry: observe
+    bottom = bottom_.load(acquire);  // edge slab_deque.entry: observe the entries below it
     const std::uint64_t count = bottom <= top ? 0 : std::min(wanted, bottom - top);
     if (count != wanted) top_.store(top + count, relaxed);
     for (std::uint64_t i = 0; i < count; ++i) out[i] = ring_[(top + i) & mask_].load(relaxed);
-    taken_.store(top + count, release);  // edge slab_deque.taken: publish
+    taken_.store(top + count, release);  // edge slab_deque.taken: publish after the entries were read
     return count;
   }
 
@@ -88,13 +88,13 @@ class slab_deque {
 
  private:
   auto find_room(std::uint64_t bottom) noexcept -> bool {
-    taken_seen_ = taken_.load(acquire);  // edge slab_deque.taken: observe
+    taken_seen_ = taken_.load(acquire);  // edge slab_deque.taken: observe, before the places are written again
     return bottom - taken_seen_ <= mask_;
   }
 
   /// A thief claims the entry at the end, or has taken it.
   auto pop_slow(std::uint64_t bottom, std::uint32_t& entry) noexcept -> bool {
-    bottom_.store(bottom, release);  // edge slab_deque.entry: publish
+    bottom_.store(bottom, release);  // edge slab_deque.entry: publish again what lies below
     const std::lock_guard lock(lock_);
     taken_seen_ = top_.load(relaxed);
     if (taken_seen_ == bottom) return false;
@@ -110,7 +110,7 @@ class slab_deque {
   std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
   alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that nobody claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
-  Lock lock_;                                         // for who takes at the old end
+  Lock lock_;                                         // for the threads that take at the old end
 };
 
 }  // namespace braid::detail

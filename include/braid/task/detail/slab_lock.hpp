@@ -9,10 +9,11 @@
 
 namespace braid::detail {
 
-/// One at a time is inside: the favoured thread, which announces itself with a plain store and looks whether the lock
-/// was ever lent; or anybody by the lock. The first who comes by the lock pays for the favoured thread: it crosses the
-/// heavy side of the barrier and waits for that thread to leave; from then on, until `favour`, all come by the lock.
-/// The favour may pass from thread to thread by any edge. Nobody runs foreign code inside.
+/// Biased lock, as Java had it. One thread at a time is inside: the bias owner (`favoured`), which announces itself
+/// with a plain store and checks that the bias was not revoked (`lent`); or any thread by the lock word. The first
+/// thread that takes the lock word revokes the bias: it crosses the heavy side of the barrier and waits for the bias
+/// owner to leave. From then on, until `unlock_and_favour`, all threads take the lock word. The bias may pass from
+/// thread to thread by any edge. No foreign code runs inside.
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002. Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
@@ -24,16 +25,16 @@ class slab_lock {
     inside_.store(1, relaxed);
     barrier.light();
     if (word_.load(relaxed) == 0) return true;  // only the favoured thread makes it 0, so there is nothing to acquire
-    inside_.store(0, release);                  // edge slab_lock.favoured: publish
+    inside_.store(0, release);                  // edge slab_lock.favoured: publish that nothing was done inside
     lock(barrier);
     return false;
   }
 
-  void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.favoured: publish
+  void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.favoured: publish what was done inside
 
   void lock(asymmetric_barrier& barrier) noexcept {
     std::uint8_t seen = word_.load(relaxed);
-    // edge slab_lock.lent: observe
+    // edge slab_lock.lent: observe what the last holder did inside
     while ((seen & locked) != 0 || !word_.compare_exchange_weak(seen, seen | locked, acquire, relaxed)) {
       let_others_run();
       seen = word_.load(relaxed);
@@ -43,14 +44,14 @@ class slab_lock {
     while (!is_left()) let_others_run();
   }
 
-  void unlock() noexcept { word_.store(lent, release); }  // edge slab_lock.lent: publish
+  void unlock() noexcept { word_.store(lent, release); }  // edge slab_lock.lent: publish what was done inside
 
   /// As `unlock`, but from now on the calling thread is favoured again. Requires that no other thread may `enter`.
-  void unlock_and_favour() noexcept { word_.store(0, release); }  // edge slab_lock.lent: publish
+  void unlock_and_favour() noexcept { word_.store(0, release); }  // edge slab_lock.lent: publish what was done inside
 
   /// Whether the favoured thread is outside: then all that it did inside is visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
-    return inside_.load(acquire) == 0;  // edge slab_lock.favoured: observe
+    return inside_.load(acquire) == 0;  // edge slab_lock.favoured: observe what that thread did inside
   }
 
  private:

@@ -27,7 +27,7 @@ struct slab_frame {
 /// no reason to wait. One is watched at a time, until it is known whether it is quick; then it is the next one's turn.
 class slab_watch {
  public:
-  /// With whom a sweep over so many others begins.
+  /// The index at which a sweep over so many others begins.
   [[nodiscard]] auto first_of(std::size_t others) const noexcept -> std::size_t {
     return (other_ + (is_known_ ? 1 : 0)) % others;
   }
@@ -43,7 +43,7 @@ class slab_watch {
 
   static constexpr duration between_looks = 1us;
   static constexpr duration short_job = 100ns;
-  static constexpr duration patience = 20us;  // with one who queues jobs and begins none
+  static constexpr duration patience = 20us;  // with a thread that queues jobs and begins none
   static constexpr duration longest_rest = 200us;
 
   std::size_t other_ = 0;
@@ -89,16 +89,16 @@ struct known_slab_seat {
 };
 extern BRAID_API constinit thread_local known_slab_seat known_seat __attribute__((tls_model("initial-exec")));
 
-/// Who of the seats sleeps, searches or is busy.
+/// Idle list of a slab: which of its threads sleep, search or are busy. A thread that
 ///
-///   who brings a job: queues it; light(); wakes one if `wants_wake`
-///   who wants to sleep: lists itself; heavy(); looks again; sleeps
-///   who has searched and found: counts itself out; heavy(); wakes one if more is to be seen
+///   brings a job: queues it; light(); wakes one if `wants_wake`
+///   wants to sleep: lists itself; heavy(); polls again; sleeps
+///   has searched and found a job: counts itself out; heavy(); wakes one if it sees more jobs
 ///
 /// Protocol: docs/design/job_slab.md
 class BRAID_API slab_rest {
  public:
-  /// Somebody sleeps, and nobody searches who would find it.
+  /// A thread sleeps, and no searching thread would find the job.
   [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
 
   void wake_one() noexcept;
@@ -115,7 +115,7 @@ class BRAID_API slab_rest {
   template <typename Fn>
   void sleep(slab_seat& self, asymmetric_barrier& barrier, Fn&& stays) {
     list(self);
-    self.working.store(0, release);  // edge slab_seat.working: publish
+    self.working.store(0, release);  // edge slab_seat.working: publish what it did before it went idle
     barrier.heavy();
     if (!stays()) self.place.park();
     self.working.store(1, relaxed);
@@ -132,8 +132,8 @@ class BRAID_API slab_rest {
 
   alignas(cache_line) atomic<std::uint32_t> wants_wake_{0};  // written under the lock
   alignas(cache_line) std::mutex lock_;
-  slab_seat* idle_ = nullptr;  // who sleeps or is about to, and was not picked
-  unsigned searching_ = 0;     // who is awake without a job, counting those that were picked
+  slab_seat* idle_ = nullptr;  // threads that sleep or are about to, and were not picked
+  unsigned searching_ = 0;     // threads that are awake without a job, counting those that were picked
 };
 
 }  // namespace braid::detail

@@ -28,7 +28,7 @@ enum class slab_phase : std::uint8_t {
 
 enum class slab_action : std::uint8_t { run, destroy };
 
-/// Who enters a slot: the thread that its lock favours, or another.
+/// Which thread enters a slot: the bias owner of its lock (`favoured`), or another.
 enum class slab_standing : std::uint8_t { favoured, other };
 
 /// Slots are named by their number; this names none.
@@ -65,9 +65,9 @@ class alignas(cache_line) slab_slot {
   static auto generation_of(std::uint64_t word) noexcept -> std::uint64_t { return word >> 8U; }
   static auto is_finished(std::uint64_t word) noexcept -> bool { return (word & 0x8) != 0; }
 
-  /// Who sees a finished job sees what it has done.
+  /// A thread that sees a job as finished sees what the job has done.
   [[nodiscard]] auto word() const noexcept -> std::uint64_t {
-    return word_.load(acquire);  // edge slab_slot.word: observe
+    return word_.load(acquire);  // edge slab_slot.word: observe what the job has done, and the fields of its phase
   }
 
   [[nodiscard]] auto is_allocated(std::uint64_t generation) const noexcept -> bool {
@@ -110,13 +110,13 @@ class alignas(cache_line) slab_slot {
   /// Keeps the slot from being used again. 0, or stale.
   [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc;
   void unpin(asymmetric_barrier& barrier) noexcept;
-  /// Requires a pin. From now on whoever finishes the job says so; false when it has finished.
+  /// Requires a pin. From now on the thread that finishes the job wakes waiters; false when it has finished.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
 
   /// Gives the callable of a finished job, which is pinned, to the caller alone. False when it was given away before.
   [[nodiscard]] auto try_take(asymmetric_barrier& barrier) noexcept -> bool;
 
-  // --- who runs the job, or drops it ---
+  // --- the thread that runs the job, or drops it ---
 
   /// The callable has ended, or is not to run; `marks` are `failed`, `dropped` or 0.
   [[nodiscard]] auto end_body(asymmetric_barrier& barrier, std::uint64_t marks) noexcept -> slab_step;
@@ -156,7 +156,7 @@ class alignas(cache_line) slab_slot {
   std::uint8_t has_more_ = 0;  // 1 once there is a waiter, a parent, or a child
 
  public:
-  std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by who allocates, and by who runs
+  std::uint8_t owns = 0;  ///< 1: `act` has something to destroy; written by the allocating and the running thread
   act_fn act = nullptr;   ///< runs or destroys what is in `payload`; written by the same
 
  private:
@@ -203,7 +203,7 @@ class slab_slot::section {
   const std::uint64_t seen = word();
   const slab_phase phase = phase_of(seen);
   if (phase != slab_phase::done && phase != slab_phase::unused) return 0;
-  while (!lock_.is_left()) let_others_run();  // who said `done` is on its way out
+  while (!lock_.is_left()) let_others_run();  // the thread that set `done` is on its way out
   bool by_favour = false;
   if (as == slab_standing::favoured)
     by_favour = lock_.enter(barrier);
@@ -237,7 +237,7 @@ inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc 
   return {};
 }
 
-/// Inside: all has ended, and who finished it gets what there is to do. The fields are as for a new job again.
+/// Inside: all has ended, and the finishing thread gets what there is to do. The fields are as for a new job again.
 inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
   slab_step left{.finished = true, .followed = first_.load(relaxed) != no_slot};
   const std::uint64_t seen = word_.load(relaxed);
@@ -274,16 +274,16 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
     -> slab_step {
   {
     const section inside(*this, barrier, slab_standing::favoured);
-    // With 1, only this thread counts: who would add a child must come inside.
-    // edge slab_slot.ended: observe
+    // With 1, only this thread counts: a thread that would add a child must come inside.
+    // edge slab_slot.ended: observe what the children have done
     if (pending_.load(acquire) == 1) return finish(marks);
     set(generation_of(word_.load(relaxed)), slab_phase::ran, marks);
   }
-  return end_child(barrier);  // outside, because whoever ends last is favoured from then on
+  return end_child(barrier);  // outside, because the thread that ends last is the bias owner from then on
 }
 
 inline auto slab_slot::end_child(asymmetric_barrier& barrier) noexcept -> slab_step {
-  if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both
+  if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both, the last finishes what all did
   const section inside(*this, barrier, slab_standing::favoured);
   return finish(0);
 }
@@ -323,7 +323,7 @@ inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t gene
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (is_finished(word_.load(relaxed))) return errc::finished;
-  // 0 before the phase says so: the last child has ended, and who ended it is on its way in.
+  // 0 before the phase says so: the last child has ended, and the thread that ran it is on its way in.
   std::uint32_t seen = pending_.load(relaxed);
   do {
     if (seen == 0) return errc::finished;

@@ -1,4 +1,4 @@
-// braid/task/detail/sleepers.hpp: how the workers of a pool fall asleep, and who wakes which of them.
+// braid/task/detail/sleepers.hpp: parking of workers: how they fall asleep, which one a post wakes, and the monitor.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -24,14 +24,15 @@ enum class wake_cause : std::uint8_t {
   stop,     ///< the pool stops and nothing is left to do
 };
 
-/// The part of a pool that knows who sleeps. It does not know jobs; whether there are any it asks the crew.
+/// Parks and unparks the workers of a pool, and keeps count of searching workers (Tokio's idle, Go's spinning M). It
+/// knows no jobs; whether there are any it asks the scheduler.
 /// Protocol: docs/design/pool.md
 class BRAID_API sleepers {
  public:
   sleepers(const worker_list& workers, asymmetric_barrier& barrier)
       : workers_(workers), barrier_(barrier), idle_(workers.size()) {}
 
-  // --- who brings work ---
+  // --- threads that bring work ---
 
   /// A job was placed. Requires that the caller has crossed the light side of the barrier since.
   void wake_for(const placement& placed) noexcept {
@@ -53,12 +54,13 @@ class BRAID_API sleepers {
   [[nodiscard]] static auto is_watch_due(worker& self) noexcept -> bool;
 
   /// A worker that was picked has looked for work.
-  void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }  // edge sleepers.searching: both
+  /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
+  void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
   /// Posts may have relied on this worker to look, or it has moved jobs to its own seat, and it now runs a job. So if
   /// more are there, it wakes the next worker before it starts.
   void pass_on(worker& self, crew& jobs) noexcept {
-    barrier_.light();  // who moves jobs brings work
+    barrier_.light();  // a worker that moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);
   }
 
@@ -102,9 +104,10 @@ class BRAID_API sleepers {
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
   alignas(cache_line) idle_set idle_;
-  atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
-  atomic<std::uint32_t> watching_{0};    // 1 while a worker sleeps with a deadline; written by that worker
-  atomic<phase> phase_{phase::running};  // goes up only: stopping by who stops, settled by who finds nothing left
+  atomic<std::uint32_t> searching_{0};  // workers that are awake without a job; a post then need not wake one
+  atomic<std::uint32_t> watching_{0};   // 1 while a worker sleeps with a deadline; written by that worker
+  // Goes up only: `stopping` by the thread that shuts down, `settled` by a worker that finds nothing left.
+  atomic<phase> phase_{phase::running};
   event_count became_idle_;
 };
 

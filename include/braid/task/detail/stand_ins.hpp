@@ -1,4 +1,4 @@
-// braid/task/detail/stand_ins.hpp: threads that work at the seats of workers whose jobs wait.
+// braid/task/detail/stand_ins.hpp: spare (compensating) threads for blocked workers.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -19,10 +19,12 @@ namespace braid::detail {
 
 class crew;
 
-/// Gives the seat of a worker from thread to thread. One thread at a time has a seat and is its worker: the one that
-/// was made with the pool, or a stand-in. Who waits for a result leaves the seat, and comes back for it afterwards; who
-/// has the seat gives it to those who have come back as soon as its own job has ended or waits. So no job keeps from
-/// going on what it lies on. Threads: `self` is a seat that the caller has. Protocol: docs/design/future.md
+/// Spare threads for blocked workers: ForkJoinPool's compensation, Tokio's `block_in_place`. One thread at a time owns
+/// the context of a worker: the thread that was made with the pool, or a spare one. When a job blocks on a future, its
+/// thread hands the context to a spare thread, so that the worker's other jobs go on. When the future is ready, the
+/// blocked thread asks for the context back, and the owner returns it at the end of its own job, or when that blocks.
+/// No job ever runs on top of a blocked stack frame, so none can deadlock it.
+/// Threads: `self` is a context that the caller owns. Protocol: docs/design/future.md
 class BRAID_API stand_ins {
  public:
   /// What a stand-in does: it gets its number, the lowest that no other has, and calls the function for its work.
@@ -47,7 +49,7 @@ class BRAID_API stand_ins {
   /// Blocks until the caller has the seat again that it had left.
   void come_back(worker& self) noexcept;
 
-  /// Lets the first go ahead who has come back, and returns when the caller has the seat again.
+  /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
   void give_way(worker& self) noexcept;
 
   /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the seat: their
@@ -86,12 +88,12 @@ class BRAID_API stand_ins {
   atomic<std::size_t> started_{0};
   std::mutex mutex_;
   // Under mutex_:
-  coming* first_ = nullptr;  // who has come back, in order
+  coming* first_ = nullptr;  // threads that have come back, in order
   stand_in* idle_ = nullptr;
   std::size_t idle_count_ = 0;
   std::vector<bool> numbers_;  // which are in use
   stand_in_list all_;
-  stand_in_list ended_;  // of those that were too many; to be joined by who comes next
+  stand_in_list ended_;  // threads that were too many, and are still to be joined
 };
 
 }  // namespace braid::detail

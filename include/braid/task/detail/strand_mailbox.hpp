@@ -1,4 +1,4 @@
-// braid/task/detail/strand_mailbox.hpp: where a strand's jobs arrive, and who has to see that they run.
+// braid/task/detail/strand_mailbox.hpp: the lock-free MPSC queue of a strand, and the right to drain it.
 #pragma once
 
 #include <braid/sync/atomic.hpp>
@@ -9,21 +9,21 @@ namespace braid::detail {
 
 /// What became of a job that was sent to a strand.
 enum class strand_push : std::uint8_t {
-  queued,  ///< whoever has the turn comes to it
+  queued,  ///< the thread that holds the strand comes to it
   first,   ///< nobody had the turn; now the caller has it
   closed,  ///< refused: the job still belongs to the caller
 };
 
-/// Elements with a member `T* next`, pushed by any thread and taken by who has the turn, which one thread has at a time
-/// or none. Whoever gets the turn sees everything that those did who had it before.
-/// Threads: `try_push` and `is_resting` from any; the rest from who has the turn.
+/// Lock-free MPSC queue of elements with a member `T* next`. Any thread pushes; the thread that holds the strand takes.
+/// One thread at a time holds it, or none, and sees everything that the holders before it did.
+/// Threads: `try_push` and `is_resting` from any; the rest from the thread that holds the strand.
 /// Protocol: docs/design/strand.md
 template <typename T>
 class strand_mailbox {
  public:
-  /// Nobody has the turn.
+  /// Empty, and held by no thread.
   strand_mailbox() noexcept : head_(resting()) {}
-  /// Empty too, but whoever makes it has the turn.
+  /// Empty too, but held by the constructing thread.
   struct turn_taken {};
   explicit strand_mailbox(turn_taken /*by the caller*/) noexcept : head_(nullptr) {}
 
@@ -32,7 +32,7 @@ class strand_mailbox {
     do {
       if (seen == closed() || seen == closed_for_good()) return strand_push::closed;
       element.next = seen == resting() ? nullptr : seen;
-      // edge strand.job: publish; edge strand.turn: observe
+      // edge strand.job: publish the element; edge strand.turn: observe what the last holder did
     } while (!head_.compare_exchange_weak(seen, &element, acq_rel, relaxed));
     return seen == resting() ? strand_push::first : strand_push::queued;
   }
@@ -41,25 +41,25 @@ class strand_mailbox {
   [[nodiscard]] auto take() noexcept -> T* {
     T* const seen = head_.load(relaxed);
     if (seen == nullptr || seen == closed()) return nullptr;
-    return in_order(head_.exchange(nullptr, acquire));  // edge strand.job: observe
+    return in_order(head_.exchange(nullptr, acquire));  // edge strand.job: observe the elements
   }
 
-  /// Gives the turn away. False when something was pushed meanwhile: then the caller still has it.
+  /// Releases the strand. False when something was pushed meanwhile: then the caller still holds it.
   [[nodiscard]] auto try_rest() noexcept -> bool {
     T* seen = head_.load(relaxed);
     if (seen != nullptr && seen != closed()) return false;
-    // edge strand.turn: publish
+    // edge strand.turn: publish what this holder did, for the next one
     return head_.compare_exchange_strong(seen, seen == nullptr ? resting() : closed_for_good(), release, relaxed);
   }
 
-  /// Refuses pushes from now on, and gives what was pushed before, as `take` does. The caller still has the turn.
+  /// Refuses pushes from now on, and gives what was pushed before, as `take` does. The caller still holds the strand.
   [[nodiscard]] auto close() noexcept -> T* {
-    return in_order(head_.exchange(closed(), acquire));  // edge strand.job: observe
+    return in_order(head_.exchange(closed(), acquire));  // edge strand.job: observe the elements
   }
 
-  /// Whether nobody has the turn. What those did who had it is visible then.
+  /// Whether no thread holds the strand. Everything that earlier holders did is visible then.
   [[nodiscard]] auto is_resting() const noexcept -> bool {
-    const T* const seen = head_.load(acquire);  // edge strand.turn: observe
+    const T* const seen = head_.load(acquire);  // edge strand.turn: observe what the last holder did
     return seen == resting() || seen == closed_for_good();
   }
 

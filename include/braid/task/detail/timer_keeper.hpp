@@ -1,5 +1,5 @@
-// braid/task/detail/timer_keeper.hpp: timers that any thread may arm, as work sees them that may outlive whoever fires
-// them.
+// braid/task/detail/timer_keeper.hpp: a timer service as scheduled work sees it: any thread arms timers, and the work
+// may outlive the thread that fires them.
 #pragma once
 
 #include <braid/base/clock.hpp>

@@ -1,4 +1,4 @@
-// braid/task/detail/turn_length.hpp: when who takes turns on an executor lets other work of it go first.
+// braid/task/detail/turn_length.hpp: the time slice of a serial executor: when a drain ends, so that other work runs.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -9,11 +9,11 @@
 
 namespace braid::detail {
 
-/// A turn ends after so many jobs or so much time. A look at the clock costs two or three short jobs, so it is read
-/// behind the first, second, fourth job and so on, because jobs may be long; where turns were whole, because jobs were
-/// short, in every fourth turn only, behind the 16th and the 32nd. What comes before the first look is not measured:
-/// most turns are a job or two, and read no clock.
-/// Threads: of who has the turn.
+/// Limits a drain to so many jobs and so much time. Reading the clock costs as much as two or three short jobs. It is
+/// therefore read after the first, second, fourth job and so on, because jobs may be long; and where drains have used
+/// up their count, because jobs are short, in every fourth drain only, after the 16th and the 32nd job. The time before
+/// the first reading is not measured: most drains are a job or two, and read no clock.
+/// Threads: the one that drains.
 class turn_length {
  public:
   static constexpr std::size_t most_in_a_row = 64;  // jobs

@@ -1,4 +1,4 @@
-// braid/thread/detail/thread_control.hpp: the operations of thread_info, for types that only know who their thread is.
+// braid/thread/detail/thread_control.hpp: the operations of thread_info, for types that only know which thread it is.
 #pragma once
 
 #include <braid/base/error.hpp>
