@@ -1,4 +1,4 @@
-// src/coro/scope.cpp: how tasks end in a scope, and how a stop reaches them.
+// src/coro/scope.cpp: async scopes: how their tasks end, and how a stop reaches them.
 #include <braid/coro/scope.hpp>
 
 #include <algorithm>
@@ -58,8 +58,8 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
   return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
 }
 
-/// Whether no other thread knows of this scope. Where one does, it is told that its job is waited for: the job then
-/// arrives even on a home that refuses other work.
+/// Whether no other thread refers to this scope. Where one does, its posted job is marked as awaited: the job then
+/// arrives even at a home that refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
   // edge scope.remote_stop: observe

@@ -1,4 +1,4 @@
-// src/coro/strand_home.cpp: the turns, the alarm and the end of a home on the threads of an executor.
+// src/coro/strand_home.cpp: a home as a serial executor on another executor: its drains, its timer and its end.
 #include <braid/coro/strand_home.hpp>
 
 #include <braid/base/assert.hpp>
@@ -15,8 +15,8 @@
 namespace braid {
 namespace {
 
-/// What homes this thread runs steps of, the innermost first: a step may be run inside of another one where a worker
-/// helps, or where an executor has refused.
+/// The homes whose steps this thread runs, the innermost first: steps nest where a worker helps while it waits, or
+/// where an executor has refused a job.
 struct home_run {
   explicit home_run(const strand_home& of) noexcept;
   home_run(const home_run&) = delete;
@@ -44,8 +44,8 @@ struct made_timers {
 
 constinit atomic<made_timers*> known_timers{nullptr};
 
-/// Made by the first who needs them, and anew in the child of a fork, where their thread is not. Never destroyed: homes
-/// may live until the end of the process.
+/// Made by the first home that needs them, and made anew in the child of a fork, which has no such thread. Never
+/// destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
   made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe
   while (known == nullptr || known->process != ::getpid()) {
@@ -62,7 +62,7 @@ auto timers_of_process() -> shared_timers& {
 strand_home::strand_home(executor& where, shared_timers* timers)
     : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
-/// One that runs alone; the caller has the turn.
+/// A home that runs alone; the caller holds it until it has run its first drain.
 strand_home::strand_home(executor& where, begin_fn begin, void* context)
     : where_(where.id()),
       timers_(nullptr),
@@ -85,7 +85,7 @@ strand_home::~strand_home() {
   await_rest();
 }
 
-/// Whoever gave the turn away last has left everything by then.
+/// Waits for the last drain: afterwards no other thread touches the home.
 void strand_home::await_rest() noexcept {
   // edge strand_home.ended: observe
   detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); }, where_);

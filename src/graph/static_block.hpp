@@ -31,7 +31,7 @@ struct alignas(64) static_node final : fork_record {
     waiting_for.set(before);
   }
 
-  /// What a thief does with it: a walk from here.
+  /// What a thief calls: it starts a walk at this node.
   static void run_it(fork_record& self) noexcept;
 
   countdown waiting_for;             // where there are several predecessors
@@ -46,7 +46,7 @@ struct alignas(64) static_node final : fork_record {
 static_assert(sizeof(static_node) == 64);
 #endif
 
-/// All nodes of a graph, in the order of its layout, and before them who runs them.
+/// All nodes of a graph, in the order of its layout, and before them the run that has them.
 class static_block {
  public:
   /// `calls`: of the nodes that were given; `boxes`: where some of them lie.
@@ -90,7 +90,7 @@ class static_block {
   static_node* nodes_ = nullptr;  // in memory_
   std::vector<node_index> targets_;
   std::vector<boxed_call> boxes_;
-  atomic<bool> taken_{false};  // whether a run is under way; written by who runs it
+  atomic<bool> taken_{false};  // whether a run is under way; written by the running thread
 };
 
 }  // namespace braid::detail

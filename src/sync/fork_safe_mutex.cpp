@@ -1,4 +1,4 @@
-// src/sync/fork_safe_mutex.cpp: all locks that a fork takes, and gives back on both sides.
+// src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork takes before a fork and releases on both sides.
 #include <braid/sync/fork_safe_mutex.hpp>
 
 #include <functional>
