@@ -1,4 +1,4 @@
-// src/io/loop.cpp: the turns of an event loop, its start and its stop.
+// src/io/loop.cpp: the iterations of an event loop, its start and its stop.
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
@@ -257,7 +257,7 @@ void loop::arm(timer& item, time_point when) noexcept {
   wheel_.arm(item, when);
 }
 
-/// Of a loop that has stopped whoever ends what the timer belongs to may do so: nobody else is there.
+/// On a stopped loop any thread that destroys the timer's owner may call it: no other thread is there.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
   wheel_.disarm(item);

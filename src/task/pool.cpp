@@ -68,7 +68,7 @@ auto register_worker(const pool_options& options, std::size_t index) -> std::uni
   return std::make_unique<registration>(options.registration->registry, std::move(label));
 }
 
-/// Whom a worker asks for jobs, in this order.
+/// The victims of a worker, in the order in which it tries to steal from them.
 auto victims_of(const pool_options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   for (std::size_t step = 1; step < options.workers; ++step) others.push_back((index + step) % options.workers);
@@ -95,7 +95,7 @@ auto with_worker_total(pool_options options, detail::crew_factory make) -> pool_
 }
 
 /// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
-/// CPU from those who have some.
+/// CPU from workers that have some.
 auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us || read_allowed_cpus().cpus.size() < 2) return 0;
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());

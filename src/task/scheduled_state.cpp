@@ -27,7 +27,7 @@ auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }
 
-/// True for the one who takes it off its way and so destroys the captures.
+/// True for the one caller that ends the work before it runs, and so destroys the captures.
 auto scheduled_state::try_leave(phase from) noexcept -> bool {
   return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
 }
@@ -37,7 +37,7 @@ void scheduled_state::end_as(phase how) noexcept {
   phase_.store(how, release);  // edge scheduled.ended: publish
 }
 
-/// By whoever brings it on its way: it goes no further.
+/// Called by the thread that forwards the work: it goes no further.
 void scheduled_state::give_up(phase from, phase how) noexcept {
   if (try_leave(from)) end_as(how);
   let_go();

@@ -99,8 +99,8 @@ auto seats::empty() noexcept -> bool {
   return true;
 }
 
-/// Who sees a seat from which jobs were taken sees that their thief had begun: then the second look at the count
-/// differs.
+/// A thread that sees a queue from which jobs were stolen sees that their thief had begun: then the second look at the
+/// count differs.
 auto seats::is_settled() noexcept -> bool {
   if (has_settled()) return true;
   const std::uint64_t before = moves_.load(acquire);  // edge seats.moved: observe

@@ -1,4 +1,4 @@
-// src/task/task_group.cpp: where the functions of a group go, and how their end is told.
+// src/task/task_group.cpp: where the functions of a group run, and how their end is signalled.
 #include <braid/task/task_group.hpp>
 
 #include <braid/base/clock.hpp>
