@@ -49,7 +49,7 @@ auto scope::root_left() noexcept -> std::coroutine_handle<> {
 
 /// A stop that another thread has posted still points to this scope: a scope without tasks is idle once it has arrived.
 auto scope::is_idle() const noexcept -> bool {
-  const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe
+  const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe, the stopping thread has left the scope
   return tasks_ == 0 && (remote == remote_stop::none || remote == remote_stop::arrived);
 }
 
@@ -62,7 +62,7 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
 /// arrives even at a home that refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: observe
+  // edge scope.remote_stop: observe, the stopping thread has left the scope
   if (remote_.compare_exchange_strong(seen, remote_stop::awaited, relaxed, acquire)) return false;
   return seen != remote_stop::awaited;
 }
@@ -95,7 +95,7 @@ void scope::post_stop() noexcept {
   // The home does not run, or it stops: then its own stop reaches the tasks. But a task of it may wait for this scope
   // already, and that home takes the job.
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: publish
+  // edge scope.remote_stop: publish, the scope may be destroyed once this is seen
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;
   home_->post_resumption(*this);
 }

@@ -47,7 +47,7 @@ constinit atomic<made_timers*> known_timers{nullptr};
 /// Made by the first home that needs them, and made anew in the child of a fork, which has no such thread. Never
 /// destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
-  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe
+  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe, the timers are seen made
   while (known == nullptr || known->process != ::getpid()) {
     timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
     auto mine = std::make_unique<made_timers>(std::move(usual));
@@ -205,7 +205,8 @@ void strand_home::stop_all(job& self, job::action /*what*/) {
 }
 
 auto strand_home::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
-  static_cast<strand_home*>(self)->ended_.store(true, release);  // edge strand_home.ended: publish
+  // edge strand_home.ended: publish, the destroying thread sees all that the tasks did
+  static_cast<strand_home*>(self)->ended_.store(true, release);
   return {};
 }
 
@@ -246,14 +247,15 @@ void strand_home::silence_alarm() noexcept {
 void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
 
 void strand_home::post_tick() noexcept {
-  // edge strand_home.tick: observe
+  // edge strand_home.tick: observe, the node is queued again only after its dequeue
   if (!clockwork_->ticking.exchange(true, acquire)) post_resumption(clockwork_->tick);
 }
 
 void strand_home::ticked(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
   clockwork& all = *home.clockwork_;
-  all.ticking.store(false, release);  // edge strand_home.tick: publish
+  // edge strand_home.tick: publish, the node has left the queue before it is queued again
+  all.ticking.store(false, release);
   all.alarm_at = time_point::max();
   all.wheel.advance(home.now(), all.due);
   while (timer* const item = all.due.pop_front()) item->fire();

@@ -74,11 +74,13 @@ class static_block {
 
   /// From here on `run` has the nodes. Requires that no other one has them.
   void take(static_run& run) noexcept {
-    const bool is_taken = taken_.exchange(true, acquire);  // edge static_graph.run: observe
+    // edge static_graph.run: observe, the nodes are seen as the last run left them
+    const bool is_taken = taken_.exchange(true, acquire);
     BRAID_EXPECTS(!is_taken, "a graph is run while another run of it is under way, perhaps by one of its own nodes");
     *reinterpret_cast<static_run**>(memory_) = &run;
   }
-  void give_back() noexcept { taken_.store(false, release); }  // edge static_graph.run: publish
+  // edge static_graph.run: publish, the next run sees the nodes filled again
+  void give_back() noexcept { taken_.store(false, release); }
 
   /// Fills all countdowns, after a run that left nodes out.
   void fill() noexcept;

@@ -60,10 +60,12 @@ auto load() -> const tls_backend* {
 /// Loading it twice gives the same table. It stays loaded, because connections may live until the end of the process.
 auto find_tls_backend() -> const tls_backend* {
   constinit static atomic<const tls_backend*> found{nullptr};  // written by a loading thread
-  const tls_backend* known = found.load(acquire);              // edge tls_backend.loaded: observe
+  // edge tls_backend.loaded: observe, the table is seen as loaded
+  const tls_backend* known = found.load(acquire);
   if (known != nullptr) return known;
   known = load();
-  if (known != nullptr) found.store(known, release);  // edge tls_backend.loaded: publish
+  // edge tls_backend.loaded: publish, other threads see the table as loaded
+  if (known != nullptr) found.store(known, release);
   return known;
 }
 

@@ -49,7 +49,7 @@ auto settles_soon(const future_core& of) noexcept -> bool {
 
 /// Until the word is no longer 0, or `deadline`.
 void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_point> deadline) noexcept {
-  while (word.load(acquire) == 0)  // edge future.signal: observe
+  while (word.load(acquire) == 0)  // edge future.signal: observe, the result is seen once the word is set
     if (futex_wait(word, 0, deadline) == futex_wait_status::timed_out) return;
 }
 
@@ -89,7 +89,7 @@ class future_core::sleeper final : public blocking_wait {
 auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
-  signal_.store(1, release);  // edge future.signal: publish
+  signal_.store(1, release);  // edge future.signal: publish, the woken thread sees the result
   futex_wake(signal_, INT_MAX);
 }
 

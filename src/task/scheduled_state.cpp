@@ -11,7 +11,8 @@ scheduled_state::scheduled_state(executor_id where, std::shared_ptr<timer_keeper
 scheduled_state::~scheduled_state() = default;
 
 void scheduled_state::let_go() noexcept {
-  if (references_.fetch_sub(1, acq_rel) == 1) destroy();  // edge scheduled.last: both
+  // edge scheduled.last: both, the last owner sees all uses before it frees
+  if (references_.fetch_sub(1, acq_rel) == 1) destroy();
 }
 
 auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
@@ -110,7 +111,7 @@ auto scheduled_state::cancel() noexcept -> cancellation {
 }
 
 auto scheduled_state::status() const noexcept -> schedule_status {
-  switch (phase_.load(acquire)) {  // edge scheduled.ended: observe
+  switch (phase_.load(acquire)) {  // edge scheduled.ended: observe, what the captures left is seen
     case phase::done: return schedule_status::done;
     case phase::cancelled: return schedule_status::cancelled;
     case phase::refused: return schedule_status::refused;

@@ -35,7 +35,8 @@ class seats::moving {
       : moves_(moves), allowed_((moves.fetch_add(one_begin + 1, relaxed) & dropping) == 0) {}
   moving(const moving&) = delete;
   auto operator=(const moving&) -> moving& = delete;
-  ~moving() { moves_.fetch_sub(1, release); }  // edge seats.moved: publish
+  // edge seats.moved: publish, the jobs are seen in their new queue once the count shows the move ended
+  ~moving() { moves_.fetch_sub(1, release); }
 
   [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }
 

@@ -14,7 +14,8 @@ void sleepers::wake_someone(const placement& placed) noexcept {
 /// The second look is one that the searching worker's `end_search` comes after, if it comes to it.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
-  return searching_.fetch_add(0, acq_rel) != 0;  // edge sleepers.searching: both
+  // edge sleepers.searching: both, the searching worker's last poll sees the new job
+  return searching_.fetch_add(0, acq_rel) != 0;
 }
 
 auto sleepers::wake_one() noexcept -> bool {

@@ -36,7 +36,7 @@ auto stand_ins::give_to_coming(worker& self) noexcept -> bool {
     if (next.seat != &self) continue;
     *link = next.next;
     self.wanted.store(self.wanted.load(relaxed) - 1, relaxed);
-    next.has_it.store(1, release);  // edge stand_ins.seat: publish
+    next.has_it.store(1, release);  // edge stand_ins.seat: publish, the new owner of the context sees its state
     futex_wake(next.has_it, 1);     // by its address only: the thread may have gone on
     return true;
   }
@@ -99,7 +99,8 @@ void stand_ins::come_back(worker& self) noexcept {
     self.wanted.store(self.wanted.load(relaxed) + 1, relaxed);
     futex_wake(self.wanted, 1);
   }
-  while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);  // edge stand_ins.seat: observe
+  // edge stand_ins.seat: observe, the state of the context is seen
+  while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.away;
 }
 
