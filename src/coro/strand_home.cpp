@@ -51,7 +51,7 @@ auto timers_of_process() -> shared_timers& {
   while (known == nullptr || known->process != ::getpid()) {
     timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
     auto mine = std::make_unique<made_timers>(std::move(usual));
-    // edge strand_home.timers: publish, observe
+    // edge strand_home.timers: publish, observe, the timers are seen made
     if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
   }
   return known->made;
@@ -87,7 +87,7 @@ strand_home::~strand_home() {
 
 /// Waits for the last drain: afterwards no other thread touches the home.
 void strand_home::await_rest() noexcept {
-  // edge strand_home.ended: observe
+  // edge strand_home.ended: observe, all that the tasks did is seen
   detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); }, where_);
 }
 

@@ -55,7 +55,8 @@ void fork_safe_mutex::enter_list() {
       *place = this;
     }
   }
-  is_listed_.store(true, release);  // edge fork_safe_mutex.listed: publish
+  // edge fork_safe_mutex.listed: publish, a thread that sees it sees the lock in the list
+  is_listed_.store(true, release);
 }
 
 void fork_safe_mutex::leave_list() noexcept {

@@ -119,7 +119,7 @@ auto future_core::wait_for(duration limit) -> bool {
 auto future_core::is_alone_soon() const noexcept -> bool {
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;
-  while (refs_.load(acquire) != 1) {  // edge future.reference: observe
+  while (refs_.load(acquire) != 1) {  // edge future.reference: observe, the readers are done with the value
     if (steady_time().now() >= limit) return false;
     let_others_run();
   }
@@ -136,7 +136,7 @@ void future_core::wait_for_readers() {
 
 /// A settled future is to have its consumer told when all other references are gone. False when they are.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
-  if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe
+  if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
   // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
   if (refs_.fetch_add(deferred, acq_rel) != 1) return true;  // edge future.reference: both

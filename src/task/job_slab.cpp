@@ -320,7 +320,8 @@ auto job_slab::nothing_will_come() noexcept -> bool {
   };
   barrier_.heavy();
   if (anything_queued() || std::ranges::any_of(seats_, works)) return false;
-  if (sweepers_.load(acquire) != 0) return false;  // edge job_slab.swept: observe
+  // edge job_slab.swept: observe, jobs that the sweepers have queued are seen below
+  if (sweepers_.load(acquire) != 0) return false;
   return !anything_queued();
 }
 
@@ -535,7 +536,8 @@ void job_slab::run_what_is_left() noexcept {
   sweepers_.fetch_add(1, relaxed);
   barrier_.light();
   for (std::uint32_t slot = 0; take_anything(slot);) run(slot);
-  sweepers_.fetch_sub(1, release);  // edge job_slab.swept: publish
+  // edge job_slab.swept: publish, jobs that this thread has queued are seen with the count
+  sweepers_.fetch_sub(1, release);
 }
 
 auto job_slab::join() -> braid::result<void> {

@@ -81,7 +81,7 @@ void scheduled_state::after_run() noexcept {
   const time_point now = keeper_->now();
   tick_ = rule_.after(tick_, now);
   auto seen = phase::running;
-  // edge scheduled.captures: publish
+  // edge scheduled.captures: publish, a cancel destroys the captures only after this run
   if (!phase_.compare_exchange_strong(seen, phase::pending, release, relaxed)) {
     end_as(phase::cancelled);
     return let_go();
@@ -98,7 +98,7 @@ auto scheduled_state::cancel() noexcept -> cancellation {
   auto seen = phase_.load(relaxed);
   while (seen < phase::last_run) {
     const auto next = seen == phase::running ? phase::last_run : phase::ending;
-    // edge scheduled.captures: observe
+    // edge scheduled.captures: observe, what the last run wrote to the captures is seen
     if (!phase_.compare_exchange_weak(seen, next, acquire, relaxed)) continue;
     if (next == phase::last_run) return cancellation::after_run;
     end_as(phase::cancelled);

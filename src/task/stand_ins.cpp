@@ -84,7 +84,7 @@ auto stand_ins::hand_over(worker& self, stand_in_list& done) noexcept -> bool {
     return false;
   }
   found->seat = &self;
-  found->call.fetch_add(1, release);  // edge stand_ins.call: publish
+  found->call.fetch_add(1, release);  // edge stand_ins.call: publish, the spare thread looks for its context after this
   futex_wake(found->call, 1);
   return true;
 }
@@ -144,7 +144,7 @@ auto stand_ins::stays(stand_in& self) noexcept -> bool {
 
 auto stand_ins::await_seat(stand_in& self) noexcept -> worker* {
   while (true) {
-    const std::uint32_t seen = self.call.load(acquire);  // edge stand_ins.call: observe
+    const std::uint32_t seen = self.call.load(acquire);  // edge stand_ins.call: observe, what the caller left is seen
     {
       const std::lock_guard lock(mutex_);
       if (self.seat != nullptr) return self.seat;
