@@ -23,7 +23,7 @@ auto receive_guest(room& all, stream_socket guest) -> task<void> {
     buffered_reader reader(guest);
     for (auto line = co_await reader.read_until("\n"); line && !line->empty(); line = co_await reader.read_until("\n"))
       static_cast<void>(all.send(std::string(text_of(*line))));
-    children.request_stop();  // who has left hears nothing more
+    children.request_stop();  // a guest that has left receives nothing more
   };
   co_await with_scope(both_ways);
 }

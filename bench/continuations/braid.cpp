@@ -1,5 +1,5 @@
 // bench/continuations/braid.cpp: chains of `then`, made before and while they run, and many futures joined by when_all;
-// beside them the tasks of a group, for whoever needs no futures.
+// beside them a task group, for programs that need no futures.
 #include <bench/harness/program.hpp>
 
 #include <braid/task/future.hpp>

@@ -1,4 +1,4 @@
-// bench/echo/uv.cpp: libuv; a write is tried at once, as its users do who care.
+// bench/echo/uv.cpp: libuv; a write is tried at once, as careful users of libuv do (`uv_try_write`).
 #include <bench/echo/cases.hpp>
 
 #include <array>

@@ -44,7 +44,7 @@ class constant_load {
 
   System* system_;
   std::uint64_t steps_;
-  std::atomic<bool> is_over_{false};  // written by who ends it
+  std::atomic<bool> is_over_{false};  // written by the thread that ends it
   std::atomic<unsigned> left_;        // tasks that have not ended for good; written by those that do
 };
 

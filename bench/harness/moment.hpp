@@ -43,7 +43,7 @@ class moment {
     for (int patience = 10'000'000; patience > 0; --patience)
       if (const std::int64_t at = at_ns_.load(std::memory_order_acquire); at != 0)
         return at;      // edge moment.come: observe
-    return await_ns();  // who is to run it has no processor
+    return await_ns();  // the thread that is to run it has no processor
   }
 
  private:

@@ -45,7 +45,7 @@ class parameters {
   mutable std::map<std::string, std::string> used_;
 };
 
-/// Who solves a problem: ours, somebody else's, or what bounds both, such as the plain loop.
+/// The origin of a contender: braid, another library, or a bound on both, such as a plain loop.
 enum class kind : std::uint8_t { ours, rival, reference };
 
 struct contender {

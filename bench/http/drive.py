@@ -60,7 +60,7 @@ def main():
         read.add_argument("--" + name, type=int, required=True)
     read.add_argument("--tasks", action="store_true", help="ask how many tasks the server has run")
     asked = read.parse_args()
-    os.sched_setaffinity(0, range(os.cpu_count()))  # whoever started this may be a server that has been pinned
+    os.sched_setaffinity(0, range(os.cpu_count()))  # the parent may be a server that has been pinned
     processors = sorted(os.sched_getaffinity(0))
     for task in tasks_of(asked.server):
         os.sched_setaffinity(int(task.name), {processors[0]})

@@ -58,7 +58,7 @@ class lateness {
   enum class phase : std::uint8_t { not_yet, counted, over };
 
   std::vector<double> late_us_;
-  std::atomic<phase> phase_{phase::not_yet};  // written by who measures
+  std::atomic<phase> phase_{phase::not_yet};  // written by the measuring thread
   moment ended_;
 };
 

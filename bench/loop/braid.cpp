@@ -236,7 +236,7 @@ class hopping_loop {
 
   std::unique_ptr<braid::loop> io_;
   std::uint64_t steps_;
-  std::atomic<bool> is_over_{false};  // written by who ends it
+  std::atomic<bool> is_over_{false};  // written by the thread that ends it
   std::latch runs_{1};
   std::thread thread_;
 };

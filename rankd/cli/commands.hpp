@@ -24,7 +24,7 @@ enum class exit_status : std::uint8_t {
   wrong_usage = 2,  ///< the command line is
 };
 
-/// For whom the output is.
+/// Form of the output: text for people, or JSON for programs.
 enum class output_form : std::uint8_t { people, programs };
 
 struct project_options {

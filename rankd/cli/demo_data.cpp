@@ -1,4 +1,4 @@
-// rankd/cli/demo_data.cpp: who exists, whom they follow, what they publish.
+// rankd/cli/demo_data.cpp: a synthetic social network: users, their follows (heavy-tailed), their media.
 #include <rankd/cli/demo_data.hpp>
 
 #include <algorithm>

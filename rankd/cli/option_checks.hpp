@@ -1,4 +1,4 @@
-// rankd/cli/option_checks.hpp: what the values of options must look like, in sentences for who typed them.
+// rankd/cli/option_checks.hpp: checks of option values, with errors for the person at the terminal.
 #pragma once
 
 #include <cstdint>

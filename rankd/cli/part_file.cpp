@@ -38,7 +38,7 @@ auto open_and_lock(const fs::path& part, ::mode_t mode_if_new) -> braid::result<
     constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     braid::descriptor file(::open(part.c_str(), flags, mode_if_new));
     if (!file || ::flock(file.number(), LOCK_EX | LOCK_NB) != 0) return braid::fail(braid::last_system_error());
-    if (has_name(file, part)) return file;  // who had the lock before may have put it in its place meanwhile
+    if (has_name(file, part)) return file;  // the process that held the lock before may have renamed it meanwhile
   }
 }
 

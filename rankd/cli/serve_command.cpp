@@ -138,7 +138,7 @@ struct control {
 }  // namespace
 
 auto serve_command(const serve_command_options& options) -> exit_status {
-  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the log may go away; the server stays
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may go away; the server stays
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error());
   serve_options server_options = options.server;

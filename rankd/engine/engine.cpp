@@ -15,7 +15,7 @@
 
 namespace rankd {
 
-/// A run of a plan. Its scope hangs below the home's root, not below whoever asked: it may end after the answer.
+/// A run of a plan. Its scope is a child of the home's root scope, not of the caller's: it may end after the answer.
 struct engine::execution {
   execution(const engine& owner, braid::scope& root, braid::time_point deadline, std::shared_ptr<request_state> s)
       : state(std::move(s)),
@@ -113,7 +113,7 @@ auto failed_node(const std::optional<braid::graph_failure>& failure) -> std::opt
   return failure->node;
 }
 
-/// Who broke the budget first, of the nodes that stand before a failed one, and that one itself: they all have ended.
+/// The first node that broke the budget, of a failed node and those before it in the order: they all have ended.
 auto breach_of(const request_state& state, const braid::graph_shape& shape,
                const std::optional<braid::graph_failure>& failure) -> std::optional<usage::breach> {
   using cause = braid::graph_failure::cause;
@@ -186,7 +186,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
 
   around.where().root().spawn(run_to_the_end(run, *this));
 
-  // Whoever waits may be stopped: then nobody wants the rest.
+  // A caller that waits may be stopped: then the rest of the work is stopped, too.
   struct stop_guard {
     execution& of;
     ~stop_guard() { of.inside.request_stop(); }

@@ -39,8 +39,8 @@ class engine {
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 
-  /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whoever else lets go
-  /// of it. Requires a plan.
+  /// The same with a plan that lives until the last of its nodes has ended and the answer is gone, whatever other
+  /// owners release it. Requires a plan.
   auto rank(std::shared_ptr<const bound_plan> plan, rank_request request) -> braid::task<ranking>;
 
   /// How many nodes ended after their request had been answered.

@@ -21,7 +21,7 @@ struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
   /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
   double longest_run_here_ns = 20'000;
-  /// About as long as this is computed in one part; a node that takes several is shared by workers who have time.
+  /// About as long as this is computed in one part; a node that takes several is shared among idle workers.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
   node_figures figures = node_figures::none;

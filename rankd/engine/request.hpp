@@ -19,7 +19,7 @@ namespace rankd {
 
 enum class explain_mode : std::uint8_t { off, on };
 
-/// Who says how long a request may take.
+/// Source of the deadline of a request.
 enum class deadline_source : std::uint8_t {
   request,  ///< itself, or what stands in where it says nothing
   budget,   ///< its plan, which has less

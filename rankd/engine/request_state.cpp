@@ -49,7 +49,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .position = state_->plan->shape.position(node)};
 }
 
-/// Rows are made by those who give others than they take; the rest looks at them.
+/// Only sources and concatenations are charged for rows; other operators give rows that exist already.
 auto plan_nodes::keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
     -> bool {
   if (context.used == nullptr) return true;

@@ -1,4 +1,4 @@
-// rankd/op/describe.hpp: the operators as data, for whoever writes plans without this engine at hand.
+// rankd/op/describe.hpp: the operators as data, for tools that write plans without this engine.
 #pragma once
 
 #include <rankd/plan/op_shape.hpp>

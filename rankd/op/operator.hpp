@@ -62,7 +62,7 @@ struct node_context {
   }
 };
 
-/// The end of a node that may not make what it was about to. Whoever runs it words that.
+/// The end of a node that may not make what it was about to. The caller that runs the node words the error.
 inline auto over_budget() -> std::unexpected<op_error> {
   return std::unexpected(op_error{"budget_exceeded", "the budget of the plan has no room for what it makes"});
 }

@@ -1,4 +1,4 @@
-// rankd/op/usage.cpp: adding up, and looking for who went too far.
+// rankd/op/usage.cpp: resource accounting: sums of rows and bytes, and the node that exceeded a bound.
 #include <rankd/op/usage.hpp>
 
 #include <braid/base/assert.hpp>

@@ -56,7 +56,7 @@ class usage {
   [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
 
   std::array<std::uint64_t, kinds> bounds_;
-  std::vector<figures> nodes_;  // by position: what it said; written by whoever runs it
+  std::vector<figures> nodes_;  // by position: what it reported; written by its worker
   figures all_{};               // the sums of these; written by all of them
 };
 

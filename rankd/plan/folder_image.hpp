@@ -20,9 +20,9 @@ struct artifact_image {
 /// Gives the bytes of a file; `read_text_file` unless a test brings a disk of its own.
 using file_reader = std::function<braid::checked<std::string>(const std::filesystem::path&)>;
 
-/// The artifacts of a folder in the order of their names. Every file is read twice, so that somebody who writes
-/// meanwhile is noticed: between both passes all files had these bytes. What an index says is held against these bytes,
-/// and nothing of it is read later.
+/// The artifacts of a folder in the order of their names. Every file is read twice, so that a write meanwhile is
+/// noticed: between both passes all files had these bytes. What an index says is held against these bytes, and nothing
+/// of it is read later.
 /// Blocks: on the disk.
 /// Errors: folder_changing when it would not stand still; those of `list_artifacts`, `verify_index`, `read_text_file`.
 auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {})

@@ -80,7 +80,8 @@ struct endpoint_policy {
   std::uint32_t connections = 1;
 };
 
-/// Where data comes from. The kind says which commands an operator may use, the resolver says who answers them.
+/// Where data comes from. The kind says which commands an operator may use, the resolver names the server that answers
+/// them.
 struct endpoint_entry {
   enum class kind_type : std::uint8_t { redis, embedded, http };
   using static_resolver = rankd::static_resolver;

@@ -1,4 +1,4 @@
-// rankd/registry/text_pattern.hpp: regular expressions, bounded so that whoever writes one cannot make others wait.
+// rankd/registry/text_pattern.hpp: regular expressions, RE2 patterns (linear time), bounded in length and memory.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ struct admission_options {
   braid::duration longest_wait = std::chrono::milliseconds(50);
 };
 
-/// What a gate has done so far, and who is there at the moment.
+/// What a gate has done so far, and the requests that run and wait at the moment.
 struct admission_counts {
   std::uint64_t admitted = 0;
   std::uint64_t refused = 0;  ///< there was no room to wait
@@ -36,7 +36,7 @@ struct admission_counts {
 };
 
 /// The requests of one loop, in the order in which they come. Protocol: docs/design/admission.md
-/// Threads: the loop's own. Lifetime: outlives its passes and those who wait.
+/// Threads: the loop's own. Lifetime: outlives its passes and waiting requests.
 class admission_gate {
   struct waiter;
 

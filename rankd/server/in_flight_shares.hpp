@@ -13,7 +13,7 @@
 namespace rankd {
 
 /// Counts by name for all loops of a server, so that a share is the same however connections are spread over them.
-/// Threads: any. Cost: a lock, shared by all loops, for those who have a bound; nothing for the others.
+/// Threads: any. Cost: a lock, shared by all loops, for names that have a bound; nothing for the others.
 /// Lifetime: outlives its passes.
 class in_flight_shares {
   using counts = std::map<std::string, std::size_t, std::less<>>;

@@ -37,8 +37,8 @@ class line_file {
   /// Takes one line, without its line feed. Blocks: never for long.
   void add(std::string_view line);
 
-  /// Opens the path anew before the next lines, for those who rename files that have grown. Where that fails, it goes
-  /// on with the file that it has.
+  /// Opens the path anew before the next lines, for log rotation by rename. Where that fails, it goes on with the file
+  /// that it has.
   void reopen();
 
   /// How many lines were lost.

@@ -49,7 +49,7 @@ class metered_store final : public store {
   store* behind_;
   mutable std::mutex mutex_;
   endpoint_figures seen_;                    // under the mutex, without those in flight
-  braid::atomic<std::size_t> in_flight_{0};  // written by whoever asks
+  braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks
 };
 
 }  // namespace rankd

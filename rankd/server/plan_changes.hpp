@@ -24,8 +24,8 @@ struct reload_counts {
   std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones go on
 };
 
-/// The operations of a library by those who run a server; each is noted in the log. Threads: any. Lifetime: the
-/// library's, and the log's.
+/// The operations of a library that an operator of the server may call; each is noted in the log. Threads: any.
+/// Lifetime: the library's, and the log's.
 class plan_changes {
  public:
   plan_changes(plan_library& of, std::filesystem::path folder, serve_log log)

@@ -21,7 +21,7 @@ struct rank_server::parts {
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t serving = 0;  // loops that have not come to their end
-  bool tells_end = false;   // whoever started it wants to know
+  bool tells_end = false;   // the starter of the server is notified
 
   std::mutex renewing;  // held while loops are asked for contexts, and told of new ones
   bool ending = false;  // under it: the loops go away

@@ -48,7 +48,7 @@ class rank_server {
   /// With the port that the system chose.
   [[nodiscard]] auto address() const noexcept -> braid::socket_address;
 
-  /// Who may ask from now on, and by which certificate the server is known: these tokens, and what the files of
+  /// Reloads the bearer tokens of clients and the server's certificate: these tokens, and what the files of
   /// `serve_options::tls` hold now. Nothing changes before the function that it gives is called, and that cannot fail;
   /// connections go on as they are. The function must be called, if at all, before the server is destroyed; one that
   /// ends already keeps what it has. Threads: any but its own loops. Blocks: on the disk.

@@ -1,4 +1,4 @@
-// rankd/server/serve_log.hpp: what happens, and who asked for what, as lines of JSON.
+// rankd/server/serve_log.hpp: server log and access log, as lines of JSON.
 #pragma once
 
 #include <rankd/server/line_file.hpp>

@@ -45,7 +45,8 @@ class serve_metrics {
  public:
   /// An answer of any kind.
   void count_answer(endpoint which, braid::http_status status);
-  /// The end of a request to rank: its answer, 0 for none, how long it took from its head on, and who is there now.
+  /// The end of a request to rank: its answer, 0 for none, how long it took from its head on, and the requests at the
+  /// gate now.
   void count_end(braid::http_status status, braid::duration took, const admission_counts& now, std::size_t unread);
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
@@ -55,7 +56,7 @@ class serve_metrics {
   /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
   /// out, so that no node stays that is gone.
   void count_nodes(const bound_plan& plan, std::span<const node_figure> nodes, const plan_source& serving);
-  /// Who is there now; `unread` connections wait to be read from again.
+  /// The requests at the gate now; `unread` connections wait to be read from again.
   void note_gate(const admission_counts& now, std::size_t unread);
 
   /// Writes the sums of all loops.

@@ -43,9 +43,9 @@ struct serve_options {
   /// Of a request that names none, counted from its arrival.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 
-  std::optional<braid::tls_identity> tls = {};  ///< connections are TLS, and this is who the server is
-  std::optional<token_list> tokens = {};        ///< who may ask; nothing: everybody
-  bool clients_change_plans = false;            ///< those who may ask may also pin, roll back and reload
+  std::optional<braid::tls_identity> tls = {};  ///< connections are TLS, with this certificate and key
+  std::optional<token_list> tokens = {};        ///< tokens of clients; nothing: no client needs one
+  bool clients_change_plans = false;            ///< clients may also pin, roll back and reload
 };
 
 }  // namespace rankd

@@ -1,4 +1,4 @@
-// rankd/server/token_list.hpp: who may ask: bearer tokens, of which only digests are kept.
+// rankd/server/token_list.hpp: authentication by bearer tokens, of which only digests are kept.
 #pragma once
 
 #include <braid/base/diagnostics.hpp>

@@ -222,7 +222,7 @@ auto draft_of(std::string_view key) -> std::optional<std::string> {
   return "rankd:new:{" + std::string(hashed) + "}" + std::string(key);
 }
 
-/// As `add_record`, for who has no transactions: all at once, but for keys that have no draft.
+/// As `add_record`, for servers without transactions: all at once, but for keys that have no draft.
 void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
   const record_view view = *record_view::parse(record.bytes);
   const auto draft = draft_of(record.key);

@@ -1,4 +1,4 @@
-// rankd/store/store.hpp: where operators get data from, whoever keeps it.
+// rankd/store/store.hpp: the interface of key-value stores that operators read.
 #pragma once
 
 #include <rankd/registry/registries.hpp>
@@ -26,7 +26,8 @@ struct store_failure {
   std::string message;  ///< one sentence
 };
 
-/// Whether failures tell what a server has said itself: that is for who runs the project, and not for its clients.
+/// Whether failures tell what a server has said itself: that is for the operator of the server, and not for its
+/// clients.
 enum class server_words : std::uint8_t { kept, told };
 
 /// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
@@ -63,7 +64,7 @@ class store {
   [[nodiscard]] virtual auto damage() const -> std::string;
 };
 
-/// What store_errc::wrong_type means, whoever keeps the data.
+/// The failure for store_errc::wrong_type, the same for all stores.
 auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 
 /// Opens what an endpoint's resolver names: `embedded` the store in that folder, relative to the project's `root`,

@@ -1,4 +1,4 @@
-// src/base/arena.cpp: getting a new chunk, and giving all of them back.
+// src/base/arena.cpp: the chunks of an arena (bump allocator): allocating one, and freeing all of them.
 #include <braid/base/arena.hpp>
 
 #include <algorithm>

@@ -22,7 +22,7 @@ auto steady_time() noexcept -> const clock_source& {
 
 namespace {
 
-/// When the library is loaded: the child of a fork waits for nobody who makes it.
+/// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
 [[maybe_unused]] const clock_source& made_early = steady_time();
 
 }  // namespace

@@ -1,4 +1,4 @@
-// src/base/diagnostics.cpp: collecting complaints, and finding the name that was probably meant.
+// src/base/diagnostics.cpp: collecting diagnostics, and suggesting the nearest known name by edit distance.
 #include <braid/base/diagnostics.hpp>
 
 #include <algorithm>

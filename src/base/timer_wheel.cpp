@@ -1,4 +1,4 @@
-// src/base/timer_wheel.cpp: which slot a timer lies in, and how slots empty as time goes on.
+// src/base/timer_wheel.cpp: hierarchical timing wheels: the slot of a timer, and how slots empty as time passes.
 #include <braid/base/timer_wheel.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// src/coro/fiber.cpp: switching between the stack of a home and those of its fibers.
+// src/coro/fiber.cpp: stackful coroutines: switching between the stack of a home and those of its fibers.
 #include "fiber_stack.hpp"
 #include "stack_notes.hpp"
 
@@ -98,10 +98,10 @@ struct fiber_frame::stacks {
     note_departure(nullptr, of.note_of_caller);
     of.sanitizer.leave();
     boost::context::detail::jump_fcontext(of.caller, nullptr);
-    std::terminate();  // nobody resumes what has ended
+    std::terminate();  // a fiber that has ended is not resumed
   }
 
-  /// From the caller's stack to the fiber's, and back.
+  /// Switches from the caller's stack to the fiber's; returns when the fiber waits or ends.
   void go_inside(fiber_frame& self) noexcept {
     exception_state& of_thread = exception_state::of_thread();  // asked once: the thread stays the same
     const exception_state outer = std::exchange(of_thread, exceptions);
@@ -114,7 +114,7 @@ struct fiber_frame::stacks {
     exceptions = std::exchange(of_thread, outer);
   }
 
-  /// From the fiber's stack to that of whoever resumed it, and back when somebody does again.
+  /// Switches from the fiber's stack to that of its resumer; returns when the fiber is resumed again.
   void go_outside() noexcept {
     note_departure(&note_of_fiber, note_of_caller);
     sanitizer.leave();
@@ -124,7 +124,7 @@ struct fiber_frame::stacks {
 
   fiber_stack memory;
   fcontext_t inside;            // where the fiber goes on
-  fcontext_t caller = nullptr;  // where whoever resumed it goes on
+  fcontext_t caller = nullptr;  // where its resumer goes on
   exception_state exceptions;   // of the fiber, while it does not run
   stack_note note_of_fiber;
   stack_note note_of_caller;

@@ -1,4 +1,4 @@
-// src/coro/fiber_stack.cpp: stacks from the system, and shelves of used ones.
+// src/coro/fiber_stack.cpp: stacks from mmap, and free lists of used ones.
 #include "fiber_stack.hpp"
 
 #include "stack_notes.hpp"
@@ -39,7 +39,7 @@ struct shelves {
   fork_safe_mutex lock;
   std::array<shelf, sizes_kept> all;  // under the lock
 
-  /// The shelf for this size, or null where there are other sizes already.
+  /// The free list for this size, or null where all lists are in use for other sizes.
   auto of_size(std::size_t bytes) noexcept -> shelf* {
     for (shelf& each : all) {
       if (each.bytes == 0) each.bytes = bytes;

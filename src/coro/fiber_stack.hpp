@@ -1,4 +1,4 @@
-// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with pages below it that nobody may touch.
+// src/coro/fiber_stack.hpp: memory for the stacks of fibers, with guard pages below it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::size_t least_stack_bytes = std::size_t{32} * 1024;
 /// Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.
 [[nodiscard]] auto take_fiber_stack(std::size_t bytes) -> fiber_stack;
 
-/// Keeps it for the next one who asks for this size, if not too many are kept. Threads: any.
+/// Keeps the stack for the next fiber of this size, or unmaps it where enough are kept. Threads: any.
 void give_back_fiber_stack(fiber_stack stack) noexcept;
 
 }  // namespace braid::detail

@@ -1,4 +1,5 @@
-// src/coro/fork_point.cpp: the rare side of coroutines that fork: what was taken, what failed, and the way in.
+// src/coro/fork_point.cpp: the slow paths of coroutines that fork: stolen continuations, failures, and the way into a
+// pool.
 #include <braid/coro/detail/fork_point.hpp>
 
 #include <braid/coro/detail/fork_root.hpp>
@@ -8,15 +9,15 @@
 
 namespace braid::detail {
 
-/// Somebody has taken the rest: a thief, or a frame of the same worker that empties its deque.
+/// The continuation was taken: by a thief, or by a frame of the same worker that empties its deque.
 void fork_point::run_rest(fork_record& self) noexcept {
   auto& fork = static_cast<fork_point&>(self);
   fork.balance_.took();
   resume(fork.next_(fork));
 }
 
-/// A child has ended, and its rest is not the newest in the deque: somebody has it, or will take it where it lies. What
-/// is there in its place goes back.
+/// A child has ended, and its parent's continuation is not the newest entry of the deque: a thief has it, or takes it
+/// later. The entry that was popped instead goes back.
 auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std::coroutine_handle<> {
   if (newest != nullptr) {
     static_cast<void>(self.forks.try_push_privately(*newest));  // there is room: it was popped just now
@@ -26,7 +27,7 @@ auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std:
 }
 
 auto fork_point::join_taken() noexcept -> std::coroutine_handle<> {
-  const std::coroutine_handle<> parent = parent_;  // the fork may be gone as soon as the rest has ended
+  const std::coroutine_handle<> parent = parent_;  // the fork may be gone as soon as the continuation has ended
   return balance_.rest_ended() ? parent : std::coroutine_handle<>{};
 }
 

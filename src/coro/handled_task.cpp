@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-constinit atomic<std::uint64_t> last_number{0};  // of a task; written by who spawns
+constinit atomic<std::uint64_t> last_number{0};  // of a task; written by the spawning threads
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void handled_task_base::begin(scope& in) noexcept {
   if (asked) in.request_stop(*asked);
 }
 
-/// Whether nobody is about to stop the scope.
+/// Whether no other thread is about to stop the scope.
 auto handled_task_base::leave_awaiter::left() noexcept -> bool {
   const std::lock_guard guard(of_->lock_);
   of_->running_ = nullptr;

@@ -1,4 +1,4 @@
-// src/coro/resume.cpp: the loop that resumes one coroutine after the other.
+// src/coro/resume.cpp: symmetric transfer as a loop that resumes one coroutine after the other.
 #include <braid/coro/detail/resume.hpp>
 
 #include <braid/coro/detail/promise.hpp>

@@ -1,4 +1,4 @@
-// src/coro/scope.cpp: how tasks end in a scope, and how a stop reaches them.
+// src/coro/scope.cpp: async scopes: how their tasks end, and how a stop reaches them.
 #include <braid/coro/scope.hpp>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ auto scope::root_left() noexcept -> std::coroutine_handle<> {
 
 /// A stop that another thread has posted still points to this scope: a scope without tasks is idle once it has arrived.
 auto scope::is_idle() const noexcept -> bool {
-  const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe
+  const auto remote = remote_.load(acquire);  // edge scope.remote_stop: observe, the stopping thread has left the scope
   return tasks_ == 0 && (remote == remote_stop::none || remote == remote_stop::arrived);
 }
 
@@ -58,11 +58,11 @@ auto scope::idle_continuation() noexcept -> std::coroutine_handle<> {
   return std::exchange(idle_, nullptr)(idle_context_);  // the scope may be gone after this
 }
 
-/// Whether no other thread knows of this scope. Where one does, it is told that its job is waited for: the job then
-/// arrives even on a home that refuses other work.
+/// Whether no other thread refers to this scope. Where one does, its posted job is marked as awaited: the job then
+/// arrives even at a home that refuses other work.
 auto scope::remote_is_over() noexcept -> bool {
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: observe
+  // edge scope.remote_stop: observe, the stopping thread has left the scope
   if (remote_.compare_exchange_strong(seen, remote_stop::awaited, relaxed, acquire)) return false;
   return seen != remote_stop::awaited;
 }
@@ -95,7 +95,7 @@ void scope::post_stop() noexcept {
   // The home does not run, or it stops: then its own stop reaches the tasks. But a task of it may wait for this scope
   // already, and that home takes the job.
   auto seen = remote_stop::posted;
-  // edge scope.remote_stop: publish
+  // edge scope.remote_stop: publish, the scope may be destroyed once this is seen
   if (remote_.compare_exchange_strong(seen, remote_stop::arrived, release, relaxed)) return;
   home_->post_resumption(*this);
 }

@@ -1,4 +1,4 @@
-// src/coro/strand_home.cpp: the turns, the alarm and the end of a home on the threads of an executor.
+// src/coro/strand_home.cpp: a home as a serial executor on another executor: its drains, its timer and its end.
 #include <braid/coro/strand_home.hpp>
 
 #include <braid/base/assert.hpp>
@@ -15,8 +15,8 @@
 namespace braid {
 namespace {
 
-/// What homes this thread runs steps of, the innermost first: a step may be run inside of another one where a worker
-/// helps, or where an executor has refused.
+/// The homes whose steps this thread runs, the innermost first: steps nest where a worker helps while it waits, or
+/// where an executor has refused a job.
 struct home_run {
   explicit home_run(const strand_home& of) noexcept;
   home_run(const home_run&) = delete;
@@ -44,14 +44,14 @@ struct made_timers {
 
 constinit atomic<made_timers*> known_timers{nullptr};
 
-/// Made by the first who needs them, and anew in the child of a fork, where their thread is not. Never destroyed: homes
-/// may live until the end of the process.
+/// Made by the first home that needs them, and made anew in the child of a fork, which has no such thread. Never
+/// destroyed: homes may live until the end of the process.
 auto timers_of_process() -> shared_timers& {
-  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe
+  made_timers* known = known_timers.load(acquire);  // edge strand_home.timers: observe, the timers are seen made
   while (known == nullptr || known->process != ::getpid()) {
     timer_thread_options usual;  // with a name: g++ 12 takes members of a temporary for uninitialised
     auto mine = std::make_unique<made_timers>(std::move(usual));
-    // edge strand_home.timers: publish, observe
+    // edge strand_home.timers: publish, observe, the timers are seen made
     if (known_timers.compare_exchange_strong(known, mine.get(), acq_rel, acquire)) return mine.release()->made;
   }
   return known->made;
@@ -62,7 +62,7 @@ auto timers_of_process() -> shared_timers& {
 strand_home::strand_home(executor& where, shared_timers* timers)
     : where_(where.id()), timers_(timers), end_(*this, &stop_all), root_(*this) {}
 
-/// One that runs alone; the caller has the turn.
+/// A home that runs alone; the caller holds it until it has run its first drain.
 strand_home::strand_home(executor& where, begin_fn begin, void* context)
     : where_(where.id()),
       timers_(nullptr),
@@ -85,9 +85,9 @@ strand_home::~strand_home() {
   await_rest();
 }
 
-/// Whoever gave the turn away last has left everything by then.
+/// Waits for the last drain: afterwards no other thread touches the home.
 void strand_home::await_rest() noexcept {
-  // edge strand_home.ended: observe
+  // edge strand_home.ended: observe, all that the tasks did is seen
   detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); }, where_);
 }
 
@@ -205,7 +205,8 @@ void strand_home::stop_all(job& self, job::action /*what*/) {
 }
 
 auto strand_home::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
-  static_cast<strand_home*>(self)->ended_.store(true, release);  // edge strand_home.ended: publish
+  // edge strand_home.ended: publish, the destroying thread sees all that the tasks did
+  static_cast<strand_home*>(self)->ended_.store(true, release);
   return {};
 }
 
@@ -246,14 +247,15 @@ void strand_home::silence_alarm() noexcept {
 void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
 
 void strand_home::post_tick() noexcept {
-  // edge strand_home.tick: observe
+  // edge strand_home.tick: observe, the node is queued again only after its dequeue
   if (!clockwork_->ticking.exchange(true, acquire)) post_resumption(clockwork_->tick);
 }
 
 void strand_home::ticked(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
   clockwork& all = *home.clockwork_;
-  all.ticking.store(false, release);  // edge strand_home.tick: publish
+  // edge strand_home.tick: publish, the node has left the queue before it is queued again
+  all.ticking.store(false, release);
   all.alarm_at = time_point::max();
   all.wheel.advance(home.now(), all.due);
   while (timer* const item = all.due.pop_front()) item->fire();

@@ -1,4 +1,4 @@
-// src/graph/critical_path.cpp: the way back from the node that ended last.
+// src/graph/critical_path.cpp: the critical path of a run, followed backwards from the node that ended last.
 #include <braid/base/assert.hpp>
 #include <braid/graph/critical_path.hpp>
 

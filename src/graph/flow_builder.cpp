@@ -1,4 +1,4 @@
-// src/graph/flow_builder.cpp: what is wrong with a flow, and where its values lie where nothing is.
+// src/graph/flow_builder.cpp: checks the edges of a flow, and lays out its values.
 #include <braid/graph/flow_builder.hpp>
 #include <braid/sync/atomic.hpp>
 
@@ -13,7 +13,7 @@ constinit atomic<std::uint32_t> builders{0};  // how many there have been
 
 constexpr std::size_t most = std::size_t{1} << 30U;  // values, and edges
 
-/// Places the values one behind the other. False where they are too large together.
+/// Places the values one after the other. False where their sizes overflow the limit.
 auto place_values(flow_plan& plan) -> bool {
   constexpr std::size_t most_bytes = std::size_t{1} << 40U;
   for (flow_value_place& each : plan.values) {

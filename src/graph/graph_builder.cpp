@@ -1,4 +1,4 @@
-// src/graph/graph_builder.cpp: what is wrong with a graph, and the graph where nothing is.
+// src/graph/graph_builder.cpp: checks the edges of a graph, and builds it where they are right.
 #include "static_block.hpp"
 #include "static_layout.hpp"
 

@@ -1,4 +1,4 @@
-// src/graph/shape.cpp: from a list of edges to arrays, and the order in which nodes can run.
+// src/graph/shape.cpp: a list of edges as compressed sparse rows, and a topological order (Kahn).
 #include <braid/graph/shape.hpp>
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct alignas(64) static_node final : fork_record {
     waiting_for.set(before);
   }
 
-  /// What a thief does with it: a walk from here.
+  /// What a thief calls: it starts a walk at this node.
   static void run_it(fork_record& self) noexcept;
 
   countdown waiting_for;             // where there are several predecessors
@@ -46,7 +46,7 @@ struct alignas(64) static_node final : fork_record {
 static_assert(sizeof(static_node) == 64);
 #endif
 
-/// All nodes of a graph, in the order of its layout, and before them who runs them.
+/// All nodes of a graph, in the order of its layout, and before them the run that has them.
 class static_block {
  public:
   /// `calls`: of the nodes that were given; `boxes`: where some of them lie.
@@ -74,11 +74,13 @@ class static_block {
 
   /// From here on `run` has the nodes. Requires that no other one has them.
   void take(static_run& run) noexcept {
-    const bool is_taken = taken_.exchange(true, acquire);  // edge static_graph.run: observe
+    // edge static_graph.run: observe, the nodes are seen as the last run left them
+    const bool is_taken = taken_.exchange(true, acquire);
     BRAID_EXPECTS(!is_taken, "a graph is run while another run of it is under way, perhaps by one of its own nodes");
     *reinterpret_cast<static_run**>(memory_) = &run;
   }
-  void give_back() noexcept { taken_.store(false, release); }  // edge static_graph.run: publish
+  // edge static_graph.run: publish, the next run sees the nodes filled again
+  void give_back() noexcept { taken_.store(false, release); }
 
   /// Fills all countdowns, after a run that left nodes out.
   void fill() noexcept;
@@ -90,7 +92,7 @@ class static_block {
   static_node* nodes_ = nullptr;  // in memory_
   std::vector<node_index> targets_;
   std::vector<boxed_call> boxes_;
-  atomic<bool> taken_{false};  // whether a run is under way; written by who runs it
+  atomic<bool> taken_{false};  // whether a run is under way; written by the running thread
 };
 
 }  // namespace braid::detail

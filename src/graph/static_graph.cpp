@@ -19,7 +19,7 @@
 namespace braid {
 namespace detail {
 
-/// One run, on the stack of whoever waits for it.
+/// One run, on the stack of the thread that waits for it.
 class static_run {
  public:
   static_run(static_block& nodes, const stop_flag* flag, const std::stop_token* token) noexcept
@@ -71,10 +71,10 @@ class static_run {
 
   const stop_flag* const flag_;
   const std::stop_token* const token_;
-  std::exception_ptr thrown_;              // written by who sets `failed_`, before its walk ends
+  std::exception_ptr thrown_;              // written by the walk that sets `failed_`, before it ends
   atomic<bool> failed_{false};             // a node has thrown; set by the first that does
   atomic<int> left_out_{0};                // why a stop has left nodes out, as an errc; 0: none has
-  alignas(cache_line) atomic<mode> mode_;  // to `halted` by who has thrown or met a stop
+  alignas(cache_line) atomic<mode> mode_;  // to `halted` by a walk that threw or met a stop
   atomic<bool> several_{false};            // set by each walk but the first
 };
 
@@ -96,7 +96,7 @@ auto forking_worker() noexcept -> worker* {
   return self != nullptr && self->exchange != nullptr ? self : nullptr;
 }
 
-/// What one thread does of a run in one go: nodes, one after the other, until it has none left.
+/// One thread's part of a run without a break: nodes, one after the other, until none of them is left.
 class walk {
  public:
   walk(static_run& run, worker* self) noexcept
@@ -219,7 +219,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   ++pushed_;
 }
 
-/// Keeps it in a list through the countdowns, which nobody else looks at before the next run.
+/// Keeps it in a list through the countdowns, which no other thread reads before the next run.
 void walk::spare(static_node& ready) noexcept {
   ready.waiting_for.set(spare_);
   spare_ = ready.place;

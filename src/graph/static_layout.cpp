@@ -119,7 +119,7 @@ void static_layout::put_in_order(node_index entry) {
   }
 }
 
-/// Each node that was not reached has a predecessor that was not reached, so going back must come round.
+/// Each node that was not reached has a predecessor that was not reached, so going back must close a cycle.
 auto static_layout::circle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;

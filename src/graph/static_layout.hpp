@@ -20,10 +20,10 @@ class static_layout {
   /// Requires that edges name nodes below `nodes`, no edge twice.
   static_layout(std::size_t nodes, std::span<const graph_edge> edges);
 
-  /// All nodes, the first to run in front. Fewer than there are where edges form a circle.
+  /// All nodes, the first to run in front. Fewer than there are where edges form a cycle.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
   [[nodiscard]] auto has_circle() const noexcept -> bool { return order_.size() != lists_.size(); }
-  /// The nodes of a circle, each before the next. Requires that there is one.
+  /// The nodes of a cycle, each before the next. Requires that there is one.
   [[nodiscard]] auto circle() const -> std::vector<node_index>;
 
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {

@@ -18,7 +18,7 @@ auto make_uring_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_epoll_backend() -> result<std::unique_ptr<io_backend>>;
 auto make_poll_backend() -> result<std::unique_ptr<io_backend>>;
 
-/// Something to read for a backend that waits, written by other threads: an eventfd.
+/// Wake-up event of a waiting backend: an eventfd that other threads write.
 class wake_signal {
  public:
   [[nodiscard]] static auto create() -> result<wake_signal>;

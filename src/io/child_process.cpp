@@ -55,8 +55,8 @@ class exit_operation final : public detail::port_operation {
   int error_ = 0;
 };
 
-/// A process that was killed and whose end nobody has seen. Its entry in the system's table is taken away by whoever
-/// destroys this, who waits for it, or by the loop.
+/// A process that was killed and not reaped yet. The destructor reaps it, and waits for that, unless the loop has
+/// reaped it before.
 class killed_process {
  public:
   explicit killed_process(std::unique_ptr<detail::open_port> process) noexcept : process_(std::move(process)) {}
@@ -144,7 +144,7 @@ child_process::~child_process() {
   try {
     on.spawn(killed_process::await_end(std::move(killed)));
   } catch (const std::bad_alloc&) {
-    return;  // whoever held it has waited
+    return;  // the destructor has reaped it
   }
 }
 

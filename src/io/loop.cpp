@@ -1,4 +1,4 @@
-// src/io/loop.cpp: the turns of an event loop, its start and its stop.
+// src/io/loop.cpp: the iterations of an event loop, its start and its stop.
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
@@ -43,11 +43,13 @@ loop::loop(loop_options options, std::unique_ptr<io_backend> backend)
 }
 
 loop::~loop() {
-  const state at = state_.load(acquire);  // edge loop.stopped: observe
+  // edge loop.stopped: observe, what the loop wrote last is seen before it is destroyed
+  const state at = state_.load(acquire);
   BRAID_EXPECTS(at == state::idle || at == state::stopped, "a loop has stopped before it is destroyed");
   retire();
-  drop_early_tasks();                                                    // they may hold what is open on the loop
-  while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();  // edge loop.woken: observe
+  drop_early_tasks();  // they may hold what is open on the loop
+  // edge loop.woken: observe, the wakers have left the backend before it is destroyed
+  while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
   BRAID_EXPECTS(open_ports_.load(relaxed) == 0, "what is open on a loop, as a stream or a listener, ends before it");
 }
 
@@ -62,7 +64,8 @@ void loop::enter() {
   }
   inbox_.open();
   seen = state::starting;
-  state_.compare_exchange_strong(seen, state::running, release, relaxed);  // edge loop.running: publish
+  // edge loop.running: publish, a poster that sees it running sees the inbox open
+  state_.compare_exchange_strong(seen, state::running, release, relaxed);
   start_early_tasks();
 }
 
@@ -102,7 +105,8 @@ auto loop::step(blocking wait) -> bool {
   fire_timers(start);
   ready_.push_chain(inbox_.take());
   run_ready(start);
-  if (state_.load(acquire) == state::stopping && finished()) return false;  // edge loop.stopping: observe
+  // edge loop.stopping: observe, what came before the stop is seen
+  if (state_.load(acquire) == state::stopping && finished()) return false;
   wait_for_work(wait);
   return true;
 }
@@ -184,14 +188,15 @@ auto loop::finished() noexcept -> bool {
   wakes_owed_ = inbox_.wakes() + 1;  // and that of the stop
   // What was accepted in the last moment still runs; it can start no task any more, because the root is stopped.
   while (job* item = ready_.pop()) run_job(*item);
-  state_.store(state::stopped, release);  // edge loop.stopped: publish
+  // edge loop.stopped: publish, the last writes of the loop are seen with the state
+  state_.store(state::stopped, release);
   return true;
 }
 
 void loop::stop() noexcept {
   for (state seen = status(); seen != state::stopping && seen != state::stopped;) {
     const state next = seen == state::idle ? state::stopped : state::stopping;
-    // edge loop.stopping: publish
+    // edge loop.stopping: publish, the loop sees what came before the stop
     if (!state_.compare_exchange_weak(seen, next, release, relaxed)) continue;
     if (next == state::stopping) wake();
     return;
@@ -201,7 +206,8 @@ void loop::stop() noexcept {
 /// After what the caller has brought: the loop may have found it already, and have stopped.
 void loop::wake() noexcept {
   backend_->wake();
-  woken_.fetch_add(1, release);  // edge loop.woken: publish
+  // edge loop.woken: publish, the destructor waits until this thread is done with the backend
+  woken_.fetch_add(1, release);
 }
 
 void loop::spawn(task<void> work) {
@@ -235,7 +241,7 @@ void loop::report(std::exception_ptr error) noexcept {
 auto loop::is_current() const noexcept -> bool { return current_loop == this; }
 
 auto loop::try_post(job& work) noexcept -> bool {
-  if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe
+  if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe, the inbox is seen open
   if (is_current()) {
     ready_.push(work);
     return true;
@@ -257,7 +263,7 @@ void loop::arm(timer& item, time_point when) noexcept {
   wheel_.arm(item, when);
 }
 
-/// Of a loop that has stopped whoever ends what the timer belongs to may do so: nobody else is there.
+/// On a stopped loop any thread that destroys the timer's owner may call it: no other thread is there.
 void loop::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current() || status() == state::stopped, "timers are disarmed on the loop's own thread");
   wheel_.disarm(item);

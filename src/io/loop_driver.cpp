@@ -31,19 +31,20 @@ void loop_driver::end() noexcept {
 void loop_driver::note_end() noexcept {
   loop_->leave();
   has_ended_ = true;
-  has_stopped_.store(1, release);  // edge loop_driver.stopped: publish
+  has_stopped_.store(1, release);  // edge loop_driver.stopped: publish, the waiting thread sees the end of the loop
   futex_wake(has_stopped_, INT_MAX);
 }
 
 void loop_driver::await_end() noexcept {
-  while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);  // edge loop_driver.stopped: observe
+  // edge loop_driver.stopped: observe, all that the loop did is seen
+  while (has_stopped_.load(acquire) == 0) futex_wait(has_stopped_, 0);
 }
 
 /// True when there was a permit; otherwise the worker counts as asleep in this way from here on.
 auto loop_driver::take_or_announce(std::uint32_t how) noexcept -> bool {
   std::uint32_t seen = none;
   if (permit_.compare_exchange_strong(seen, how, relaxed, relaxed)) return false;
-  permit_.exchange(none, acquire);  // edge loop_driver.permit: observe
+  permit_.exchange(none, acquire);  // edge loop_driver.permit: observe, what came before the unpark is seen
   return true;
 }
 
@@ -52,11 +53,13 @@ void loop_driver::park() noexcept { static_cast<void>(park_until(time_point::max
 auto loop_driver::park_until(time_point deadline) noexcept -> bool {
   if (take_or_announce(alone)) return true;
   while (permit_.load(relaxed) == alone && futex_wait(permit_, alone, deadline) != futex_wait_status::timed_out) {}
-  return permit_.exchange(none, acquire) == given;  // edge loop_driver.permit: observe
+  // edge loop_driver.permit: observe, what came before the unpark is seen
+  return permit_.exchange(none, acquire) == given;
 }
 
 void loop_driver::unpark() noexcept {
-  const std::uint32_t before = permit_.exchange(given, release);  // edge loop_driver.permit: publish
+  // edge loop_driver.permit: publish, the woken worker sees what came before
+  const std::uint32_t before = permit_.exchange(given, release);
   if (before == in_loop) loop_->backend().wake();
   if (before == alone) futex_wake(permit_, 1);
 }
@@ -68,7 +71,8 @@ auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
     if (take_or_announce(in_loop)) return wake_reason::permit;
     const bool blocks = !is_ready() && loop_->try_arm();
     if (blocks) loop_->rest(deadline);
-    const bool has_permit = permit_.exchange(none, acquire) == given;  // edge loop_driver.permit: observe
+    // edge loop_driver.permit: observe, what came before the unpark is seen
+    const bool has_permit = permit_.exchange(none, acquire) == given;
     if (has_permit) return wake_reason::permit;
     if (deadline != time_point::max() && steady_time().now() >= deadline) return wake_reason::deadline;
     if (!blocks || is_ready()) return wake_reason::work;

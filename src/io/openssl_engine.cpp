@@ -194,7 +194,7 @@ auto openssl_engine::output() noexcept -> std::span<const std::byte> {
 /// One for the process, which is never freed: OpenSSL may be cleaned up before our statics are.
 auto openssl_engine::method() -> BIO_METHOD* {
   constinit static atomic<BIO_METHOD*> made{nullptr};  // no lock: the child of a fork would wait for it
-  BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe
+  BIO_METHOD* known = made.load(acquire);              // edge tls.method: observe, its functions are seen set
   if (known != nullptr) return known;
   BIO_METHOD* const how = ::BIO_meth_new(::BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "buffers of braid");
   if (how == nullptr) return how;

@@ -41,15 +41,18 @@ constexpr auto bit_of(int signal) noexcept -> std::uint64_t {
 
 void handle(int signal) noexcept {
   const int error = errno;
-  handlers.fetch_add(1, seq_cst);  // edge signals.gone: both
+  // edge signals.gone: both, Dekker: `leave` sees this count, or this handler sees its 0
+  handlers.fetch_add(1, seq_cst);
   for (place& each : places) {
-    if ((each.signals.load(seq_cst) & bit_of(signal)) == 0) continue;  // edge signals.gone: both
+    // edge signals.gone: both, Dekker with `leave`; `event` is seen
+    if ((each.signals.load(seq_cst) & bit_of(signal)) == 0) continue;
     // edge signals.pending: publish, so that the task sees what was done before the signal was raised
     if ((each.pending.fetch_or(bit_of(signal), release) & bit_of(signal)) != 0) continue;  // the first one writes
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(each.event.load(relaxed), &one, sizeof(one));
   }
-  handlers.fetch_sub(1, release);  // edge signals.handled: publish
+  // edge signals.handled: publish, `leave` returns after the last use of the descriptor
+  handlers.fetch_sub(1, release);
   errno = error;
 }
 
@@ -78,14 +81,16 @@ auto take_after(place& from, int last) noexcept -> int {
   if (pending == 0) return 0;
   // Bit n - 1 is signal n's: rotated by `last`, the bit of the signal after it is the lowest.
   const int signal = (last + std::countr_zero(std::rotr(pending, last))) % 64 + 1;
-  from.pending.fetch_and(~bit_of(signal), acquire);  // edge signals.pending: observe
+  // edge signals.pending: observe, what was done before the signal was raised is seen
+  from.pending.fetch_and(~bit_of(signal), acquire);
   return signal;
 }
 
 /// From its return on no handler knows the descriptor.
 void leave(std::size_t index) noexcept {
   const std::lock_guard guard(changes);
-  const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);  // edge signals.gone: both
+  // edge signals.gone: both, Dekker: a handler sees this 0, or the loop below sees it
+  const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
   while (handlers.load(seq_cst) != 0) detail::cpu_pause();  // edge signals.gone: both, edge signals.handled: observe
 }
@@ -107,7 +112,8 @@ auto enter(std::initializer_list<int> wanted, int event) -> result<std::size_t> 
     }
     caught |= bit_of(signal);
   }
-  places[index].signals.store(caught, seq_cst);  // edge signals.gone: both
+  // edge signals.gone: both, a handler that sees the signals sees `event`
+  places[index].signals.store(caught, seq_cst);
   return index;
 }
 

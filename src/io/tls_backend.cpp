@@ -47,7 +47,8 @@ auto own_folder() -> std::filesystem::path {
   return (failed ? found : file).parent_path();
 }
 
-/// By its path: where both lie is nowhere else known, and a sanitizer's `dlopen` forgets for whom it looks.
+/// By its path: the loader's search path need not have the folder, and a sanitizer's `dlopen` hides the calling
+/// library.
 auto load() -> const tls_backend* {
   void* const library = ::dlopen((own_folder() / file_name).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return nullptr;
@@ -56,13 +57,15 @@ auto load() -> const tls_backend* {
 
 }  // namespace
 
-/// Who loads it twice gets the same one. It stays loaded, because connections may live until the end of the process.
+/// Loading it twice gives the same table. It stays loaded, because connections may live until the end of the process.
 auto find_tls_backend() -> const tls_backend* {
-  constinit static atomic<const tls_backend*> found{nullptr};  // written by who has loaded it
-  const tls_backend* known = found.load(acquire);              // edge tls_backend.loaded: observe
+  constinit static atomic<const tls_backend*> found{nullptr};  // written by a loading thread
+  // edge tls_backend.loaded: observe, the table is seen as loaded
+  const tls_backend* known = found.load(acquire);
   if (known != nullptr) return known;
   known = load();
-  if (known != nullptr) found.store(known, release);  // edge tls_backend.loaded: publish
+  // edge tls_backend.loaded: publish, other threads see the table as loaded
+  if (known != nullptr) found.store(known, release);
   return known;
 }
 

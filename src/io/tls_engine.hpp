@@ -22,7 +22,7 @@ enum class tls_step : std::uint8_t {
 };
 
 /// What was received goes in through `room` and `received`; what is to be sent comes out of `output` and `sent`.
-/// Who owns which buffer: docs/design/tls.md
+/// Owners of the buffers: docs/design/tls.md
 /// Threads: one at a time, at all calls.
 class BRAID_API tls_engine {
  public:

@@ -152,7 +152,7 @@ auto tls_link::shutdown() -> task<result<void>> {
   co_return socket_.shutdown(socket_side::write);
 }
 
-/// Whoever sends meanwhile takes the notice along.
+/// A task that is sending meanwhile sends the notice as well.
 auto tls_link::try_shutdown() noexcept -> bool {
   const bool again = engine_->has_ended();
   if (!engine_->end()) return false;
@@ -174,14 +174,14 @@ auto tls_link::send() -> task<result<void>> {
   co_return result<void>();
 }
 
-/// As much as the socket takes without waiting, unless somebody sends already, who takes it along.
+/// Sends what the socket takes without waiting; a task that is sending already sends the rest as well.
 void tls_link::send_what_goes() noexcept {
   const std::optional<async_mutex::guard> held = sending_.try_lock();
   if (!held) return;
   while (engine_->unsent() != 0) {
     const auto output = engine_->output();
     const ::ssize_t moved = ::send(socket_.number(), output.data(), output.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (moved < 0) return;  // the next who sends finds out why
+    if (moved < 0) return;  // the next send reports why
     engine_->sent(static_cast<std::size_t>(moved));
   }
 }

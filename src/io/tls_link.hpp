@@ -1,4 +1,4 @@
-// src/io/tls_link.hpp: a TLS connection: the engine, its socket, and who may send.
+// src/io/tls_link.hpp: a TLS connection: the engine, its socket, and the lock for sending.
 #pragma once
 
 #include "tls_engine.hpp"
@@ -42,7 +42,7 @@ class tls_link {
 
   stream_socket socket_;
   std::unique_ptr<tls_engine> engine_;
-  async_mutex sending_;  // held by who sends what the engine has put out
+  async_mutex sending_;  // held while output of the engine is sent
 };
 
 }  // namespace braid::detail

@@ -13,14 +13,14 @@ namespace {
 using namespace detail;
 
 constexpr std::uint8_t most_digits = 16;
-/// Extensions mean nothing to anybody; who sends much of them wants to keep somebody busy.
+/// Chunk extensions have no meaning here; a client that sends many is taken for an attacker.
 constexpr std::size_t most_extension_bytes = 4096;
 
 auto digit_value(char digit) -> std::uint64_t {
   return static_cast<std::uint64_t>(is_http(digit, is_digit) ? digit - '0' : lower(digit) - 'a' + 10);
 }
 
-/// What decides over the body, over where the message goes, or over who may send it, cannot come after it.
+/// Fields that decide on framing, routing or authorization are forbidden after the body (RFC 9110, 6.5.1).
 auto is_forbidden_trailer(std::string_view name) -> bool {
   constexpr std::array<std::string_view, 19> forbidden{"authorization",
                                                        "cache-control",

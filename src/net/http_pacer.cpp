@@ -47,7 +47,7 @@ void http_pacer::open() noexcept {
   while (!queue_.empty()) leave(queue_.front());
 }
 
-/// Who has waited for the longest time goes whatever is left.
+/// The connection that has waited longest is released even where the account is overdrawn.
 void http_pacer::tick() noexcept {
   const time_point now = on_->now();
   for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {

@@ -1,4 +1,4 @@
-// src/net/http_pacer.hpp: how much of a loop's time goes to refusals, and when those who got one are read from again.
+// src/net/http_pacer.hpp: back pressure: a bound on the share of a loop's time that goes to refusals.
 #pragma once
 
 #include <braid/base/clock.hpp>
@@ -12,8 +12,9 @@
 
 namespace braid::detail {
 
-/// An account of time: it gains its share of the time that passes, and pays for answers that refuse. Who gets one while
-/// it is overdrawn waits for a turn. Threads: the loop's own. Why so: docs/design/http.md, "Back pressure".
+/// An account of time: it gains its share of the time that passes, and pays for answers that refuse. A connection that
+/// is refused while the account is overdrawn waits before it is read from again. Threads: the loop's own. Why so:
+/// docs/design/http.md, "Back pressure".
 class http_pacer {
  public:
   class turn;

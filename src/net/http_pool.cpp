@@ -96,8 +96,8 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   return hosts_.emplace(std::move(origin), std::move(made)).first->second;
 }
 
-/// Whoever asks many hosts once does not keep them all. So many more come until the next look that it costs each of
-/// them the same.
+/// A client that asks many hosts once does not keep them all. The bound grows with the hosts that stay, so that the
+/// cost per host is constant (amortized).
 void http_pool::forget_unused() {
   if (hosts_.size() < many_hosts_) return;
   constexpr std::size_t few = 64;

@@ -47,7 +47,7 @@ class http_line : public list_hook {
   /// Puts what comes next behind `input`. 0 is an end that the server has meant.
   /// Errors: truncated where TLS was cut; the stream's.
   auto receive() -> task<result<std::size_t>>;
-  /// Whoever receives, or will, does not wait any more: see `byte_stream::end_read_waits`.
+  /// Present and later receives do not wait any more: see `byte_stream::end_read_waits`.
   void end_waits() const noexcept { socket().end_read_waits(); }
   void allow_waits() const noexcept { socket().allow_read_waits(); }
   /// Whether nothing has come, not even an end: so it is with a connection that is free and well.

@@ -165,7 +165,7 @@ auto http_server::state::accept_all(stream_listener& listener, scope& all) -> ta
   }
 }
 
-/// Whoever has been idle longest has to go, or else whoever has not even shaken hands.
+/// Closes the connection that has been idle longest, or else the oldest one that is still in its handshake.
 void http_server::state::make_room() noexcept {
   if (!idle.empty())
     idle.front().close_idle();
@@ -191,7 +191,7 @@ auto http_server::state::start_next(scope& all) -> task<void> {
     all.spawn(serve_one(std::move(socket), std::move(*place)));
 }
 
-/// Who was connected before the stop may have sent a request.
+/// A client that was connected before the stop may have sent a request.
 auto http_server::state::accept_last(stream_listener& listener, scope& all) -> task<void> {
   if (next_) co_await start_next(all);
   const result<std::size_t> waiting = listener.waiting();

@@ -157,7 +157,7 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   co_return fail(best);
 }
 
-/// All who want the map learn why there is none, until it is time to ask again.
+/// All tasks that want the map get this reason, until it is time to ask again.
 void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
   refreshed_ = on_->now();
   is_stale_ = true;
@@ -169,8 +169,8 @@ auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {
   return refreshed_ == time_point() || on_->now() >= after(refreshed_, options_.refresh_pause);
 }
 
-/// Who has a map, though it is stale, keeps half of the time for what it is wanted for. Where somebody asks already,
-/// the others wait a moment, and see what that has learnt.
+/// A call that has a map, though a stale one, keeps half of its time for the command. Where another task asks already,
+/// the call waits a moment for the result of that.
 auto redis_cluster_state::refresh_if_stale(time_point deadline) -> task<void> {
   if (!is_stale_ || !may_ask_for_map()) co_return;
   if (is_refreshing_) {

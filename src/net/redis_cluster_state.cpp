@@ -33,7 +33,7 @@ auto key_of(std::string_view command) noexcept -> std::string_view {
   return command.empty() ? std::string_view() : take_word(command);
 }
 
-/// Who says what replies to expect asks for nothing but reads.
+/// A batch that declares the replies that it expects has nothing but reads.
 auto access_of(const redis_batch& batch) noexcept -> redis_access {
   return batch.expected() == redis_replies::any ? redis_access::write : redis_access::read;
 }
@@ -146,7 +146,7 @@ auto redis_cluster_state::choose(const way& of) -> place {
 }
 
 /// To a master or, for reads, to one of its replicas, in turn: one that is connected, or of which nothing is known yet.
-/// All of them try to connect meanwhile, so who comes back is asked again.
+/// All of them try to connect meanwhile, so a replica that comes back is asked again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   const bool may_be_replica =
       options_.reads == redis_reads::replicas && of.access == redis_access::read && !of.masters_only;
@@ -166,7 +166,7 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
   if (replica.is_replica) replica.node->avoided_until = after(on_->now(), rest);
 }
 
-/// Whoever waited for `asked` was stopped. That says nothing of a node that answers others.
+/// The task that waited for `asked` was stopped. That says nothing of a node that answers others.
 void redis_cluster_state::left(const place& asked) noexcept {
   constexpr duration doubtful = std::chrono::milliseconds(20);
   if (asked.link->status() == redis_link::state::ready && asked.link->silence() < doubtful) return;

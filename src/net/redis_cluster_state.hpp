@@ -17,7 +17,7 @@
 
 namespace braid::detail {
 
-/// Whether who asks later may have another answer.
+/// Whether the same question may have another answer later.
 auto is_transient(redis_errc code) noexcept -> bool;
 
 /// Why there is no reply. Where the time was over while the node could not be reached at all, that is why. One that was
@@ -37,9 +37,9 @@ struct redis_node {
 
 enum class redis_access : std::uint8_t { read, write };
 
-/// Puts `now` in the place of `why`, unless it only says that there was no answer in time, and `why` says more: who had
-/// too little time for a last question fails with what was answered before. A write that has no answer may have been
-/// run: nothing hides that.
+/// Puts `now` in the place of `why`, unless it only says that there was no answer in time, and `why` says more: a call
+/// without time for a last question fails with what was answered before. A write that has no answer may have been run:
+/// nothing hides that.
 void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept;
 
 class redis_cluster_state {
@@ -58,7 +58,7 @@ class redis_cluster_state {
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
 
  private:
-  /// Who is asked; `link` is null where nobody is known to be in charge.
+  /// The node that is asked; `link` is null where no node is known to own the slot.
   struct place {
     redis_link* link = nullptr;
     redis_node* node = nullptr;

@@ -97,7 +97,7 @@ auto redis_category() noexcept -> const std::error_category& {
 
 namespace {
 
-/// When the library is loaded: the child of a fork waits for nobody who makes it.
+/// Made when the library is loaded: a thread that made it during a fork would leave its lock held in the child.
 [[maybe_unused]] const std::error_category& made_early = redis_category();
 
 }  // namespace

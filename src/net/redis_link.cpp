@@ -1,4 +1,5 @@
-// src/net/redis_link.cpp: commands into the buffer, the buffer into the socket, replies to whoever waits for them.
+// src/net/redis_link.cpp: commands into the buffer, the buffer into the socket, replies to the requests that wait for
+// them.
 #include <braid/net/detail/redis_link.hpp>
 
 #include <braid/base/assert.hpp>
@@ -244,7 +245,7 @@ void redis_link::read_replies(byte_buffer& in) {
   }
 }
 
-/// Most replies are short texts that have come as a whole, for somebody who waits for them alone: they need no parser.
+/// Most replies are short texts that have come as a whole, for one waiting request each: they need no parser.
 auto redis_link::read_short_texts(byte_buffer& in) -> next {
   while (state_ == state::ready && !window_.empty()) {
     redis_request* const who = window_.front().who;
@@ -263,7 +264,7 @@ auto redis_link::read_short_texts(byte_buffer& in) -> next {
 }
 
 void redis_link::begin_reply(char sign) noexcept {
-  same_reads_.clear();  // nobody joins those who share a reply that has begun
+  same_reads_.clear();  // no request joins a reply that has begun
   reply_ = reply_place::shared;
   if (sign == '>') {
     reply_ = reply_place::push;
@@ -298,7 +299,7 @@ auto redis_link::end_reply() -> next {
   return deliver(reply);
 }
 
-/// Gives a reply to those who wait for it.
+/// Gives a reply to the requests that wait for it.
 auto redis_link::deliver(const resp_value& reply) -> next {
   const reply_place place = std::exchange(reply_, reply_place::none);
   redis_request* const who = window_.front().who;
@@ -315,7 +316,7 @@ auto redis_link::deliver(const resp_value& reply) -> next {
   return is_expected ? next::go_on : refuse_rest();
 }
 
-/// Gives a reply to the one that waits for it, who may go on at once, and do anything, such as ending this link.
+/// Gives a reply to one request. Its task may go on at once, and do anything, such as destroying this object.
 auto redis_link::deliver(redis_request& who, resp_value reply) -> next {
   failures_ = 0;
   window_.take();
@@ -407,7 +408,7 @@ void redis_link::expire() noexcept {
 }
 
 /// Those that were encoded; gives when the next of them is due. They stand in the order of their calls, except for
-/// those who share an earlier entry.
+/// those that share an earlier entry.
 auto redis_link::expire_sent(time_point now) noexcept -> time_point {
   time_point next = time_point::max();
   window_.for_each([&](redis_request& first) {
@@ -431,8 +432,8 @@ auto redis_link::silence_due() noexcept -> time_point {
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
 }
 
-/// A server that owes replies and says nothing at all is given up, even where the system still believes in it. Who was
-/// away from the loop for long has not read what has come meanwhile: therefore nobody is given up at the first look.
+/// A server that owes replies and says nothing at all is given up, even where the system still believes in it. A loop
+/// that was busy for long has not read what has come meanwhile: therefore the first check gives up no server.
 void redis_link::look_for_silence() noexcept {
   if (state_ != state::ready || window_.empty()) return;
   const time_point due = silence_due();

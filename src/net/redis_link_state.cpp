@@ -79,7 +79,7 @@ void redis_link::become_ready() noexcept {
   flush();
 }
 
-/// Forgets the connection and all of its bytes. Whoever is in the middle of it sees another generation.
+/// Forgets the connection and all of its bytes. A task in the middle of it sees another generation.
 void redis_link::hang_up() noexcept {
   ++generation_;
   if (wire_ != nullptr) wire_->give_up();
@@ -93,7 +93,7 @@ void redis_link::hang_up() noexcept {
   doubted_ = time_point::max();
 }
 
-/// Those who have waited for this attempt learn why it failed; whoever comes later waits for the next.
+/// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
 void redis_link::attempt_failed(std::error_code why) noexcept {
   ++counts_.failed;
   last_error_ = why;

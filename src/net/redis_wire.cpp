@@ -37,7 +37,8 @@ class known_around {
 
 }  // namespace
 
-/// Where the writer waits. Who rings goes on when the writer waits again, for the bell or for the socket.
+/// Where the writer waits. The caller that wakes it goes on when the writer waits again, for the wake-up event or for
+/// the socket.
 class redis_wire::bell final : public leaf {
  public:
   explicit bell(redis_wire& of) noexcept : leaf(how), of_(&of) {}

@@ -92,8 +92,8 @@ auto find_or_make() -> result<runtime*> {
 
 auto workers_of_default() -> pool& { return default_runtime().workers(); }
 
-/// When the library is loaded; the runtime itself is made by the first who needs it, perhaps while another thread
-/// forks.
+/// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
+/// thread forks.
 [[maybe_unused]] const default_pool_source before = set_default_pool(&workers_of_default);
 [[maybe_unused]] const int are_forks_watched = ::pthread_atfork(nullptr, nullptr, &forget_parent);
 

@@ -175,8 +175,8 @@ void runtime::stop_loops() {
 }
 
 /// Where jobs are to run, tasks of the loops may wait for them, so the loops end first. Where they are not, tasks learn
-/// of that sooner when the jobs are dropped first; a worker that has no jobs any more stops its own loop. Who blocks
-/// may be waited for by workers, and ends last.
+/// of that sooner when the jobs are dropped first; a worker that has no jobs any more stops its own loop. Workers may
+/// wait for jobs of the blocking pool, so that ends last.
 auto runtime::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   if (mode == shutdown_mode::drain) stop_loops();

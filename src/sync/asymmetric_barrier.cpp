@@ -1,4 +1,4 @@
-// src/sync/asymmetric_barrier.cpp: the membarrier system call.
+// src/sync/asymmetric_barrier.cpp: the heavy side of the asymmetric barrier, by membarrier(2).
 #include <braid/sync/asymmetric_barrier.hpp>
 
 #include <braid/base/assert.hpp>
@@ -30,7 +30,7 @@ auto try_register() noexcept -> bool {
 #endif
 
 constexpr int unknown = -1;
-constinit atomic<int> best{unknown};  // no guard: the child of a fork would wait for who asks the system
+constinit atomic<int> best{unknown};  // no guard: one held during a fork would block the child
 
 /// In the child of a fork: the kernel copies what it knows of the process before the memory, so a thread of the parent
 /// may have registered, and said so, in between.

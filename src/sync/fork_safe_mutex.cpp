@@ -1,4 +1,4 @@
-// src/sync/fork_safe_mutex.cpp: all locks that a fork takes, and gives back on both sides.
+// src/sync/fork_safe_mutex.cpp: the list of locks that pthread_atfork takes before a fork and releases on both sides.
 #include <braid/sync/fork_safe_mutex.hpp>
 
 #include <functional>
@@ -55,7 +55,8 @@ void fork_safe_mutex::enter_list() {
       *place = this;
     }
   }
-  is_listed_.store(true, release);  // edge fork_safe_mutex.listed: publish
+  // edge fork_safe_mutex.listed: publish, a thread that sees it sees the lock in the list
+  is_listed_.store(true, release);
 }
 
 void fork_safe_mutex::leave_list() noexcept {

@@ -1,4 +1,4 @@
-// src/sync/model_execution.cpp: threads that take turns, and what each access of theirs does.
+// src/sync/model_execution.cpp: one execution of the model checker: fibers as threads, a decision before each access.
 #include <braid/sync/detail/model_execution.hpp>
 
 #include <braid/base/assert.hpp>
@@ -250,7 +250,7 @@ auto model_execution::step(const model_access& access) -> std::size_t {
   return memory_.find(access.place, access.initial);
 }
 
-/// Notes a place that orders something, and says whether this run takes that away.
+/// Notes a source location that has an ordering, and returns whether this run weakens it.
 auto model_execution::weakened(const std::source_location& where) -> bool {
   const model_site site = site_of(where);
   if (std::find(ordered_.begin(), ordered_.end(), site) == ordered_.end()) ordered_.push_back(site);

@@ -1,4 +1,4 @@
-// src/sync/port_table.cpp: a table of each thread: its ports into inboxes.
+// src/sync/port_table.cpp: thread-local table of the producer handles that a thread has of inboxes.
 #include <braid/sync/detail/port_table.hpp>
 
 #include <braid/sync/detail/thread_end.hpp>
@@ -14,7 +14,8 @@
 namespace braid::detail {
 namespace {
 
-/// The inboxes that were asked for last, by number. Trivial, so that it can be used while the thread is torn down.
+/// A cache of the inboxes that were looked up last, by number. Trivial, so that it can be used while the thread is torn
+/// down.
 struct recent_port {
   std::uint64_t inbox = 0;  // numbers begin with 1
   inbox_port_base* port = nullptr;

@@ -1,4 +1,4 @@
-// src/task/blocking_lane.cpp: threads that come when jobs do, and go when none have come for a while.
+// src/task/blocking_lane.cpp: a thread pool for jobs that block: threads start on demand and end after an idle time.
 #include <braid/task/blocking_lane.hpp>
 
 #include <braid/base/assert.hpp>

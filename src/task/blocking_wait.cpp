@@ -1,4 +1,4 @@
-// src/task/blocking_wait.cpp: helping, and leaving the seat, while a worker waits.
+// src/task/blocking_wait.cpp: a worker that waits: it runs other jobs (helping) or hands its context to a spare thread.
 #include <braid/task/detail/blocking_wait.hpp>
 
 #include <braid/base/error.hpp>

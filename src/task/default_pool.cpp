@@ -8,7 +8,7 @@
 namespace braid {
 namespace {
 
-constinit atomic<default_pool_source> slot{nullptr};  // written by whoever sets it; code only, so nothing to publish
+constinit atomic<default_pool_source> slot{nullptr};  // written by `set_default_pool`; code only, so nothing to publish
 
 }  // namespace
 

@@ -28,13 +28,14 @@ constexpr unsigned looks_before_sleep = 100;  // of a thread that is no worker: 
 constexpr unsigned pauses_between_looks = 4;
 
 /// How often a thread that is no worker looks again before it sleeps. A short job is done sooner than a sleeper runs
-/// again, and its worker is spared the wake. Not at all where it would keep the only CPU from who is to do the job.
+/// again, and its worker is spared the wake. Not at all where it would keep the only CPU from the worker that is to run
+/// the job.
 auto looks_outside() noexcept -> unsigned {
   static const unsigned looks = std::thread::hardware_concurrency() < 2 ? 0 : looks_before_sleep;
   return looks;
 }
 
-/// When the library is loaded: the child of a fork waits for nobody who asks the system.
+/// Asked when the library is loaded: a thread that asked during a fork would leave the guard held in the child.
 [[maybe_unused]] const unsigned asked_early = looks_outside();
 
 /// Whether `of` settles soon.
@@ -48,7 +49,7 @@ auto settles_soon(const future_core& of) noexcept -> bool {
 
 /// Until the word is no longer 0, or `deadline`.
 void sleep_while_zero(const atomic<std::uint32_t>& word, std::optional<time_point> deadline) noexcept {
-  while (word.load(acquire) == 0)  // edge future.signal: observe
+  while (word.load(acquire) == 0)  // edge future.signal: observe, the result is seen once the word is set
     if (futex_wait(word, 0, deadline) == futex_wait_status::timed_out) return;
 }
 
@@ -84,11 +85,11 @@ class future_core::sleeper final : public blocking_wait {
   bool announced_ = false;
 };
 
-/// From now on the producer wakes who sleeps. False when it has settled already, as `is_settled` says then, too.
+/// From now on the producer wakes sleeping threads. False when it has settled already, as `is_settled` says then, too.
 auto future_core::announce_sleep() noexcept -> bool { return (head_.fetch_or(watched, relaxed) & settled) == 0; }
 
 void future_core::wake_sleepers() noexcept {
-  signal_.store(1, release);  // edge future.signal: publish
+  signal_.store(1, release);  // edge future.signal: publish, the woken thread sees the result
   futex_wake(signal_, INT_MAX);
 }
 
@@ -113,12 +114,12 @@ auto future_core::wait_for(duration limit) -> bool {
   return wait(limit > time_point::max() - now ? time_point::max() : now + limit);
 }
 
-/// Whether the future is the only reference within a moment: whoever has settled it gives its own up a few steps later,
-/// which is no reason to refuse anything.
+/// Whether the future is the only reference within a moment: the thread that settled it gives up its own a few steps
+/// later, which is no reason to refuse anything.
 auto future_core::is_alone_soon() const noexcept -> bool {
   constexpr duration patience = 100ms;
   const time_point limit = steady_time().now() + patience;
-  while (refs_.load(acquire) != 1) {  // edge future.reference: observe
+  while (refs_.load(acquire) != 1) {  // edge future.reference: observe, the readers are done with the value
     if (steady_time().now() >= limit) return false;
     let_others_run();
   }
@@ -135,8 +136,8 @@ void future_core::wait_for_readers() {
 
 /// A settled future is to have its consumer told when all other references are gone. False when they are.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
-  if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe
-  // Relaxed, because it is read by who gives up the last reference but one, after the next line.
+  if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
+  // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
   if (refs_.fetch_add(deferred, acq_rel) != 1) return true;  // edge future.reference: both
   refs_.store(1, relaxed);
@@ -186,7 +187,7 @@ auto failure_of(errc code) noexcept -> const std::exception_ptr& {
 
 namespace {
 
-/// Made when the library is loaded: whoever fails a future later may have no memory left.
+/// Made when the library is loaded: a thread that fails a future later may be out of memory.
 [[maybe_unused]] const std::exception_ptr& made_early = failure_of(errc::closed);
 
 }  // namespace

@@ -44,7 +44,8 @@ auto inline_crew::place(job& work, worker* /*poster*/, lane /*level*/) noexcept 
     while (job* const next = mine.waiting.pop()) drops_.load(relaxed) ? next->drop() : run(*next);
     innermost = mine.outer;
   }
-  const std::uint32_t before = state_.fetch_sub(1, release);  // edge inline_crew.done: publish
+  // edge inline_crew.done: publish, the waiter sees what the jobs did
+  const std::uint32_t before = state_.fetch_sub(1, release);
   if ((before & ~closed) == 1) owner_.sleepers_->became_idle();
   return accepted ? done : placement{};
 }
@@ -52,7 +53,7 @@ auto inline_crew::place(job& work, worker* /*poster*/, lane /*level*/) noexcept 
 auto inline_crew::is_current() const noexcept -> bool { return run_of(*this) != nullptr; }
 
 auto inline_crew::empty() noexcept -> bool {
-  return (state_.load(acquire) & ~closed) == 0;  // edge inline_crew.done: observe
+  return (state_.load(acquire) & ~closed) == 0;  // edge inline_crew.done: observe, what the jobs did is seen
 }
 
 void inline_crew::close() noexcept { state_.fetch_or(closed, relaxed); }

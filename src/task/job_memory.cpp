@@ -116,8 +116,8 @@ class depot {
   std::size_t chains_ = 0;
 };
 
-/// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: who
-/// frees may be the first to come here.
+/// Never destroyed: threads may end, and free, after the static objects of the process. Not from operator new: the
+/// first call here may be one that frees.
 union without_destructor {
   constexpr without_destructor() noexcept : all() {}
   ~without_destructor() {}

@@ -89,7 +89,7 @@ job_slab::~job_slab() {
   for (std::uint32_t slot = 0; slot < slot_count_; ++slot) destroy_callable(slots_[slot]);
 }
 
-// --- who calls ---
+// --- the calling thread ---
 
 auto job_slab::look_up_seat() const noexcept -> slab_seat* {
   const std::uint64_t number = number_of_thread();
@@ -99,7 +99,7 @@ auto job_slab::look_up_seat() const noexcept -> slab_seat* {
   return detail::known_seat.seat;
 }
 
-/// Favoured is who has allocated a job and not yet let it go.
+/// The bias owner is the thread that has allocated the job and not yet released it.
 auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_standing {
   const slab_seat* const self = find_seat();
   const bool own = self != nullptr && self->owns(slot);
@@ -312,14 +312,16 @@ auto job_slab::anything_queued() noexcept -> bool {
   return std::ranges::any_of(seats_, [](const auto& seat) { return !seat->jobs.empty(); });
 }
 
-/// No job is queued or running, and none can be: who still waits does so in vain. Requires that the slab is closed.
+/// No job is queued or running, and none can be: a thread that still waits does so in vain. Requires that the slab is
+/// closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& seat) {
     return seat->working.load(acquire) != 0;  // edge slab_seat.working: observe
   };
   barrier_.heavy();
   if (anything_queued() || std::ranges::any_of(seats_, works)) return false;
-  if (sweepers_.load(acquire) != 0) return false;  // edge job_slab.swept: observe
+  // edge job_slab.swept: observe, jobs that the sweepers have queued are seen below
+  if (sweepers_.load(acquire) != 0) return false;
   return !anything_queued();
 }
 
@@ -417,7 +419,7 @@ auto job_slab::look_around(slab_seat& self, const slab_slot* until, std::uint32_
   for (unsigned look = 0; look < looks; ++look) {
     if (until != nullptr && slab_slot::is_finished(until->word())) return sight::finished;
     if (find(self, slot)) return sight::job;
-    // Who is left alone is not looked at all the time either: each look takes a cache line away.
+    // A victim that is left alone is not polled all the time either: each poll takes a cache line from its owner.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
   }
@@ -452,7 +454,7 @@ auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot
   return false;
 }
 
-/// Who brought a job relied on this thread to find it, and it may have found another one.
+/// The thread that queued a job relied on this one to find it, and this one may have found another job.
 void job_slab::end_search() noexcept {
   if (!rest_.end_search()) return;
   barrier_.heavy();
@@ -514,14 +516,14 @@ auto job_slab::stop(stop_mode how) -> std::size_t {
   const mode wanted = how == stop_mode::drop ? mode::dropping : mode::draining;
   mode seen = mode_.load(relaxed);
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
-  barrier_.heavy();  // who queues a job and does not see this is seen by the looks that follow
+  barrier_.heavy();  // a job of a thread that missed this is found by the scans below
   if (wanted == mode::dropping) run_what_is_left();
   rest_.wake_all();
   return dropped();
 }
 
-/// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. Who is in a job itself
-/// looks at the queues when that ends.
+/// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. A caller that runs a
+/// job itself scans the queues when that ends.
 void job_slab::finish_late() noexcept {
   const slab_seat* const self = find_seat();
   if (self != nullptr && self->depth != 0) return;
@@ -534,7 +536,8 @@ void job_slab::run_what_is_left() noexcept {
   sweepers_.fetch_add(1, relaxed);
   barrier_.light();
   for (std::uint32_t slot = 0; take_anything(slot);) run(slot);
-  sweepers_.fetch_sub(1, release);  // edge job_slab.swept: publish
+  // edge job_slab.swept: publish, jobs that this thread has queued are seen with the count
+  sweepers_.fetch_sub(1, release);
 }
 
 auto job_slab::join() -> braid::result<void> {

@@ -1,4 +1,4 @@
-// src/task/least_loaded.cpp: who has least to do, and who is helped.
+// src/task/least_loaded.cpp: places jobs at the least loaded worker, or at the less loaded of two random ones.
 #include <braid/task/least_loaded.hpp>
 
 #include <braid/base/random.hpp>

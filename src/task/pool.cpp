@@ -68,7 +68,7 @@ auto register_worker(const pool_options& options, std::size_t index) -> std::uni
   return std::make_unique<registration>(options.registration->registry, std::move(label));
 }
 
-/// Whom a worker asks for jobs, in this order.
+/// The victims of a worker, in the order in which it tries to steal from them.
 auto victims_of(const pool_options& options, std::size_t index) -> std::vector<std::size_t> {
   std::vector<std::size_t> others;
   others.reserve(options.workers - 1);
@@ -96,7 +96,7 @@ auto with_worker_total(pool_options options, detail::crew_factory make) -> pool_
 }
 
 /// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
-/// CPU from those who have some.
+/// CPU from workers that have some.
 auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
   if (options.stay_awake <= 0us || read_allowed_cpus().cpus.size() < 2) return 0;
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
@@ -220,7 +220,8 @@ void pool::work(worker& self) noexcept {
     crew_->work(self);
     call_hook(options_.on_worker_stop, self.index);
   }
-  if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);  // edge pool.left: both
+  // edge pool.left: both, the joining thread sees all that the workers did
+  if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);
 }
 
 /// A thread that works at the seats of others. Without its settings, where there is no memory for them.
@@ -351,13 +352,15 @@ void pool::drop_pending() noexcept {
   const pool* const outer = std::exchange(drops_for, this);
   crew_->drop_all();
   drops_for = outer;
-  if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);  // edge pool.dropped: publish
+  // edge pool.dropped: publish, the waiter sees the jobs dropped
+  if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);
 }
 
 /// Until nobody has a job in its hands to drop it. Not for a capture that shuts the pool down while it is dropped.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
-  while (const std::uint32_t left = dropping_.load(acquire)) futex_wait(dropping_, left);  // edge pool.dropped: observe
+  // edge pool.dropped: observe, the jobs are seen dropped
+  while (const std::uint32_t left = dropping_.load(acquire)) futex_wait(dropping_, left);
 }
 
 /// Requires that the crew is closed. Whether nothing was left to do before the deadline; then the workers have ended.
@@ -366,7 +369,8 @@ auto pool::ends_by(time_point deadline) noexcept -> bool {
     return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
                                                            : sleepers_->wait_idle_until(*crew_, deadline);
   sleepers_->stop(*crew_);
-  while (const std::uint32_t left = at_work_.load(acquire)) {  // edge pool.left: observe
+  // edge pool.left: observe, all that the workers did is seen
+  while (const std::uint32_t left = at_work_.load(acquire)) {
     const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
     if (timed_out && at_work_.load(relaxed) != 0) return false;
   }

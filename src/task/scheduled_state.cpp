@@ -11,7 +11,8 @@ scheduled_state::scheduled_state(executor_id where, std::shared_ptr<timer_keeper
 scheduled_state::~scheduled_state() = default;
 
 void scheduled_state::let_go() noexcept {
-  if (references_.fetch_sub(1, acq_rel) == 1) destroy();  // edge scheduled.last: both
+  // edge scheduled.last: both, the last owner sees all uses before it frees
+  if (references_.fetch_sub(1, acq_rel) == 1) destroy();
 }
 
 auto scheduled_state::start(time_point first, time_point now) noexcept -> bool {
@@ -27,7 +28,7 @@ auto scheduled_state::try_arm(time_point now) noexcept -> bool {
   return keeper_->try_arm(*this, tick_ <= now ? time_point::min() : tick_);
 }
 
-/// True for the one who takes it off its way and so destroys the captures.
+/// True for the one caller that ends the work before it runs, and so destroys the captures.
 auto scheduled_state::try_leave(phase from) noexcept -> bool {
   return phase_.compare_exchange_strong(from, phase::ending, relaxed, relaxed);
 }
@@ -37,7 +38,7 @@ void scheduled_state::end_as(phase how) noexcept {
   phase_.store(how, release);  // edge scheduled.ended: publish
 }
 
-/// By whoever brings it on its way: it goes no further.
+/// Called by the thread that forwards the work: it goes no further.
 void scheduled_state::give_up(phase from, phase how) noexcept {
   if (try_leave(from)) end_as(how);
   let_go();
@@ -80,7 +81,7 @@ void scheduled_state::after_run() noexcept {
   const time_point now = keeper_->now();
   tick_ = rule_.after(tick_, now);
   auto seen = phase::running;
-  // edge scheduled.captures: publish
+  // edge scheduled.captures: publish, a cancel destroys the captures only after this run
   if (!phase_.compare_exchange_strong(seen, phase::pending, release, relaxed)) {
     end_as(phase::cancelled);
     return let_go();
@@ -97,7 +98,7 @@ auto scheduled_state::cancel() noexcept -> cancellation {
   auto seen = phase_.load(relaxed);
   while (seen < phase::last_run) {
     const auto next = seen == phase::running ? phase::last_run : phase::ending;
-    // edge scheduled.captures: observe
+    // edge scheduled.captures: observe, what the last run wrote to the captures is seen
     if (!phase_.compare_exchange_weak(seen, next, acquire, relaxed)) continue;
     if (next == phase::last_run) return cancellation::after_run;
     end_as(phase::cancelled);
@@ -110,7 +111,7 @@ auto scheduled_state::cancel() noexcept -> cancellation {
 }
 
 auto scheduled_state::status() const noexcept -> schedule_status {
-  switch (phase_.load(acquire)) {  // edge scheduled.ended: observe
+  switch (phase_.load(acquire)) {  // edge scheduled.ended: observe, what the captures left is seen
     case phase::done: return schedule_status::done;
     case phase::cancelled: return schedule_status::cancelled;
     case phase::refused: return schedule_status::refused;

@@ -35,7 +35,8 @@ class seats::moving {
       : moves_(moves), allowed_((moves.fetch_add(one_begin + 1, relaxed) & dropping) == 0) {}
   moving(const moving&) = delete;
   auto operator=(const moving&) -> moving& = delete;
-  ~moving() { moves_.fetch_sub(1, release); }  // edge seats.moved: publish
+  // edge seats.moved: publish, the jobs are seen in their new queue once the count shows the move ended
+  ~moving() { moves_.fetch_sub(1, release); }
 
   [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }
 
@@ -99,11 +100,12 @@ auto seats::empty() noexcept -> bool {
   return true;
 }
 
-/// Who sees a seat from which jobs were taken sees that their thief had begun: then the second look at the count
-/// differs.
+/// A thread that sees a queue from which jobs were stolen sees that their thief had begun: then the second look at the
+/// count differs.
 auto seats::is_settled() noexcept -> bool {
   if (has_settled()) return true;
-  const std::uint64_t before = moves_.load(acquire);  // edge seats.moved: observe
+  // edge seats.moved: observe, jobs of ended moves are seen in their new queue
+  const std::uint64_t before = moves_.load(acquire);
   if (moving_in(before) != 0 || !empty() || moves_.load(relaxed) / one_begin != before / one_begin) return false;
   settled_.store(true, relaxed);
   return true;
@@ -117,7 +119,8 @@ void seats::close() noexcept {
 /// Nobody moves jobs any more when the seats are looked at. What a queue moves within itself is found by its `empty`.
 void seats::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
-  while (moving_in(moves_.load(acquire)) != 0) let_others_run();  // edge seats.moved: observe
+  // edge seats.moved: observe, jobs of ended moves are seen in their new queue
+  while (moving_in(moves_.load(acquire)) != 0) let_others_run();
   for (const auto& each : workers_) {
     while (!each->queue.empty())
       if (job* const pending = each->queue.steal_one(); pending != nullptr) pending->drop();

@@ -42,7 +42,7 @@ struct shared_timers::state final : detail::timer_keeper {
   timer_wheel wheel;                        // what is pending
   intrusive_list<timer> due;                // and what is about to be handed out
   timer* handed = nullptr;                  // in whose function `server` is; it may be gone by then
-  std::thread::id server;                   // who hands out; nobody, most of the time
+  std::thread::id server;                   // the thread that fires timers; none, most of the time
   time_point looks_at = time_point::min();  // when somebody looks at the wheel again without being woken
   bool closed = false;
 };
@@ -84,7 +84,7 @@ void shared_timers::state::begin_serving(lock_type& lock) {
   looks_at = time_point::min();
 }
 
-/// Who waits for this has been told by `hand_out`, which left the lock to him only now.
+/// A thread that waits for this was notified by `hand_out`, and gets the lock only now.
 void shared_timers::state::end_serving(const std::optional<time_point>& next) noexcept {
   server = std::thread::id();
   looks_at = next.value_or(time_point::max());

@@ -1,4 +1,4 @@
-// src/task/slab_rest.cpp: how the threads of a job slab fall asleep, and who wakes which of them.
+// src/task/slab_rest.cpp: how the threads of a job slab park, and which of them a new job unparks.
 #include <braid/task/detail/slab_seat.hpp>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void slab_watch::has_stolen(time_point begin) noexcept {
   way_ = stole_ - begin;
 }
 
-/// Whether it may take jobs again. Where running the last ones took less time than fetching them, whoever had them
+/// Whether it may take jobs again. Where running the last ones took less time than fetching them, their first owner
 /// would have been done with them sooner, and is kept waiting for them. That may last: each rest is longer than the one
 /// before, until a try pays.
 auto slab_watch::pays(time_point now) noexcept -> bool {
@@ -65,7 +65,7 @@ void slab_rest::wake_one() noexcept {
   picked->place.unpark();
 }
 
-/// Who is woken stays listed until it runs, and takes itself out.
+/// A woken thread stays listed until it runs, and takes itself out.
 void slab_rest::wake_all() noexcept {
   {
     const std::lock_guard lock(lock_);
@@ -95,7 +95,8 @@ void slab_rest::list(slab_seat& self) noexcept {
   update();
 }
 
-/// Who was picked is counted already. A permit that is on its way then ends a later sleep early, which costs a look.
+/// A thread that was claimed is counted already. A permit that is on its way then ends a later sleep early, which costs
+/// a look.
 void slab_rest::unlist(slab_seat& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

@@ -14,7 +14,8 @@ void sleepers::wake_someone(const placement& placed) noexcept {
 /// The second look is one that the searching worker's `end_search` comes after, if it comes to it.
 auto sleepers::someone_searches() noexcept -> bool {
   if (searching_.load(relaxed) == 0) return false;
-  return searching_.fetch_add(0, acq_rel) != 0;  // edge sleepers.searching: both
+  // edge sleepers.searching: both, the searching worker's last poll sees the new job
+  return searching_.fetch_add(0, acq_rel) != 0;
 }
 
 auto sleepers::wake_one() noexcept -> bool {
@@ -57,7 +58,7 @@ auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
 }
 
 /// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work. It
-/// sees what was before the stop, as who leaves behind a look does.
+/// sees what was before the stop, as a worker that leaves after a poll does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe
   for (idle_.announce(self.index); !idle_.try_leave(self.index); idle_.announce(self.index)) {
@@ -68,8 +69,8 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
   return wake_cause::stop;
 }
 
-/// While others run, one of those who sleep wakes now and then and looks whether a job holds up the jobs behind it. A
-/// pick does not put off when that is due, nor does the work of a driver.
+/// The monitor (Go's sysmon): while others run, one sleeping worker wakes at intervals and checks whether a long job
+/// delays the jobs queued after it. A pick does not put off when that is due, nor does the work of a driver.
 auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
   const bool watches = try_watch(jobs);
   if (watches && self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
@@ -88,7 +89,7 @@ auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
   return wake_cause::watched;
 }
 
-/// It does not count as the one who watches, and nobody relies on it: each that is awake for long looks by itself.
+/// It does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by itself.
 auto sleepers::is_watch_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
   if (self.watch_due == time_point()) self.watch_due = now + watch_interval;
@@ -97,8 +98,8 @@ auto sleepers::is_watch_due(worker& self) noexcept -> bool {
   return true;
 }
 
-/// What those knew who relied on this watch is seen by the look that comes next: that of a worker which looks for jobs
-/// now, or, where it has something else to do first, the look here for others.
+/// Jobs of threads that relied on this monitor are found by the next poll: that of this worker, or, where it has
+/// something else to do first, the poll here on behalf of others.
 void sleepers::end_watch(worker& self, crew& jobs, wake_reason why) noexcept {
   watching_.store(0, relaxed);
   barrier_.heavy();
@@ -141,7 +142,7 @@ void sleepers::settle(crew& jobs) noexcept {
 void sleepers::stop(crew& jobs) noexcept {
   auto before = phase::running;
   phase_.compare_exchange_strong(before, phase::stopping, release, relaxed);  // edge sleepers.stopping: publish
-  barrier_.heavy();  // who looks at the phase before this store has announced itself, and is picked below
+  barrier_.heavy();  // a worker that reads the phase before this store has advertised itself, and is claimed below
   settle(jobs);
   for (const auto& self : workers_)
     if (idle_.try_pick(self->index)) wake(*self);

@@ -1,4 +1,5 @@
-// src/task/stand_ins.cpp: how a seat goes from thread to thread while jobs wait.
+// src/task/stand_ins.cpp: spare (compensating) threads: how a worker context goes from thread to thread while jobs
+// block.
 #include <braid/task/detail/stand_ins.hpp>
 
 #include <braid/base/clock.hpp>
@@ -17,11 +18,11 @@ constexpr duration longest_pause = 1ms;
 
 }  // namespace
 
-/// Somebody who wants a seat back. Lies on the stack of that thread.
+/// A request for a worker context by a thread that left it. Lies on the stack of that thread.
 struct stand_ins::coming {
   worker* seat;
   coming* next = nullptr;
-  atomic<std::uint32_t> has_it{0};  // 1: the seat is its own; written by who had it
+  atomic<std::uint32_t> has_it{0};  // 1: the context is its own; written by the owner before
 };
 
 auto stand_ins::run_awaited(worker& self, job& awaited) noexcept -> bool { return jobs_.run_awaited(self, awaited); }
@@ -35,7 +36,7 @@ auto stand_ins::give_to_coming(worker& self) noexcept -> bool {
     if (next.seat != &self) continue;
     *link = next.next;
     self.wanted.store(self.wanted.load(relaxed) - 1, relaxed);
-    next.has_it.store(1, release);  // edge stand_ins.seat: publish
+    next.has_it.store(1, release);  // edge stand_ins.seat: publish, the new owner of the context sees its state
     futex_wake(next.has_it, 1);     // by its address only: the thread may have gone on
     return true;
   }
@@ -71,7 +72,7 @@ auto stand_ins::try_leave(worker& self) noexcept -> bool {
   return left;
 }
 
-/// Those who have come back go first: they need no thread more.
+/// Threads that have come back go first: they need no further thread.
 auto stand_ins::hand_over(worker& self, stand_in_list& done) noexcept -> bool {
   const std::lock_guard lock(mutex_);
   done.swap(ended_);
@@ -83,7 +84,7 @@ auto stand_ins::hand_over(worker& self, stand_in_list& done) noexcept -> bool {
     return false;
   }
   found->seat = &self;
-  found->call.fetch_add(1, release);  // edge stand_ins.call: publish
+  found->call.fetch_add(1, release);  // edge stand_ins.call: publish, the spare thread looks for its context after this
   futex_wake(found->call, 1);
   return true;
 }
@@ -98,7 +99,8 @@ void stand_ins::come_back(worker& self) noexcept {
     self.wanted.store(self.wanted.load(relaxed) + 1, relaxed);
     futex_wake(self.wanted, 1);
   }
-  while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);  // edge stand_ins.seat: observe
+  // edge stand_ins.seat: observe, the state of the context is seen
+  while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
   --self.away;
 }
 
@@ -142,7 +144,7 @@ auto stand_ins::stays(stand_in& self) noexcept -> bool {
 
 auto stand_ins::await_seat(stand_in& self) noexcept -> worker* {
   while (true) {
-    const std::uint32_t seen = self.call.load(acquire);  // edge stand_ins.call: observe
+    const std::uint32_t seen = self.call.load(acquire);  // edge stand_ins.call: observe, what the caller left is seen
     {
       const std::lock_guard lock(mutex_);
       if (self.seat != nullptr) return self.seat;
@@ -152,8 +154,8 @@ auto stand_ins::await_seat(stand_in& self) noexcept -> worker* {
   }
 }
 
-/// Until somebody has come back for the seat: some thread is away from it as long as this one has it. Whoever takes it
-/// finds the stand-in free from that moment on. False: nobody will need it again.
+/// Until a thread has come back for the context: some thread is away from it as long as this one has it. The thread
+/// that takes it finds the stand-in free from that moment on. False: nobody will need it again.
 auto stand_ins::serve(stand_in& self, worker& seat) noexcept -> bool {
   const worker_scope here(seat);
   duration pause = first_pause;

@@ -1,4 +1,4 @@
-// src/task/strand.cpp: the turns of a strand.
+// src/task/strand.cpp: a serial executor: its drains, one at a time, on another executor.
 #include <braid/task/strand.hpp>
 
 #include <braid/base/assert.hpp>
@@ -43,7 +43,7 @@ void strand::turn::act(job& self, action what) {
     owner.drop_turn();
 }
 
-/// The last job of all says that the others have run; then whoever ran it gives the turn away within a few steps.
+/// The last job of all says that the others have run; then its thread gives the strand up within a few steps.
 strand::~strand() {
   BRAID_EXPECTS(!is_current(), "a strand is not destroyed by one of its own jobs");
   if (last_job last; !mailbox_.is_resting() && try_post(last)) detail::block_until_set(last.ended, where_);

@@ -1,4 +1,4 @@
-// src/task/task_group.cpp: where the functions of a group go, and how their end is told.
+// src/task/task_group.cpp: where the functions of a group run, and how their end is signalled.
 #include <braid/task/task_group.hpp>
 
 #include <braid/base/clock.hpp>
@@ -43,7 +43,8 @@ struct task_group::end_of_all final : detail::blocking_wait {
   explicit end_of_all(task_group& group) noexcept : of(group) {}
 
   [[nodiscard]] auto is_set() const noexcept -> bool {
-    return (of.unfinished_.load(acquire) & ~awaited) == 0;  // edge task_group.end: observe
+    // edge task_group.end: observe, the results of the functions are seen
+    return (of.unfinished_.load(acquire) & ~awaited) == 0;
   }
   [[nodiscard]] auto is_over() const noexcept -> bool override { return is_set(); }
   void sleep(std::optional<time_point> deadline) noexcept override { wait(deadline); }
@@ -120,8 +121,9 @@ void task_group::fail(std::exception_ptr thrown) noexcept {
 
 /// The group may be gone as soon as nothing is unfinished.
 void task_group::one_ended() noexcept {
-  const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);  // edge task_group.end: both
-  if (before == (awaited | 1)) futex_wake(unfinished_, INT_MAX);   // by its address only
+  // edge task_group.end: both, the waiter sees the results of all functions
+  const std::uint32_t before = unfinished_.fetch_sub(1, acq_rel);
+  if (before == (awaited | 1)) futex_wake(unfinished_, INT_MAX);  // by its address only
 }
 
 auto task_group::wait() -> result<void> {

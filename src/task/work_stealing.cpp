@@ -1,4 +1,4 @@
-// src/task/work_stealing.cpp: from whom a worker takes jobs.
+// src/task/work_stealing.cpp: work stealing: the victims that a worker tries, in order.
 #include <braid/task/work_stealing.hpp>
 
 namespace braid {

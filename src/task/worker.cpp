@@ -1,4 +1,4 @@
-// src/task/worker.cpp: which worker the calling thread is.
+// src/task/worker.cpp: the worker context of the calling thread.
 #include <braid/task/worker.hpp>
 
 #include <utility>

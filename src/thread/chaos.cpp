@@ -1,4 +1,5 @@
-// src/thread/chaos.cpp: what threads get, and a thread that gives it to them and puts it back.
+// src/thread/chaos.cpp: schedule perturbation: a thread that changes affinity and nice values of others and restores
+// them.
 #include <braid/thread/chaos.hpp>
 
 #include <braid/sync/atomic.hpp>

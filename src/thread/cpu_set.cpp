@@ -1,4 +1,4 @@
-// src/thread/cpu_set.cpp: sets of CPUs as words of bits without trailing zeros, so that equal sets have equal words.
+// src/thread/cpu_set.cpp: sets of CPUs as bitmaps without trailing zero words, so that equal sets have equal words.
 #include <braid/base/assert.hpp>
 #include <braid/thread/cpu_set.hpp>
 

@@ -1,4 +1,4 @@
-// src/thread/name.cpp: thread names through pthread_setname_np.
+// src/thread/name.cpp: names of the calling thread, by pthread_setname_np.
 #include <braid/thread/name.hpp>
 
 #include "thread_calls.hpp"

@@ -184,7 +184,7 @@ auto defaults() -> default_registries& {
   return only;
 }
 
-/// When the library is loaded: the child of a fork waits for nobody who makes them.
+/// Made when the library is loaded: a thread that made them during a fork would leave their lock held in the child.
 [[maybe_unused]] const default_registries& made_early = defaults();
 
 }  // namespace

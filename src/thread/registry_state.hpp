@@ -18,7 +18,7 @@ struct registered_thread_node : list_hook {
   thread_entry entry;
 };
 
-/// The hooks of one observer, and how to wait until nobody is in them.
+/// The hooks of one observer, with a count of running calls to wait for.
 struct observer {
   explicit observer(registry_hooks called) : hooks(std::move(called)) {}
 

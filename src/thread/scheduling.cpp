@@ -1,4 +1,4 @@
-// src/thread/scheduling.cpp: what policies look like to people.
+// src/thread/scheduling.cpp: scheduling policies and their numbers as text.
 #include <braid/thread/scheduling.hpp>
 
 namespace braid {

@@ -1,4 +1,5 @@
-// src/thread/steal_order.cpp: sorts workers by what their CPUs share.
+// src/thread/steal_order.cpp: the order in which a worker tries its victims: by the caches and NUMA nodes that their
+// CPUs share.
 #include <braid/base/assert.hpp>
 #include <braid/thread/steal_order.hpp>
 

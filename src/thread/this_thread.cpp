@@ -1,4 +1,4 @@
-// src/thread/this_thread.cpp: the calling thread has the id 0 in every call of the system.
+// src/thread/this_thread.cpp: settings of the calling thread, whose id is 0 in every such system call.
 #include <braid/thread/this_thread.hpp>
 
 #include "thread_calls.hpp"

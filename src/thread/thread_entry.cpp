@@ -1,4 +1,4 @@
-// src/thread/thread_entry.cpp: from an entry back to the thread that was registered.
+// src/thread/thread_entry.cpp: a registered thread by its id, checked against reuse of the id.
 #include <braid/thread/thread_entry.hpp>
 
 #include <ratio>

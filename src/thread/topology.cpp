@@ -1,4 +1,4 @@
-// src/thread/topology.cpp: asks the sources one after the other.
+// src/thread/topology.cpp: the machine's topology, from the first source that knows a CPU.
 #include <braid/thread/allowed_cpus.hpp>
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
@@ -10,7 +10,7 @@
 namespace braid {
 namespace {
 
-/// The draft of the first source that knows a CPU; its reason begins with what those before it said.
+/// The draft of the first source that knows a CPU; its reason begins with the failures of the sources before it.
 auto first_answer(const std::filesystem::path& root, topology_source first) -> detail::topology_draft {
   detail::topology_draft draft;
   if (first == topology_source::nothing) draft.reason = "no source was asked";

@@ -1,4 +1,4 @@
-// src/thread/topology_hwloc.cpp: the topology as hwloc tells it, a library that is loaded when it is there.
+// src/thread/topology_hwloc.cpp: the topology as hwloc reports it, a library that is loaded where it is installed.
 #include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 
@@ -48,7 +48,7 @@ auto find_all(void* library, hwloc_calls& calls) -> bool {
 
 using loaded_hwloc = std::expected<hwloc_calls, std::string>;
 
-/// Stays loaded: whoever uses it may run until the end of the process.
+/// Never unloaded: threads may use it until the end of the process.
 auto load_hwloc() -> loaded_hwloc {
   const std::string name = library_name;
   void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,4 @@
-// src/thread/topology_sysfs.cpp: the topology as the kernel's files tell it.
+// src/thread/topology_sysfs.cpp: the topology as /sys/devices/system reports it.
 #include <braid/thread/detail/system_file.hpp>
 #include <braid/thread/detail/topology_draft.hpp>
 

@@ -66,7 +66,7 @@ class storm {
 
   std::size_t permits_;
   std::uint64_t seed_;
-  atomic<std::size_t> inside_{0};  // who uses a permit; written by all
+  atomic<std::size_t> inside_{0};  // holders of a permit; written by all
 };
 
 }  // namespace
@@ -79,7 +79,7 @@ TEST_CASE("no permit is lost or used twice, whoever is stopped when") {
     storm all(permits, seed);
     loops.run_on_each([&](std::size_t index) { return all.drive(index, testing::scaled(3000)); });
     CHECK(all.too_many.load(relaxed) == 0);
-    CHECK(all.used.load(relaxed) > 0);  // thousands, unless who holds a permit has lost its processor meanwhile
+    CHECK(all.used.load(relaxed) > 0);  // thousands, unless the holder of a permit has lost its processor meanwhile
     CHECK(all.semaphore.available() == permits);
   }
 }

@@ -1,4 +1,4 @@
-// tests/coro/broadcast_test.cpp: values for everybody, and what becomes of those who lag behind.
+// tests/coro/broadcast_test.cpp: every receiver gets every value, and receivers that lag lose the oldest.
 #include <braid/coro/broadcast.hpp>
 
 #include <braid/coro/task.hpp>

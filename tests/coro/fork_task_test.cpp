@@ -1,4 +1,5 @@
-// tests/coro/fork_task_test.cpp: coroutines that fork give what plain calls give, whoever runs which part of them.
+// tests/coro/fork_task_test.cpp: coroutines that fork give what plain calls give, whichever worker runs which part of
+// them.
 #include <braid/coro/fork_task.hpp>
 
 #include <braid/coro/awaitable.hpp>
@@ -74,7 +75,7 @@ class meeting {
  public:
   void come() noexcept { here_.fetch_add(1, release); }  // edge test.meeting: publish
 
-  /// Until so many have come. Each push answers who asks, so that another worker gets what lies in the deque.
+  /// Until so many have come. Each push answers a thief's request, so that another worker gets what lies in the deque.
   void await(int so_many) const {
     while (here_.load(acquire) < so_many) {  // edge test.meeting: observe
       fork_join([] {}, [] {});
@@ -207,7 +208,8 @@ TEST_CASE_FIXTURE(watched, "as many children as there are workers are under way 
   pool where({.workers = 4});
   for (int i = 0; i < 50; ++i) {
     meeting all;
-    // It ends only if all meet. Who waits for a fork in there may run another child meanwhile, on the same thread.
+    // It ends only if all meet. A worker that waits for a fork in there may run another child meanwhile, on the same
+    // thread.
     auto body = [&all]() -> fork_task<int> {
       const auto [a, b, c, d] = co_await fork_join(meet(all, 4), meet(all, 4), meet(all, 4), meet(all, 4));
       co_return static_cast<int>(std::ranges::count(std::array{a, b, c, d}, std::thread::id()));

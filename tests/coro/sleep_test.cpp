@@ -156,7 +156,7 @@ TEST_CASE("a stop ends a sleep at once, and its timer with it") {
   };
   here.io().spawn(sleeper());
   here.io().root().request_stop();
-  CHECK(seen.count == 0);  // not in the middle of whoever asks for the stop
+  CHECK(seen.count == 0);  // not inside of the call that asks for the stop
   here.turn();
   CHECK(seen.count == 1);
   here.advance(2h);

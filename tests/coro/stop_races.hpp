@@ -38,10 +38,10 @@ inline constexpr std::array awaited_names{"timer",   "descriptor", "future", "ch
 
 enum class ending : std::uint8_t { value, error, stopped };
 
-/// Who asks for the stop.
+/// The thread that asks for the stop.
 enum class stopper : std::uint8_t { nobody, home, elsewhere, both };
 
-/// Who is told how it ended.
+/// The observer of the end.
 enum class told_to : std::uint8_t { scope, outcome, handle };
 
 /// One wait, and its end. But for the ends of what is waited for, and the scope and the handle that are stopped, it is

@@ -19,7 +19,7 @@ void own_push(braid::worker& self, braid::job& work) { self.queue.push(work); }
 
 auto own_pop(braid::worker& self) -> braid::job* { return self.queue.pop(); }
 
-/// Who yields puts itself behind the others and takes the next.
+/// A yielding job puts itself behind the others and takes the next.
 auto own_yield(braid::worker& self, braid::job& running) -> braid::job* {
   self.queue.push(running);
   return self.queue.pop();

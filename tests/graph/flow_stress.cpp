@@ -159,7 +159,7 @@ TEST_CASE("a stop from another thread at any moment leaves nothing behind") {
       co_await inside.join();
       ended.is_stopped() ? ++counts.stopped : ++counts.done;
       if (ended.has_exception() || (ended.has_value() && ended.take().take().get() != 3)) ++counts.wrong;
-      // Whoever stops still points to the scope; once it has asked, the second join waits for what it has posted.
+      // The stopping thread still points to the scope; once it has asked, the second join waits for what it has posted.
       while (!inside.stop().requested()) co_await sleep_for(10us);
       co_await inside.join();
       if (stops.joinable()) stops.join();

@@ -65,7 +65,7 @@ class small_graph {
     for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].place = static_cast<std::uint32_t>(i);
   }
 
-  /// What who runs the graph does.
+  /// What the running thread does.
   void run_all() {
     if (!walks_.end(walk(0, *deques_[0], order::first))) ended_.wait();
     for (const node& each : nodes_) run_.check(each.calls == 1, "when a run is over each node has run once");

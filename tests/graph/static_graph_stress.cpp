@@ -129,7 +129,7 @@ class random_graph {
   std::vector<std::uint32_t> runs_;  // of each node; written by it, read by its successors
   std::vector<std::vector<std::size_t>> before_;
   std::vector<std::uint8_t> kind_;
-  std::size_t decides_ = 0;  // who fails or requests the stop
+  std::size_t decides_ = 0;  // the node that fails or requests the stop
   ending wanted_ = ending::whole;
   std::stop_source source_;
   braid::atomic<std::uint32_t> early_{0};  // nodes that ran before a predecessor

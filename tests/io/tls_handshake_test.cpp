@@ -1,4 +1,4 @@
-// tests/io/tls_handshake_test.cpp: who is believed, what is agreed on, and how a handshake fails.
+// tests/io/tls_handshake_test.cpp: verification of peers, negotiation, and failures of a handshake.
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls_stream.hpp>
 #include <braid/task/blocking_lane.hpp>

@@ -180,7 +180,7 @@ struct cut_wire {
   }
   static auto pass_all(const stream_socket& from, const stream_socket& to) -> task<void> {
     std::array<std::byte, 4096> room{};
-    bool takes = true;  // who has been cut off still has to be read, or the other would see a reset
+    bool takes = true;  // the side that was cut off still has to read, or the other would see a reset
     for (;;) {
       const auto got = co_await from.read_some(room);
       if (!got || *got == 0) break;
@@ -223,7 +223,8 @@ struct hearing {
   }
 };
 
-/// A connection of which `passes` bytes come to who listens, the client or the server. True where something was cut.
+/// A connection of which `passes` bytes come to the listening side, the client or the server. True where something was
+/// cut.
 auto hear_over_cut_wire(loop& on, tls_context client, tls_context server, bool client_listens, std::size_t passes,
                         hearing& heard) -> task<bool> {
   auto near = stream_socket::pair(on).value();

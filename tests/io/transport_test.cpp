@@ -34,7 +34,7 @@ auto echo(Stream of) -> task<void> {
     const result<void> wrote = co_await of.write_all(parts);
     CHECK(wrote.has_value());
   }
-  static_cast<void>(co_await end_writing(of));  // whoever asked may have gone
+  static_cast<void>(co_await end_writing(of));  // the peer may have gone
 }
 // [/echo]
 

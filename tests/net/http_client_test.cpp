@@ -311,7 +311,7 @@ TEST_CASE("a connection that dies while a call is sent, and says why, has said w
   const auto answer = here.run(client.fetch(call)).take();
   REQUIRE(answer.has_value());
   CHECK(answer->body == "no");
-  CHECK_FALSE(here.run(client.fetch(call)).take().has_value());  // and who says nothing has not
+  CHECK_FALSE(here.run(client.fetch(call)).take().has_value());  // and a silent server has not
 }
 
 TEST_CASE("pieces that fail or throw end the call, whatever the server says") {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int callers = 20;
 
-/// One life of a server, on a loop of its own, and of those who ask it on another one.
+/// One life of a server, on a loop of its own, and of its clients on another one.
 struct life {
   atomic<std::uint64_t> handled{0};   // by the server's loop
   atomic<std::uint64_t> answered{0};  // by the clients' loop, as the rest

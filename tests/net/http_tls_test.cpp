@@ -1,4 +1,4 @@
-// tests/net/http_tls_test.cpp: HTTP over TLS: who is believed, who is slow, and what is cut.
+// tests/net/http_tls_test.cpp: HTTP over TLS: verification of peers, slow handshakes, and connections that are cut.
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_server.hpp>
 
@@ -193,7 +193,7 @@ TEST_CASE("the authorities of the system are read once, and the loop goes on mea
   const testing::watchdog guard(std::chrono::seconds(120));
   const testing::scratch_folder folder;
   const std::string authorities = (folder.path() / "authorities").string();
-  REQUIRE(::mkfifo(authorities.c_str(), 0600) == 0);  // who reads it waits for who writes it
+  REQUIRE(::mkfifo(authorities.c_str(), 0600) == 0);  // a reader of it waits for a writer
   const testing::environment file("SSL_CERT_FILE", authorities.c_str());
   const testing::environment none("SSL_CERT_DIR", (folder.path() / "none").c_str());
   tls_scene scene({}, {});

@@ -494,7 +494,7 @@ TEST_CASE("a real cluster: keys of all nodes, batches, slots that move, a node t
     CHECK(cluster.redirections() == 2);
     for (std::size_t node = 1; node <= 2; ++node)
       CHECK(co_await world.tell(io, node, "CLUSTER SETSLOT 12182 NODE " + world.id(1)) == "OK");
-    // Whoever is asked for the map has heard of it.
+    // Any node that is asked for the map has heard of it.
     for (bool heard = false; !heard;) {
       const std::string known = co_await world.tell(io, 0, "CLUSTER NODES");
       heard = known.find(" 12182") != std::string::npos;

@@ -1,5 +1,5 @@
-// tests/net/redis_tls_test.cpp: connections to Redis by TLS: whom they trust, and what becomes of calls when the
-// handshake fails, is broken off or takes too long.
+// tests/net/redis_tls_test.cpp: connections to Redis by TLS: verification of servers, and what becomes of calls when
+// the handshake fails, is broken off or takes too long.
 #include <braid/net/detail/redis_wire.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_options.hpp>

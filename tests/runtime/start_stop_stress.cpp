@@ -85,7 +85,7 @@ void check_growth(std::size_t rounds, Round round) {
     CHECK(grown < rounds * 2048 + (std::size_t{1} << 20));
 }
 
-/// How many of these live, wherever they were made and whoever ends them.
+/// How many of these live, wherever they were made and destroyed.
 class counted {
  public:
   explicit counted(braid::atomic<int>& alive) noexcept : alive_(&alive) { alive.fetch_add(1, braid::relaxed); }

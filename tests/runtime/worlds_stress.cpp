@@ -54,7 +54,7 @@ using namespace braid;
 
 namespace {
 
-/// How many of these live, wherever they were made and whoever ends them.
+/// How many of these live, wherever they were made and destroyed.
 class counted {
  public:
   explicit counted(atomic<int>& alive) noexcept : alive_(&alive) { alive.fetch_add(1, relaxed); }
@@ -79,7 +79,7 @@ class thing {
   virtual auto wait(counted held) -> task<void> = 0;
   virtual void poke() {}
 
-  loop* const io;             // where those who wait for it are at home, and how many they may be then: one
+  loop* const io;             // the home of its waiters; at most one then
   std::vector<char> used_by;  // for each home, whether tasks there know of it
 };
 
@@ -184,7 +184,7 @@ class broadcast_thing final : public thing {
   broadcast<int> news_{2};
 };
 
-/// Who waits has a part of it, so that it may go at any time.
+/// A waiter owns a part of it, so that it may go at any time.
 class promise_thing final : public thing {
  public:
   auto wait(counted /*held*/) -> task<void> override {
@@ -309,7 +309,7 @@ auto shaped(plan by, atomic<int>& alive) -> task<void> {
   return waits_for_each(std::move(by), alive);
 }
 
-/// A world that ends tells some of those who wait, by an error.
+/// A world that ends completes some of its waiters with an error.
 auto waits(plan by, atomic<int>& alive, counted /*held*/) -> task<void> {
   const duration limit = by.limit;
   const bool is_limited = by.how == plan::shape::limited;

@@ -15,7 +15,7 @@ template <typename Fn>
     if (round < 1'000)
       std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(200));  // who is waited for may want the processor
+      std::this_thread::sleep_for(std::chrono::microseconds(200));  // the awaited thread may need the processor
   }
   return true;
 }

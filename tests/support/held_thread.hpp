@@ -1,4 +1,4 @@
-// tests/support/held_thread.hpp: a thread that waits until it is let go, with its identity for whoever controls it.
+// tests/support/held_thread.hpp: a thread that waits until it is let go, with its identity for tests that control it.
 #pragma once
 
 #include <braid/thread/name.hpp>

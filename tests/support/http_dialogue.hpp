@@ -86,7 +86,7 @@ class http_dialogue {
   auto step() -> bool {
     if (in_body_) return read_body();
     if (held_.empty()) return false;
-    // A copy of its own, so that the sanitizers see whoever looks behind its end or at an older one.
+    // A copy of its own, so that the sanitizers see reads beyond its end or of an older one.
     const std::vector<char> input(held_.begin(), held_.end());
     const std::string_view view(input.data(), input.size());
     const http_progress read = parse(view);

@@ -1,4 +1,4 @@
-// tests/support/http_scene.hpp: a server and those who talk to it, on one loop that the test turns.
+// tests/support/http_scene.hpp: a server and its clients, on one loop that the test runs step by step.
 #pragma once
 
 #include <braid/coro/event.hpp>

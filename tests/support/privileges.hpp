@@ -11,7 +11,8 @@
 
 namespace braid::testing {
 
-/// For a process that ends soon. Afterwards real-time policies and smaller nice values are refused, whoever started it.
+/// For a process that ends soon. Afterwards real-time policies and smaller nice values are refused, also where root
+/// started it.
 inline void give_up_privileges() {
   const ::rlimit none{.rlim_cur = 0, .rlim_max = 0};
   static_cast<void>(::setrlimit(RLIMIT_RTPRIO, &none));

@@ -30,8 +30,8 @@
 
 namespace braid::testing {
 
-/// A port of 127.0.0.1 that nobody else is given while this lives. A server that sets SO_REUSEADDR can listen at it,
-/// and who connects while there is none is refused.
+/// A port of 127.0.0.1 that no other socket gets while this lives. A server that sets SO_REUSEADDR can listen at it,
+/// and connections are refused while there is none.
 class held_port {
  public:
   held_port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -14,7 +14,8 @@ class begun {
  public:
   void raise() noexcept { raised_.store(true, release); }  // edge test.begun: publish
 
-  /// Forks next to nothing until it is raised: each push answers who asks. Requires that another worker is there.
+  /// Forks next to nothing until it is raised: each push answers a thief's request. Requires that another worker is
+  /// there.
   void await() const {
     while (!raised_.load(acquire)) {  // edge test.begun: observe
       fork_join([] {}, [] {});

@@ -1,4 +1,4 @@
-// tests/sync/event_count_test.cpp: who announced itself is woken by every notify that comes afterwards.
+// tests/sync/event_count_test.cpp: a waiter that has announced itself is woken by every later notify.
 #include <braid/sync/event_count.hpp>
 
 #include <doctest/doctest.h>

@@ -282,7 +282,7 @@ void held_across(model::run& r) {
   here.check_once_each(7);
 }
 
-/// Somebody who finds the inbox empty learns what the owner said before it took the last callable.
+/// A thread that finds the inbox empty sees what the owner wrote before it took the last callable.
 void taken(model::run& r) {
   office here(r);
   const auto mine = here.all.open_port();
@@ -342,7 +342,7 @@ void closing(model::run& r) {
 
 enum class fault : std::uint8_t { none, no_heavy, looks_first };
 
-/// The owner sleeps when there is nothing; who posts wakes it when it says that it sleeps.
+/// The owner sleeps when there is nothing; a poster wakes it when it has announced that it sleeps.
 template <fault Fault, barrier_kind Kind = barrier_kind::asymmetric, bool ByPort = true>
 void sleeping_owner(model::run& r) {
   office here(r, Kind);

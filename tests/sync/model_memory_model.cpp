@@ -26,7 +26,7 @@ namespace model = braid::model;
 
 namespace {
 
-/// Two readers of two independent writes, who may disagree which came first.
+/// IRIW: two readers of two independent writes may disagree which came first.
 auto independent_reads(order load) {
   return [load](model::run& r) {
     std::array<atomic<int>, 2> values{};

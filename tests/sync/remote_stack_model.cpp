@@ -47,7 +47,7 @@ struct arrivals {
   std::array<int, 2> next{};
 };
 
-/// Two producers, of whom the first pushes twice; the owner sleeps when there is nothing.
+/// Two producers, the first of which pushes twice; the owner sleeps when there is nothing.
 template <template <typename> typename Stack>
 void sleeping_owner(model::run& r) {
   Stack<item> stack;

@@ -247,7 +247,8 @@ void second_look(model::run& r) {
   r.join();
 }
 
-/// Somebody empties the queue, an element at a time, and says before which of them; who sees it empty sees that.
+/// A thread empties the queue, an element at a time, and writes down which before each; a reader that sees the queue
+/// empty sees that.
 template <typename Fill, typename Take>
 void taken_in_time(model::run& r, Fill fill, Take take) {
   small_queue<> queue;

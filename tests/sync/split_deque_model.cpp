@@ -30,7 +30,7 @@ struct item {
   int taken = 0;
 };
 
-/// Who holds an item alone.
+/// The taker owns an item alone.
 void take(model::run& r, item* taken) {
   if (taken == nullptr) return;
   r.check(++taken->taken <= taken->pushed, "an entry is taken once");

@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Written by the owner before the push and by whoever took it, without atomics: TSan sees an order that is missing.
+/// Written by the owner before the push and by the thread that took it, without atomics: TSan sees an order that is
+/// missing.
 struct entry {
   std::uint64_t payload = 0;
   std::uint32_t pushed = 0;

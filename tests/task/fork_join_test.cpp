@@ -1,4 +1,4 @@
-// tests/task/fork_join_test.cpp: all results arrive, whoever ran the forks, and so does what they throw.
+// tests/task/fork_join_test.cpp: results and exceptions of forks arrive, whichever worker ran them.
 #include <braid/task/fork_join.hpp>
 
 #include <braid/task/pool.hpp>
@@ -296,7 +296,7 @@ TEST_CASE_FIXTURE(watched, "workers that steal from each other thirty deep need 
   pool where({.workers = 2});
   std::array<braid::testing::stack_extent, 2> stacks;
   std::array<std::uint32_t, 2> helps{};
-  // Who waits for the stolen call steals the one that this forks in turn.
+  // The worker that waits for the stolen call steals the one that this forks in turn.
   const auto descend = [&](const auto& self, int n) -> void {
     const braid::worker& here = *braid::current_worker();
     stacks[here.index].mark();

@@ -108,7 +108,7 @@ void picks(model::run& r) {
   r.check(!idle.all(), "nobody idles at the end");
 }
 
-/// Who sees that all idle sees what they did before.
+/// A thread that sees that all idle sees what they did before.
 void all_idle(model::run& r) {
   idle_set idle(2);
   std::array<model::shared<int>, 2> done;

@@ -66,7 +66,7 @@ struct scene {
   std::vector<slab_slot> slots;
 };
 
-/// One thread runs the job to its end; two others append to it. Who is told to queue the followers runs them.
+/// One thread runs the job to its end; two others append to it. The thread that is to queue the followers runs them.
 void finish_and_append(model::run& r) {
   scene s(3);
   const std::uint64_t generation = s.open(0);
@@ -300,7 +300,7 @@ void finish_and_wait(model::run& r) {
   r.check(told == slept, "who sleeps is woken");
 }
 
-/// What was done before the end is seen by who sees the end.
+/// A thread that sees the end sees what was done before it.
 void finish_and_look(model::run& r) {
   scene s(1);
   const std::uint64_t generation = s.open(0);

@@ -35,7 +35,7 @@ struct entry {
   braid::atomic<int> runs{0};
   braid::atomic<int> before{0};  // runs of what it continues, as it saw them
   const entry* after = nullptr;  // what it continues
-  bool accepted = false;         // written by who has made it: it was scheduled, or continues what was scheduled
+  bool accepted = false;         // written by its maker: it was scheduled, or continues what was scheduled
 };
 
 /// A callable that fits the slot and checks its own content, so that a slot that is used twice at once is noticed.

@@ -1,4 +1,4 @@
-// tests/task/least_loaded_test.cpp: who gets a job, and who is helped; pool_test runs the rest.
+// tests/task/least_loaded_test.cpp: the worker that gets a job, and the worker that is helped; pool_test runs the rest.
 #include <braid/task/least_loaded.hpp>
 
 #include <doctest/doctest.h>

@@ -36,7 +36,7 @@ struct entry final : braid::job {
 
   ledger* book = nullptr;
   std::size_t children = 0;  // entries behind this one that it posts when it runs
-  bool accepted = false;     // written by who posted it
+  bool accepted = false;     // written by its poster
   braid::atomic<int> runs{0};
   braid::atomic<int> drops{0};
 };

@@ -303,7 +303,7 @@ void shutdown_and_cancel(model::run& r) {
   w.finish(r);
 }
 
-/// Work that runs once; who sees that it has ended sees what its captures left.
+/// Work that runs once; a thread that sees that it has ended sees what its captures left.
 template <fault Fault>
 void once(model::run& r) {
   world<Fault> w(r, duration::zero());

@@ -50,7 +50,7 @@ class seats_out_of_reach final : public braid::detail::crew {
   bool holds_none = true;
 };
 
-/// Workers of whom the last goes to sleep on the calling thread, and the others run.
+/// Workers: the last goes to sleep on the calling thread, and the others run.
 struct scene {
   explicit scene(std::size_t workers) : list(made(workers)), all(list, barrier) {}
 

@@ -120,7 +120,7 @@ enum class settling : std::uint8_t {
   blindly,  ///< by a look
 };
 
-/// Workers who sleep and are woken as `Sleepers` says: those of the product, or a twin with a fault, which may also be
+/// Workers that sleep and are woken as `Sleepers` says: those of the product, or a twin with a fault, which may also be
 /// one of the loop here. That one is the loop of detail::crew_of without lanes and without lingering.
 template <typename Sleepers>
 class small_pool final : public detail::crew {
@@ -231,7 +231,7 @@ class small_pool final : public detail::crew {
   Sleepers sleepers_{workers_.list, workers_.barrier};
   std::array<small_seat, 4> seats_;
   atomic<bool> closed_{false};
-  atomic<std::uint32_t> moves_{0};  // thieves who move jobs, and above that how many have begun to
+  atomic<std::uint32_t> moves_{0};  // thieves that move jobs, and above that how many have begun to
   atomic<bool> has_settled_{false};
   std::array<model::shared<int>, most_jobs> given_;
   std::array<model::shared<int>, most_jobs> done_;

@@ -306,7 +306,7 @@ TEST_CASE("what a job has forked is for others while it waits for what is no job
         opens.wait();
       }));
       held.wait();
-      fork_join([] {}, [] {});  // answers who has asked before
+      fork_join([] {}, [] {});  // answers earlier requests of thieves
       const auto wait = [&] {
         CHECK(current_worker()->forks.private_size() == 1);
         opens.count_down();

@@ -44,7 +44,8 @@ void take_turn(model::run& r, Mailbox& mailbox, strand_data& data) {
   }
 }
 
-/// Two threads post, the first twice; whoever gets the turn runs what there is. The last looks after the others.
+/// Two threads post, the first twice; the thread that gets the strand runs what there is. The last looks after the
+/// others.
 template <template <typename> typename Mailbox>
 void posting(model::run& r) {
   Mailbox<item> mailbox;

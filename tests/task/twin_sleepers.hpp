@@ -1,4 +1,4 @@
-// tests/task/twin_sleepers.hpp: who sleeps and who wakes whom, written once more, with a fault to choose.
+// tests/task/twin_sleepers.hpp: the sleep and wake protocol, written once more, with a fault to choose.
 #pragma once
 
 #include <braid/sync/asymmetric_barrier.hpp>
@@ -16,7 +16,7 @@
 
 namespace braid::testing {
 
-/// What somebody who writes this protocol might get wrong.
+/// Mistakes that an author of this protocol might make.
 enum class fault : std::uint8_t {
   none,
   // Of the sleepers.

@@ -1,4 +1,5 @@
-// tests/task/work_stealing_test.cpp: where jobs go, and who takes them from whom; pool_test runs the rest.
+// tests/task/work_stealing_test.cpp: the queues that jobs go to, and the order of thieves and victims; pool_test runs
+// the rest.
 #include <braid/task/work_stealing.hpp>
 
 #include <doctest/doctest.h>

@@ -113,7 +113,7 @@ auto agrees(const thread_query& threads, braid::random_source& random) -> bool {
          threads.none([](const thread_entry& entry) { return entry.tag.empty() || entry.tid == 0; });
 }
 
-/// Those who stay are there, each once, and registrations stand in their order.
+/// The threads that stay are there, each once, and registrations stand in their order.
 auto is_whole(const thread_query& threads, std::size_t staying) -> bool {
   const auto generations = threads.project<&thread_entry::generation>().to_vector();
   auto names = threads.where<&thread_entry::tag>("stays").project<&thread_entry::name>().to_vector();

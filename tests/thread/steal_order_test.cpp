@@ -1,4 +1,4 @@
-// tests/thread/steal_order_test.cpp: whom a worker asks first, on machines made of files.
+// tests/thread/steal_order_test.cpp: the order of a worker's victims, on machines made of files.
 #include <braid/base/random.hpp>
 #include <braid/thread/steal_order.hpp>
 

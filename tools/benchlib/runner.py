@@ -13,7 +13,7 @@ FIELDS = {"subject": str, "case": str, "params": dict, "contender": str, "kind":
 
 
 class Contender(NamedTuple):
-    """Who solves a case, and with which program."""
+    """A solver of a case: its name, and its program."""
     name: str
     kind: str
     program: str
@@ -118,7 +118,7 @@ def samples_of(output):
 
 
 class Runner:
-    """Measures points; who has failed at one is not asked again."""
+    """Measures points; a contender that failed at one does not run again there."""
 
     def __init__(self, contenders, time_limit_s, rounds_in_process=1):
         self.contenders = contenders
@@ -131,7 +131,7 @@ class Runner:
         return [each for each in self.contenders.get(point.case.program, []) if each.name not in point.case.without]
 
     def run_round(self, point, number):
-        """Each contender once; who begins changes from round to round."""
+        """Each contender once; the first one changes from round to round."""
         everyone = self.who_runs(point)
         first = number % max(1, len(everyone))
         for who in everyone[first:] + everyone[:first]:

@@ -1,5 +1,5 @@
-// rankd/engine/detail/plain_request.hpp: the requests that say no more than who asks, which most do, read without a
-// tree of values.
+// rankd/engine/detail/plain_request.hpp: fast path for the usual short requests: user_id, request_id, plan, read
+// without a tree of JSON values.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,8 @@
 
 namespace rankd {
 
-/// What belongs to one node while its request runs. A node is run by one thread at a time, so nothing here is shared.
+/// What belongs to one node while its request runs. One thread at a time runs a node and writes its slot; another
+/// thread may read the two atomic times meanwhile.
 struct node_slot {
   explicit node_slot(chunk_cache& chunks) noexcept : memory(1024, &chunks) {}
 
@@ -40,7 +41,7 @@ struct node_slot {
   braid::node_place place = braid::node_place::here;
   // Only where the request is timed: reading a clock takes as long as a small node.
   braid::time_point ready{};
-  braid::atomic<braid::duration::rep> started{0};  // written by who runs it; read by the loop, perhaps meanwhile
+  braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
   braid::atomic<braid::duration::rep> ended{0};    // the same; behind it everything else of the slot is written
 
   [[nodiscard]] auto started_at() const noexcept -> braid::time_point {

@@ -40,7 +40,7 @@ struct serve_shared {
   in_flight_shares of_plans{};
   in_flight_shares of_clients{};
   std::vector<std::unique_ptr<lane>> lanes;  // complete before the first of them serves
-  braid::atomic<bool> stopping{false};       // written by whoever stops the server: true for good
+  braid::atomic<bool> stopping{false};       // written by the thread that stops the server: true for good
 };
 
 /// The share that one loop of several has of a bound on all of them; 1 at least.
@@ -51,7 +51,7 @@ struct lane_shares {
   std::size_t body_memory = 1;
 };
 
-/// Who may ask one loop, and what it is known by.
+/// The tokens of clients and the certificate of one loop.
 struct lane_credentials {
   std::shared_ptr<const token_list> tokens;  // null: everybody
   std::optional<braid::tls_context> tls;     // nothing: no TLS

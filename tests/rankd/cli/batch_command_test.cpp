@@ -36,7 +36,7 @@ auto batch(const project_copy& project, words arguments, std::string_view input 
   return braid::testing::run_process(std::move(line), {.folder = project.path(), .text = input});
 }
 
-/// Requests of users who exist and users who do not, one of them wrong, with blank lines between.
+/// Requests of known and unknown users, one of them malformed, with blank lines between.
 auto requests(int count) -> std::string {
   std::string text;
   for (int i = 1; i <= count; ++i) {

@@ -132,7 +132,7 @@ TEST_CASE("a bench whose nodes run one by one is told the same, or that a silent
   const process_end end = rankd_in(project.path(), {"bench", "--plan", "reels_plan_a", "--sequential", "--clients", "1",
                                                     "--duration-ms", "1500", "--requests", "requests.ndjson"});
   const std::string said = end.out + end.err;
-  // Whoever asks between the end of a first request and the moment at which the connection is given up goes with it.
+  // A request between the end of a first one and the moment at which the connection is given up fails with it.
   CHECK_MESSAGE((has(said, "store_timeout") || has(said, "the connection ended before the reply came")), said);
   CHECK(clock_type::now() - begin >= documented);
 }

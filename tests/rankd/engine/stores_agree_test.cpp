@@ -1,4 +1,4 @@
-// tests/rankd/engine/stores_agree_test.cpp: plans give the same bytes whoever keeps the data, also where it is odd.
+// tests/rankd/engine/stores_agree_test.cpp: plans give the same bytes with every store, also where the data is odd.
 #include <rankd/engine/engine.hpp>
 
 #include <rankd/store/redis_load.hpp>

@@ -1,4 +1,4 @@
-// tests/rankd/op/usage_test.cpp: who goes over a bound first, in whatever order nodes say what they make.
+// tests/rankd/op/usage_test.cpp: the first node over a bound is the same in whatever order nodes report.
 #include <rankd/op/usage.hpp>
 
 #include <tests/rankd/op/some_budgets.hpp>

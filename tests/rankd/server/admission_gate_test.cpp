@@ -1,4 +1,4 @@
-// tests/rankd/server/admission_gate_test.cpp: who comes in, who waits, who is refused.
+// tests/rankd/server/admission_gate_test.cpp: admission control: requests that run, wait or are refused.
 #include <rankd/server/admission_gate.hpp>
 
 #include <braid/coro/scope.hpp>

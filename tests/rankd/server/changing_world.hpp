@@ -38,7 +38,8 @@ class changing_world {
     value_of(changes.reload());
     serve_options options;
     options.listen = braid::socket_address::loopback(0);
-    options.default_deadline = std::chrono::minutes(1);  // a busy machine is no fault: who wants a deadline names one
+    options.default_deadline =
+        std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
     options.clients_change_plans = clients_change;
     options.tokens = std::move(tokens);
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,

@@ -21,7 +21,7 @@ TEST_CASE("as many come in as there are places of that name, and others when one
   second.reset();
   CHECK(shares.count("a") == 1);
   CHECK(shares.try_enter("a", 2));
-  // A bound that has become less counts for those who come.
+  // A lowered bound counts for later requests.
   CHECK(!shares.try_enter("a", 1));
 }
 

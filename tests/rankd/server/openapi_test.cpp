@@ -25,7 +25,7 @@ using rankd::testing::serve_world;
 
 namespace {
 
-/// Fails as the user who asks wants it.
+/// Fails in the way that the user id of the request selects.
 class failing_store final : public rankd::testing::closed_store {
  public:
   auto hget(key_batch keys, std::string_view /*field*/, braid::arena& /*memory*/)

@@ -130,7 +130,7 @@ TEST_CASE("a client that is too slow is told so") {
   hasty_for_heads.head_timeout = std::chrono::milliseconds(20);
   serve_world one(hasty_for_heads);
   std::optional<heard_answer> slow;
-  CHECK(eventually([&] {  // who has said nothing by then is not told
+  CHECK(eventually([&] {  // a silent connection is not answered
     auto head = one.caller();
     head.say("POST /v1/ra");
     slow = head.hear();
@@ -412,7 +412,7 @@ TEST_CASE("beyond their share of time, refusals keep connections waiting for the
   CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "1"; }));
   one.say(request);
   auto other = world.caller();
-  other.say(request);  // who has not been refused yet is answered at once
+  other.say(request);  // a connection without a refusal is answered at once
   CHECK(error_of(other.hear().value()) == "503 overloaded -");
   CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "2"; }));
   CHECK(figure(world, "rankd_shed_total") == "2");

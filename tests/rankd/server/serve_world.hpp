@@ -60,7 +60,8 @@ class serve_world {
                        std::vector<store*> stores = reference_project::get().stores,
                        const store_scrubber* scrubber = nullptr) {
     options.listen = braid::socket_address::loopback(0);
-    options.default_deadline = std::chrono::minutes(1);  // a busy machine is no fault: who wants a deadline names one
+    options.default_deadline =
+        std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
     server_ = value_of(rank_server::start({.declared = &reference_project::get().declared,
                                            .stores = std::move(stores),
                                            .plans = &plans_,

@@ -1,4 +1,4 @@
-// tests/rankd/server/token_list_test.cpp: who may ask.
+// tests/rankd/server/token_list_test.cpp: authentication by bearer tokens.
 #include <rankd/server/token_list.hpp>
 
 #include <tests/support/scratch_folder.hpp>

@@ -1,4 +1,4 @@
-// tests/rankd/store/folder_test.cpp: what counts as a store's folder, and who may write into it.
+// tests/rankd/store/folder_test.cpp: what counts as a store's folder, and the lock for writing into it.
 #include <rankd/store/folder.hpp>
 
 #include <tests/support/scratch_folder.hpp>

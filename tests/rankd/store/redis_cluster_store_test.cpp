@@ -97,7 +97,7 @@ auto expected_answers() -> std::string {
   return out + std::to_string(users);
 }
 
-/// A reply from whoever has the key.
+/// A reply from the node that has the key.
 auto ask(const real_cluster& world, std::vector<std::string_view> words) -> std::string {
   std::string out;
   run_on_loop([&](braid::loop& io) -> braid::task<void> {

@@ -1,4 +1,4 @@
-// tests/rankd/store/store_test.cpp: a store is awaited, whoever answers; endpoints that name none are refused.
+// tests/rankd/store/store_test.cpp: calls of a store are awaited; endpoints that name none are refused.
 #include <rankd/store/store.hpp>
 
 #include <rankd/store/error.hpp>
