@@ -32,53 +32,63 @@ namespace {
 
 using answered = result<http_answer>;
 
+/// What a call of the client gives whose allocation `n` fails, counted from 0; and `then` how many after it.
+template <typename Ask>
+auto answer_without(turned_loop& here, http_client& client, long n, scarcity then, Ask& ask) -> answered {
+  answered answer = fail(errc::unfinished);
+  bool is_over = false;
+  auto asking = [&]() -> task<void> {
+    try {
+      answer = co_await ask(client);
+    } catch (...) {
+      if (!testing::is_shortage(std::current_exception())) std::terminate();
+      answer = fail(std::make_error_code(std::errc::not_enough_memory));
+    }
+    is_over = true;
+  };
+  {
+    const no_spare_frames cold;
+    const scarce_memory scarce(n, then);
+    const bool has_begun = survives([&] { here.io().spawn(asking()); });
+    is_over = is_over || !has_begun;
+    for (int turns = 0; turns < 50 && !is_over; ++turns) here.turn(1);
+  }
+  REQUIRE(here.turn_until([&] { return is_over; }));
+  return answer;
+}
+
 /// Fails the calls of a client at each allocation of theirs. `ask` makes the call anew each time.
 template <typename Ask>
-void fail_calls(const http_child& server, std::string_view expected, Ask&& ask) {
-  for (const bool is_new : {true, false}) {
-    for (const scarcity then : {scarcity::one, scarcity::rest}) {
-      CAPTURE(is_new);
-      CAPTURE(then == scarcity::rest);
-      long hit = 0;
-      turned_loop here;
-      auto client = std::make_unique<http_client>(here.io());
-      for (long n = 0, passed = 0; passed < 3; ++n) {
-        CAPTURE(n);
-        REQUIRE(n < 2'000);
-        if (is_new) client = std::make_unique<http_client>(here.io());
-        answered answer = fail(errc::unfinished);
-        bool is_over = false;
-        auto asking = [&]() -> task<void> {
-          try {
-            answer = co_await ask(*client);
-          } catch (...) {
-            if (!testing::is_shortage(std::current_exception())) std::terminate();
-            answer = fail(std::make_error_code(std::errc::not_enough_memory));
-          }
-          is_over = true;
-        };
-        {
-          const no_spare_frames cold;
-          const scarce_memory scarce(n, then);
-          const bool has_begun = survives([&] { here.io().spawn(asking()); });
-          is_over = is_over || !has_begun;
-          for (int turns = 0; turns < 50 && !is_over; ++turns) here.turn(1);
-        }
-        REQUIRE(here.turn_until([&] { return is_over; }));
-        hit += failures();
-        passed = failures() == 0 ? passed + 1 : 0;
-        if (answer)
-          CHECK(answer->body == expected);
-        else
-          CHECK((answer.error() == std::errc::not_enough_memory || answer.error() == errc::unfinished));
-        const answered next = here.run(client->get(server.url())).take();
-        REQUIRE(next.has_value());
-        CHECK(next->body == "hello");
-      }
-      CHECK((hit > 0 || testing::under_thread_sanitizer));
-      client.reset();
-    }
+void fail_calls(const http_child& server, std::string_view expected, bool is_new, scarcity then, Ask& ask) {
+  CAPTURE(is_new);
+  CAPTURE(then == scarcity::rest);
+  long hit = 0;
+  turned_loop here;
+  auto client = std::make_unique<http_client>(here.io());
+  for (long n = 0, passed = 0; passed < 3; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 2'000);
+    if (is_new) client = std::make_unique<http_client>(here.io());
+    const answered answer = answer_without(here, *client, n, then, ask);
+    hit += failures();
+    passed = failures() == 0 ? passed + 1 : 0;
+    if (answer)
+      CHECK(answer->body == expected);
+    else
+      CHECK((answer.error() == std::errc::not_enough_memory || answer.error() == errc::unfinished));
+    const answered next = here.run(client->get(server.url())).take();
+    REQUIRE(next.has_value());
+    CHECK(next->body == "hello");
   }
+  CHECK((hit > 0 || testing::under_thread_sanitizer));
+  client.reset();
+}
+
+/// The same on new connections and on kept ones, for one allocation and for all from it on.
+template <typename Ask>
+void fail_calls(const http_child& server, std::string_view expected, Ask ask) {
+  for (const bool is_new : {true, false})
+    for (const scarcity then : {scarcity::one, scarcity::rest}) fail_calls(server, expected, is_new, then, ask);
 }
 
 }  // namespace

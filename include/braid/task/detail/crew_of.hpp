@@ -357,9 +357,8 @@ void crew_of<Policy>::rest_after_jobs(worker& self) noexcept {
   rest_for(self.rest);
 }
 
-/// Looks once in a microsecond and not more often, so as not to take the cache lines away that a producer is writing;
-/// only after jobs that came alone a few times before. True when there is a job again. A worker that has run nothing
-/// yet does not: each look is at all workers, which while a large pool starts would be most of what it does.
+/// Looks once in a microsecond, so as not to take the cache lines away that a producer is writing, after jobs that came
+/// alone a few times; not before the first job, while a large pool starts. True when there is a job again.
 template <scheduling_policy Policy>
 auto crew_of<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
