@@ -21,6 +21,7 @@
 
 using braid::pool;
 using braid::scheduler;
+using braid::testing::idle_chance;
 using braid::testing::idle_monitor;
 using braid::testing::scaled;
 using braid::testing::work_board;
@@ -28,17 +29,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t max_items = 32;
-
 /// A node, as many as there are items that wait for it, and one that waits for those.
-void run_graph(work_board& board, braid::random_source& random, std::size_t items) {
+void run_graph(work_board& board, idle_chance& chance, std::size_t items) {
   braid::graph_builder draft;
   const auto first = draft.add([&board, items] {
     for (std::size_t i = 0; i < items; ++i) board.offer(i);
   });
   const auto last = draft.add([] {});
   for (std::size_t i = 0; i < items; ++i) {
-    const auto length = std::chrono::microseconds(50 + random.below(random.below(2) == 0 ? 1'000 : 9'000));
+    const auto length = chance.length();
     const auto node = draft.add([&board, i, length] { board.leaf(i, length); });
     draft.precede(first, node);
     draft.precede(node, last);
@@ -53,13 +52,13 @@ TEST_CASE("no worker sleeps beside nodes that are ready") {
   const braid::testing::watchdog dog(120s);
   for (const scheduler each : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
     for (const std::size_t workers : {2U, 5U}) {
-      braid::random_source random(seed);
-      work_board board(max_items);
+      idle_chance chance{.random = braid::random_source(seed)};
+      work_board board(idle_chance::max_items);
       pool on({.workers = static_cast<unsigned>(workers), .name = "idle", .scheduler = each});
       idle_monitor monitor(board, {.threads = "idle", .workers = workers, .limit = 2ms});
       for (std::size_t left = scaled(8); left > 0; --left) {
-        const std::size_t items = 2 + random.below(max_items - 2);
-        braid::run_in(on, [&] { run_graph(board, random, items); });
+        const std::size_t items = chance.count();
+        braid::run_in(on, [&] { run_graph(board, chance, items); });
         board.finish_round(items);
       }
       monitor.stop();

@@ -24,6 +24,7 @@ using braid::relaxed;
 using braid::runtime;
 using braid::runtime_shape;
 using braid::scheduler;
+using braid::testing::idle_chance;
 using braid::testing::idle_monitor;
 using braid::testing::scaled;
 using braid::testing::work_board;
@@ -31,23 +32,14 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::size_t max_items = 32;
 constexpr unsigned workers = 3;
 
 struct scene {
   runtime& on;
   work_board& board;
-  braid::random_source random;
-  std::array<braid::async_event, max_items> events;
-  std::array<braid::atomic<int>, max_items> homes;  // the thread of each task; 0 until it has begun
-
-  auto length() -> std::chrono::microseconds {
-    return std::chrono::microseconds(50 + random.below(random.below(2) == 0 ? 1'000 : 9'000));
-  }
-  auto count() -> std::size_t { return 2 + random.below(max_items - 2); }
-  void pause() {
-    std::this_thread::sleep_for(std::chrono::microseconds(random.below(2) == 0 ? 0 : random.below(2'000)));
-  }
+  idle_chance chance;
+  std::array<braid::async_event, idle_chance::max_items> events;
+  std::array<braid::atomic<int>, idle_chance::max_items> homes;  // the thread of each task; 0 until it has begun
 };
 
 /// Waits at home, and then goes on as an item.
@@ -59,31 +51,32 @@ auto act(scene& in, std::size_t index, std::chrono::microseconds length) -> brai
 
 /// Tasks on all loops, which are resumed one by one from outside.
 auto resume_tasks(scene& in) -> std::size_t {
-  const std::size_t count = in.count();
+  const std::size_t count = in.chance.count();
   for (std::size_t i = 0; i < count; ++i) {
     in.events[i].reset();
     in.homes[i].store(0, relaxed);
-    braid::loop& home = *in.on.loops()[in.random.below(workers)];
-    static_cast<void>(braid::spawn(home, act(in, i, in.length())));
+    braid::loop& home = *in.on.loops()[in.chance.random.below(workers)];
+    static_cast<void>(braid::spawn(home, act(in, i, in.chance.length())));
   }
   for (std::size_t i = 0; i < count; ++i)
     while (in.homes[i].load(relaxed) == 0) std::this_thread::sleep_for(100us);
-  in.pause();
+  in.chance.pause();
   for (std::size_t i = 0; i < count; ++i) {
     in.events[i].set();
     in.board.offer(i, in.homes[i].load(relaxed));
-    if (in.random.below(4) == 0) in.pause();
+    if (in.chance.random.below(4) == 0) in.chance.pause();
   }
   return count;
 }
 
 auto post_jobs(scene& in) -> std::size_t {
-  const std::size_t count = in.count();
+  const std::size_t count = in.chance.count();
   for (std::size_t i = 0; i < count; ++i) {
     work_board& board = in.board;
-    static_cast<void>(braid::post(in.on.workers(), [&board, i, length = in.length()] { board.leaf(i, length); }));
+    static_cast<void>(
+        braid::post(in.on.workers(), [&board, i, length = in.chance.length()] { board.leaf(i, length); }));
     board.offer(i);
-    if (in.random.below(4) == 0) in.pause();
+    if (in.chance.random.below(4) == 0) in.chance.pause();
   }
   return count;
 }
@@ -92,15 +85,15 @@ void check(const char* name, std::size_t (*round)(scene&), std::chrono::microsec
   const std::uint64_t seed = braid::testing::printed_seed();
   const braid::testing::watchdog dog(120s);
   for (const scheduler each : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
-    work_board board(max_items);
+    work_board board(idle_chance::max_items);
     const auto on =
         runtime::create({.workers = workers, .name = "idle", .scheduler = each, .shape = runtime_shape::merged})
             .value();
     idle_monitor monitor(board, {.threads = "idle", .workers = workers, .limit = limit});
-    scene all{.on = *on, .board = board, .random = braid::random_source(seed), .events = {}, .homes = {}};
+    scene all{.on = *on, .board = board, .chance = {.random = braid::random_source(seed)}, .events = {}, .homes = {}};
     for (std::size_t left = scaled(12); left > 0; --left) {
       board.finish_round(round(all));
-      all.pause();
+      all.chance.pause();
     }
     monitor.stop();
     monitor.print(std::string(name) + ", scheduler " + std::to_string(static_cast<int>(each)));

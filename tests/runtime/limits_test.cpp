@@ -56,6 +56,24 @@ auto status_of(std::error_code refused, std::errc expected) -> int {
   return refused == expected ? was_refused : was_wrong;
 }
 
+/// Runs `child(limit, whether one was made)` in children with more and more of what is scarce, until a runtime was made
+/// so many times; the first are refused.
+template <typename Child>
+void raise_until_made(unsigned limit, int wanted, const Child& child) {
+  int refusals = 0;
+  for (int made = 0; made < wanted; ++limit) {
+    CAPTURE(limit);
+    REQUIRE(limit < 40);
+    const child_end end = run_in_child([&] { child(limit, made > 0); });
+    CAPTURE(end.errors);
+    REQUIRE(end.signal == 0);
+    REQUIRE((end.status == was_made || end.status == was_refused));
+    refusals += end.status == was_refused ? 1 : 0;
+    made = end.status == was_made ? made + 1 : 0;
+  }
+  CHECK(refusals > 0);
+}
+
 }  // namespace
 
 TEST_CASE("with so many descriptors a runtime is made and used again and again, with fewer it is refused") {
@@ -63,26 +81,15 @@ TEST_CASE("with so many descriptors a runtime is made and used again and again, 
   constexpr int few = 3;
   for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged}) {
     CAPTURE(static_cast<int>(shape));
-    int refusals = 0;
-    for (unsigned descriptors = 3, made = 0; made < 2; ++descriptors) {
-      CAPTURE(descriptors);
-      REQUIRE(descriptors < 40);
-      const child_end end = run_in_child([&] {
-        testing::close_descriptors_from(3);
-        testing::limit_descriptors(descriptors);
-        const std::error_code first = made_and_used(shape);
-        for (int times = first || made > 0 ? few : often; times > 1; --times)
-          if (made_and_used(shape) != first) ::_exit(was_wrong);
-        if (testing::descriptors_below(descriptors) != 3) ::_exit(was_wrong);
-        ::_exit(status_of(first, std::errc::too_many_files_open));
-      });
-      CAPTURE(end.errors);
-      REQUIRE(end.signal == 0);
-      REQUIRE((end.status == was_made || end.status == was_refused));
-      refusals += end.status == was_refused ? 1 : 0;
-      made = end.status == was_made ? made + 1 : 0;
-    }
-    CHECK(refusals > 0);
+    raise_until_made(3, 2, [&](unsigned descriptors, bool was_made_before) {
+      testing::close_descriptors_from(3);
+      testing::limit_descriptors(descriptors);
+      const std::error_code first = made_and_used(shape);
+      for (int times = first || was_made_before ? few : often; times > 1; --times)
+        if (made_and_used(shape) != first) ::_exit(was_wrong);
+      if (testing::descriptors_below(descriptors) != 3) ::_exit(was_wrong);
+      ::_exit(status_of(first, std::errc::too_many_files_open));
+    });
   }
 }
 
@@ -90,21 +97,10 @@ TEST_CASE("a runtime that gets some of its threads only is refused, and ends tho
   if (!testing::threads_can_be_limited()) return;
   for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged}) {
     CAPTURE(static_cast<int>(shape));
-    int refusals = 0;
-    for (unsigned threads = 0, made = 0; made < 3; ++threads) {
-      CAPTURE(threads);
-      REQUIRE(threads < 40);
-      const child_end end = run_in_child([&] {
-        testing::limit_threads(threads);
-        ::_exit(status_of(made_and_used(shape), std::errc::resource_unavailable_try_again));
-      });
-      CAPTURE(end.errors);
-      REQUIRE(end.signal == 0);
-      REQUIRE((end.status == was_made || end.status == was_refused));
-      refusals += end.status == was_refused ? 1 : 0;
-      made = end.status == was_made ? made + 1 : 0;
-    }
-    CHECK(refusals > 0);
+    raise_until_made(0, 3, [&](unsigned threads, bool /*was_made_before*/) {
+      testing::limit_threads(threads);
+      ::_exit(status_of(made_and_used(shape), std::errc::resource_unavailable_try_again));
+    });
   }
 }
 

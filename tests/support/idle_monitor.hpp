@@ -93,6 +93,26 @@ class work_board {
   atomic<std::size_t> ended_{0};    // of this round
 };
 
+/// What a stress of idle workers leaves to chance.
+struct idle_chance {
+  static constexpr std::size_t max_items = 32;
+
+  random_source random;
+
+  /// Most are short, some far longer than a worker may sleep beside them.
+  auto length() -> std::chrono::microseconds {
+    constexpr std::uint64_t usual = 1'000;
+    constexpr std::uint64_t longest = 9'000;
+    return std::chrono::microseconds(50 + random.below(random.below(2) == 0 ? usual : longest));
+  }
+  /// Of items in a round.
+  auto count() -> std::size_t { return 2 + random.below(max_items - 2); }
+  /// Workers fall asleep meanwhile, or do not.
+  void pause() {
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(2) == 0 ? 0 : random.below(2'000)));
+  }
+};
+
 /// What the monitor takes for a worker that has nothing to do.
 enum class idle_rule : std::uint8_t {
   parked_thread,   ///< a thread of the pool that sleeps and runs no item

@@ -31,6 +31,7 @@
 using braid::lane;
 using braid::pool;
 using braid::scheduler;
+using braid::testing::idle_chance;
 using braid::testing::idle_monitor;
 using braid::testing::idle_rule;
 using braid::testing::scaled;
@@ -38,8 +39,6 @@ using braid::testing::work_board;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::size_t max_items = 32;
 
 // The bounds of docs/pools.md.
 constexpr auto at_once = 2ms;            // what wakes a worker when it is placed: far more than a wake takes
@@ -49,20 +48,8 @@ constexpr auto behind_a_long_job = 5ms;  // two intervals of the monitor of the 
 struct scene {
   pool& on;
   work_board& board;
-  braid::random_source random;
+  idle_chance chance;
   std::size_t workers;
-
-  /// Most are short, some far longer than a worker may sleep beside them.
-  auto length() -> std::chrono::microseconds {
-    constexpr std::uint64_t longest_short = 1'000;
-    constexpr std::uint64_t longest = 9'000;
-    return std::chrono::microseconds(50 + random.below(random.below(2) == 0 ? longest_short : longest));
-  }
-  auto count() -> std::size_t { return 2 + random.below(max_items - 2); }
-  /// Workers fall asleep meanwhile, or do not.
-  void pause() {
-    std::this_thread::sleep_for(std::chrono::microseconds(random.below(2) == 0 ? 0 : random.below(2'000)));
-  }
 };
 
 /// One round: gives the pool items, from 0 on, and returns how many.
@@ -76,13 +63,13 @@ void check(const char* name, form round, std::chrono::microseconds limit, idle_r
   const braid::testing::watchdog dog(120s);
   for (const scheduler each : every_scheduler) {
     for (const std::size_t workers : {2U, 5U}) {
-      work_board board(max_items);
+      work_board board(idle_chance::max_items);
       pool on({.workers = static_cast<unsigned>(workers), .name = "idle", .scheduler = each});
       idle_monitor monitor(board, {.threads = "idle", .workers = workers, .limit = limit, .rule = rule});
-      scene all{.on = on, .board = board, .random = braid::random_source(seed), .workers = workers};
+      scene all{.on = on, .board = board, .chance = {.random = braid::random_source(seed)}, .workers = workers};
       for (std::size_t left = scaled(8); left > 0; --left) {
         board.finish_round(round(all));
-        all.pause();
+        all.chance.pause();
       }
       monitor.stop();
       monitor.print(std::string(name) + ", " + scheduler_names[static_cast<int>(each)] + ", " +
@@ -94,7 +81,7 @@ void check(const char* name, form round, std::chrono::microseconds limit, idle_r
 
 /// Posts an item, in some lane.
 void post(scene& in, std::size_t index, lane level) {
-  const auto length = in.length();
+  const auto length = in.chance.length();
   work_board& board = in.board;
   static_cast<void>(braid::post(in.on, level, [&board, index, length] { board.leaf(index, length); }));
   in.board.offer(index);
@@ -112,8 +99,8 @@ void tree(scene& in, std::size_t first, std::size_t last, const std::vector<std:
 }
 
 auto lengths_of(scene& in) -> std::vector<std::chrono::microseconds> {
-  std::vector<std::chrono::microseconds> all(in.count());
-  for (auto& each : all) each = in.length();
+  std::vector<std::chrono::microseconds> all(in.chance.count());
+  for (auto& each : all) each = in.chance.length();
   return all;
 }
 
@@ -139,10 +126,10 @@ TEST_CASE("the monitor proves that a worker is missing where threads wait within
 
 TEST_CASE("no worker sleeps beside posts from outside") {
   const form round = [](scene& in) {
-    const std::size_t count = in.count();
+    const std::size_t count = in.chance.count();
     for (std::size_t i = 0; i < count; ++i) {
       post(in, i, lane::normal);
-      if (in.random.below(4) == 0) in.pause();
+      if (in.chance.random.below(4) == 0) in.chance.pause();
     }
     return count;
   };
@@ -151,7 +138,7 @@ TEST_CASE("no worker sleeps beside posts from outside") {
 
 TEST_CASE("no worker sleeps beside what a long job has posted") {
   const form round = [](scene& in) {
-    const std::size_t count = in.count();
+    const std::size_t count = in.chance.count();
     static_cast<void>(braid::post(in.on, [&in, count] {
       in.board.run(0, [&in, count] {
         for (std::size_t i = 1; i < count; ++i) post(in, i, lane::normal);
@@ -167,10 +154,10 @@ TEST_CASE("no worker sleeps beside what a long job has posted") {
 
 TEST_CASE("no worker sleeps beside jobs of high and low priority") {
   const form round = [](scene& in) {
-    const std::size_t count = in.count();
+    const std::size_t count = in.chance.count();
     for (std::size_t i = 0; i < count; ++i) {
-      post(in, i, in.random.below(2) == 0 ? lane::latency : lane::bulk);
-      if (in.random.below(4) == 0) in.pause();
+      post(in, i, in.chance.random.below(2) == 0 ? lane::latency : lane::bulk);
+      if (in.chance.random.below(4) == 0) in.chance.pause();
     }
     return count;
   };
@@ -181,11 +168,11 @@ TEST_CASE("no worker sleeps beside a strand that has jobs") {
   const form round = [](scene& in) {
     constexpr std::size_t jobs = 3;
     std::deque<braid::strand> strands;
-    const std::size_t count = 1 + in.random.below(max_items / jobs);
+    const std::size_t count = 1 + in.chance.random.below(idle_chance::max_items / jobs);
     for (std::size_t i = 0; i < count; ++i) {
       braid::strand& one = strands.emplace_back(in.on);
       for (std::size_t job = i * jobs; job < (i + 1) * jobs; ++job) {
-        const auto length = in.length();
+        const auto length = in.chance.length();
         work_board& board = in.board;
         const bool is_last = job + 1 == (i + 1) * jobs;
         static_cast<void>(braid::post(one, [&board, job, length, is_last] {
@@ -194,7 +181,7 @@ TEST_CASE("no worker sleeps beside a strand that has jobs") {
         }));
         if (job == i * jobs) board.offer(job);
       }
-      if (in.random.below(4) == 0) in.pause();
+      if (in.chance.random.below(4) == 0) in.chance.pause();
     }
     in.board.wait_for(count * jobs);
     return count * jobs;
@@ -242,10 +229,10 @@ TEST_CASE("no worker sleeps beside the rest of a loop") {
 TEST_CASE("a thread takes over from a job that waits while there is work") {
   const form round = [](scene& in) {
     constexpr std::size_t children = 3;
-    const std::size_t parents = 1 + in.random.below(max_items / (children + 1));
+    const std::size_t parents = 1 + in.chance.random.below(idle_chance::max_items / (children + 1));
     for (std::size_t parent = 0; parent < parents; ++parent) {
       const std::size_t first = parent * (children + 1);
-      const auto length = in.length();
+      const auto length = in.chance.length();
       const auto run = [&in, first, length] {
         in.board.leaf(first, 50us);
         std::vector<braid::future<void>> all;
