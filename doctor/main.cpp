@@ -31,10 +31,10 @@ enum class request { text, json, help, version, nonsense };
 struct command_line {
   request wanted = request::text;
   fs::path root = "/";
-  std::string complaint;
+  std::string problem;
 };
 
-auto nonsense(std::string complaint) -> command_line { return {request::nonsense, "/", std::move(complaint)}; }
+auto nonsense(std::string problem) -> command_line { return {request::nonsense, "/", std::move(problem)}; }
 
 auto read(const std::vector<std::string>& words) -> command_line {
   command_line line;
@@ -69,7 +69,7 @@ auto answer(const command_line& line) -> std::string {
 int main(int argc, char** argv) {
   const command_line line = read(std::vector<std::string>(argv + 1, argv + argc));
   if (line.wanted == request::nonsense) {
-    std::fprintf(stderr, "braid-doctor: %s; try --help\n", braid::doctor::escaped(line.complaint).c_str());
+    std::fprintf(stderr, "braid-doctor: %s; try --help\n", braid::doctor::escaped(line.problem).c_str());
     return 2;
   }
   const std::string text = answer(line);

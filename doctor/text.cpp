@@ -49,8 +49,8 @@ auto core_rows(const topology& machine) -> std::vector<row> {
   using where = std::tuple<unsigned, unsigned, std::optional<unsigned>, core_kind>;
   std::map<where, std::pair<std::size_t, cpu_set>> groups;
   for (const cpu_core& core : machine.cores) {
-    const cpu_place& place = *machine.place_of(*core.cpus.first());
-    auto& [cores, cpus] = groups[{place.package, place.node, place.l3, core.kind}];
+    const cpu_location& location = *machine.location_of(*core.cpus.first());
+    auto& [cores, cpus] = groups[{location.package, location.node, location.l3, core.kind}];
     ++cores;
     cpus |= core.cpus;
   }

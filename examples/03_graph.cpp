@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 struct diamond {
   std::array<int, 4> value{};
 
-  auto place(braid::node_index node) noexcept -> braid::node_place {
-    if (node == 0) return braid::node_place::task;
-    return node == 3 ? braid::node_place::here : braid::node_place::worker;
+  auto mode(braid::node_index node) noexcept -> braid::node_mode {
+    if (node == 0) return braid::node_mode::task;
+    return node == 3 ? braid::node_mode::here : braid::node_mode::worker;
   }
   auto timeout(braid::node_index) noexcept -> braid::duration { return 1s; }
 

@@ -1,6 +1,6 @@
 // examples/08_pools.cpp: the classic kinds of pools, each as options of one; strands, and threads for what blocks.
 #include <braid/runtime/default_runtime.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
@@ -28,7 +28,7 @@ auto on_this_thread() -> pool { return pool({.scheduler = scheduler::current_thr
 auto in_place() -> pool { return pool({.scheduler = scheduler::run_inline}); }
 // [/kinds]
 
-void strands_and_lanes(pool& workers) {
+void strands_and_blocking(pool& workers) {
   // [strand]
   braid::strand account(workers);
   int balance = 0;  // touched by jobs of the strand only, and so without a lock
@@ -36,7 +36,7 @@ void strands_and_lanes(pool& workers) {
   std::printf("balance %d\n", spawn(account, [&balance] { return balance; }).get());
   // [/strand]
   // [blocking]
-  braid::blocking_lane slow({.most_threads = 8});
+  braid::blocking_pool slow({.max_threads = 8});
   auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, somebody's lock
   std::printf("read %d\n", line.then(workers, [](int n) { return n * 6; }).get());
   // [/blocking]
@@ -80,7 +80,7 @@ int main() {
   static_cast<void>(post(mine, [] { std::puts("polled"); }));
   while (mine.poll()) {}
   pool workers = work_stealing();
-  strands_and_lanes(workers);
+  strands_and_blocking(workers);
   ending();
   outliving();
   // [process]

@@ -31,7 +31,7 @@ _INCLUDED = re.compile(r"\s*([<\"])([^>\"\n]+)[>\"]")
 _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
-class Complaint(NamedTuple):
+class Diagnostic(NamedTuple):
     path: str
     line: int
     sentence: str
@@ -156,7 +156,7 @@ class Exemptions:
 
     def __init__(self, repository, path, rules):
         self.path = path
-        self.complaints = []
+        self.diagnostics = []
         self._items = []
         lines = repository.text(path).splitlines() if path in repository else []
         for number, line in enumerate(lines, 1):
@@ -166,16 +166,16 @@ class Exemptions:
     def _read(self, number, words, rules):
         if len(words) < 3 or words[1] not in rules or not re.fullmatch(r"\d+" if rules[words[1]] else "-", words[2]):
             forms = ", ".join(f"{rule} {'NUMBER' if numbered else '-'}" for rule, numbered in rules.items())
-            self._complain(number,
+            self._report(number,
                            f"write `path[:function] rule limit reason`, where rule and limit are one of {forms}")
             return
         if len(words) == 3:
-            self._complain(number, f"the exception for {words[0]} gives no reason")
+            self._report(number, f"the exception for {words[0]} gives no reason")
         limit = None if words[2] == "-" else int(words[2])
         self._items.append(Exemption(number, words[0], words[1], limit))
 
-    def _complain(self, number, sentence):
-        self.complaints.append(Complaint(self.path, number, sentence))
+    def _report(self, number, sentence):
+        self.diagnostics.append(Diagnostic(self.path, number, sentence))
 
     def limit_for(self, where, rule, standard):
         """The limit that holds instead of `standard`, which is broken; None where the rule does not hold at all."""
@@ -187,7 +187,7 @@ class Exemptions:
 
     def unused(self):
         """What stands in the file although nothing breaks the rule any more."""
-        return [Complaint(self.path, item.line,
+        return [Diagnostic(self.path, item.line,
                           f"{item.where} no longer needs its exception from {item.rule}: delete it")
                 for item in self._items if not item.used]
 
@@ -195,14 +195,14 @@ class Exemptions:
 class Outcome(NamedTuple):
     """What a check looked at and what it found; `remarks` are printed before the last line."""
     files: int
-    complaints: list
+    diagnostics: list
     remarks: tuple = ()
 
 
 def run(tool, description, check, argv, fix=None, summary=None):
-    """Runs `check(repository, options)` as a command: 0 without complaints, 1 with complaints, 2 for wrong usage.
+    """Runs `check(repository, options)` as a command: 0 without diagnostics, 1 with diagnostics, 2 for wrong usage.
 
-    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the complaints."""
+    `fix`: help of an option --fix; `summary`: gives the lines that --summary prints in place of the diagnostics."""
     parser = argparse.ArgumentParser(prog=tool, description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", metavar="DIR", default=Path(__file__).resolve().parent.parent,
@@ -210,22 +210,22 @@ def run(tool, description, check, argv, fix=None, summary=None):
     if fix:
         parser.add_argument("--fix", action="store_true", help=fix)
     if summary:
-        parser.add_argument("--summary", action="store_true", help="print counts by folder instead of each complaint")
+        parser.add_argument("--summary", action="store_true", help="print counts by folder instead of each diagnostic")
     options = parser.parse_args(argv)
     if not Path(options.root).is_dir():
         parser.error(f"--root: {options.root} is no folder")
 
     outcome = check(Repository(options.root), options)
     if summary and options.summary:
-        for line in summary(set(outcome.complaints)):
+        for line in summary(set(outcome.diagnostics)):
             print(line)
     else:
-        for item in sorted(set(outcome.complaints)):
+        for item in sorted(set(outcome.diagnostics)):
             print(f"{item.path}:{item.line}: {item.sentence}")
     for remark in outcome.remarks:
         print(f"{tool}: {remark}")
-    count = len(set(outcome.complaints))
-    print(f"{tool}: {counted(outcome.files, 'file')}, {counted(count, 'complaint')}")
+    count = len(set(outcome.diagnostics))
+    print(f"{tool}: {counted(outcome.files, 'file')}, {counted(count, 'diagnostic')}")
     return 1 if count else 0
 
 

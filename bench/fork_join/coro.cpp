@@ -35,10 +35,10 @@ auto fib_forked(number n) -> fork_task<number> {
   co_return left + right;
 }
 
-auto fib_in_turn(braid::pool& on, number n) -> task<number> {
+auto fib_in_sequence(braid::pool& on, number n) -> task<number> {
   if (n < 2) co_return n;
-  const number left = co_await fib_in_turn(on, n - 1);
-  const number right = co_await fib_in_turn(on, n - 2);
+  const number left = co_await fib_in_sequence(on, n - 1);
+  const number right = co_await fib_in_sequence(on, n - 2);
   co_return left + right;
 }
 
@@ -69,11 +69,11 @@ auto skynet_forked(number first, number size, number& into) -> fork_task<void> {
   into = std::accumulate(sums.begin(), sums.end(), number{0});
 }
 
-auto skynet_in_turn(braid::pool& on, number first, number size) -> task<number> {
+auto skynet_in_sequence(braid::pool& on, number first, number size) -> task<number> {
   if (size == 1) co_return first;
   const number step = size / bench::skynet_children;
   number sum = 0;
-  for (number i = 0; i < bench::skynet_children; ++i) sum += co_await skynet_in_turn(on, first + i * step, step);
+  for (number i = 0; i < bench::skynet_children; ++i) sum += co_await skynet_in_sequence(on, first + i * step, step);
   co_return sum;
 }
 
@@ -229,19 +229,19 @@ auto run_skynet(const parameters& given) -> sample {
 
 auto main(int count, char** arguments) -> int {
   const bench::contender forks = bench::braid_contender("braid forks");
-  const bench::contender in_turn = bench::reference("braid awaits in turn");
+  const bench::contender in_sequence = bench::reference("braid awaits in turn");
   const bench::contender one_home = bench::braid_contender("braid when_all");
   const bench::contender own_homes = bench::braid_contender("braid own homes");
   return bench::run_program(count, arguments, "fork_join",
                             {{"coro_fib", forks, &run_fib_forked},
-                             {"coro_fib", in_turn, &run_fib<&fib_in_turn>},
+                             {"coro_fib", in_sequence, &run_fib<&fib_in_sequence>},
                              {"coro_fib", one_home, &run_fib<&fib_at_one_home>},
                              {"coro_fib", own_homes, &run_fib<&fib_at_own_homes>},
                              {"coro_skynet", forks, &run_skynet_forked},
                              {"nqueens", forks, &run_nqueens_forked},
                              {"matmul", forks, &run_matmul_forked},
                              {"uts", forks, &run_uts_forked},
-                             {"coro_skynet", in_turn, &run_skynet<&skynet_in_turn>},
+                             {"coro_skynet", in_sequence, &run_skynet<&skynet_in_sequence>},
                              {"coro_skynet", one_home, &run_skynet<&skynet_at_one_home>},
                              {"coro_skynet", own_homes, &run_skynet<&skynet_at_own_homes>}});
 }

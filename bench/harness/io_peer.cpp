@@ -138,8 +138,8 @@ class talk {
 
 /// Ahead of every thread that computes, if the system allows it; else as far ahead as it does.
 auto goes_first() -> bool {
-  const sched_param least{.sched_priority = 1};
-  if (::sched_setscheduler(0, SCHED_FIFO, &least) == 0) return true;
+  const sched_param lowest{.sched_priority = 1};
+  if (::sched_setscheduler(0, SCHED_FIFO, &lowest) == 0) return true;
   static_cast<void>(::setpriority(PRIO_PROCESS, 0, -20));
   return false;
 }

@@ -18,7 +18,7 @@ struct peer_result {
   double p50_us = 0;
   double p99_us = 0;
   double p999_us = 0;
-  double longest_us = 0;
+  double max_us = 0;
   double goes_first = 0;
 };
 
@@ -34,7 +34,7 @@ inline auto asked_by_peer(const parameters& given, std::uint16_t port) -> peer_r
   peer_result seen;
   std::array<double, 3> counts{};
   const int read = std::fscanf(output.get(), "%lf %lf %lf %lf %lf %lf %lf %lf", &counts[0], &counts[1], &counts[2],
-                               &seen.p50_us, &seen.p99_us, &seen.p999_us, &seen.longest_us, &seen.goes_first);
+                               &seen.p50_us, &seen.p99_us, &seen.p999_us, &seen.max_us, &seen.goes_first);
   seen.is_right = read == 8 && counts[0] == counts[1] && counts[2] == 0;
   return seen;
 }

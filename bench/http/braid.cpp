@@ -88,7 +88,7 @@ class busy_server {
   }
 
  private:
-  static constexpr std::uint64_t most_waiting = 20;  // a server that has fallen behind drops tasks
+  static constexpr std::uint64_t max_waiting = 20;  // a server that has fallen behind drops tasks
 
   auto begin_on(braid::loop& on) -> braid::task<std::uint16_t> {
     auto listener = braid::stream_listener::listen(on, braid::socket_address::loopback(0)).value();
@@ -106,7 +106,7 @@ class busy_server {
       const auto passed_us = static_cast<std::uint64_t>(bench::now_ns() - begin_ns) / 1'000;
       const std::uint64_t due = passed_us * percent / 100 / bench::own_task_us;
       for (; seen < due; ++seen) {
-        if (waiting_.load(std::memory_order_relaxed) >= most_waiting) continue;
+        if (waiting_.load(std::memory_order_relaxed) >= max_waiting) continue;
         waiting_.fetch_add(1, std::memory_order_relaxed);
         post([this] {
           bench::work_for(steps_);

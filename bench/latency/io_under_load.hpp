@@ -52,7 +52,7 @@ class lateness {
 
   /// Of those that have fired; requires the end.
   [[nodiscard]] auto late_us(double part) const -> double { return percentile(late_us_, part); }
-  [[nodiscard]] auto least_us() const -> double { return *std::ranges::min_element(late_us_); }
+  [[nodiscard]] auto min_us() const -> double { return *std::ranges::min_element(late_us_); }
 
  private:
   enum class phase : std::uint8_t { not_yet, counted, over };
@@ -85,11 +85,11 @@ auto io_under_load(const parameters& given) -> sample {
   const auto ran = static_cast<double>(tally::sum() - before);
   timers.end();
 
-  if (timers.least_us() < 0 || (task_us != 0 && ran == 0)) measured.is_right = false;
+  if (timers.min_us() < 0 || (task_us != 0 && ran == 0)) measured.is_right = false;
   measured.extra = {{"io_p50_us", seen.p50_us},
                     {"io_p99_us", seen.p99_us},
                     {"io_p999_us", seen.p999_us},
-                    {"io_longest_us", seen.longest_us},
+                    {"io_longest_us", seen.max_us},
                     {"timer_p50_us", timers.late_us(0.5)},
                     {"timer_p99_us", timers.late_us(0.99)},
                     {"timer_longest_us", timers.late_us(1)},

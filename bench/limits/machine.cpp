@@ -99,14 +99,14 @@ class sleeper {
   sleeper(const sleeper&) = delete;
   auto operator=(const sleeper&) -> sleeper& = delete;
 
-  void wake(std::uint32_t turn) {
-    word_.value.store(turn);
+  void wake(std::uint32_t token) {
+    word_.value.store(token);
     ::syscall(SYS_futex, &word_.value, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
 
   /// When it ran for this turn; waits for that.
-  [[nodiscard]] auto ran_at_ns(std::uint32_t turn) const -> std::int64_t {
-    while (turn_.load() != turn) std::this_thread::yield();
+  [[nodiscard]] auto ran_at_ns(std::uint32_t token) const -> std::int64_t {
+    while (token_.load() != token) std::this_thread::yield();
     return at_ns_.load();
   }
 
@@ -118,13 +118,13 @@ class sleeper {
       if (read == seen) continue;
       seen = read;
       at_ns_.store(now_ns());
-      turn_.store(read);
+      token_.store(read);
     }
   }
 
   line word_;
   std::atomic<std::int64_t> at_ns_{0};
-  std::atomic<std::uint32_t> turn_{0};
+  std::atomic<std::uint32_t> token_{0};
   std::thread thread_;  // last: it uses the others
 };
 
@@ -135,12 +135,12 @@ auto futex_wake(const parameters& given) -> sample {
   std::vector<double> caller_ns;
   std::vector<double> sleeper_ns;
   sample measured = bench::timed(1, times, [&] {
-    for (std::uint32_t turn = 1; turn <= times; ++turn) {
+    for (std::uint32_t token = 1; token <= times; ++token) {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
       const std::int64_t begin = now_ns();
-      other.wake(turn);
+      other.wake(token);
       caller_ns.push_back(static_cast<double>(now_ns() - begin));
-      sleeper_ns.push_back(static_cast<double>(other.ran_at_ns(turn) - begin));
+      sleeper_ns.push_back(static_cast<double>(other.ran_at_ns(token) - begin));
     }
     return static_cast<std::uint32_t>(sleeper_ns.size());
   });

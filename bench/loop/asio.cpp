@@ -104,7 +104,7 @@ auto arm(const bench::parameters& given) -> bench::sample {
   return bench::timed_arms(wheel);
 }
 
-struct busy_turn {
+struct busy_iteration {
   asio::io_context* loop;
   std::uint64_t steps;
 
@@ -119,7 +119,7 @@ auto hop(const bench::parameters& given) -> bench::sample {
   asio::io_context loop(1);
   const auto keep = asio::make_work_guard(loop);
   if (state == bench::loop_is::busy)
-    asio::post(loop, busy_turn{.loop = &loop, .steps = bench::steps_of(bench::busy_job_ns)});
+    asio::post(loop, busy_iteration{.loop = &loop, .steps = bench::steps_of(bench::busy_job_ns)});
   std::thread thread([&] { loop.run(); });
   const bench::sample measured =
       bench::timed_hops(given, state, [&](bench::moment& start) { asio::post(loop, start.as_task()); });

@@ -211,7 +211,7 @@ class hopping_loop {
         steps_(bench::steps_of(bench::busy_job_ns)),
         thread_([this, state] {
           io_->run([this, state] {
-            if (state == bench::loop_is::busy) turn();
+            if (state == bench::loop_is::busy) run_once();
             runs_.count_down();
           });
         }) {
@@ -228,10 +228,10 @@ class hopping_loop {
   void post(bench::moment& start) { static_cast<void>(braid::post(*io_, start.as_task())); }
 
  private:
-  void turn() {
+  void run_once() {
     bench::work_for(steps_);
     if (is_over_.load(std::memory_order_relaxed)) return;
-    static_cast<void>(braid::post(*io_, [this] { turn(); }));
+    static_cast<void>(braid::post(*io_, [this] { run_once(); }));
   }
 
   std::unique_ptr<braid::loop> io_;

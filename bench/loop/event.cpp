@@ -151,7 +151,7 @@ class hopping_loop {
         [](evutil_socket_t, short, void* self) { static_cast<hopping_loop*>(self)->run_all(); }, this);
     event_add(&wake_, &never);
     evtimer_assign(
-        &busy_, base_.get(), [](evutil_socket_t, short, void* self) { static_cast<hopping_loop*>(self)->turn(); },
+        &busy_, base_.get(), [](evutil_socket_t, short, void* self) { static_cast<hopping_loop*>(self)->run_once(); },
         this);
     if (state == bench::loop_is::busy) evtimer_add(&busy_, &at_once);
     thread_ = std::thread([this] { event_base_dispatch(base_.get()); });
@@ -170,7 +170,7 @@ class hopping_loop {
  private:
   static constexpr timeval at_once{};
 
-  void turn() {
+  void run_once() {
     bench::work_for(steps_);
     evtimer_add(&busy_, &at_once);
   }

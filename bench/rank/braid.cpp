@@ -111,7 +111,7 @@ auto nodes(const parameters& given) -> sample {
   const std::uint64_t times = given.number("requests", 100);
   const bool is_chain = given.word("shape", "chain") == "chain";
   engine_options how{.order = Order};
-  if (Place == small_nodes::on_workers) how.longest_run_here_ns = -1;
+  if (Place == small_nodes::on_workers) how.max_inline_ns = -1;
   testing::engine_world world(1, how);
   const bound_plan& plan = world.bind(is_chain ? chain_of(count) : fan_of(count));
   const rank_request request =

@@ -105,8 +105,8 @@ struct filled_server {
     testing::value_of(load_redis(place(), files, {}));
   }
 
-  [[nodiscard]] auto place() const -> redis_place {
-    redis_place at;
+  [[nodiscard]] auto place() const -> redis_address {
+    redis_address at;
     at.port = server.port();
     at.in_flight = 64;  // as of an endpoint whose policy says nothing
     return at;
@@ -222,7 +222,7 @@ auto follow(const parameters& given) -> sample {
   filled_server& data = filled_server::get();
   braid::testing::fault_proxy proxy(data.server.socket_path(), 1);
   proxy.set({.held = std::chrono::microseconds(given.number("delay_us", 1'000))});
-  redis_place through = data.place();
+  redis_address through = data.place();
   through.socket_path = proxy.path();
   redis_store redis({.endpoint_id = "ep_0001", .server = through});
   testing::engine_world world(1);

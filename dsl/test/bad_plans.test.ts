@@ -1,4 +1,4 @@
-// bad_plans.test.ts: every wrong plan gets exactly its complaints, each at its line and column.
+// bad_plans.test.ts: every wrong plan gets exactly its diagnostics, each at its line and column.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -21,7 +21,7 @@ for (const [file, types] of [
   ["bad_values.ts.txt", "without types"],
 ] as const) {
   const compiler = compilerFor(folder, { types });
-  test(`${file}: each plan gets its complaints and no others`, async () => {
+  test(`${file}: each plan gets its diagnostics and no others`, async () => {
     const all = casesIn(file).map(({ name, text }) => ({ name, source: sourceOf(name, text) }));
     writeFiles(folder, Object.fromEntries(all.map(({ name, source }) => [`${name}.plan.ts`, source])));
     writeFiles(folder, {
@@ -31,7 +31,7 @@ for (const [file, types] of [
     const compiled = await compiler.compile(all.map(({ name }) => join(folder, `${name}.plan.ts`)));
     const wrong: string[] = [];
     for (const [index, { name, source }] of all.entries()) {
-      const found = compiled[index]!.complaints.map(({ code, place, message }) => {
+      const found = compiled[index]!.diagnostics.map(({ code, place, message }) => {
         assert.ok(message.length > 10, name);
         return `${code} ${place.line}:${place.column}`;
       });
@@ -39,7 +39,7 @@ for (const [file, types] of [
       assert.ok(expected.length > 0, `${name} expects nothing`);
       if (found.join() !== expected.join())
         wrong.push(
-          `${name}: expected ${expected.join(", ")}; found ${compiled[index]!.complaints.map((each) => `${each.code} ${each.place.line}:${each.place.column} ${each.message}`).join(", ")}`,
+          `${name}: expected ${expected.join(", ")}; found ${compiled[index]!.diagnostics.map((each) => `${each.code} ${each.place.line}:${each.place.column} ${each.message}`).join(", ")}`,
         );
     }
     assert.equal(wrong.join("\n"), "");

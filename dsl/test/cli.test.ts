@@ -150,10 +150,10 @@ test("check says what is wrong with plans and artifacts, for people and for prog
   assert.match(people.err, /^plans\/a\.plan\.ts:5:125: type_error: /m);
   assert.match(people.err, /^x\.json:1:1: wrong_type: \/schema_version: /m);
   const programs = JSON.parse(dslc(folder, "check", "--json", "plans/a.plan.ts", "plans/b.plan.ts").out) as {
-    plans: { name: string; complaints: { code: string }[] }[];
+    plans: { name: string; diagnostics: { code: string }[] }[];
   };
   assert.deepEqual(
-    programs.plans.map((each) => [each.name, each.complaints.map(({ code }) => code)]),
+    programs.plans.map((each) => [each.name, each.diagnostics.map(({ code }) => code)]),
     [
       ["a", ["type_error"]],
       ["b", []],
@@ -275,7 +275,7 @@ test("what changes while plans are compiled is compiled once more", { timeout: 1
   const file = join(folder, "a.plan.ts");
   const change = (): void => writeFiles(folder, { "a.plan.ts": "// changed" });
   change();
-  const ended = (): Compiled => ({ file, name: "a", artifact: "", complaints: [], sources: [file] });
+  const ended = (): Compiled => ({ file, name: "a", artifact: "", diagnostics: [], sources: [file] });
   let runs = 0;
   const status = await watch([file], async () => {
     runs += 1;

@@ -37,8 +37,8 @@ test("every example compiles, and runs", async () => {
     'name = "guide"\nenvironment = "test"\nregistry = "registry"\nplans = "plans"\nmodels = "models"\ndata = "data/reference"\n',
   );
   const compiled = await compilerFor(examples).compile(names.map((name) => join(examples, `${name}.plan.ts`)));
-  for (const { name, artifact, complaints } of compiled) {
-    assert.deepEqual(complaints, [], name);
+  for (const { name, artifact, diagnostics } of compiled) {
+    assert.deepEqual(diagnostics, [], name);
     writeFileSync(join(folder, "plans", `${name}.json`), artifact!);
     if (rankd === undefined) continue;
     const done = spawnSync(rankd, ["rank", "--project", folder, "--plan", name, "--request", '{"user_id": 1}'], {

@@ -52,7 +52,7 @@ test("a plan is called as its file", () => {
   assert.deepEqual(lint('definePlan({ name: "other", build });'), ["plan-name 1:20"]);
 });
 
-test("the plans of the repository have nothing to complain about", () => {
+test("the plans of the repository have nothing to report about", () => {
   for (const folder of ["plans", "dsl/examples", "rankd/cli/demo/plans"]) {
     const files = readdirSync(join(repository, folder)).filter((name) => name.endsWith(".plan.ts"));
     assert.ok(files.length > 0, folder);

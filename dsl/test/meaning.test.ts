@@ -380,7 +380,7 @@ test("natural expressions and builders mean the same on ten thousand rows", asyn
     ["natural", "builder"].map((name) => join(folder, `${name}.plan.ts`)),
   );
   assert.deepEqual(
-    compiled.flatMap((each) => each.complaints),
+    compiled.flatMap((each) => each.diagnostics),
     [],
     `seed ${seed}`,
   );
@@ -435,8 +435,8 @@ test("a plan names the capability that its formulas need, and no other plan does
   const [, refused, inside] = await compiler.compile(files);
   await compiler.close();
   assert.deepEqual(
-    [refused!, inside!].map(({ complaints }) =>
-      complaints.map(({ code, place }) => `${code} ${place.line}:${place.column}`),
+    [refused!, inside!].map(({ diagnostics }) =>
+      diagnostics.map(({ code, place }) => `${code} ${place.line}:${place.column}`),
     ),
     [["unsupported_capability 7:62"], ["unsupported_capability 7:68"]],
   );
@@ -493,7 +493,7 @@ test("the engine computes what the formulas say", { skip: rankd === undefined },
   );
   const compiled = await compilerFor(folder).compile(names.map((name) => join(folder, "plans", `${name}.plan.ts`)));
   assert.deepEqual(
-    compiled.flatMap((each) => each.complaints),
+    compiled.flatMap((each) => each.diagnostics),
     [],
     `seed ${seed}`,
   );

@@ -29,7 +29,7 @@ for (const { source, root, artifact } of plans)
     const expected = readFileSync(join(repository, artifact), "utf8");
     for (const compiler of [compilerFor(root), compilerFor(root)]) {
       const [compiled] = await compiler.compile([join(repository, source)]);
-      assert.deepEqual(compiled!.complaints, []);
+      assert.deepEqual(compiled!.diagnostics, []);
       assert.equal(compiled!.artifact, expected);
     }
   });
@@ -67,7 +67,7 @@ test("a hundred plans compile together, and one alone", async () => {
   const [changed] = await compiler.compile([join(folder, "plan_7.plan.ts")]);
   console.log(`cold ${cold - begin} ms, a hundred ${batch - cold} ms, one more ${Date.now() - batch} ms`);
   assert.deepEqual(
-    compiled.flatMap((each) => each.complaints),
+    compiled.flatMap((each) => each.diagnostics),
     [],
   );
   assert.match(changed!.artifact!, /0\.7/);

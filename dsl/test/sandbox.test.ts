@@ -62,13 +62,13 @@ test("whatever reaches outside, runs text or differs from run to run is refused"
   const allowed = new Set(["not_in_sandbox", "foreign_import", "not_a_function", "plan_threw"]);
   for (const each of compiled) {
     assert.equal(each.artifact, undefined, `${each.name} worked`);
-    for (const { code, message, place } of each.complaints) {
+    for (const { code, message, place } of each.diagnostics) {
       assert.ok(allowed.has(code), `${each.name}: ${code} ${message}`);
       assert.ok(place.line >= 2, each.name);
     }
   }
   const threw = compiled
-    .filter((each) => each.complaints.some(({ code }) => code === "plan_threw"))
+    .filter((each) => each.diagnostics.some(({ code }) => code === "plan_threw"))
     .map((each) => each.name);
   assert.deepEqual(threw, ["function_redefined", "randomness_redefined"]);
   console.log(`${names.length} attempts`);
@@ -100,7 +100,7 @@ test("a file of the host is imported neither by path nor by address", async () =
   );
   for (const each of await compiler.compile(names.map((name) => join(folder, `${name}.plan.ts`)))) {
     assert.equal(each.artifact, undefined, each.name);
-    assert.equal(each.complaints[0]!.code, "foreign_import", each.name);
+    assert.equal(each.diagnostics[0]!.code, "foreign_import", each.name);
   }
 });
 
@@ -113,7 +113,7 @@ test("what a plan breaks of its own world breaks no other plan", async () => {
     "after.plan.ts": plan("after", "return [1, 2].map((n) => n * 2).join();"),
   });
   const [, after] = await compiler.compile(["breaks", "after"].map((name) => join(folder, `${name}.plan.ts`)));
-  assert.deepEqual(after!.complaints, []);
+  assert.deepEqual(after!.diagnostics, []);
   assert.match(after!.artifact!, /"trace": "2,4"/);
 });
 
@@ -147,14 +147,14 @@ test("what does not end is ended, and what grows without end is stopped", async 
   for (const name of names) {
     const begin = Date.now();
     const [compiled] = await strict.compile([join(folder, `${name}.plan.ts`)]);
-    const [complaint] = compiled!.complaints;
-    assert.ok(complaint, name);
+    const [diagnostic] = compiled!.diagnostics;
+    assert.ok(diagnostic, name);
     // A machine with much else to do may reach the time before the other limit.
     assert.ok(
-      [hogs[name]![0], "time_limit"].includes(complaint.code),
-      `${name}: ${complaint.code} ${complaint.message}`,
+      [hogs[name]![0], "time_limit"].includes(diagnostic.code),
+      `${name}: ${diagnostic.code} ${diagnostic.message}`,
     );
-    console.log(`${name}: ${complaint.code} after ${Date.now() - begin} ms`);
+    console.log(`${name}: ${diagnostic.code} after ${Date.now() - begin} ms`);
   }
 });
 
@@ -162,7 +162,7 @@ test("after a plan that was stopped the next one compiles", async () => {
   writeFiles(folder, { "fine.plan.ts": plan("fine", "return 1;") });
   const strict = compilerFor(folder, { types: "without types", timeMs: 20_000 });
   const [, fine] = await strict.compile(["one_large_array", "fine"].map((name) => join(folder, `${name}.plan.ts`)));
-  assert.deepEqual(fine!.complaints, []);
+  assert.deepEqual(fine!.diagnostics, []);
 });
 
 test("nothing was written beside the plans", () => {

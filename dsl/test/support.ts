@@ -1,4 +1,4 @@
-// support.ts: what the tests share: the repository, a compiler, sources with marks where complaints are expected.
+// support.ts: what the tests share: the repository, a compiler, sources with marks where diagnostics are expected.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
   }
 }
 
-/** "code line:column" of each mark: `!code` in a comment expects the complaint right behind it, `<code` at its start. */
+/** "code line:column" of each mark: `!code` in a comment expects the diagnostic right behind it, `<code` at its start. */
 export function expectedIn(text: string): string[] {
   const mark = /\/\*([!<])([a-z_0-9]+)\*\//g;
   return [...text.matchAll(mark)]

@@ -1,4 +1,4 @@
-// tables.test.ts: the compiler refuses the artifacts that the engine refuses, with the same complaints.
+// tables.test.ts: the compiler refuses the artifacts that the engine refuses, with the same diagnostics.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ interface Row {
   case: string;
   text?: Text;
   replace?: [string, Text][];
-  complaints: { code: string; pointer: Text; node?: string }[];
+  diagnostics: { code: string; pointer: Text; node?: string }[];
 }
 
 /** A text as the table spells it: see tests/rankd/tables/README.md. */
@@ -40,7 +40,7 @@ function documentOf(row: Row, base: Buffer): Buffer {
 const folder = join(repository, "tests/rankd/tables");
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 
-test("each bad plan of the engine's table gets its complaints and no others", { skip }, () => {
+test("each bad plan of the engine's table gets its diagnostics and no others", { skip }, () => {
   const registry = join(folder, "registry");
   const declared = loadRegistries(registry, "dev", join(repository, "registry/ops.toml"));
   const base = readFileSync(join(folder, "good_plan.json"));
@@ -55,7 +55,7 @@ test("each bad plan of the engine's table gets its complaints and no others", { 
     .split("\n")
     .map((line) => JSON.parse(line) as Row);
   const wrong = rows.flatMap((row) => {
-    const expected = row.complaints.map(
+    const expected = row.diagnostics.map(
       ({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`,
     );
     const said = found(documentOf(row, base));

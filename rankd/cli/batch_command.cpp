@@ -1,7 +1,7 @@
 // rankd/cli/batch_command.cpp: rankd batch: a file of requests, a file of answers.
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/commands.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/cli/report.hpp>
@@ -41,9 +41,9 @@ auto unreadable(const fs::path& in, std::error_code why) -> std::unexpected<brai
 }
 
 /// Each plan is loaded once, when the first request wants it.
-class plan_shelf {
+class plan_cache {
  public:
-  explicit plan_shelf(const workspace& in) : in_(&in) {}
+  explicit plan_cache(const workspace& in) : in_(&in) {}
 
   auto find(std::string_view name) -> braid::checked<const bound_plan*> {
     const std::scoped_lock lock(mutex_);
@@ -174,7 +174,7 @@ class batch_job {
     std::vector<batch_line> lines;
     std::size_t bytes = 0;
     constexpr std::size_t enough_bytes = std::size_t{1} << 20U;
-    while (lines.size() < batch_runner::most_lines && bytes < enough_bytes && !at_end_) {
+    while (lines.size() < batch_runner::max_lines && bytes < enough_bytes && !at_end_) {
       if (requests_.bytes_done() >= range_.end) at_end_ = true;
       const auto line = at_end_ ? std::optional<text_line>() : requests_.next();
       if (!line) return unreadable(*in_, line.error());
@@ -203,9 +203,9 @@ class batch_job {
   static auto taken(const text_line& line) -> batch_line {
     batch_line out{.number = line.number, .text = std::string(line.text), .unreadable = {}};
     if (line.too_long)
-      out.unreadable =
-          complaint("line_too_long", "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
-              .front();
+      out.unreadable = make_diagnostic("line_too_long",
+                                       "line " + std::to_string(line.number) + " is longer than 16 MiB", {}, "request")
+                           .front();
     return out;
   }
 
@@ -270,7 +270,7 @@ auto answer_with(const batch_command_options& options, request_range range, line
 }
 
 auto answer_all(const batch_command_options& options, const workspace& in) -> braid::checked<batch_progress> {
-  plan_shelf plans(in);
+  plan_cache plans(in);
   const auto plan = options.plan.empty() ? braid::checked<const bound_plan*>(nullptr) : plans.find(options.plan);
   if (!plan) return std::unexpected(plan.error());
   if (writes_over_requests(options))

@@ -1,7 +1,7 @@
 // rankd/cli/batch_output.cpp: OUT.part, its state, and the rename at the end.
 #include <rankd/cli/batch_output.hpp>
 
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/part_file.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/write_file.hpp>
@@ -24,7 +24,7 @@ using nlohmann::json;
 constexpr std::uint64_t save_every = std::uint64_t{8} << 20U;
 
 auto unwritable(std::error_code why, const fs::path& file, std::string hint = {}) -> braid::diagnostics {
-  return complaint("output_unwritable", "the answers cannot be written: " + why.message(), std::move(hint), file);
+  return make_diagnostic("output_unwritable", "the answers cannot be written: " + why.message(), std::move(hint), file);
 }
 
 struct saved_state {

@@ -1,6 +1,6 @@
 // rankd/cli/bench_command.cpp: rankd bench: one plan under load, in this process or by HTTP.
 #include <rankd/cli/commands.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/load_plot.hpp>
 #include <rankd/cli/output_file.hpp>
 #include <rankd/cli/printable.hpp>
@@ -113,7 +113,7 @@ constexpr std::array parts{named_part{"p50", 0.5}, named_part{"p90", 0.9}, named
                            named_part{"p999", 0.999}, named_part{"max", 1}};
 
 /// In a line, and not all of what may be long.
-auto told_failure(const measured& of) -> std::string {
+auto failure_text(const measured& of) -> std::string {
   constexpr std::size_t enough = 400;
   std::string_view text = of.seen.first_failure;
   while (text.ends_with('\n')) text.remove_suffix(1);
@@ -141,10 +141,10 @@ void print_table(const std::vector<measured>& all) {
   print(table.to_text());
   for (const measured& each : all)
     if (each.seen.failed != 0)
-      print("the first failure with " + counted(each.clients, "client") + ": " + told_failure(each) + "\n");
+      print("the first failure with " + counted(each.clients, "client") + ": " + failure_text(each) + "\n");
 }
 
-void append_figure(std::string& out, std::string_view name, double value) {
+void append_result(std::string& out, std::string_view name, double value) {
   out += ",\"" + std::string(name) + "\":";
   append_json_number(out, value);
 }
@@ -162,9 +162,9 @@ void print_json(const bench_options& options, const std::vector<measured>& all) 
       out += ",\"first_failure\":";
       append_json_string(out, each.seen.first_failure);
     }
-    append_figure(out, "rps", each.seen.per_second());
+    append_result(out, "rps", each.seen.per_second());
     for (const named_part& part : parts)
-      append_figure(out, std::string(part.name) + "_us", microseconds(each.seen.latency(part.part)));
+      append_result(out, std::string(part.name) + "_us", microseconds(each.seen.latency(part.part)));
     out += '}';
   }
   print(out + "]}\n");
@@ -224,11 +224,11 @@ void print_json(const bench_options& options, const std::vector<measured_rate>& 
            ",\"refused\":" + std::to_string(each.seen.refused.size()) +
            ",\"refused_without_retry_after\":" + std::to_string(each.seen.without_hint) +
            ",\"failed\":" + std::to_string(each.seen.failed()) + ",\"unsent\":" + std::to_string(each.seen.unsent);
-    append_figure(out, "rate", each.per_second);
-    append_figure(out, "good_rps", each.good_per_second());
+    append_result(out, "rate", each.per_second);
+    append_result(out, "good_rps", each.good_per_second());
     for (const named_latencies& which : rate_latencies)
       for (const named_part& part : parts)
-        append_figure(out, std::string(which.name) + "_" + std::string(part.name) + "_us",
+        append_result(out, std::string(which.name) + "_" + std::string(part.name) + "_us",
                       microseconds(latency_of(each.seen.*which.all, part.part)));
     out += '}';
   }
@@ -236,13 +236,13 @@ void print_json(const bench_options& options, const std::vector<measured_rate>& 
 }
 
 auto plot_of(const bench_options& options, const std::vector<measured>& all) -> load_plot {
-  constexpr double least = 0.001;  // where nothing was answered: a logarithmic scale has no zero
+  constexpr double min_value = 0.001;  // where nothing was answered: a logarithmic scale has no zero
   load_plot plot{.title = "plan " + options.plan, .names = {}, .points = {}};
   for (const named_part& part : parts) plot.names.emplace_back(part.name);
   for (const measured& each : all) {
     plot.points.push_back({.clients = each.clients, .per_second = each.seen.per_second(), .latencies_us = {}});
     for (const named_part& part : parts)
-      plot.points.back().latencies_us.push_back(std::max(microseconds(each.seen.latency(part.part)), least));
+      plot.points.back().latencies_us.push_back(std::max(microseconds(each.seen.latency(part.part)), min_value));
   }
   return plot;
 }

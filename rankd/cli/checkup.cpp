@@ -32,10 +32,11 @@ auto to_string(health how) noexcept -> std::string_view {
 }
 
 void checkup::fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice) {
-  constexpr std::size_t most = 5;
-  std::size_t told = 0;
+  constexpr std::size_t max_count = 5;
+  std::size_t shown = 0;
   for (const braid::diagnostic& item : problems) {
-    if (told++ == most) return fail(area, counted(problems.size() - most, "more complaint"), std::string(advice));
+    if (shown++ == max_count)
+      return fail(area, counted(problems.size() - max_count, "more diagnostic"), std::string(advice));
     fail(area, sentence(item), item.hint.empty() ? std::string(advice) : item.hint);
   }
 }

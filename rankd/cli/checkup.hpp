@@ -37,7 +37,7 @@ class checkup {
   void fail(std::string_view area, std::string found, std::string advice) {
     add(area, health::fail, std::move(found), std::move(advice));
   }
-  /// The first complaints as failures, and how many more there are.
+  /// The first diagnostics as failures, and how many more there are.
   void fail(std::string_view area, const braid::diagnostics& problems, std::string_view advice);
 
   [[nodiscard]] auto findings() const noexcept -> const std::vector<finding>& { return findings_; }

@@ -1,6 +1,6 @@
 // rankd/cli/data_commands.cpp: rankd load and rankd init: filling stores, making projects.
 #include <rankd/cli/commands.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/demo.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>

@@ -1,7 +1,7 @@
 // rankd/cli/demo.cpp: the files of a demo project, one after another; rankd.toml last, as the mark of a whole one.
 #include <rankd/cli/demo.hpp>
 
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/detail/demo_files.hpp>
 #include <rankd/cli/output_file.hpp>
 
@@ -187,20 +187,21 @@ auto demo_writer::run(output_file& mark) -> braid::checked<demo_report> {
                  folder_ / failed_);
 }
 
-/// Why nothing may be written into `folder`, or no complaint.
+/// Why nothing may be written into `folder`, or no diagnostic.
 auto check_folder(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
   const bool begun = fs::exists(folder / (std::string(mark_file) + std::string(output_file::suffix)), error);
   const bool is_project = fs::exists(folder / mark_file, error);
   if (!is_project && (begun || fs::is_empty(folder, error))) return {};
-  if (error) return complaint("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
+  if (error) return make_diagnostic("demo_write_failed", "the folder cannot be used: " + error.message(), {}, folder);
   std::string first_line;
   std::ifstream mark(folder / mark_file);
   std::getline(mark, first_line);
   if (first_line.starts_with(mark_line))
-    return complaint("demo_exists", "a demo project is here already", "use it, or delete the folder first", folder);
-  return complaint("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
-                   folder);
+    return make_diagnostic("demo_exists", "a demo project is here already", "use it, or delete the folder first",
+                           folder);
+  return make_diagnostic("folder_not_empty", "the folder is not empty", "name one that is empty or does not exist yet",
+                         folder);
 }
 
 /// Writes into a folder that is there. What lies beside the mark as long as it is unfinished belongs to the demo.

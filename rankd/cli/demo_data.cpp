@@ -9,10 +9,10 @@
 namespace rankd {
 namespace {
 
-constexpr std::uint32_t most_follows = 5'000;
+constexpr std::uint32_t max_follows = 5'000;
 constexpr double follow_scale = 6.6;  // follow_scale / u for u in (0, 1], cut at most_follows, has a mean of 50
 constexpr std::uint32_t fewest_recommendations = 20;
-constexpr std::uint32_t most_recommendations = 100;
+constexpr std::uint32_t max_recommendations = 100;
 constexpr std::int64_t first_media = 1'000'001;
 constexpr std::uint64_t users_per_secret = 50;
 
@@ -61,7 +61,7 @@ auto demo_network::profile(std::uint32_t user) const -> demo_profile {
 auto demo_network::follows(std::uint32_t user) -> std::vector<std::int64_t> {
   braid::random_source random = source_for(topic::follows, user);
   const double wanted = follow_scale / (1.0 - random.unit());  // division rounds alike everywhere, pow does not
-  const std::uint32_t possible = std::min(most_follows, size_.users - 1);
+  const std::uint32_t possible = std::min(max_follows, size_.users - 1);
   const std::uint32_t count = wanted < possible ? static_cast<std::uint32_t>(wanted) : possible;
   ++mark_;
   mark(user);
@@ -77,7 +77,7 @@ auto demo_network::follows(std::uint32_t user) -> std::vector<std::int64_t> {
 auto demo_network::recommendations(std::uint32_t user) -> std::vector<std::int64_t> {
   const std::size_t followed = follows(user).size();  // and leaves them marked
   braid::random_source random = source_for(topic::recommendations, user);
-  const std::size_t wanted = fewest_recommendations + random.below(most_recommendations - fewest_recommendations + 1);
+  const std::size_t wanted = fewest_recommendations + random.below(max_recommendations - fewest_recommendations + 1);
   const std::size_t count = std::min<std::size_t>(wanted, size_.users - 1 - followed);
   std::vector<std::int64_t> chosen;
   while (chosen.size() < count) {

@@ -1,6 +1,6 @@
 // rankd/cli/dump_command.cpp: rankd dump: what a store holds, as the data that would fill it.
 #include <rankd/cli/commands.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/output_file.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
@@ -16,7 +16,7 @@ namespace rankd {
 namespace {
 
 auto unwritable(const dump_command_options& options, std::error_code why) -> braid::diagnostics {
-  return complaint("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
+  return make_diagnostic("output_unwritable", "the output cannot be written: " + why.message(), {}, options.out);
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ auto dump_command(const dump_command_options& options) -> exit_status {
   auto out = output_file::create(options.out);
   if (!out && out.error() == std::errc::operation_would_block)
     return report(
-        complaint("output_busy", "another process is writing this file", "wait until it is done", options.out));
+        make_diagnostic("output_busy", "another process is writing this file", "wait until it is done", options.out));
   if (!out) return report(unwritable(options, out.error()));
 
   braid::checked<std::uint64_t> records;

@@ -80,7 +80,7 @@ class drawing {
     for (const place& at : through) out_ += number(at.x) + "," + number(at.y) + " ";
     out_ += "\"/>\n";
     for (const place& at : through)
-      out_ += "<circle r=\"3\" cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" fill=\"" + std::string(colour) +
+      out_ += "<cycle r=\"3\" cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" fill=\"" + std::string(colour) +
               "\"/>\n";
     if (!name.empty()) text({right + 8, through.back().y + 4}, name, anchor::start, colour);
   }
@@ -110,9 +110,9 @@ auto round_up(double value) -> double {
 }
 
 void draw_throughput(const load_plot& plot, double bottom, drawing& into) {
-  double most = 1;
-  for (const load_point& each : plot.points) most = std::max(most, each.per_second);
-  const double scale = round_up(most);
+  double max_value = 1;
+  for (const load_point& each : plot.points) max_value = std::max(max_value, each.per_second);
+  const double scale = round_up(max_value);
   for (const double part : {0.0, 0.5, 1.0}) {
     const double y = bottom - panel * part;
     into.rule(y);
@@ -126,15 +126,15 @@ void draw_throughput(const load_plot& plot, double bottom, drawing& into) {
 }
 
 void draw_latencies(const load_plot& plot, double bottom, drawing& into) {
-  double least = std::numeric_limits<double>::infinity();
-  double most = 0;
+  double min_value = std::numeric_limits<double>::infinity();
+  double max_value = 0;
   for (const load_point& point : plot.points)
     for (const double each : point.latencies_us) {
-      least = std::min(least, each);
-      most = std::max(most, each);
+      min_value = std::min(min_value, each);
+      max_value = std::max(max_value, each);
     }
-  const double low = std::floor(std::log10(least));
-  const double high = std::max(std::ceil(std::log10(most)), low + 1);
+  const double low = std::floor(std::log10(min_value));
+  const double high = std::max(std::ceil(std::log10(max_value)), low + 1);
   const auto height_of = [&](double value) { return bottom - panel * (std::log10(value) - low) / (high - low); };
   for (double power = low; power <= high; ++power) {
     const double y = height_of(std::pow(10.0, power));

@@ -35,7 +35,7 @@ using rankd::whole_number;
 /// What the chosen subcommand will do, once the whole line has been read.
 using action = std::function<exit_status()>;
 
-constexpr std::int64_t longest_ms = 86'400'000;  // a day
+constexpr std::int64_t max_ms = 86'400'000;  // a day
 
 void add_project(CLI::App& command, rankd::project_options& options) {
   command.add_option("--project", options.project, "Folder with rankd.toml; default: this folder or one above")
@@ -53,7 +53,7 @@ void add_node_timeout(CLI::App& command, Options& options) {
       .add_option_function<std::int64_t>(
           "--node-timeout-ms", [&options](std::int64_t ms) { options.node_timeout = std::chrono::milliseconds(ms); },
           "Time that each node has")
-      ->check(whole_number(1, longest_ms));
+      ->check(whole_number(1, max_ms));
 }
 
 template <typename Options>
@@ -94,8 +94,8 @@ void add_rank(CLI::App& app, action& chosen) {
   add_node_timeout(*command, *options);
   add_workers(*command, *options);
   command->callback([options, json, &chosen] {
-    if (options->why.size() > rankd::most_explained_ids)
-      throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::most_explained_ids) + " ids");
+    if (options->why.size() > rankd::max_explained_ids)
+      throw CLI::ValidationError("--why", "takes at most " + std::to_string(rankd::max_explained_ids) + " ids");
     if (!options->why.empty()) options->explain = rankd::explain_mode::on;
     if (options->explain == rankd::explain_mode::on && json->count() == 0) options->form = output_form::people;
     chosen = [options] { return rank_command(*options); };
@@ -167,7 +167,7 @@ void add_bench(CLI::App& app, action& chosen) {
       ->add_option_function<std::int64_t>(
           "--duration-ms", [options](std::int64_t ms) { options->duration = std::chrono::milliseconds(ms); },
           "Time for each number of clients; default: 1000")
-      ->check(whole_number(1, longest_ms));
+      ->check(whole_number(1, max_ms));
   command->add_option("--loops", options->loops, "Event loops that share the clients, each with its thread")
       ->check(whole_number(1, 4096))
       ->capture_default_str();
@@ -204,19 +204,19 @@ void add_bench(CLI::App& app, action& chosen) {
 
 template <typename Duration>
 void add_milliseconds(CLI::App& command, const std::string& name, Duration& into, const std::string& doc,
-                      std::int64_t least = 1) {
+                      std::int64_t min_value = 1) {
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(into).count();
   command
       .add_option_function<std::int64_t>(
           name, [&into](std::int64_t ms) { into = std::chrono::milliseconds(ms); },
           doc + "; default: " + std::to_string(now))
-      ->check(whole_number(least, longest_ms))
+      ->check(whole_number(min_value, max_ms))
       ->type_name("MS");
 }
 
 void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) {
   rankd::serve_options& server = options.server;
-  command.add_option("--max-in-flight", server.most_in_flight, "Requests that are ranked at a time")
+  command.add_option("--max-in-flight", server.max_in_flight, "Requests that are ranked at a time")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command.add_option("--queue", server.queue, "Requests that wait for that, for a while; more are refused")
@@ -232,7 +232,7 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
                   "The nodes of one request in so many are timed for /metrics")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  add_milliseconds(command, "--max-wait-ms", server.longest_wait,
+  add_milliseconds(command, "--max-wait-ms", server.max_wait,
                    "Once one has waited for its turn so long, those who come are refused", 0);
   command
       .add_option_function<int>(
@@ -432,7 +432,7 @@ auto output_is_out() -> bool {
 
 /// What is wrong with the command line, which holds what somebody else may have put there. Where a command is missing,
 /// what stands in its place is told.
-auto complaint_of(const CLI::App* app, const CLI::Error& error) -> std::string {
+auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (const auto unknown = app->remaining(true);
       error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) && !unknown.empty())
@@ -447,7 +447,7 @@ int main(int argc, char** argv) {
   CLI::App app("rankd: ranks candidates by plans: graphs of operators over rows", "rankd");
   app.set_version_flag("--version", "rankd " RANKD_VERSION);
   app.set_help_all_flag("--help-all", "Help for all subcommands");
-  app.failure_message(complaint_of);
+  app.failure_message(diagnostic_of);
   app.footer(
       "Exit status: 0 fine, 1 the request, plan or data is at fault, 2 wrong usage. When the reader of standard "
       "output\n"

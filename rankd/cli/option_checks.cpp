@@ -41,25 +41,26 @@ auto no_number(const std::string& text, std::string_view what) -> std::string {
 
 }  // namespace
 
-auto whole_number(std::int64_t least, std::int64_t most) -> CLI::Validator {
-  const bool is_any = least == std::numeric_limits<std::int64_t>::min();
-  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator {
+  const bool is_any = min_value == std::numeric_limits<std::int64_t>::min();
+  const std::string range = std::to_string(min_value) + " to " + std::to_string(max_value);
   const std::string what = is_any ? "a whole number of 64 bits" : "a whole number from " + range;
   return CLI::Validator(
       [=](const std::string& text) {
         const auto value = parsed<std::int64_t>(text);
-        const bool is_fine = value && !starts_with_zero(text) && *value >= least && *value <= most;
+        const bool is_fine = value && !starts_with_zero(text) && *value >= min_value && *value <= max_value;
         return is_fine ? std::string() : no_number(text, what);
       },
       is_any ? "" : range);
 }
 
-auto number_between(double least, double most) -> CLI::Validator {
-  const std::string range = spelled(least) + " to " + spelled(most);
+auto number_between(double min_value, double max_value) -> CLI::Validator {
+  const std::string range = spelled(min_value) + " to " + spelled(max_value);
   return CLI::Validator(
       [=](const std::string& text) {
         const auto value = parsed<double>(text);
-        return value && *value >= least && *value <= most ? std::string() : no_number(text, "a number from " + range);
+        return value && *value >= min_value && *value <= max_value ? std::string()
+                                                                   : no_number(text, "a number from " + range);
       },
       range);
 }

@@ -8,11 +8,12 @@
 
 namespace rankd {
 
-/// Digits of ten, from `least` to `most`. CLI11 by itself takes 010 for eight, and the largest number for a larger one.
-[[nodiscard]] auto whole_number(std::int64_t least, std::int64_t most) -> CLI::Validator;
+/// Digits of ten, from `min_value` to `max_value`. CLI11 by itself takes 010 for eight, and the largest number for a
+/// larger one.
+[[nodiscard]] auto whole_number(std::int64_t min_value, std::int64_t max_value) -> CLI::Validator;
 
-/// A number from `least` to `most`, with a fraction or without.
-[[nodiscard]] auto number_between(double least, double most) -> CLI::Validator;
+/// A number from `min_value` to `max_value`, with a fraction or without.
+[[nodiscard]] auto number_between(double min_value, double max_value) -> CLI::Validator;
 
 [[nodiscard]] auto check_not_empty(const std::string& text) -> std::string;
 

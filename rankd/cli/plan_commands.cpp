@@ -30,8 +30,8 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
     if (at != 0) out += ',';
     out += "{\"plan\":";
     append_json_string(out, all[at].plan);
-    out +=
-        all[at].bound ? ",\"valid\":true" : ",\"valid\":false,\"complaints\":" + complaints_json(all[at].bound.error());
+    out += all[at].bound ? ",\"valid\":true"
+                         : ",\"valid\":false,\"diagnostics\":" + diagnostics_json(all[at].bound.error());
     out += '}';
   }
   return out + "]}\n";
@@ -43,7 +43,7 @@ void print_verdicts(const std::vector<verdict>& all) {
       print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
       continue;
     }
-    print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "complaint") + ")\n");
+    print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "diagnostic") + ")\n");
     print(printable(each.bound.error()));
   }
 }
@@ -60,7 +60,7 @@ struct plan_list {
   braid::diagnostics problems;
 };
 
-/// Adds those complaints that are not there yet: one about the index can be one about each plan, too.
+/// Adds those diagnostics that are not there yet: one about the index can be one about each plan, too.
 void add_new(braid::diagnostics& into, const braid::diagnostics& others) {
   for (const braid::diagnostic& item : others)
     if (std::ranges::find(into, item) == into.end()) into.add(item);

@@ -7,7 +7,7 @@
 #include <rankd/cli/workspace.hpp>
 #include <rankd/engine/engine.hpp>
 #include <rankd/engine/request.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/file.hpp>
 
 #include <braid/runtime/runtime.hpp>
@@ -151,7 +151,7 @@ auto answer(const rank_options& options, const workspace& in, rank_request reque
   const auto name = plan_to_run(request, options.plan);
   if (!name) return report(name.error(), options.form, id);
   const auto plan = in.load_plan_of(*name);
-  if (!plan) return report(plan_complaints(request, plan.error()), options.form, id);
+  if (!plan) return report(plan_diagnostics(request, plan.error()), options.form, id);
   const auto stores = open_all_stores(in);
   if (!stores) return report(stores.error(), options.form, id);
 

@@ -1,4 +1,4 @@
-// rankd/cli/report.cpp: complaints for people and for programs.
+// rankd/cli/report.cpp: diagnostics for people and for programs.
 #include <rankd/cli/report.hpp>
 
 #include <rankd/cli/printable.hpp>

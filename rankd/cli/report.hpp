@@ -1,4 +1,4 @@
-// rankd/cli/report.hpp: how commands print complaints.
+// rankd/cli/report.hpp: how commands print diagnostics.
 #pragma once
 
 #include <rankd/cli/commands.hpp>
@@ -11,7 +11,7 @@
 
 namespace rankd {
 
-/// Complaints for people on standard error, one a line; for programs as an error response on standard output, with
+/// Diagnostics for people on standard error, one a line; for programs as an error response on standard output, with
 /// the request's id if there is one. Gives exit_status::failed.
 auto report(const braid::diagnostics& problems, output_form form = output_form::people,
             std::string_view request_id = {}) -> exit_status;

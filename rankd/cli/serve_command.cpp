@@ -159,7 +159,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!loaded) return report(loaded.error());
   if (const auto strangers = in->where.budgets.strangers(loaded->added); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
-  const auto stores = open_all_stores(*in, server_words::kept);  // its clients are others
+  const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
   auto files = outputs::open(options);
   if (!files) return report(files.error());

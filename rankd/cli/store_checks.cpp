@@ -122,9 +122,9 @@ auto greet(braid::loop& on, braid::redis_options how) -> braid::task<greeting> {
     if (seen.failure || !seen.refusal.empty()) co_return seen;
     seen.pings.push_back(braid::steady_time().now() - begin);
   }
-  auto telling = ask(server, info, memory, seen);
-  const braid::resp_value said = co_await std::move(telling);
-  if (said.has_text() && !said.is_error()) seen.info = std::string(said.text());
+  auto asking = ask(server, info, memory, seen);
+  const braid::resp_value info_reply = co_await std::move(asking);
+  if (info_reply.has_text() && !info_reply.is_error()) seen.info = std::string(info_reply.text());
   if (seen.failure || !seen.refusal.empty()) co_return seen;
   auto counting = ask(server, size, memory, seen);
   const braid::resp_value keys = co_await std::move(counting);

@@ -77,15 +77,15 @@ auto cgroup_folders(const fs::path& root) -> std::vector<fs::path> {
 
 /// What the cgroup that leaves least still grants.
 auto cgroup_memory_left(const fs::path& root) -> std::optional<std::uint64_t> {
-  std::optional<std::uint64_t> least;
+  std::optional<std::uint64_t> smallest;
   for (const fs::path& folder : cgroup_folders(root)) {
-    const auto most = number_in(text_in(folder / "memory.max"));
+    const auto limit = number_in(text_in(folder / "memory.max"));
     const auto used = number_in(text_in(folder / "memory.current"));
-    if (!most || !used) continue;
-    const std::uint64_t left = *most > *used ? *most - *used : 0;
-    least = least ? std::min(*least, left) : left;
+    if (!limit || !used) continue;
+    const std::uint64_t left = *limit > *used ? *limit - *used : 0;
+    smallest = smallest ? std::min(*smallest, left) : left;
   }
-  return least;
+  return smallest;
 }
 
 void check_memory(const fs::path& root, checkup& into) {
@@ -126,15 +126,15 @@ void check_kernel(const fs::path& root, checkup& into) {
 
 /// What one reading costs: the shortest of some, so that a pause in between does not count.
 auto cost_of_clock() -> braid::duration {
-  braid::duration least = std::chrono::seconds(1);
+  braid::duration shortest = std::chrono::seconds(1);
   for (int tries = 0; tries < 50; ++tries) {
     constexpr int readings = 20;
     const braid::time_point begin = braid::steady_time().now();
     braid::time_point end = begin;
     for (int at = 0; at < readings; ++at) end = braid::steady_time().now();
-    least = std::min(least, (end - begin) / readings);
+    shortest = std::min(shortest, (end - begin) / readings);
   }
-  return least;
+  return shortest;
 }
 
 void check_clock(const fs::path& root, checkup& into) {

@@ -1,7 +1,7 @@
 // rankd/cli/workspace.cpp: finding and opening what a command works on.
 #include <rankd/cli/workspace.hpp>
 
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/progress.hpp>
 #include <rankd/op/catalog.hpp>
@@ -105,7 +105,7 @@ auto open_stores::pointers() const -> std::vector<store*> {
   return all;
 }
 
-auto open_all_stores(const workspace& in, server_words words) -> braid::checked<open_stores> {
+auto open_all_stores(const workspace& in, server_messages words) -> braid::checked<open_stores> {
   open_stores stores;
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     stores.owned.emplace_back();

@@ -21,7 +21,7 @@ struct workspace {
   registries declared;
 
   /// Opens the project in `folder`; with an empty path, the one that the current folder belongs to.
-  /// Errors: no_project; every complaint about the project and its registries.
+  /// Errors: no_project; every diagnostic about the project and its registries.
   static auto open(const std::filesystem::path& folder) -> braid::checked<workspace>;
 
   /// Loads and binds one plan, given by name or by file. Errors: unknown_plan; all that is wrong with it.
@@ -47,6 +47,7 @@ struct open_stores {
 
 /// Opens all stores; an embedded one that does not exist yet is filled from the project's data first, with progress on
 /// standard error. Redis servers are not asked yet.
-auto open_all_stores(const workspace& in, server_words words = server_words::told) -> braid::checked<open_stores>;
+auto open_all_stores(const workspace& in, server_messages words = server_messages::shown)
+    -> braid::checked<open_stores>;
 
 }  // namespace rankd

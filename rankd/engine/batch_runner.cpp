@@ -13,7 +13,7 @@
 namespace rankd {
 
 /// What one thread answers with. The engine is used by the last tasks of the runtime, so it goes last.
-struct batch_runner::lane {
+struct batch_runner::worker_loop {
   std::optional<engine> ranker;
   std::unique_ptr<braid::runtime> on;
   const registries* declared = nullptr;
@@ -33,7 +33,7 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
   for (unsigned index = 0; index < workers; ++index) {
     auto on = braid::runtime::create({.workers = 1, .name = "batch" + std::to_string(index)});
     if (!on) return std::unexpected(no_runtime(on.error()));
-    auto& added = *runner->lanes_.emplace_back(std::make_unique<lane>());
+    auto& added = *runner->loops_.emplace_back(std::make_unique<worker_loop>());
     added.on = std::move(*on);
     added.ranker.emplace(*added.on, declared, stores, runner->options_.engine);
     added.declared = &declared;
@@ -41,7 +41,7 @@ auto batch_runner::create(const registries& declared, const std::vector<store*>&
   for (unsigned index = 0; index < workers; ++index) {
     auto started = braid::thread::create(
         {.name = braid::indexed_thread_name("batch", index), .on_refused = braid::refusal::ignore},
-        [self = runner.get(), index] { self->serve(*self->lanes_[index]); });
+        [self = runner.get(), index] { self->serve(*self->loops_[index]); });
     if (!started) return std::unexpected(no_runtime(started.error()));
     runner->threads_.push_back(std::move(*started));
   }
@@ -61,11 +61,11 @@ batch_runner::~batch_runner() {
 
 auto batch_runner::wants_more() const noexcept -> bool {
   constexpr std::size_t pieces_of_each = 4;  // pieces take different times; the slowest must not starve the others
-  return pieces_.size() < pieces_of_each * lanes_.size();
+  return pieces_.size() < pieces_of_each * loops_.size();
 }
 
 void batch_runner::submit(std::vector<batch_line> lines) {
-  BRAID_EXPECTS(lines.size() <= most_lines, "a piece of a batch has at most most_lines lines");
+  BRAID_EXPECTS(lines.size() <= max_lines, "a piece of a batch has at most most_lines lines");
   auto added = std::make_unique<piece>();
   added->lines = std::move(lines);
   {
@@ -92,7 +92,7 @@ auto batch_runner::take() -> piece* {
   return ending_ ? nullptr : pieces_[begun_++].get();
 }
 
-void batch_runner::serve(lane& on) {
+void batch_runner::serve(worker_loop& on) {
   while (piece* work = take()) {
     on.on->run(answer_all(*this, on, *work));
     {
@@ -103,7 +103,7 @@ void batch_runner::serve(lane& on) {
   }
 }
 
-auto batch_runner::answer_all(batch_runner& owner, lane& on, piece& work) -> braid::task<void> {
+auto batch_runner::answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void> {
   std::vector<std::string> texts(work.lines.size());
   auto start_all = [&](braid::scope& children) -> braid::task<void> {
     for (std::size_t at = 0; at < texts.size(); ++at)
@@ -116,7 +116,7 @@ auto batch_runner::answer_all(batch_runner& owner, lane& on, piece& work) -> bra
   work.answers.answered = texts.size();
 }
 
-auto batch_runner::answer_one(batch_runner& owner, lane& on, const batch_line& line, std::string& out,
+auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
                               std::uint64_t& failed) -> braid::task<void> {
   const request_origin from{line.number};
   ++failed;  // until there is an answer
@@ -132,7 +132,7 @@ auto batch_runner::answer_one(batch_runner& owner, lane& on, const batch_line& l
   const auto name = plan_to_run(*request, owner.options_.given_plan);
   const auto plan = name ? owner.options_.find_plan(*name) : std::unexpected(name.error());
   if (!plan) {
-    out = to_json(plan_complaints(*request, plan.error()), request->request_id);
+    out = to_json(plan_diagnostics(*request, plan.error()), request->request_id);
     co_return;
   }
   auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));

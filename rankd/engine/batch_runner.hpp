@@ -49,7 +49,7 @@ struct batch_options {
 class batch_runner {
  public:
   /// How many lines are answered at the same time by one thread; what is submitted together waits together.
-  static constexpr std::size_t most_lines = 32;
+  static constexpr std::size_t max_lines = 32;
 
   /// Starts the threads. Errors: no_runtime.
   static auto create(const registries& declared, const std::vector<store*>& stores, batch_options options)
@@ -61,7 +61,7 @@ class batch_runner {
   /// Whether the threads have less than they want to have before them.
   [[nodiscard]] auto wants_more() const noexcept -> bool;
 
-  /// Requires at most `most_lines`.
+  /// Requires at most `max_lines`.
   void submit(std::vector<batch_line> lines);
 
   /// The answers to what was submitted first and not given yet; nothing where there is none.
@@ -69,19 +69,19 @@ class batch_runner {
   auto next() -> std::optional<batch_answers>;
 
  private:
-  struct lane;
+  struct worker_loop;
   struct piece;
 
   explicit batch_runner(batch_options options);
 
-  void serve(lane& on);
+  void serve(worker_loop& on);
   auto take() -> piece*;
-  static auto answer_all(batch_runner& owner, lane& on, piece& work) -> braid::task<void>;
-  static auto answer_one(batch_runner& owner, lane& on, const batch_line& line, std::string& out, std::uint64_t& failed)
-      -> braid::task<void>;
+  static auto answer_all(batch_runner& owner, worker_loop& on, piece& work) -> braid::task<void>;
+  static auto answer_one(batch_runner& owner, worker_loop& on, const batch_line& line, std::string& out,
+                         std::uint64_t& failed) -> braid::task<void>;
 
   batch_options options_;
-  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<std::unique_ptr<worker_loop>> loops_;
 
   std::mutex mutex_;
   std::condition_variable changed_;            // a piece was submitted or answered, or the end has come

@@ -4,7 +4,7 @@
 #include <rankd/op/catalog.hpp>
 #include <rankd/op/columns.hpp>
 #include <rankd/op/fuse.hpp>
-#include <rankd/plan/source_place.hpp>
+#include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
 
 #include <braid/base/assert.hpp>
@@ -116,17 +116,17 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
   nodes.reserve(loaded.nodes.size());
   for (const plan_node& node : loaded.nodes) {
     nodes.push_back(bind_node(node, with, problems));
-    nodes.back().place = source_place(loaded, node.pointer);
+    nodes.back().place = source_location(loaded, node.pointer);
   }
   if (problems.empty()) problems = check_columns(loaded, declared);
-  if (!problems.empty()) return std::unexpected(with_places(std::move(problems), loaded));
+  if (!problems.empty()) return std::unexpected(with_locations(std::move(problems), loaded));
 
   fuse_pairs(loaded, with, nodes);
 
   auto shape = braid::graph_shape::make(nodes.size(), edges_of(loaded));
-  BRAID_EXPECTS(shape, "the loader of plans refuses circles");
+  BRAID_EXPECTS(shape, "the loader of plans refuses cycles");
   auto line = braid::graph_shape::make(nodes.size(), edges_of_line(shape->order()));
-  BRAID_EXPECTS(line, "a line has no circle");
+  BRAID_EXPECTS(line, "a line has no cycle");
   std::vector<model_digest> called = digests_of(models_of(loaded), models);
   return bound_plan{.name = loaded.plan_name,
                     .digest = plan_identity(loaded.digest, called),

@@ -42,7 +42,7 @@ struct bound_plan {
 
 /// Looks up all that the plan names and checks it, once; requests to it have that budget. The models that it calls come
 /// from `models`, if there are any.
-/// Errors: every complaint at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
+/// Errors: every diagnostic at once: those of the operators' binders and of `compile_expr` and `compile_pred`; about a
 /// model, with its file as their source.
 auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {},
                model_folder* models = nullptr) -> braid::checked<bound_plan>;

@@ -95,10 +95,10 @@ void chunk_cache::do_deallocate(void* place, std::size_t size, std::size_t align
 
 /// Takes chunks out, the largest first, until what is left is within the bounds.
 auto chunk_cache::trimmed() noexcept -> free_chunk* {
-  const std::size_t most = std::min(most_bytes_, 2 * std::max(peak_, last_peak_));
+  const std::size_t max_count = std::min(max_bytes_, 2 * std::max(peak_, last_peak_));
   free_chunk* dead = nullptr;
-  for (std::size_t number = classes; number-- > 0 && kept_ != 0 && kept_ + in_use_ > most;) {
-    while (free_[number] != nullptr && kept_ + in_use_ > most) {
+  for (std::size_t number = classes; number-- > 0 && kept_ != 0 && kept_ + in_use_ > max_count;) {
+    while (free_[number] != nullptr && kept_ + in_use_ > max_count) {
       free_chunk* const next = free_[number]->next;
       free_[number]->next = dead;
       dead = std::exchange(free_[number], next);

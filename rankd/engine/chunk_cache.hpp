@@ -11,18 +11,18 @@ namespace rankd {
 
 /// Keeps the chunks that arenas give back, so that a request like the last ones takes none from the heap. Sizes are
 /// rounded up, by a quarter at most, so that what is nearly the same can be used again. Chunks are kept only while they
-/// and what is in use are together at most twice what was lately in use at one time, and at most `most_bytes`: a burst
+/// and what is in use are together at most twice what was lately in use at one time, and at most `max_bytes`: a burst
 /// is given back once it is over.
 /// Threads: any. Cost: a lock, for a short time. Lifetime: outlives what it has handed out.
 class chunk_cache final : public std::pmr::memory_resource {
  public:
-  static constexpr std::size_t usual_most_bytes = std::size_t{64} << 20U;
+  static constexpr std::size_t usual_max_bytes = std::size_t{64} << 20U;
   /// How many chunks come back while the most that was in use is remembered, and as many again.
   static constexpr std::uint32_t period = 1024;
   /// Larger ones go to the heap and back.
   static constexpr std::size_t largest_chunk = std::size_t{64} << 20U;
 
-  explicit chunk_cache(std::size_t most_bytes = usual_most_bytes) noexcept : most_bytes_(most_bytes) {}
+  explicit chunk_cache(std::size_t max_bytes = usual_max_bytes) noexcept : max_bytes_(max_bytes) {}
   chunk_cache(const chunk_cache&) = delete;
   auto operator=(const chunk_cache&) -> chunk_cache& = delete;
   ~chunk_cache() override;
@@ -52,7 +52,7 @@ class chunk_cache final : public std::pmr::memory_resource {
   std::size_t peak_ = 0;       // of what was in use in this period
   std::size_t last_peak_ = 0;  // in the one before
   std::uint32_t returns_ = 0;  // in this period
-  std::size_t most_bytes_;
+  std::size_t max_bytes_;
 };
 
 }  // namespace rankd

@@ -35,7 +35,7 @@ struct shared_load {
 };
 
 /// One loop with its clients.
-struct lane {
+struct client_loop {
   std::unique_ptr<braid::runtime> on;
   unsigned clients = 0;
   closed_load_result seen;
@@ -43,10 +43,10 @@ struct lane {
 
 /// Asks until the time is over, and until one answer has counted where there is time that counts: so there is always
 /// something to tell. Between two requests the others have their turn.
-auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> {
+auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();
-  while ((begin < load.ends_at || !has_counted) && load.counted.load(braid::relaxed) < load.how.most_requests) {
+  while ((begin < load.ends_at || !has_counted) && load.counted.load(braid::relaxed) < load.how.max_requests) {
     const std::uint64_t number = load.next.fetch_add(1, braid::relaxed);
     auto work = target.answer(load.requests[number % load.requests.size()]);
     load_answer one = co_await std::move(work);
@@ -63,7 +63,7 @@ auto ask(shared_load& load, lane& on, load_target& target) -> braid::task<void> 
   }
 }
 
-auto ask_all(shared_load& load, lane& on) -> braid::task<void> {
+auto ask_all(shared_load& load, client_loop& on) -> braid::task<void> {
   const std::unique_ptr<load_target> target = load.target(*on.on);
   auto start = [&](braid::scope& children) -> braid::task<void> {
     for (unsigned client = 0; client < on.clients; ++client) children.spawn(ask(load, on, *target));
@@ -73,16 +73,16 @@ auto ask_all(shared_load& load, lane& on) -> braid::task<void> {
   co_await std::move(all);
 }
 
-auto make_lanes(const closed_load_options& how) -> braid::checked<std::vector<lane>> {
+auto make_client_loops(const closed_load_options& how) -> braid::checked<std::vector<client_loop>> {
   const unsigned loops = std::clamp(how.loops, 1U, how.clients);
-  std::vector<lane> lanes(loops);
+  std::vector<client_loop> client_loops(loops);
   for (unsigned at = 0; at < loops; ++at) {
     auto on = braid::runtime::create({.workers = how.workers, .name = "load" + std::to_string(at)});
     if (!on) return std::unexpected(no_runtime(on.error()));
-    lanes[at].on = std::move(*on);
-    lanes[at].clients = how.clients / loops + (at < how.clients % loops ? 1 : 0);
+    client_loops[at].on = std::move(*on);
+    client_loops[at].clients = how.clients / loops + (at < how.clients % loops ? 1 : 0);
   }
-  return lanes;
+  return client_loops;
 }
 
 auto failed_with(std::string answer) -> load_answer {
@@ -128,8 +128,8 @@ auto latency_of(std::span<const std::chrono::nanoseconds> ascending, double part
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& how) -> braid::checked<closed_load_result> {
   BRAID_EXPECTS(!requests.empty() && how.clients > 0, "a load needs requests and clients");
-  auto lanes = make_lanes(how);
-  if (!lanes) return std::unexpected(std::move(lanes.error()));
+  auto client_loops = make_client_loops(how);
+  if (!client_loops) return std::unexpected(std::move(client_loops.error()));
   const braid::time_point counts_from = braid::steady_time().now() + how.warm_up;
   shared_load load{.target = target,
                    .requests = requests,
@@ -137,12 +137,12 @@ auto run_closed_load(const make_load_target& target, std::span<const std::string
                    .counts_from = counts_from,
                    .ends_at = counts_from + how.duration};
   std::vector<std::thread> waiting;
-  for (lane& each : *lanes) waiting.emplace_back([&load, &each] { each.on->run(ask_all(load, each)); });
+  for (client_loop& each : *client_loops) waiting.emplace_back([&load, &each] { each.on->run(ask_all(load, each)); });
   for (std::thread& each : waiting) each.join();
 
   closed_load_result all;
   all.total = std::max(braid::steady_time().now(), counts_from) - counts_from;
-  for (lane& each : *lanes) {
+  for (client_loop& each : *client_loops) {
     all.failed += each.seen.failed;
     if (all.first_failure.empty()) all.first_failure = std::move(each.seen.first_failure);
     all.answer_bytes += each.seen.answer_bytes;

@@ -29,7 +29,7 @@ struct closed_load_options {
   unsigned workers = 1;  ///< that compute, for each loop
   std::chrono::nanoseconds warm_up = std::chrono::milliseconds(100);
   std::chrono::nanoseconds duration = std::chrono::seconds(1);  ///< longer where a client has no answer by then
-  std::uint64_t most_requests = UINT64_MAX;  ///< ends earlier once so many were asked, not counting the warm-up
+  std::uint64_t max_requests = UINT64_MAX;  ///< ends earlier once so many were asked, not counting the warm-up
   engine_options engine = {};
 };
 

@@ -47,8 +47,8 @@ auto name_of(const bound_node& node) -> std::string {
 
 /// The budget of the plan has less time than it took. Which node that was in is a matter of timing.
 auto error_of_time(const run_end& run, const request_state& state) -> rank_error {
-  std::string message = "the plan was not done in the " + std::to_string(state.plan->budget.longest_deadline->count()) +
-                        " ms of its budget";
+  std::string message =
+      "the plan was not done in the " + std::to_string(state.plan->budget.max_deadline->count()) + " ms of its budget";
   for (const node_index node : run.shape.order()) {
     if (run.graph.progress(node) == braid::node_progress::done) continue;
     const bound_node& first = state.plan->nodes[node];
@@ -84,9 +84,9 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   if (failure.why == cause::node_timeout)
     return {"node_timeout", named + " did not end in the time that nodes have", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
-  const auto& said = state.nodes[failure.node].error;
-  if (!said) return {"stopped", named + " was stopped", node, {}};
-  return {said->code, named + ": " + said->message, node, {}};
+  const auto& node_error = state.nodes[failure.node].error;
+  if (!node_error) return {"stopped", named + " was stopped", node, {}};
+  return {node_error->code, named + ": " + node_error->message, node, {}};
 }
 
 /// The rows of all outputs, one behind the other.
@@ -141,7 +141,7 @@ auto explanation_of(const request_state& state, const run_end& run, const rankin
 }
 
 auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, const registries& declared,
-               node_figures figures) -> ranking {
+               node_metrics metrics) -> ranking {
   const rank_request& request = state->request;
   const bool is_explained = request.explain == explain_mode::on;
   const braid::time_point known = is_explained ? braid::steady_time().now() : braid::time_point{};
@@ -160,7 +160,7 @@ auto answer_of(const std::shared_ptr<request_state>& state, const run_end& run, 
       answer.malformed_values += slot.malformed_values;
     }
   }
-  if (figures == node_figures::told) answer.nodes = figures_of(run.graph, run.failure, *state);
+  if (metrics == node_metrics::collected) answer.nodes = samples_of(run.graph, run.failure, *state);
   answer.total = braid::steady_time().now() - state->begin;
   if (is_explained)
     answer.explained = std::make_shared<const explanation>(explanation_of(*state, run, answer, known, declared));
@@ -203,7 +203,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   if (!failure && around.where().now() >= run->inside.deadline())
     failure = {braid::graph_failure::cause::run_stopped, 0, nullptr, braid::errc::deadline_exceeded};
   const run_end end{.graph = run->graph, .shape = shape, .failure = failure, .breach = breach};
-  ranking answer = answer_of(state, end, *declared_, options_.figures);
+  ranking answer = answer_of(state, end, *declared_, options_.metrics);
   note_memory(state->memory.used());
   co_return answer;
 }
@@ -211,18 +211,18 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
 /// A request that wants to be explained is timed in any case.
 auto engine::timing_of(const rank_request& request) noexcept -> node_timing {
   const bool explained = request.explain == explain_mode::on;
-  const bool counted = options_.figures == node_figures::told && asked_++ % std::max(options_.timed_of, 1U) == 0;
+  const bool counted = options_.metrics == node_metrics::collected && asked_++ % std::max(options_.timed_of, 1U) == 0;
   return explained || counted ? node_timing::on : node_timing::off;
 }
 
 /// The next request begins with as much as the last ones took, so that its memory is one piece, and of a size that
 /// stays the same while requests do. What a single large request took is forgotten again.
 void engine::note_memory(std::size_t used) noexcept {
-  constexpr std::size_t least = 4096;
-  constexpr std::size_t most = std::size_t{1} << 20U;
+  constexpr std::size_t min_count = 4096;
+  constexpr std::size_t max_count = std::size_t{1} << 20U;
   const std::size_t before = first_chunk_.load(braid::relaxed);
   const std::size_t wanted = used > before ? used : before - (before - used) / 16;
-  first_chunk_.store(std::clamp(wanted, least, most), braid::relaxed);
+  first_chunk_.store(std::clamp(wanted, min_count, max_count), braid::relaxed);
 }
 
 /// Owns a run until the last of its nodes has ended. Where the home stops already, nothing is started.

@@ -63,7 +63,7 @@ class engine {
   std::shared_ptr<chunk_cache> chunks_ = std::make_shared<chunk_cache>();  // what requests have left
 };
 
-/// The complaint where no runtime can be had to run anything on.
+/// The diagnostic where no runtime can be had to run anything on.
 auto no_runtime(std::error_code why) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -121,11 +121,11 @@ auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<brai
   return states;
 }
 
-auto figures_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-                request_state& state) -> std::span<const node_figure> {
-  const std::span<node_figure> all = state.memory.filled(state.nodes.size(), node_figure());
+auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                request_state& state) -> std::span<const node_sample> {
+  const std::span<node_sample> all = state.memory.filled(state.nodes.size(), node_sample());
   for (node_index node = 0; node < all.size(); ++node) {
-    node_figure& out = all[node];
+    node_sample& out = all[node];
     const node_slot& slot = state.nodes[node];
     out.state = state_of(run.progress(node));
     if (failure && failure->node == node) out.state = state_of_failed(*failure, out.state);

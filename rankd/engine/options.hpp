@@ -14,17 +14,17 @@ enum class run_order : std::uint8_t {
 };
 
 /// What rankings tell of the nodes of their plan, besides what a request wants explained.
-enum class node_figures : std::uint8_t { none, told };
+enum class node_metrics : std::uint8_t { none, collected };
 
 /// Answers are the same bytes whatever the options, as long as no time runs out.
 struct engine_options {
   braid::duration node_timeout = braid::duration::max();  ///< for each node; max: none
   /// A node that is expected to compute for longer than this goes to the workers; a shorter one is not worth the way.
-  double longest_run_here_ns = 20'000;
+  double max_inline_ns = 20'000;
   /// About as long as this is computed in one part; a node that takes several is shared among idle workers.
   double part_ns = 50'000;
   run_order order = run_order::side_by_side;
-  node_figures figures = node_figures::none;
+  node_metrics metrics = node_metrics::none;
   std::uint32_t timed_of = 1;  ///< with figures: the times of one request in so many are taken; at least 1
 };
 

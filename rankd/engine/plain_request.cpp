@@ -6,10 +6,10 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::size_t longest = 4096;
+constexpr std::size_t max_length = 4096;
 
 /// Fewer than the digits of any number past 64 bits.
-constexpr std::size_t most_digits = 18;
+constexpr std::size_t max_digits = 18;
 
 class reader {
  public:
@@ -59,7 +59,7 @@ class reader {
     skip_space();
     std::size_t digits = 0;
     for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits) {
-      if (digits == most_digits) return false;
+      if (digits == max_digits) return false;
       value = value * 10 + (rest_[digits] - '0');
     }
     const bool is_right = digits > 0 && rest_.front() != '0';
@@ -87,7 +87,7 @@ class reader {
 }  // namespace
 
 auto read_plain_request(std::string_view text) noexcept -> std::optional<plain_request> {
-  if (text.size() > longest) return std::nullopt;
+  if (text.size() > max_length) return std::nullopt;
   return reader(text).run();
 }
 

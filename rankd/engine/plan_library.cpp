@@ -3,7 +3,7 @@
 
 #include <rankd/op/catalog.hpp>
 #include <rankd/plan/load.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ auto has_models(const bound_plan& plan, model_folder& in) -> bool {
                              [&in](const model_digest& each) { return in.digest(each.name) == each.sha256; });
 }
 
-template <typename Shelves>
-auto no_such_shelf(std::string_view name, const Shelves& all) -> std::unexpected<braid::diagnostics> {
+template <typename Histories>
+auto no_such_plan(std::string_view name, const Histories& all) -> std::unexpected<braid::diagnostics> {
   std::vector<std::string_view> known;
   for (const auto& [each, kept] : all) known.emplace_back(each);
   return unknown_plan(name, known);
@@ -37,10 +37,10 @@ auto no_such_shelf(std::string_view name, const Shelves& all) -> std::unexpected
 
 plan_library::plan_library(const registries& declared, plan_library_options options)
     : declared_(&declared), options_(std::move(options)) {
-  options_.most_kept = std::max<std::size_t>(options_.most_kept, 1);
+  options_.max_kept = std::max<std::size_t>(options_.max_kept, 1);
 }
 
-auto plan_library::shelf::find(std::uint64_t number) const -> version_ptr {
+auto plan_library::version_history::find(std::uint64_t number) const -> version_ptr {
   const auto found = std::ranges::find(kept, number, number_of);
   return found == kept.end() ? nullptr : *found;
 }
@@ -79,15 +79,15 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
 
 void plan_library::add_pinned_to(std::vector<std::string>& names) const {
   const std::scoped_lock lock(changes_);
-  for (const auto& [name, here] : shelves_)
+  for (const auto& [name, here] : histories_)
     if (here.pinned) names.push_back(name);
 }
 
 /// The newest version of the same name, where its artifact has the same bytes.
 auto plan_library::newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr {
   const std::scoped_lock lock(changes_);
-  const auto at = shelves_.find(name);
-  if (at == shelves_.end() || at->second.kept.back()->plan.artifact_digest != artifact_digest) return nullptr;
+  const auto at = histories_.find(name);
+  if (at == histories_.end() || at->second.kept.back()->plan.artifact_digest != artifact_digest) return nullptr;
   return at->second.kept.back();
 }
 
@@ -113,18 +113,19 @@ auto plan_library::bind(const artifact_image& image, const plan_budget& budget, 
 auto plan_library::install(const std::vector<version_ptr>& found) -> reload_report {
   reload_report report;
   const std::scoped_lock lock(changes_);
-  shelves next = shelves_;
-  put_on_shelves(found, next, report);
+  version_histories next = histories_;
+  add_versions(found, next, report);
   publish(std::move(next));
   return report;
 }
 
-void plan_library::put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const {
+void plan_library::add_versions(const std::vector<version_ptr>& found, version_histories& into,
+                                reload_report& report) const {
   for (auto& [name, each] : into) each.in_folder = false;
   for (const version_ptr& version : found) {
     const std::string& name = version->plan.name;
     const auto [at, is_new] = into.try_emplace(name);
-    shelf& here = at->second;
+    version_history& here = at->second;
     here.in_folder = true;
     if (!is_new && here.kept.back() == version) {
       report.unchanged.push_back(name);
@@ -134,8 +135,7 @@ void plan_library::put_on_shelves(const std::vector<version_ptr>& found, shelves
     here.kept.push_back(version);
     // The oldest go first; what is pinned stays, in addition to as many as are kept.
     const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };
-    while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) >
-           options_.most_kept)
+    while (here.kept.size() - static_cast<std::size_t>(std::ranges::count_if(here.kept, is_pinned)) > options_.max_kept)
       here.kept.erase(std::ranges::find_if_not(here.kept, is_pinned));
   }
   std::erase_if(into, [&report](const auto& each) {
@@ -148,12 +148,12 @@ void plan_library::put_on_shelves(const std::vector<version_ptr>& found, shelves
 
 /// Under changes_. Everything that can fail comes before anything is changed. What nobody uses any more is freed
 /// without the lock of the readers.
-void plan_library::publish(shelves next) {
+void plan_library::publish(version_histories next) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
   auto set = std::make_shared<const plan_set>(std::move(serving));
   replace_current(std::move(set));
-  shelves_.swap(next);
+  histories_.swap(next);
 }
 
 void plan_library::replace_current(std::shared_ptr<const plan_set> next) {
@@ -176,17 +176,17 @@ auto plan_library::find(std::string_view name) const -> braid::checked<plan_hand
 
 /// Under changes_. Requires a version that is kept.
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
-  shelves next = shelves_;
+  version_histories next = histories_;
   next.find(name)->second.pinned = number;
   publish(std::move(next));
-  const shelf& here = shelves_.find(name)->second;
+  const version_history& here = histories_.find(name)->second;
   return info_of(here, *std::ranges::find(here.kept, number, number_of));
 }
 
 auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
   const std::scoped_lock lock(changes_);
-  const auto at = shelves_.find(name);
-  if (at == shelves_.end()) return no_such_shelf(name, shelves_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
   if (at->second.find(number) == nullptr)
     return refused("unknown_version",
                    "no version " + std::to_string(number) + " of plan `" + std::string(name) + "` is kept");
@@ -195,9 +195,9 @@ auto plan_library::pin(std::string_view name, std::uint64_t number) -> braid::ch
 
 auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
   const std::scoped_lock lock(changes_);
-  shelves next = shelves_;
+  version_histories next = histories_;
   const auto at = next.find(name);
-  if (at == next.end()) return no_such_shelf(name, next);
+  if (at == next.end()) return no_such_plan(name, next);
   at->second.pinned.reset();
   if (!at->second.in_folder) next.erase(at);
   publish(std::move(next));
@@ -206,8 +206,8 @@ auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
 
 auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
   const std::scoped_lock lock(changes_);
-  const auto at = shelves_.find(name);
-  if (at == shelves_.end()) return no_such_shelf(name, shelves_);
+  const auto at = histories_.find(name);
+  if (at == histories_.end()) return no_such_plan(name, histories_);
   const auto& kept = at->second.kept;
   const auto serving = std::ranges::find(kept, at->second.serving());
   if (serving == kept.begin())
@@ -215,7 +215,7 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
   return pin_kept(name, number_of(*std::prev(serving)));
 }
 
-auto plan_library::info_of(const shelf& of, const version_ptr& version) const -> plan_version_info {
+auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
   const auto own = 1 + (serves ? 1 : 0);  // the shelf's, and that of the set that serves
   const auto all = version.use_count();
@@ -231,7 +231,7 @@ auto plan_library::info_of(const shelf& of, const version_ptr& version) const ->
 auto plan_library::versions() const -> std::vector<plan_version_info> {
   const std::scoped_lock lock(changes_);
   std::vector<plan_version_info> all;
-  for (const auto& [name, each] : shelves_)
+  for (const auto& [name, each] : histories_)
     for (const version_ptr& version : each.kept) all.push_back(info_of(each, version));
   return all;
 }

@@ -22,7 +22,7 @@
 namespace rankd {
 
 struct plan_library_options {
-  std::size_t most_kept = 4;          ///< versions of each plan, pinned ones not counted; at least one
+  std::size_t max_kept = 4;           ///< versions of each plan, pinned ones not counted; at least one
   file_reader read = {};              ///< of artifacts and their index; empty: from the disk
   plan_budgets budgets = {};          ///< of the plans, by their names, until a reload brings others
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
@@ -61,7 +61,7 @@ class plan_library {
   /// or those of a model that they call, have changed get a new version, plans that the folder has no more are gone,
   /// unless they are pinned. Where anything is wrong nothing changes. Reloads wait for each other, and readers for none
   /// of them. With `budgets` these are the plans' from now on, and a plan whose budget is another gets a new version,
-  /// too. Blocks: on the disk. Errors: every complaint at once: those of `read_folder_image`, `load_plan`, `bind_plan`
+  /// too. Blocks: on the disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`, `bind_plan`
   /// and `plan_budgets::strangers`; no_artifacts where the folder has none.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt)
       -> braid::checked<reload_report>;
@@ -92,7 +92,7 @@ class plan_library {
   using version_ptr = std::shared_ptr<const plan_version>;
 
   /// What is kept of one plan.
-  struct shelf {
+  struct version_history {
     std::vector<version_ptr> kept;  // ascending by number; the last one is the newest
     std::optional<std::uint64_t> pinned;
     bool in_folder = true;  // of the last reload
@@ -100,17 +100,17 @@ class plan_library {
     [[nodiscard]] auto find(std::uint64_t number) const -> version_ptr;
     [[nodiscard]] auto serving() const -> version_ptr { return pinned ? find(*pinned) : kept.back(); }
   };
-  using shelves = std::map<std::string, shelf, std::less<>>;
+  using version_histories = std::map<std::string, version_history, std::less<>>;
 
   auto bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
       -> braid::checked<version_ptr>;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
   auto install(const std::vector<version_ptr>& found) -> reload_report;
-  void put_on_shelves(const std::vector<version_ptr>& found, shelves& into, reload_report& report) const;
-  void publish(shelves next);
+  void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
+  void publish(version_histories next);
   void replace_current(std::shared_ptr<const plan_set> next);
-  [[nodiscard]] auto info_of(const shelf& of, const version_ptr& version) const -> plan_version_info;
+  [[nodiscard]] auto info_of(const version_history& of, const version_ptr& version) const -> plan_version_info;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
 
   const registries* declared_;
@@ -120,7 +120,7 @@ class plan_library {
   std::mutex reloads_;               // held by one reload from its first read to its end
   std::uint64_t last_number_ = 0;    // under reloads_
   mutable std::mutex changes_;       // held while shelves change and are looked at; taken after reloads_
-  shelves shelves_;                  // under changes_
+  version_histories histories_;      // under changes_
   mutable std::mutex current_lock_;  // held for a copy or an exchange of one pointer; taken last
   std::shared_ptr<const plan_set> current_ = std::make_shared<const plan_set>();  // under current_lock_
 };

@@ -89,7 +89,7 @@ void append_explanation(std::string& out, const ranking& answer) {
   if (answer.explained != nullptr) out += ",\"explain\":" + to_json(*answer.explained);
 }
 
-void append_complaint(std::string& out, const braid::diagnostic& item) {
+void append_diagnostic(std::string& out, const braid::diagnostic& item) {
   const std::pair<std::string_view, std::string_view> fields[] = {{"code", item.code}, {"pointer", item.pointer},
                                                                   {"node", item.node}, {"message", item.message},
                                                                   {"hint", item.hint}, {"source", item.source}};
@@ -145,15 +145,15 @@ auto to_json(const braid::diagnostics& problems, std::string_view request_id) ->
   if (!first.hint.empty()) message += "; " + first.hint;
   std::string out = "{";
   append_error(out, {first.code, std::move(message), first.node, first.pointer}, request_id);
-  if (problems.size() > 1) out += ",\"complaints\":" + complaints_json(problems);
+  if (problems.size() > 1) out += ",\"diagnostics\":" + diagnostics_json(problems);
   return out + "}";
 }
 
-auto complaints_json(const braid::diagnostics& problems) -> std::string {
+auto diagnostics_json(const braid::diagnostics& problems) -> std::string {
   std::string out = "[";
   for (const braid::diagnostic& item : problems) {
     if (out.size() > 1) out += ',';
-    append_complaint(out, item);
+    append_diagnostic(out, item);
   }
   return out + "]";
 }

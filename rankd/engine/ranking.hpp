@@ -29,7 +29,7 @@ struct rank_error {
 };
 
 /// What one node did for a request, as a server counts it.
-struct node_figure {
+struct node_sample {
   node_state state = node_state::skipped;
   std::uint64_t rows_out = 0;
   std::optional<braid::duration> queue;  ///< from when it was ready to its start; nothing where it was not timed
@@ -47,7 +47,7 @@ struct ranking {
   std::uint64_t malformed_ids = 0;               ///< ids in the store that were none and were skipped
   std::uint64_t malformed_values = 0;            ///< features in the store that were none of their type
   braid::duration total{};                       ///< from when the engine took the request to when this was ready
-  std::span<const node_figure> nodes;            ///< by number; empty unless `engine_options::figures` wants them
+  std::span<const node_sample> nodes;            ///< by number; empty unless `engine_options::metrics` wants them
   std::shared_ptr<const explanation> explained;  ///< null unless the request asks for it; there with errors, too
   std::shared_ptr<const request_state> memory;   ///< what the rows and the nodes lie in
 };
@@ -58,12 +58,12 @@ auto to_json(const ranking& answer) -> std::string;
 /// The same behind what `out` has.
 void append_json(std::string& out, const ranking& answer);
 
-/// The error response for what could not be read or bound; more than one complaint is listed whole. An empty id is
-/// left out. Requires at least one complaint.
+/// The error response for what could not be read or bound; more than one diagnostic is listed whole. An empty id is
+/// left out. Requires at least one diagnostic.
 auto to_json(const braid::diagnostics& problems, std::string_view request_id) -> std::string;
 
-/// The complaints as a JSON array of {code, pointer, node, message, hint, source}; what is empty is left out, the
+/// The diagnostics as a JSON array of {code, pointer, node, message, hint, source}; what is empty is left out, the
 /// pointer excepted.
-auto complaints_json(const braid::diagnostics& problems) -> std::string;
+auto diagnostics_json(const braid::diagnostics& problems) -> std::string;
 
 }  // namespace rankd

@@ -18,14 +18,14 @@
 namespace rankd {
 namespace {
 
-constexpr std::int64_t longest_deadline_ms = 86'400'000;
+constexpr std::int64_t max_deadline_ms = 86'400'000;
 constexpr std::size_t id_digits = 16;
 
-/// A request made of nothing but wrong names must not cost a complaint for each of a million.
-constexpr std::size_t most_complaints = 100;
+/// A request made of nothing but wrong names must not cost a diagnostic for each of a million.
+constexpr std::size_t max_diagnostics = 100;
 
-/// One complaint, where it is known that there are no others.
-auto complaint(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+/// One diagnostic, where it is known that there are no others.
+auto make_diagnostic(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
                              .message = std::move(message),
@@ -34,8 +34,8 @@ auto complaint(std::string code, std::string pointer, std::string message) -> br
                              .source = "request"});
 }
 
-/// Complaints about one place.
-struct complaints {
+/// Diagnostics about one place.
+struct diagnostic_list {
   braid::diagnostics& out;
 
   void add(std::string code, std::string pointer, std::string message, std::string hint = {}) {
@@ -49,7 +49,7 @@ struct complaints {
 };
 
 /// An integer from 1 to 2^63-1, or a string that spells one.
-auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
+auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
   const nlohmann::json* value = in.value("user_id", presence::required);
   if (value == nullptr) return 0;
   std::int64_t id = 0;
@@ -66,7 +66,7 @@ auto read_user_id(object_reader& in, complaints problems) -> std::int64_t {
 }
 
 void read_override(const std::string& name, const nlohmann::json& value, const std::string& pointer,
-                   const registries& declared, rank_request& into, complaints problems) {
+                   const registries& declared, rank_request& into, diagnostic_list problems) {
   const param_entry* param = declared.find_param(name);
   if (param == nullptr)
     return problems.add("unknown_param", pointer, "no param is called " + quote_name(name),
@@ -89,7 +89,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
 }
 
 void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,
-                     std::vector<std::uint32_t>& into, complaints problems) {
+                     std::vector<std::uint32_t>& into, diagnostic_list problems) {
   if (!name.is_string())
     return problems.add("wrong_type", pointer, "an output key is a name, not " + std::string(kind_of(name)));
   const auto& text = name.get_ref<const std::string&>();
@@ -105,29 +105,29 @@ void read_output_key(const nlohmann::json& name, const std::string& pointer, con
   into.push_back(key->key_id);
 }
 
-void read_overrides(object_reader& in, const registries& declared, rank_request& into, complaints problems) {
+void read_overrides(object_reader& in, const registries& declared, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* overrides = in.object("param_overrides", presence::optional);
   if (overrides == nullptr) return;
   const std::string pointer = in.pointer_of("param_overrides");
   for (const auto& [name, value] : overrides->items()) {
-    if (problems.out.size() >= most_complaints) return;
+    if (problems.out.size() >= max_diagnostics) return;
     read_override(name, value, braid::json_pointer(pointer, name), declared, into, problems);
   }
 }
 
-void read_output_keys(object_reader& in, const registries& declared, rank_request& into, complaints problems) {
+void read_output_keys(object_reader& in, const registries& declared, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* names = in.array("output_keys", presence::optional);
   if (names == nullptr) return;
   std::vector<std::uint32_t> keys;
   const std::string pointer = in.pointer_of("output_keys");
-  for (std::size_t index = 0; index < names->size() && problems.out.size() < most_complaints; ++index)
+  for (std::size_t index = 0; index < names->size() && problems.out.size() < max_diagnostics; ++index)
     read_output_key((*names)[index], braid::json_pointer(pointer, index), declared, keys, problems);
   std::ranges::sort(keys);
   into.output_keys = std::move(keys);
 }
 
 void read_explained_id(const nlohmann::json& value, const std::string& pointer, rank_request& into,
-                       complaints problems) {
+                       diagnostic_list problems) {
   std::optional<std::int64_t> id;
   if (value.is_number_integer()) {
     const bool fits = !value.is_number_unsigned() || std::in_range<std::int64_t>(value.get<std::uint64_t>());
@@ -142,7 +142,7 @@ void read_explained_id(const nlohmann::json& value, const std::string& pointer, 
 }
 
 /// true, or an object that may name ids.
-void read_explain(object_reader& in, rank_request& into, complaints problems) {
+void read_explain(object_reader& in, rank_request& into, diagnostic_list problems) {
   const nlohmann::json* value = in.value("explain", presence::optional);
   if (value == nullptr || !value->is_object()) {
     if (in.boolean("explain", presence::optional).value_or(false)) into.explain = explain_mode::on;
@@ -152,9 +152,9 @@ void read_explain(object_reader& in, rank_request& into, complaints problems) {
   object_reader what(*value, in.pointer_of("explain"), problems.out);
   if (const nlohmann::json* ids = what.array("ids", presence::optional)) {
     const std::string pointer = what.pointer_of("ids");
-    if (ids->size() > most_explained_ids)
-      problems.add("too_many_ids", pointer, "at most " + std::to_string(most_explained_ids) + " ids are explained");
-    for (std::size_t at = 0; at < std::min(ids->size(), most_explained_ids); ++at)
+    if (ids->size() > max_explained_ids)
+      problems.add("too_many_ids", pointer, "at most " + std::to_string(max_explained_ids) + " ids are explained");
+    for (std::size_t at = 0; at < std::min(ids->size(), max_explained_ids); ++at)
       read_explained_id((*ids)[at], braid::json_pointer(pointer, at), into, problems);
   }
   what.refuse_unknown_fields();
@@ -256,7 +256,7 @@ auto is_plan_name(std::string_view text) -> bool {
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
-    return std::unexpected(complaint("json_syntax", "", "a byte order mark is for the beginning of a file"));
+    return std::unexpected(make_diagnostic("json_syntax", "", "a byte order mark is for the beginning of a file"));
   if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
   const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());
@@ -269,7 +269,7 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_overrides(in, declared, request, {problems});
   read_output_keys(in, declared, request, {problems});
-  if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = longest_deadline_ms}))
+  if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);
   read_explain(in, request, {problems});
   in.refuse_unknown_fields();
@@ -287,15 +287,15 @@ auto request_id_of(std::string_view text, request_origin from) -> std::string {
 
 void keep_to_budget(rank_request& request, const plan_budget& budget) {
   if (!request.deadline) request.deadline = budget.default_deadline;
-  if (!budget.longest_deadline) return;
-  if (request.deadline && *request.deadline <= *budget.longest_deadline) return;
-  request.deadline = budget.longest_deadline;
+  if (!budget.max_deadline) return;
+  if (request.deadline && *request.deadline <= *budget.max_deadline) return;
+  request.deadline = budget.max_deadline;
   request.deadline_from = deadline_source::budget;
 }
 
 auto plan_to_run(const rank_request& request, std::string_view given) -> braid::checked<std::string> {
   const auto refused = [](std::string code, std::string message) {
-    return std::unexpected(complaint(std::move(code), "/plan", std::move(message)));
+    return std::unexpected(make_diagnostic(std::move(code), "/plan", std::move(message)));
   };
   if (given.empty() && request.plan.empty())
     return refused("missing_field", "neither the request nor --plan says which plan to run");
@@ -307,7 +307,7 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
   return given.empty() ? request.plan : std::string(given);
 }
 
-auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics {
+auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics {
   braid::diagnostics out;
   for (braid::diagnostic item : problems) {
     if (item.code == "unknown_plan" && !request.plan.empty()) {

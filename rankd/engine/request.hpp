@@ -26,7 +26,7 @@ enum class deadline_source : std::uint8_t {
 };
 
 /// Of a request, to be explained.
-inline constexpr std::size_t most_explained_ids = 100;
+inline constexpr std::size_t max_explained_ids = 100;
 
 struct rank_request {
   std::string request_id;         ///< as given, or made up from the request's bytes or its line
@@ -48,7 +48,7 @@ struct request_origin {
 };
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
-/// digits, which may begin with zeros; the empty plan counts as none. Errors: every complaint at once: those of
+/// digits, which may begin with zeros; the empty plan counts as none. Errors: every diagnostic at once: those of
 /// `parse_json`, which count lines from that of the origin, and `object_reader`; bad_user_id, unknown_param,
 /// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id,
 /// too_many_ids. As many as a person can use.
@@ -70,6 +70,6 @@ auto plan_to_run(const rank_request& request, std::string_view given) -> braid::
 
 /// What is wrong with the plan that a request was to run, for its answer: unknown_plan points to where the request
 /// names it, if it does.
-auto plan_complaints(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
+auto plan_diagnostics(const rank_request& request, const braid::diagnostics& problems) -> braid::diagnostics;
 
 }  // namespace rankd

@@ -7,23 +7,23 @@
 
 namespace rankd {
 
-auto plan_nodes::place(braid::node_index node) noexcept -> braid::node_place {
+auto plan_nodes::mode(braid::node_index node) noexcept -> braid::node_mode {
   const bound_node& what = state_->plan->nodes[node];
   node_slot& slot = state_->nodes[node];
   slot.ready = now();
   for (const node_index source : what.sources) slot.rows_in += state_->nodes[source].output.size();
-  return slot.place = place_of(*what.op, slot.rows_in);
+  return slot.mode = place_of(*what.op, slot.rows_in);
 }
 
-auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_place {
-  if (op.work() == op_work::waits) return braid::node_place::task;
-  if (options_->order == run_order::one_by_one) return braid::node_place::here;
-  return op.cost_ns(rows) <= options_->longest_run_here_ns ? braid::node_place::here : braid::node_place::worker;
+auto plan_nodes::place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode {
+  if (op.work() == op_work::waits) return braid::node_mode::task;
+  if (options_->order == run_order::one_by_one) return braid::node_mode::here;
+  return op.cost_ns(rows) <= options_->max_inline_ns ? braid::node_mode::here : braid::node_mode::worker;
 }
 
 /// How many rows make a part that is worth a job of its own; only workers share theirs.
 auto plan_nodes::part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t {
-  if (slot.place != braid::node_place::worker) return evaluate_options::one_part;
+  if (slot.mode != braid::node_mode::worker) return evaluate_options::one_part;
   const double parts = op.cost_ns(slot.rows_in) / options_->part_ns;
   if (!(parts >= 2)) return evaluate_options::one_part;
   return static_cast<std::size_t>(static_cast<double>(slot.rows_in) / parts);
@@ -35,7 +35,7 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
   slot.started.store(now().time_since_epoch().count(), braid::relaxed);
   // A store may fill the memory of a node that waits from another thread.
   // Where bytes are bounded each node takes its own, so that it is known how much.
-  const bool shares = slot.place == braid::node_place::here && !state_->used.bounds_bytes();
+  const bool shares = slot.mode == braid::node_mode::here && !state_->used.bounds_bytes();
   braid::arena& memory = shares ? state_->memory : slot.memory;
   const std::span<row_set> inputs = memory.uninitialized<row_set>(what.sources.size());
   for (std::size_t at = 0; at < inputs.size(); ++at) inputs[at] = state_->nodes[what.sources[at]].output;

@@ -36,14 +36,14 @@ class checker {
   auto readable(const Entry* entry, std::string_view sort, std::uint32_t id, std::string_view below) -> const Entry* {
     const std::string name(sort);
     if (entry == nullptr) {
-      complain("unknown_" + name, below, "there is no " + name + " " + std::to_string(id));
+      report("unknown_" + name, below, "there is no " + name + " " + std::to_string(id));
       return nullptr;
     }
     if (entry->status == lifecycle::blocked)
-      complain("blocked_" + name, below, "the " + name + " " + quote_name(entry->name) + " is blocked",
-               known_.successor_hint(*entry));
+      report("blocked_" + name, below, "the " + name + " " + quote_name(entry->name) + " is blocked",
+             known_.successor_hint(*entry));
     else if (!entry->allow_read)
-      complain("unreadable_" + name, below, "the " + name + " " + quote_name(entry->name) + " may not be read");
+      report("unreadable_" + name, below, "the " + name + " " + quote_name(entry->name) + " may not be read");
     return entry;
   }
 
@@ -58,7 +58,7 @@ class checker {
   void check_regex(const regex_test& test) {
     const key_entry* key = check_key(test.key_id);
     if (key != nullptr && key->type != value_type::string)
-      complain("regex_wants_string_key", "/key_id", "the key " + quote_name(key->name) + " holds no strings");
+      report("regex_wants_string_key", "/key_id", "the key " + quote_name(key->name) + " holds no strings");
     if (const auto* literal = std::get_if<std::string>(&test.pattern))
       check_pattern(*literal, test.letters);
     else
@@ -67,14 +67,14 @@ class checker {
 
   void check_pattern(std::string_view literal, letter_case letters) {
     const auto compiled = text_matcher::regex(literal, letters);
-    if (!compiled) complain("bad_regex", "/pattern/value", "RE2 refuses the pattern: " + compiled.error());
+    if (!compiled) report("bad_regex", "/pattern/value", "RE2 refuses the pattern: " + compiled.error());
   }
 
   void check_pattern(param_number number) {
     const param_entry* param = check_param(number.param_id, "/pattern/param_id");
     if (param != nullptr && param->type != value_type::string)
-      complain("regex_wants_string_param", "/pattern/param_id",
-               "the param " + quote_name(param->name) + " holds no string");
+      report("regex_wants_string_param", "/pattern/param_id",
+             "the param " + quote_name(param->name) + " holds no string");
   }
 
   void check_list(const tree_node& node) {
@@ -84,10 +84,10 @@ class checker {
     const key_entry* key = number == nullptr ? nullptr : known_.find_key(number->key_id);
     if (number != nullptr && key == nullptr) return;  // the key itself is complained about
     if (key == nullptr || key->type != value_type::string)
-      complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+      report("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
   }
 
-  void complain(std::string code, std::string_view below, std::string message, std::string hint = {}) {
+  void report(std::string code, std::string_view below, std::string message, std::string hint = {}) {
     problems_.add({.code = std::move(code),
                    .pointer = tree_.pointer_of(at_).append(below),
                    .message = std::move(message),

@@ -136,8 +136,8 @@ class writer {
   auto regex_of(std::size_t index, truth_slot out) -> instruction;
   auto text_test_of(text_test test, truth_slot out) -> instruction;
 
-  auto key_place(std::uint32_t key_id) -> std::uint32_t;
-  auto param_place(std::uint32_t param_id) -> std::uint32_t;
+  auto key_slot(std::uint32_t key_id) -> std::uint32_t;
+  auto param_slot(std::uint32_t param_id) -> std::uint32_t;
   auto new_slot(std::size_t index) -> value_slot;
   void give_back_children(const tree_node& node);
 
@@ -206,7 +206,7 @@ void writer::write_constant(std::size_t index) {
 }
 
 void writer::write_key(std::size_t index) {
-  const std::uint32_t key = key_place(std::get<key_number>(tree_.nodes[index].payload).key_id);
+  const std::uint32_t key = key_slot(std::get<key_number>(tree_.nodes[index].payload).key_id);
   const value_slot out = values_[index] = new_slot(index);
   if (is_exact(index))
     out_.each.push_back(load_key<std::int64_t>{key, out});
@@ -221,7 +221,7 @@ void writer::write_param(std::size_t index) {
   const param_form wanted = is_exact(index)                   ? param_form::exact
                             : forms_[index] == form::presence ? param_form::presence
                                                               : param_form::floating;
-  const std::uint32_t param = param_place(std::get<param_number>(tree_.nodes[index].payload).param_id);
+  const std::uint32_t param = param_slot(std::get<param_number>(tree_.nodes[index].payload).param_id);
   out_.params.push_back({param, wanted, values_[index].index});
 }
 
@@ -316,7 +316,7 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
   if (numbers == nullptr) {
     const std::uint32_t key_id = std::get<key_number>(tree_.nodes[left].payload).key_id;
     const auto& strings = std::get<std::vector<std::string>>(std::get<literal_list>(node.payload));
-    return text_test_of({key_place(key_id), text_matcher::any_of(strings)}, out);
+    return text_test_of({key_slot(key_id), text_matcher::any_of(strings)}, out);
   }
   if (is_exact(left)) return find_number<std::int64_t>{sorted_list(*numbers, as_exact_integer), values_[left], out};
   return find_number<double>{sorted_list(*numbers, as_exact_double), values_[left], out};
@@ -325,9 +325,9 @@ auto writer::list_of(const tree_node& node, truth_slot out) -> instruction {
 auto writer::regex_of(std::size_t index, truth_slot out) -> instruction {
   const auto& test = std::get<regex_test>(tree_.nodes[index].payload);
   if (const auto* literal = std::get_if<std::string>(&test.pattern))
-    return text_test_of({key_place(test.key_id), std::move(*text_matcher::regex(*literal, test.letters))}, out);
-  const std::uint32_t param = param_place(std::get<param_number>(test.pattern).param_id);
-  return text_test_of({key_place(test.key_id), param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}},
+    return text_test_of({key_slot(test.key_id), std::move(*text_matcher::regex(*literal, test.letters))}, out);
+  const std::uint32_t param = param_slot(std::get<param_number>(test.pattern).param_id);
+  return text_test_of({key_slot(test.key_id), param_pattern{param, test.letters, tree_.pointer_of(index, "pattern")}},
                       out);
 }
 
@@ -336,11 +336,11 @@ auto writer::text_test_of(text_test test, truth_slot out) -> instruction {
   return match_text{static_cast<std::uint32_t>(out_.texts.size() - 1), out};
 }
 
-auto writer::key_place(std::uint32_t key_id) -> std::uint32_t {
+auto writer::key_slot(std::uint32_t key_id) -> std::uint32_t {
   return static_cast<std::uint32_t>(std::ranges::lower_bound(out_.keys, key_id) - out_.keys.begin());
 }
 
-auto writer::param_place(std::uint32_t param_id) -> std::uint32_t {
+auto writer::param_slot(std::uint32_t param_id) -> std::uint32_t {
   const std::uint32_t place = known_.index_of(*known_.find_param(param_id));
   out_.params_wanted = std::max<std::size_t>(out_.params_wanted, place + 1);
   return place;
@@ -377,7 +377,7 @@ auto compile(const syntax_tree& tree, const registries& known) -> braid::checked
 }  // namespace
 
 auto compiled_tree::cost() const noexcept -> cost_guess {
-  constexpr double least_ns = 100;
+  constexpr double min_ns = 100;
   constexpr double step_ns = 20;          // of one instruction, for a block that is nearly empty
   constexpr double pattern_ns = 100'000;  // to compile what comes with a request
   constexpr double row_ns = 1;            // to write the result
@@ -392,7 +392,7 @@ auto compiled_tree::cost() const noexcept -> cost_guess {
     return computing != nullptr && detail::is_of_library(computing->what);
   });
   const auto steps = static_cast<double>(code_->once.size() + code_->each.size());
-  return {.once_ns = least_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
+  return {.once_ns = min_ns + step_ns * steps + pattern_ns * static_cast<double>(patterns),
           .row_ns = row_ns + step_row_ns * static_cast<double>(code_->each.size()) +
                     function_row_ns * static_cast<double>(functions) +
                     text_row_ns * static_cast<double>(code_->texts.size())};

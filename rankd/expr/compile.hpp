@@ -48,7 +48,7 @@ class pred_program : public compiled_tree {
 };
 
 /// The program of an expression.
-/// Errors: every complaint at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
+/// Errors: every diagnostic at once, from left to right: `unknown_key`, `unreadable_key`, `blocked_key`,
 /// `unknown_param`, `unreadable_param`, `blocked_param`, `in_wants_string_key` (a list of strings with anything else
 /// on the left), `regex_wants_string_key`, `regex_wants_string_param`, `bad_regex`.
 /// Cost: linear in the size of the tree, and what RE2 takes for each literal pattern.

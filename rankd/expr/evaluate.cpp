@@ -15,7 +15,7 @@ namespace {
 using detail::block;
 using detail::block_rows;
 using detail::frame;
-using detail::lane;
+using detail::vector_slot;
 
 /// Rows `from` to `to` of each of some parts that follow each other; all but the last are whole blocks.
 struct parts {
@@ -59,7 +59,7 @@ class float_column {
   [[nodiscard]] auto results() const -> double* { return rows_.is_prefix() ? values_.data() : nullptr; }
 
   void take(const block& at, frame& from) {
-    const lane<double>& result = from.value();
+    const vector_slot<double>& result = from.value();
     if (result.valid != nullptr) has_nulls_.store(true, braid::relaxed);
     if (!rows_.is_prefix()) return take_ordered(at, result);
     take_validity(at, result.valid);
@@ -81,7 +81,7 @@ class float_column {
     }
   }
 
-  void take_values(const block& at, const lane<double>& result) {
+  void take_values(const block& at, const vector_slot<double>& result) {
     double* out = values_.data() + at.first;
     if (result.uniform)
       std::fill_n(out, at.rows, *result.values);
@@ -89,7 +89,7 @@ class float_column {
       std::copy_n(result.values, at.rows, out);
   }
 
-  void take_ordered(const block& at, const lane<double>& result) {
+  void take_ordered(const block& at, const vector_slot<double>& result) {
     const std::span<const std::uint32_t> order = rows_.order().subspan(at.first, at.rows);
     for (std::size_t i = 0; i < at.rows; ++i) {
       if (!result.is_valid(i)) continue;

@@ -37,12 +37,12 @@ auto holds(std::span<const T> sorted, T value) -> bool {
 
 /// Of two lanes that do not both hold a single value, or of two single ones for one row.
 template <typename T>
-auto shape_of(const lane<T>& a, const lane<T>& b) -> std::size_t {
+auto shape_of(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);
   return static_cast<std::size_t>(b.uniform ? shape::each_same : shape::same_each);
 }
 
-auto operand_of(const lane<double>& of) -> library_operand {
+auto operand_of(const vector_slot<double>& of) -> library_operand {
   return {.values = of.values, .step = of.uniform ? std::size_t{0} : std::size_t{1}};
 }
 
@@ -54,10 +54,10 @@ constexpr auto all_bits(bool truth) -> std::uint64_t { return truth ? ~std::uint
 template <typename T>
 bank<T>::bank(const slot_counts& counts, std::size_t width, braid::arena& memory)
     : width_(width),
-      registers_(memory.filled(counts.registers, lane<T>{})),
+      registers_(memory.filled(counts.registers, vector_slot<T>{})),
       register_values_(memory.uninitialized<T>(counts.registers * width)),
       register_valid_(memory.uninitialized<std::uint64_t>(counts.registers * words_for(width))),
-      cells_(memory.filled(counts.cells, lane<T>{})),
+      cells_(memory.filled(counts.cells, vector_slot<T>{})),
       cell_values_(memory.filled(counts.cells, T{})),
       cell_valid_(memory.filled(counts.cells, std::uint64_t{0})) {
   for (std::size_t cell = 0; cell < cells_.size(); ++cell)
@@ -143,7 +143,7 @@ void frame::run(const load_key<T>& code) {
 /// Lets a register show the current part of a column: in place where rows lie as they are wanted, otherwise copied.
 template <typename T, typename Stored>
 void frame::show(std::span<const Stored> source, bitmap validity, value_slot out) {
-  lane<T>& to = bank_of<T>().at(out);
+  vector_slot<T>& to = bank_of<T>().at(out);
   T* own = own_values<T>(out);
   to = {.values = own, .uniform = false, .valid = valid_in_order(validity, bank_of<T>().valid(out))};
   if (!rows_.is_prefix()) {
@@ -202,15 +202,15 @@ void frame::run(const compute& code) {
 /// What lies under nulls is computed with as well.
 void frame::calculate(const compute& code, double* out) {
   const auto what = static_cast<std::size_t>(code.what);
-  const lane<double>& a = floats_.at(code.in[0]);
+  const vector_slot<double>& a = floats_.at(code.in[0]);
   if (operands_of(code.what) == 1) {
     if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), {}, at_.rows);
     return kernels_->unaries[what - static_cast<std::size_t>(arithmetic::neg)](out, a.values, at_.rows);
   }
-  const lane<double>& b = floats_.at(code.in[1]);
+  const vector_slot<double>& b = floats_.at(code.in[1]);
   if (is_of_library(code.what)) return library_rows(code.what, out, operand_of(a), operand_of(b), at_.rows);
   if (operands_of(code.what) == 2) return kernels_->binaries[what][shape_of(a, b)](out, a.values, b.values, at_.rows);
-  const lane<double>& c = floats_.at(code.in[2]);
+  const vector_slot<double>& c = floats_.at(code.in[2]);
   const std::size_t singles = (a.uniform ? 1U : 0U) | (b.uniform ? 2U : 0U) | (c.uniform ? 4U : 0U);
   kernels_->clamps[singles](out, a.values, b.values, c.values, at_.rows);
 }
@@ -242,8 +242,8 @@ auto frame::finite_rows(const double* values, const std::uint64_t* valid, std::u
 
 template <typename T>
 void frame::run(const choose<T>& code) {
-  const lane<T>& a = bank_of<T>().at(code.a);
-  const lane<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = bank_of<T>().at(code.a);
+  const vector_slot<T>& b = bank_of<T>().at(code.b);
   T* out = own_values<T>(code.out);
   if (a.valid == nullptr) {
     if (a.uniform)
@@ -261,8 +261,8 @@ void frame::run(const choose<T>& code) {
 
 template <typename T>
 void frame::run(const select<T>& code) {
-  const lane<T>& a = bank_of<T>().at(code.a);
-  const lane<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = bank_of<T>().at(code.a);
+  const vector_slot<T>& b = bank_of<T>().at(code.b);
   const std::uint64_t* wanted = truth_words(code.pred);
   const auto of = a.uniform && b.uniform ? static_cast<std::size_t>(shape::same_same) : shape_of(a, b);
   kernels_->choose<T>()[of](own_values<T>(code.out), wanted, a.values, b.values, at_.rows);
@@ -282,7 +282,7 @@ void frame::drop_null_rows(std::uint64_t* out, const std::uint64_t* valid) const
 }
 
 template <typename T>
-void frame::compare(comparison how, const lane<T>& a, const lane<T>& b, std::uint64_t* out) const {
+void frame::compare(comparison how, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const {
   const auto& all = kernels_->compare<T>();
   const auto kernel = [&all](comparison wanted, shape of) {
     return all[static_cast<std::size_t>(wanted)][static_cast<std::size_t>(of)];
@@ -300,8 +300,8 @@ void frame::compare(comparison how, const lane<T>& a, const lane<T>& b, std::uin
 
 template <typename T>
 void frame::run(const compare_values<T, T>& code) {
-  const lane<T>& a = bank_of<T>().at(code.a);
-  const lane<T>& b = bank_of<T>().at(code.b);
+  const vector_slot<T>& a = bank_of<T>().at(code.a);
+  const vector_slot<T>& b = bank_of<T>().at(code.b);
   std::uint64_t* out = truth_words(code.out);
   compare(code.how, a, b, out);
   drop_null_rows(out, a.valid);
@@ -310,8 +310,8 @@ void frame::run(const compare_values<T, T>& code) {
 
 /// A single number on one side becomes one of the type of the other.
 void frame::run(const compare_values<std::int64_t, double>& code) {
-  const lane<std::int64_t>& a = exacts_.at(code.a);
-  const lane<double>& b = floats_.at(code.b);
+  const vector_slot<std::int64_t>& a = exacts_.at(code.a);
+  const vector_slot<double>& b = floats_.at(code.b);
   std::uint64_t* out = truth_words(code.out);
   if (b.uniform) {
     const auto test = bound_for_exacts(code.how, *b.values);
@@ -329,7 +329,7 @@ void frame::run(const compare_values<std::int64_t, double>& code) {
 template <typename T>
 void frame::run(const find_number<T>& code) {
   constexpr std::size_t few = 32;  // from then on, halving the list takes fewer steps than going through it
-  const lane<T>& x = bank_of<T>().at(code.x);
+  const vector_slot<T>& x = bank_of<T>().at(code.x);
   std::uint64_t* out = truth_words(code.out);
   const std::span<const T> list(code.sorted);
   if (x.uniform)

@@ -200,17 +200,18 @@ void clamp(double* HWY_RESTRICT out, const double* HWY_RESTRICT x, const double*
   std::size_t row = 0;
   for (; row + lanes <= rows; row += lanes) {
     const auto v = value.load(d, row);
-    const auto least = low.load(d, row);
-    const auto most = high.load(d, row);
-    const auto inside = hn::IfThenElse(hn::Lt(v, least), least, hn::IfThenElse(hn::Lt(most, v), most, v));
-    hn::StoreU(hn::IfThenElse(hn::Le(least, most), inside, nothing), d, out + row);
+    const auto min_value = low.load(d, row);
+    const auto max_value = high.load(d, row);
+    const auto inside =
+        hn::IfThenElse(hn::Lt(v, min_value), min_value, hn::IfThenElse(hn::Lt(max_value, v), max_value, v));
+    hn::StoreU(hn::IfThenElse(hn::Le(min_value, max_value), inside, nothing), d, out + row);
   }
   for (; row < rows; ++row) {
     const double v = value.at(row);
-    const double least = low.at(row);
-    const double most = high.at(row);
-    const double inside = v < least ? least : (most < v ? most : v);
-    out[row] = least <= most ? inside : std::numeric_limits<double>::quiet_NaN();
+    const double min_value = low.at(row);
+    const double max_value = high.at(row);
+    const double inside = v < min_value ? min_value : (max_value < v ? max_value : v);
+    out[row] = min_value <= max_value ? inside : std::numeric_limits<double>::quiet_NaN();
   }
 }
 

@@ -9,13 +9,13 @@
 namespace rankd::detail {
 namespace {
 
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t min_value = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Tests that hold always and never; for doubles, NaNs excepted.
 constexpr bound_test<std::int64_t> every_exact{comparison::less_equal, greatest};
-constexpr bound_test<std::int64_t> no_exact{comparison::less, least};
+constexpr bound_test<std::int64_t> no_exact{comparison::less, min_value};
 constexpr bound_test<double> every_float{comparison::less_equal, infinity};
 constexpr bound_test<double> no_float{comparison::less, -infinity};
 

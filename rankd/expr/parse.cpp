@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, 6> comparison_names{"==", "!=", "<", "<="
 constexpr std::array<std::string_view, 2> flag_names{"", "i"};
 constexpr std::array<std::string_view, 2> pattern_kinds{"literal", "param"};
 
-/// A tree of nothing but mistakes must not cost a complaint for each of a million.
-constexpr std::size_t most_problems = 1000;
+/// A tree of nothing but mistakes must not cost a diagnostic for each of a million.
+constexpr std::size_t max_problems = 1000;
 
 /// A subtree that is still to be read.
 struct pending {
@@ -75,10 +75,10 @@ class tree_parser {
   auto read_number_list(const json& list, const std::string& pointer) -> std::vector<number>;
   auto read_string_list(const json& list, const std::string& pointer) -> std::vector<std::string>;
   void read_pattern(object_reader& fields);
-  void complain(std::string_view code, std::string pointer, std::string message);
+  void report(std::string_view code, std::string pointer, std::string message);
   void put_children_first();
 
-  [[nodiscard]] auto is_hopeless() const -> bool { return problems_.size() >= most_problems; }
+  [[nodiscard]] auto is_hopeless() const -> bool { return problems_.size() >= max_problems; }
   auto payload() -> node_payload& { return tree_.nodes[current_].payload; }
 
   /// The payload of a regex, whose fields come one at a time.
@@ -91,10 +91,10 @@ class tree_parser {
   std::uint32_t current_ = 0;
   std::vector<pending> todo_;
   braid::diagnostics problems_;
-  bool told_depth_ = false;
+  bool depth_reported_ = false;
 };
 
-void tree_parser::complain(std::string_view code, std::string pointer, std::string message) {
+void tree_parser::report(std::string_view code, std::string pointer, std::string message) {
   problems_.add({.code = std::string(code),
                  .pointer = std::move(pointer),
                  .message = std::move(message),
@@ -108,9 +108,9 @@ void tree_parser::visit(const pending& at) {
   tree_.nodes.push_back({.op = node_op::const_null, .parent = at.parent, .payload = {}});
   if (at.parent != tree_node::none) tree_.nodes[at.parent].children[at.slot] = current_;
   if (at.depth > max_expr_depth) {
-    if (!std::exchange(told_depth_, true))
-      complain("expr_too_deep", tree_.pointer_of(current_),
-               "the tree has more than " + std::to_string(max_expr_depth) + " levels");
+    if (!std::exchange(depth_reported_, true))
+      report("expr_too_deep", tree_.pointer_of(current_),
+             "the tree has more than " + std::to_string(max_expr_depth) + " levels");
     return;
   }
   object_reader fields(*at.value, tree_.pointer_of(current_), problems_);
@@ -140,10 +140,10 @@ auto tree_parser::op_of(object_reader& fields, field_kind wanted) -> const op_ro
   for (const op_row& each : all_ops()) {
     if (each.result == wanted) names.push_back(each.name);
   }
-  fields.complain("op", "unknown_op",
-                  std::string(truth ? "no predicate" : "no expression") + " has the op " + quote_name(*name),
-                  known ? quote_name(*name) + " is an op of " + (truth ? "expressions" : "predicates")
-                        : braid::did_you_mean(*name, names));
+  fields.report("op", "unknown_op",
+                std::string(truth ? "no predicate" : "no expression") + " has the op " + quote_name(*name),
+                known ? quote_name(*name) + " is an op of " + (truth ? "expressions" : "predicates")
+                      : braid::did_you_mean(*name, names));
   return nullptr;
 }
 
@@ -207,9 +207,9 @@ auto tree_parser::read_number_list(const json& list, const std::string& pointer)
     if (value)
       numbers.push_back(number_of(*value));
     else if (list[i].is_string())
-      complain("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a number holds numbers only");
+      report("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a number holds numbers only");
     else
-      complain(value.error().code, braid::json_pointer(pointer, i), "an element " + value.error().message);
+      report(value.error().code, braid::json_pointer(pointer, i), "an element " + value.error().message);
   }
   return numbers;
 }
@@ -220,10 +220,10 @@ auto tree_parser::read_string_list(const json& list, const std::string& pointer)
     if (list[i].is_string())
       strings.push_back(list[i].get_ref<const std::string&>());
     else if (list[i].is_number())
-      complain("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a string holds strings only");
+      report("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a string holds strings only");
     else
-      complain("wrong_type", braid::json_pointer(pointer, i),
-               "an element must be a string, not " + std::string(kind_of(list[i])));
+      report("wrong_type", braid::json_pointer(pointer, i),
+             "an element must be a string, not " + std::string(kind_of(list[i])));
   }
   return strings;
 }

@@ -15,7 +15,7 @@ namespace rankd {
 inline constexpr std::size_t max_expr_depth = 200;
 
 /// The expression that `value` spells; `pointer` is where it stands in the document.
-/// Errors: every complaint at once, as many as a person can use: those of `object_reader`, and `unknown_op`,
+/// Errors: every diagnostic at once, as many as a person can use: those of `object_reader`, and `unknown_op`,
 /// `mixed_list`, `expr_too_deep` (once; what lies below is not looked at).
 /// Cost: linear in the size of `value`; no recursion on its depth.
 auto parse_expr(const nlohmann::json& value, std::string_view pointer) -> braid::checked<expr_tree>;

@@ -62,9 +62,9 @@ struct call_models_params {
 
 constexpr std::array<std::string_view, 1> score_types{"float"};
 constexpr param_shape out_keys_shape{
-    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .least = 1, .choices = score_types};
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = score_types};
 constexpr std::array call_models_shape{
-    param_shape{.name = "models", .kind = param_kind::names, .least = 1},
+    param_shape{.name = "models", .kind = param_kind::names, .min_items = 1},
     out_keys_shape,
 };
 

@@ -45,7 +45,7 @@ class column_walk {
     for (const node_index node : loaded.order) visit(node);
   }
 
-  [[nodiscard]] auto complaints() && -> braid::diagnostics {
+  [[nodiscard]] auto diagnostics() && -> braid::diagnostics {
     braid::diagnostics all;
     for (braid::diagnostics& each : found_) all.append(std::move(each));
     return all;
@@ -89,12 +89,12 @@ class column_walk {
     if (added == nullptr) return;
     for (std::size_t i = 0; i < added->key_ids.size(); ++i) {
       const std::size_t place = place_of(added->key_ids[i]);
-      if (own[place]) complain(at, braid::json_pointer(added->pointer, i), declared_->keys()[place], adds);
+      if (own[place]) report(at, braid::json_pointer(added->pointer, i), declared_->keys()[place], adds);
       own[place] = true;
     }
   }
 
-  void complain(node_index at, std::string pointer, const key_entry& key, const adding_op& adds) {
+  void report(node_index at, std::string pointer, const key_entry& key, const adding_op& adds) {
     found_[at].add({.code = "column_exists",
                     .pointer = std::move(pointer),
                     .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
@@ -107,7 +107,7 @@ class column_walk {
   const plan* loaded_;
   const registries* declared_;
   std::vector<key_set> columns_;
-  std::vector<braid::diagnostics> found_;  // per node: complaints come in the order of the artifact
+  std::vector<braid::diagnostics> found_;  // per node: diagnostics come in the order of the artifact
 };
 
 }  // namespace
@@ -115,7 +115,7 @@ class column_walk {
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
   const auto adds = [](const plan_node& node) { return find_adding(node.op) != nullptr; };
   if (std::ranges::none_of(loaded.nodes, adds)) return {};
-  return column_walk(loaded, declared).complaints();
+  return column_walk(loaded, declared).diagnostics();
 }
 
 }  // namespace rankd

@@ -34,7 +34,7 @@ auto choices_field(param_kind kind) noexcept -> std::string_view {
 
 /// What has no limit of its own is left out.
 void append_range(std::string& out, const param_shape& param) {
-  if (param.least != 0) append_line(out, "min_items", std::to_string(param.least));
+  if (param.min_items != 0) append_line(out, "min_items", std::to_string(param.min_items));
   constexpr int_range any_int;
   constexpr float_range any_float;
   if (param.kind == param_kind::int64) {

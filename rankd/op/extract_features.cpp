@@ -26,7 +26,7 @@ enum class transform : std::uint8_t { bucket, clip, is_null, log1p, one_hot };
 constexpr std::array<std::string_view, 5> transform_names{"bucket", "clip", "is_null", "log1p", "one_hot"};
 
 /// Rows that are not worth a part of their own.
-constexpr std::size_t least_part = 256;
+constexpr std::size_t min_part = 256;
 
 /// Where a column is made: for the active rows of a batch, in parts.
 struct canvas {
@@ -35,7 +35,7 @@ struct canvas {
   braid::arena& memory;
 
   explicit canvas(const node_context& context)
-      : rows(context.inputs[0]), rows_of_part(std::max(context.rows_of_part, least_part)), memory(context.memory) {
+      : rows(context.inputs[0]), rows_of_part(std::max(context.rows_of_part, min_part)), memory(context.memory) {
     // Where every row is active their order does not matter, and columns can be read straight through.
     if (rows.size() == rows.table().size()) rows = row_set(rows.table());
   }
@@ -287,16 +287,16 @@ constexpr std::array<std::string_view, 1> of_bucket{"bucket"};
 constexpr std::array<std::string_view, 1> of_clip{"clip"};
 constexpr std::array<std::string_view, 1> of_one_hot{"one_hot"};
 
-constexpr param_shape keys_shape{.name = "keys", .kind = param_kind::key_ids, .least = 1, .choices = any_types};
+constexpr param_shape keys_shape{.name = "keys", .kind = param_kind::key_ids, .min_items = 1, .choices = any_types};
 constexpr param_shape out_keys_shape{
-    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .least = 1, .choices = made_types};
+    .name = "out_keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = made_types};
 constexpr std::array extract_shape{
     param_shape{.name = "transform", .kind = param_kind::enumeration, .choices = transform_names},
     keys_shape,
     out_keys_shape,
     param_shape{.name = "boundaries",
                 .kind = param_kind::ascending,
-                .least = 1,
+                .min_items = 1,
                 .when = {.param = "transform", .values = of_bucket}},
     param_shape{.name = "min",
                 .kind = param_kind::float64,
@@ -308,7 +308,7 @@ constexpr std::array extract_shape{
                 .when = {.param = "transform", .values = of_clip}},
     param_shape{.name = "values",
                 .kind = param_kind::literals,
-                .least = 1,
+                .min_items = 1,
                 .when = {.param = "transform", .values = of_one_hot}},
 };
 
@@ -332,7 +332,7 @@ auto problem(std::string code, std::string pointer, std::string message) -> brai
 struct extract_checks {
   const plan_node& node;
   transform how;
-  std::span<const key_entry* const> from;  ///< null after a complaint
+  std::span<const key_entry* const> from;  ///< null after a diagnostic
   braid::diagnostics& problems;
 
   [[nodiscard]] auto name() const -> std::string {

@@ -201,7 +201,7 @@ constexpr std::array<std::string_view, 4> feature_types{"int", "float", "string"
 constexpr param_shape by_shape{
     .name = "by", .kind = param_kind::key_id, .need = presence::nullable, .choices = by_types};
 constexpr param_shape keys_shape{
-    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .least = 1, .choices = feature_types};
+    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = feature_types};
 constexpr std::array fetch_shape{
     store_endpoint,
     keys_shape,

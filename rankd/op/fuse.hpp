@@ -18,7 +18,7 @@ struct fused_ops {
 
 /// What `second`, which alone takes the rows of `first`, and `first` do together; nothing where that is the same as
 /// one after the other. A sort with a take behind it sorts no further than the rows that are taken: the sort passes its
-/// rows on, and the take does the work. Requires nodes whose operators were bound without complaint.
+/// rows on, and the take does the work. Requires nodes whose operators were bound without diagnostic.
 auto fuse(const plan_node& first, const plan_node& second, const bind_context& with) -> std::optional<fused_ops>;
 
 }  // namespace rankd

@@ -250,7 +250,7 @@ auto choice_of(const plan_node& node, const param_shape& shape) -> std::size_t {
   return static_cast<std::size_t>(at - shape.choices.begin());
 }
 
-/// The key that rows are compared by: `id` where the node names none. Null after a complaint.
+/// The key that rows are compared by: `id` where the node names none. Null after a diagnostic.
 auto find_by(const plan_node& node, const param_shape& shape, const bind_context& with, braid::diagnostics& problems)
     -> const key_entry* {
   const plan_param* by = node.find_param("by");

@@ -37,7 +37,7 @@ struct reading {
   const registries& declared;
   braid::diagnostics& problems;
 
-  /// The number of the key of that name, which a model may read. Zero after a complaint.
+  /// The number of the key of that name, which a model may read. Zero after a diagnostic.
   [[nodiscard]] auto key(const std::string& name, const std::string& pointer) const -> std::uint32_t {
     const auto refuse = [&](std::string_view code, std::string message, std::string hint) {
       problems.add(problem(code, pointer, std::move(message), std::move(hint)));
@@ -59,12 +59,12 @@ struct reading {
   }
 
   /// Complains where a list has fewer or more items than it may have.
-  void bound(const json& list, const std::string& pointer, std::size_t most) const {
+  void bound(const json& list, const std::string& pointer, std::size_t max_count) const {
     if (list.empty()) problems.add(problem("too_few_items", pointer, "the list must not be empty"));
-    if (list.size() > most)
+    if (list.size() > max_count)
       problems.add(
           problem("too_many_items", pointer,
-                  "the list has " + std::to_string(list.size()) + " items; the limit is " + std::to_string(most)));
+                  "the list has " + std::to_string(list.size()) + " items; the limit is " + std::to_string(max_count)));
   }
 };
 
@@ -84,7 +84,7 @@ void read_weight(const json& item, const std::string& pointer, const reading& wi
   if (const std::string* name = in.text("key", presence::required)) {
     made.key_id = with.key(*name, in.pointer_of("key"));
     if (made.key_id != 0 && !is_new(made.key_id, seen))
-      in.complain("key", "duplicate_value", "key " + quote_name(*name) + " has a weight already");
+      in.report("key", "duplicate_value", "key " + quote_name(*name) + " has a weight already");
   }
   if (const auto weight = in.typed("weight", presence::required, value_type::floating))
     made.weight = std::get<double>(*weight);
@@ -99,9 +99,9 @@ auto read_linear(object_reader& in, const reading& with) -> linear_model {
   const json* weights = in.array("weights", presence::required);
   if (weights == nullptr) return out;
   const std::string pointer = in.pointer_of("weights");
-  with.bound(*weights, pointer, most_model_keys);
+  with.bound(*weights, pointer, max_model_keys);
   std::vector<std::uint32_t> seen;
-  for (std::size_t i = 0; i < std::min(weights->size(), most_model_keys); ++i)
+  for (std::size_t i = 0; i < std::min(weights->size(), max_model_keys); ++i)
     read_weight((*weights)[i], braid::json_pointer(pointer, i), with, seen, out);
   return out;
 }
@@ -113,9 +113,9 @@ auto read_keys(object_reader& in, const reading& with) -> std::vector<std::uint3
   const json* keys = in.array("keys", presence::required);
   if (keys == nullptr) return out;
   const std::string parent = in.pointer_of("keys");
-  with.bound(*keys, parent, most_model_keys);
+  with.bound(*keys, parent, max_model_keys);
   std::vector<std::uint32_t> seen;
-  for (std::size_t i = 0; i < std::min(keys->size(), most_model_keys); ++i) {
+  for (std::size_t i = 0; i < std::min(keys->size(), max_model_keys); ++i) {
     const std::string pointer = braid::json_pointer(parent, i);
     const json& item = (*keys)[i];
     const std::uint32_t key = item.is_string() ? with.key(item.get_ref<const std::string&>(), pointer) : 0;
@@ -174,12 +174,12 @@ auto read_lists(const json& item, std::string pointer, const reading& with) -> t
                  .value = read_list<double>(in, "value", value_type::floating, with)};
   in.refuse_unknown_fields();
   if (out.size() == 0 && in.array("feature", presence::optional) != nullptr)
-    in.complain("feature", "too_few_items", "a tree has at least one node");
+    in.report("feature", "too_few_items", "a tree has at least one node");
   const auto same = [&](std::string_view field, std::size_t length) {
     if (length != out.size() && in.array(field, presence::optional) != nullptr)
-      in.complain(field, "wrong_length",
-                  quote_name(field) + " has " + std::to_string(length) + " items, and `feature` has " +
-                      std::to_string(out.size()));
+      in.report(field, "wrong_length",
+                quote_name(field) + " has " + std::to_string(length) + " items, and `feature` has " +
+                    std::to_string(out.size()));
   };
   same("threshold", out.threshold.size());
   same("left", out.left.size());
@@ -203,9 +203,9 @@ class tree_walk {
     for (std::size_t at = 0; at < found.size(); ++at) {
       if (at == end_of_level) {
         end_of_level = found.size();
-        if (++levels_ > most_tree_levels) {
-          complain("tree_too_deep", "feature", found[at],
-                   "the tree has more than " + std::to_string(most_tree_levels) + " levels");
+        if (++levels_ > max_tree_levels) {
+          report("tree_too_deep", "feature", found[at],
+                 "the tree has more than " + std::to_string(max_tree_levels) + " levels");
           return found;
         }
       }
@@ -213,8 +213,8 @@ class tree_walk {
     }
     const auto missed = std::ranges::find(parents_, unseen);
     if (is_right_ && missed != parents_.end())
-      complain("unreached_node", "feature", static_cast<std::size_t>(missed - parents_.begin()),
-               "no way from the root, the first node, leads to this one");
+      report("unreached_node", "feature", static_cast<std::size_t>(missed - parents_.begin()),
+             "no way from the root, the first node, leads to this one");
     return found;
   }
 
@@ -224,18 +224,18 @@ class tree_walk {
   static constexpr std::size_t unseen = ~std::size_t{0};
   static constexpr std::size_t root = unseen - 1;
 
-  void complain(std::string_view code, std::string_view list, std::size_t node, std::string message) {
+  void report(std::string_view code, std::string_view list, std::size_t node, std::string message) {
     problems_.add(problem(code, of_.place(list, node), std::move(message)));
     is_right_ = false;
   }
 
-  /// False for a leaf, and after a complaint.
+  /// False for a leaf, and after a diagnostic.
   auto is_split(std::size_t node) -> bool {
     if (of_.is_leaf(node)) return false;
     const std::int64_t feature = of_.feature[node];
     if (feature >= 0 && static_cast<std::size_t>(feature) < keys_) return true;
-    complain("out_of_range", "feature", node,
-             "a feature is a position in `keys`, or -1 for a leaf, not " + std::to_string(feature));
+    report("out_of_range", "feature", node,
+           "a feature is a position in `keys`, or -1 for a leaf, not " + std::to_string(feature));
     return false;
   }
 
@@ -246,15 +246,15 @@ class tree_walk {
 
   void add_child(std::size_t node, std::string_view list, std::int64_t child, std::vector<std::size_t>& found) {
     if (child < 0 || static_cast<std::size_t>(child) >= of_.size())
-      return complain("out_of_range", list, node, "the tree has no node " + std::to_string(child));
+      return report("out_of_range", list, node, "the tree has no node " + std::to_string(child));
     const auto place = static_cast<std::size_t>(child);
     if (parents_[place] == unseen) {
       parents_[place] = node;
       found.push_back(place);
     } else if (is_above(place, node)) {
-      complain("cycle", list, node, "node " + std::to_string(child) + " lies above this one");
+      report("cycle", list, node, "node " + std::to_string(child) + " lies above this one");
     } else {
-      complain("shared_node", list, node, "node " + std::to_string(child) + " is the child of another one already");
+      report("shared_node", list, node, "node " + std::to_string(child) + " is the child of another one already");
     }
   }
 
@@ -295,9 +295,9 @@ void append_tree(const tree_lists& from, std::span<const std::size_t> order, std
     }
     // At most the threshold is less than the number behind it.
     const double threshold = from.threshold[node];
-    const double least_right =
+    const double min_right =
         rules.split == 0 ? threshold : std::nextafter(threshold, std::numeric_limits<double>::infinity());
-    out.nodes.push_back({.threshold = least_right,
+    out.nodes.push_back({.threshold = min_right,
                          .feature = static_cast<std::uint32_t>(from.feature[node]),
                          .left = next_child,
                          .null_right = from.null_left[node] ? 0U : 1U});
@@ -323,14 +323,14 @@ auto read_forest(object_reader& in, const reading& with) -> tree_model {
   const json* trees = in.array("trees", presence::required);
   if (trees == nullptr) return out;
   const std::string pointer = in.pointer_of("trees");
-  with.bound(*trees, pointer, most_trees);
+  with.bound(*trees, pointer, max_trees);
   const forest_rules rules{.keys = out.key_ids.size(), .split = split.value_or(0)};
-  for (std::size_t i = 0; i < std::min(trees->size(), most_trees); ++i) {
+  for (std::size_t i = 0; i < std::min(trees->size(), max_trees); ++i) {
     read_tree((*trees)[i], braid::json_pointer(pointer, i), rules, with, out);
-    if (out.nodes.size() <= most_model_nodes) continue;
+    if (out.nodes.size() <= max_model_nodes) continue;
     with.problems.add(problem("too_many_items", braid::json_pointer(pointer, i),
                               "the trees up to this one have " + std::to_string(out.nodes.size()) +
-                                  " nodes; the limit is " + std::to_string(most_model_nodes)));
+                                  " nodes; the limit is " + std::to_string(max_model_nodes)));
     break;
   }
   return out;
@@ -346,7 +346,7 @@ auto parse_model(std::string_view text, std::string_view source_name, const regi
   object_reader in(*document, "", problems);
   const reading with{declared, problems};
   const auto version = in.integer("schema_version", presence::required);
-  if (version && *version != 1) in.complain("schema_version", "unsupported_schema", "this build reads version 1");
+  if (version && *version != 1) in.report("schema_version", "unsupported_schema", "this build reads version 1");
   const auto kind = in.choice("kind", presence::required, kinds);
   double intercept = 0;
   if (const auto given = in.typed("intercept", presence::optional, value_type::floating))

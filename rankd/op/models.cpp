@@ -2,7 +2,7 @@
 #include <rankd/op/models.hpp>
 
 #include <rankd/op/detail/scoring.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
 

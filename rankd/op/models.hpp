@@ -41,7 +41,7 @@ class model_folder {
   auto digest(std::string_view name) -> braid::checked<std::string>;
 
   /// The model.
-  /// Blocks: on the disk. Errors: every complaint about the file, with it as their source: those of `digest`, of
+  /// Blocks: on the disk. Errors: every diagnostic about the file, with it as their source: those of `digest`, of
   /// `parse_json` and of `object_reader`; unsupported_schema, unknown_key, blocked_key, unreadable_key, wrong_key_type,
   /// duplicate_value, too_few_items, too_many_items, wrong_length, cycle, shared_node, unreached_node, tree_too_deep.
   auto find(std::string_view name) -> braid::checked<std::shared_ptr<const model>>;

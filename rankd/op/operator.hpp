@@ -108,7 +108,7 @@ enum class row_change : std::uint8_t {
   matched,         ///< some of the rows of the first source, in the same order; what is in the second decides
 };
 
-/// What a node is bound with. Complaints carry the pointers of the artifact.
+/// What a node is bound with. Diagnostics carry the pointers of the artifact.
 /// Lifetime: what it refers to is used by `bind` alone.
 struct bind_context {
   const registries& declared;

@@ -117,10 +117,10 @@ struct list_params {
 
 constexpr std::array viewer_shape{store_endpoint};
 
-constexpr std::int64_t most_rows_of_a_source = 10'000'000;
+constexpr std::int64_t max_rows_of_a_source = 10'000'000;
 constexpr std::array list_shape{
     store_endpoint,
-    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = most_rows_of_a_source}},
+    param_shape{.name = "fanout", .kind = param_kind::int64, .range = {.min = 1, .max = max_rows_of_a_source}},
 };
 
 constexpr std::array media_shape{

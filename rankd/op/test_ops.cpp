@@ -56,17 +56,17 @@ struct busy_cpu_params {
   }
 };
 
-constexpr std::int64_t longest_ms = 3'600'000;
+constexpr std::int64_t max_ms = 3'600'000;
 constexpr std::array fixed_source_shape{param_shape{.name = "row_count",
                                                     .kind = param_kind::int64,
                                                     .need = presence::nullable,
                                                     .range = {.min = 0, .max = 10'000'000}}};
 constexpr std::array sleep_shape{
-    param_shape{.name = "duration_ms", .kind = param_kind::int64, .range = {.min = 0, .max = longest_ms}},
+    param_shape{.name = "duration_ms", .kind = param_kind::int64, .range = {.min = 0, .max = max_ms}},
     param_shape{.name = "fail_after_sleep", .kind = param_kind::boolean, .need = presence::nullable},
 };
 constexpr std::array busy_cpu_shape{
-    param_shape{.name = "busy_wait_ms", .kind = param_kind::int64, .range = {.min = 0, .max = longest_ms}}};
+    param_shape{.name = "busy_wait_ms", .kind = param_kind::int64, .range = {.min = 0, .max = max_ms}}};
 
 auto bind_fixed_source(const plan_node& node, const bind_context& /*with*/) -> braid::checked<bound_ptr> {
   const plan_param* rows = node.find_param("row_count");

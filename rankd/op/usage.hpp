@@ -51,13 +51,13 @@ class usage {
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::size_t kinds = 2;
-  using figures = std::array<braid::atomic<std::uint64_t>, kinds>;
+  using counters = std::array<braid::atomic<std::uint64_t>, kinds>;
 
   [[nodiscard]] auto is_over(std::size_t what, std::uint32_t position) const noexcept -> bool;
 
   std::array<std::uint64_t, kinds> bounds_;
-  std::vector<figures> nodes_;  // by position: what it reported; written by its worker
-  figures all_{};               // the sums of these; written by all of them
+  std::vector<counters> nodes_;  // by position: what it reported; written by its worker
+  counters all_{};               // the sums of these; written by all of them
 };
 
 }  // namespace rankd

@@ -30,7 +30,7 @@ auto list_artifacts(const std::filesystem::path& folder) -> braid::checked<std::
 auto verify_index(const std::filesystem::path& folder) -> braid::diagnostics;
 
 /// The same for one artifact only: what the index says of the others does not matter. One that the index does not name
-/// is fine here; the complaint about it is that of the whole.
+/// is fine here; the diagnostic about it is that of the whole.
 auto verify_index_of(const artifact& one) -> braid::diagnostics;
 
 }  // namespace rankd

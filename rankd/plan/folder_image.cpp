@@ -102,9 +102,9 @@ auto image_of(pass seen) -> braid::checked<std::vector<artifact_image>> {
 }  // namespace
 
 auto read_folder_image(const fs::path& folder, const file_reader& read) -> braid::checked<std::vector<artifact_image>> {
-  constexpr int most_tries = 4;
+  constexpr int max_tries = 4;
   const file_reader reader = read ? read : [](const fs::path& file) { return read_text_file(file); };
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < max_tries; ++tries) {
     pass seen = read_all(folder, reader);
     if (is_still_so(seen, folder, reader)) return image_of(std::move(seen));
   }

@@ -1,4 +1,4 @@
-// rankd/plan/graph.cpp: circles, order, depth and reach of a plan's graph. Nothing here recurses.
+// rankd/plan/graph.cpp: cycles, order, depth and reach of a plan's graph. Nothing here recurses.
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/registry/names.hpp>
 
@@ -17,20 +17,19 @@ auto about(const plan_node& node, std::string_view code, std::string message) ->
           .source = {}};
 }
 
-/// "`a` → `b` → `a`"; of a long circle only the first nodes are named.
-auto spell_circle(const std::vector<plan_node>& nodes, std::span<const node_index> circle) -> std::string {
-  constexpr std::size_t most_named = 8;
+/// "`a` → `b` → `a`"; of a long cycle only the first nodes are named.
+auto spell_cycle(const std::vector<plan_node>& nodes, std::span<const node_index> cycle) -> std::string {
+  constexpr std::size_t max_named = 8;
   std::string out;
-  for (const node_index i : circle.first(std::min(circle.size(), most_named)))
-    out += quote_name(nodes[i].node_id) + " → ";
-  if (circle.size() > most_named) out += "… (" + std::to_string(circle.size()) + " nodes) → ";
-  return out + quote_name(nodes[circle.front()].node_id);
+  for (const node_index i : cycle.first(std::min(cycle.size(), max_named))) out += quote_name(nodes[i].node_id) + " → ";
+  if (cycle.size() > max_named) out += "… (" + std::to_string(cycle.size()) + " nodes) → ";
+  return out + quote_name(nodes[cycle.front()].node_id);
 }
 
-/// A depth-first search along sources. An edge back to a node on the path closes a circle.
-class circle_finder {
+/// A depth-first search along sources. An edge back to a node on the path closes a cycle.
+class cycle_finder {
  public:
-  circle_finder(const std::vector<plan_node>& nodes, braid::diagnostics& problems)
+  cycle_finder(const std::vector<plan_node>& nodes, braid::diagnostics& problems)
       : nodes_(nodes), problems_(problems), state_(nodes.size(), unseen), next_source_(nodes.size(), 0) {}
 
   void run() {
@@ -64,13 +63,13 @@ class circle_finder {
   }
 
   void report(node_index closing) {
-    constexpr std::size_t most_circles = 20;
-    if (++found_ > most_circles) return;
+    constexpr std::size_t max_cycles = 20;
+    if (++found_ > max_cycles) return;
     // The path goes against the edges; a reader follows the data.
-    std::vector<node_index> circle(std::ranges::find(path_, closing), path_.end());
-    std::ranges::reverse(circle);
-    std::ranges::rotate(circle, std::ranges::min_element(circle));
-    problems_.add(about(nodes_[circle.front()], "cycle", "the nodes form a circle: " + spell_circle(nodes_, circle)));
+    std::vector<node_index> cycle(std::ranges::find(path_, closing), path_.end());
+    std::ranges::reverse(cycle);
+    std::ranges::rotate(cycle, std::ranges::min_element(cycle));
+    problems_.add(about(nodes_[cycle.front()], "cycle", "the nodes form a cycle: " + spell_cycle(nodes_, cycle)));
   }
 
   const std::vector<plan_node>& nodes_;
@@ -106,7 +105,7 @@ auto topological(const std::vector<plan_node>& nodes) -> std::vector<node_index>
 
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index> {
   auto order = topological(nodes);
-  if (order.size() != nodes.size()) circle_finder(nodes, problems).run();
+  if (order.size() != nodes.size()) cycle_finder(nodes, problems).run();
   return order;
 }
 

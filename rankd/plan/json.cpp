@@ -14,10 +14,10 @@ namespace {
 
 using json = nlohmann::json;
 
-constexpr std::size_t most_duplicates = 100;  // a document of nothing but duplicates must not cost a million complaints
-constexpr int number_overflow = 406;          // nlohmann's id of the exception
+constexpr std::size_t max_duplicates = 100;  // a document of nothing but duplicates must not cost a million diagnostics
+constexpr int number_overflow = 406;         // nlohmann's id of the exception
 
-auto complaint(std::string_view code, std::string pointer, std::string message) -> braid::diagnostic {
+auto make_diagnostic(std::string_view code, std::string pointer, std::string message) -> braid::diagnostic {
   return {.code = std::string(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
@@ -43,10 +43,10 @@ auto place_of(numbered_text of, std::size_t offset) -> std::string {
 
 /// The part of nlohmann's message that says what is wrong, cut to what fits a line.
 auto reason_of(std::string_view what) -> std::string {
-  constexpr std::size_t longest = 200;
+  constexpr std::size_t max_length = 200;
   const std::size_t start = what.find("syntax error");
   if (start != std::string_view::npos) what.remove_prefix(start);
-  what = what.substr(0, longest);
+  what = what.substr(0, max_length);
   return std::string(what.substr(0, utf8_prefix(what)));
 }
 
@@ -66,8 +66,8 @@ class builder : public nlohmann::json_sax<json> {
 
   bool number_float(double value, const std::string& literal) override {
     if (literal.find_first_of(".eE") == std::string::npos)
-      problems_.add(complaint("number_out_of_range", pointer(),
-                              "the integer " + literal.substr(0, 40) + " does not fit into 64 bits"));
+      problems_.add(make_diagnostic("number_out_of_range", pointer(),
+                                    "the integer " + literal.substr(0, 40) + " does not fit into 64 bits"));
     return add(value);
   }
 
@@ -82,17 +82,17 @@ class builder : public nlohmann::json_sax<json> {
     top.key = field->first;
     top.field = &field->second;
     if (is_new) return true;
-    problems_.add(complaint("duplicate_field", pointer(), "the field " + quote_name(top.key) + " occurs twice"));
-    return problems_.size() < most_duplicates;
+    problems_.add(make_diagnostic("duplicate_field", pointer(), "the field " + quote_name(top.key) + " occurs twice"));
+    return problems_.size() < max_duplicates;
   }
 
   bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override {
     if (error.id == number_overflow)
-      problems_.add(complaint("number_out_of_range", pointer(),
-                              "the number " + token.substr(0, 40) + " is past the range of floats"));
+      problems_.add(make_diagnostic("number_out_of_range", pointer(),
+                                    "the number " + token.substr(0, 40) + " is past the range of floats"));
     else
-      problems_.add(
-          complaint("json_syntax", "", place_of(text_, position == 0 ? 0 : position - 1) + reason_of(error.what())));
+      problems_.add(make_diagnostic("json_syntax", "",
+                                    place_of(text_, position == 0 ? 0 : position - 1) + reason_of(error.what())));
     return false;
   }
 
@@ -118,8 +118,8 @@ class builder : public nlohmann::json_sax<json> {
 
   auto open(json empty) -> bool {
     if (open_.size() == max_json_depth) {
-      problems_.add(complaint("json_too_deep", "",
-                              "arrays and objects nest deeper than " + std::to_string(max_json_depth) + " levels"));
+      problems_.add(make_diagnostic(
+          "json_too_deep", "", "arrays and objects nest deeper than " + std::to_string(max_json_depth) + " levels"));
       return false;
     }
     open_.push_back({.container = place(std::move(empty))});
@@ -154,16 +154,17 @@ class builder : public nlohmann::json_sax<json> {
 void check_bytes(numbered_text of, braid::diagnostics& problems) {
   const std::string_view text = of.text;
   if (text.size() > largest_document) {
-    problems.add(
-        complaint("file_too_large", "", "the document has more than " + std::to_string(largest_document) + " bytes"));
+    problems.add(make_diagnostic("file_too_large", "",
+                                 "the document has more than " + std::to_string(largest_document) + " bytes"));
     return;
   }
   const std::size_t valid = utf8_prefix(text);
   if (valid != text.size())
-    problems.add(complaint("invalid_utf8", "", place_of(of, valid) + "the bytes from here on are not UTF-8"));
+    problems.add(make_diagnostic("invalid_utf8", "", place_of(of, valid) + "the bytes from here on are not UTF-8"));
   // The parser takes a zero byte for the end, so what follows would be ignored.
   const std::size_t zero = text.find('\0');
-  if (zero != std::string_view::npos) problems.add(complaint("json_syntax", "", place_of(of, zero) + "a zero byte"));
+  if (zero != std::string_view::npos)
+    problems.add(make_diagnostic("json_syntax", "", place_of(of, zero) + "a zero byte"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <rankd/expr/parse.hpp>
 #include <rankd/plan/detail/artifact.hpp>
 #include <rankd/plan/json.hpp>
-#include <rankd/plan/source_place.hpp>
+#include <rankd/plan/source_location.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
@@ -27,7 +27,7 @@ auto read_span(const nlohmann::json& value, std::string pointer, std::size_t fil
   source_span out;
   const auto file = in.integer("file", presence::required);
   if (file && (*file < 0 || static_cast<std::uint64_t>(*file) >= files))
-    in.complain("file", "out_of_range", "`file` is no position in `source_files`");
+    in.report("file", "out_of_range", "`file` is no position in `source_files`");
   out.file = static_cast<std::uint32_t>(file.value_or(0));
   out.line = position("line");
   out.column = position("column");
@@ -64,7 +64,7 @@ namespace {
 using detail::draft;
 using json = nlohmann::json;
 
-void complain(draft& into, std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
+void report(draft& into, std::string pointer, std::string_view code, std::string message, std::string hint = {}) {
   into.problems.add({.code = std::string(code),
                      .pointer = std::move(pointer),
                      .message = std::move(message),
@@ -78,7 +78,7 @@ auto read_strings(const json& list, std::string_view parent, draft& into) -> std
   std::vector<std::string> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto text = scalar_from_json(list[i], value_type::string);
-    if (!text) complain(into, braid::json_pointer(parent, i), text.error().code, "each item " + text.error().message);
+    if (!text) report(into, braid::json_pointer(parent, i), text.error().code, "each item " + text.error().message);
     out.push_back(text ? std::get<std::string>(*text) : std::string());
   }
   return out;
@@ -88,7 +88,7 @@ auto read_strings(const json& list, std::string_view parent, draft& into) -> std
 auto check_version(object_reader& in) -> bool {
   const auto version = in.integer("schema_version", presence::required);
   if (!version || *version == 1) return true;
-  in.complain("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+  in.report("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
   return false;
 }
 
@@ -97,15 +97,15 @@ void read_plan_name(object_reader& in, std::optional<std::string> stem, draft& i
   if (name == nullptr) return;
   into.out.plan_name = *name;
   if (!is_plan_word(*name))
-    in.complain("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
+    in.report("plan_name", "bad_name", quote_name(*name) + " is not letters, digits and `_`");
   else if (stem && *stem != *name)
-    in.complain("plan_name", "name_mismatch",
-                "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
+    in.report("plan_name", "name_mismatch",
+              "the plan is called " + quote_name(*name) + " and its file " + quote_name(*stem));
 }
 
 void check_capability(const std::string& id, const std::string& pointer, draft& into) {
   if (!is_capability_id(id)) {
-    complain(into, pointer, "bad_capability_id", quote_name(id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
+    report(into, pointer, "bad_capability_id", quote_name(id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
     return;
   }
   const registries& declared = into.rules.declared;
@@ -113,9 +113,9 @@ void check_capability(const std::string& id, const std::string& pointer, draft& 
   if (entry != nullptr && entry->status != lifecycle::blocked) return;
   std::vector<std::string_view> known;
   for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
-  complain(into, pointer, "unsupported_capability",
-           "the capability " + quote_name(id) + (entry == nullptr ? " is not supported" : " is blocked"),
-           entry == nullptr ? braid::did_you_mean(id, known) : std::string());
+  report(into, pointer, "unsupported_capability",
+         "the capability " + quote_name(id) + (entry == nullptr ? " is not supported" : " is blocked"),
+         entry == nullptr ? braid::did_you_mean(id, known) : std::string());
 }
 
 void read_capabilities(object_reader& in, draft& into) {
@@ -130,9 +130,9 @@ void read_capabilities(object_reader& in, draft& into) {
     into.known.capabilities.add(ids[i], static_cast<std::uint32_t>(i));
     if (i == 0 || ids[i - 1] < ids[i]) continue;
     if (ids[i - 1] == ids[i])
-      complain(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
+      report(into, pointer, "duplicate_value", quote_name(ids[i]) + " is listed twice");
     else
-      complain(into, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
+      report(into, pointer, "not_sorted", quote_name(ids[i]) + " comes after a greater one");
   }
   into.out.capabilities_required = std::move(ids);
 }
@@ -143,10 +143,10 @@ void check_digest(object_reader& in, const registry_digest& ours, draft& into) {
   into.out.registry_digests.push_back({ours.name, *theirs});
   const bool well_formed = theirs->size() == 64 && theirs->find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!well_formed)
-    in.complain(ours.name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+    in.report(ours.name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
   else if (*theirs != ours.sha256)
-    in.complain(ours.name, "registry_changed", "the plan was built against another registry of " + ours.name,
-                "build the plan again");
+    in.report(ours.name, "registry_changed", "the plan was built against another registry of " + ours.name,
+              "build the plan again");
 }
 
 void read_digests(object_reader& top, draft& into) {
@@ -162,7 +162,7 @@ void check_ops(const syntax_tree& tree, draft& into) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const std::string_view capability = capability_of(tree.nodes[i].op);
     if (capability.empty() || into.known.capabilities.find(capability)) continue;
-    return complain(
+    return report(
         into, tree.pointer_of(i, "op"), "capability_not_required",
         "the op " + quote_name(name_of(tree.nodes[i].op)) + " belongs to a capability, which the plan does not require",
         "add " + quote_name(capability) + " to `capabilities_required`");
@@ -178,7 +178,7 @@ void read_table(object_reader& top, std::string_view field, Parse parse, detail:
   for (const auto& item : value->items()) {
     const std::string pointer = braid::json_pointer(top.pointer_of(field), item.key());
     if (!is_plan_word(item.key()))
-      complain(into, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
+      report(into, pointer, "bad_name", quote_name(item.key()) + " is not letters, digits and `_`");
     auto tree = parse(item.value(), pointer);
     if (tree)
       check_ops(*tree, into);
@@ -215,7 +215,7 @@ void read_spans(object_reader& top, draft& into) {
       found = true;
     }
     if (!found)
-      complain(into, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
+      report(into, pointer, "unknown_expr", "no expression or predicate, or part of one, is " + quote_name(path));
   }
   std::ranges::sort(into.out.tree_spans, {}, &tree_span::pointer);
 }
@@ -229,7 +229,7 @@ void read_origin(object_reader& in, draft& into) {
 void check_graph(std::size_t problems_before, draft& into) {
   const bool edges_complete = into.problems.size() == problems_before;
   into.out.order = detail::order_nodes(into.out.nodes, into.problems);
-  // Where a name is misspelt or a circle stands, these would complain about its consequences.
+  // Where a name is misspelt or a cycle stands, these would complain about its consequences.
   if (!edges_complete || into.problems.size() != problems_before) return;
   detail::check_depth(into.out, into.problems);
   detail::check_reach(into.out, into.problems);
@@ -269,7 +269,7 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
   into.out.digest = sha256_hex(text);
   read_artifact(*document, std::move(stem), into);
   if (into.problems.empty()) return std::move(into.out);
-  into.problems = with_places(std::move(into.problems), into.out);
+  into.problems = with_locations(std::move(into.problems), into.out);
   into.problems.set_source(source_name);
   return std::unexpected(std::move(into.problems));
 }

@@ -20,11 +20,11 @@ struct node_context {
   braid::diagnostics& problems;  ///< of this node
 };
 
-/// The number of a name, or a complaint about the field that holds it.
+/// The number of a name, or a diagnostic about the field that holds it.
 auto resolve(object_reader& in, std::string_view field, const std::string& name, name_table& known,
              std::string_view code, std::string_view what) -> std::optional<std::uint32_t> {
   const auto number = known.find(name);
-  if (!number) in.complain(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
+  if (!number) in.report(field, code, "there is no " + std::string(what) + " " + quote_name(name), known.hint(name));
   return number;
 }
 
@@ -33,9 +33,9 @@ auto read_number(object_reader& in, const param_shape& shape) -> scalar {
   if (!value) return {};
   const double number = std::get<double>(*value);
   if (number >= shape.floats.min && number <= shape.floats.max) return *value;
-  in.complain(shape.name, "out_of_range",
-              quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
-                  std::to_string(shape.floats.max));
+  in.report(shape.name, "out_of_range",
+            quote_name(shape.name) + " must lie between " + std::to_string(shape.floats.min) + " and " +
+                std::to_string(shape.floats.max));
   return {};
 }
 
@@ -56,7 +56,7 @@ auto read_endpoint(object_reader& in, const param_shape& shape) -> scalar {
   const std::string* id = in.text(shape.name, shape.need);
   if (id == nullptr) return {};
   if (is_endpoint_id(*id)) return *id;
-  in.complain(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+  in.report(shape.name, "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
   return {};
 }
 
@@ -65,10 +65,10 @@ auto read_choice(object_reader& in, const param_shape& shape) -> scalar {
   return chosen ? scalar(std::string(shape.choices[*chosen])) : scalar();
 }
 
-auto is_name(std::string_view text) -> bool { return is_identifier(text) && text.size() <= longest_name; }
+auto is_name(std::string_view text) -> bool { return is_identifier(text) && text.size() <= max_name; }
 
 auto no_name(std::string_view text) -> std::string {
-  return quote_name(text) + " is not at most " + std::to_string(longest_name) +
+  return quote_name(text) + " is not at most " + std::to_string(max_name) +
          " letters, digits and `_` with no digit in front";
 }
 
@@ -76,7 +76,7 @@ auto read_identifier(object_reader& in, const param_shape& shape) -> scalar {
   const std::string* name = in.text(shape.name, shape.need);
   if (name == nullptr) return {};
   if (is_name(*name)) return *name;
-  in.complain(shape.name, "bad_name", no_name(*name));
+  in.report(shape.name, "bad_name", no_name(*name));
   return {};
 }
 
@@ -125,15 +125,15 @@ auto wrong_item(std::string code, std::string message) -> std::unexpected<item_p
   return std::unexpected(item_problem{std::move(code), std::move(message)});
 }
 
-/// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a complaint.
+/// Takes the items of a list one by one: `read(item)` gives a value, or the code and message of a diagnostic.
 template <typename T, typename Read>
 auto read_items(object_reader& in, const param_shape& shape, braid::diagnostics& problems, Read read)
     -> std::optional<std::vector<T>> {
   const json* list = in.array(shape.name, shape.need);
   if (list == nullptr) return std::nullopt;
-  if (list->size() < shape.least)
-    in.complain(shape.name, "too_few_items",
-                quote_name(shape.name) + " needs at least " + std::to_string(shape.least) + " items");
+  if (list->size() < shape.min_items)
+    in.report(shape.name, "too_few_items",
+              quote_name(shape.name) + " needs at least " + std::to_string(shape.min_items) + " items");
   const std::string parent = in.pointer_of(shape.name);
   std::vector<T> out;
   std::set<T> seen;
@@ -227,9 +227,8 @@ void refuse_without_meaning(object_reader& in, const param_shape& wanted) {
   if (in.value(wanted.name, presence::nullable) == nullptr) return;
   std::string values;
   for (const std::string_view each : wanted.when.values) values += (values.empty() ? "" : " or ") + quote_name(each);
-  in.complain(
-      wanted.name, "unused_param",
-      quote_name(wanted.name) + " means something only where " + quote_name(wanted.when.param) + " is " + values);
+  in.report(wanted.name, "unused_param",
+            quote_name(wanted.name) + " means something only where " + quote_name(wanted.when.param) + " is " + values);
 }
 
 void read_params(const json& params, std::string pointer, const op_shape& shape, node_context in, plan_node& out) {
@@ -261,7 +260,7 @@ void read_params(const json& params, std::string pointer, const op_shape& shape,
 
 void read_inputs(const json& inputs, std::string_view parent, node_context in, plan_node& out) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto complain = [&](std::string_view code, std::string message, std::string hint) {
+    const auto report = [&](std::string_view code, std::string message, std::string hint) {
       in.problems.add({.code = std::string(code),
                        .pointer = braid::json_pointer(parent, i),
                        .message = std::move(message),
@@ -270,7 +269,7 @@ void read_inputs(const json& inputs, std::string_view parent, node_context in, p
                        .source = {}});
     };
     if (!inputs[i].is_string()) {
-      complain("wrong_type", "an input is the id of a node, not " + std::string(kind_of(inputs[i])), {});
+      report("wrong_type", "an input is the id of a node, not " + std::string(kind_of(inputs[i])), {});
       continue;
     }
     const auto& name = inputs[i].get_ref<const std::string&>();
@@ -278,7 +277,7 @@ void read_inputs(const json& inputs, std::string_view parent, node_context in, p
     if (const auto number = nodes.find(name))
       out.inputs.push_back(*number);
     else
-      complain("unknown_node", "there is no node " + quote_name(name), nodes.hint(name));
+      report("unknown_node", "there is no node " + quote_name(name), nodes.hint(name));
   }
   out.sources = out.inputs;
 }
@@ -289,13 +288,13 @@ auto find_shape(object_reader& in, const op_shapes& ops, plan_node& out) -> cons
   out.op = *op;
   const op_shape* shape = ops.find(*op);
   if (shape == nullptr)
-    in.complain("op", "unknown_op", "there is no operator " + quote_name(*op), braid::did_you_mean(*op, ops.names()));
+    in.report("op", "unknown_op", "there is no operator " + quote_name(*op), braid::did_you_mean(*op, ops.names()));
   return shape;
 }
 
 void check_input_count(object_reader& in, const op_shape& shape, std::size_t given) {
   if (given != shape.inputs)
-    in.complain(
+    in.report(
         "inputs", "wrong_input_count",
         quote_name(shape.name) + " takes " + std::to_string(shape.inputs) + " inputs, not " + std::to_string(given));
 }
@@ -304,9 +303,9 @@ void check_node_id(object_reader& in, node_index self, const name_table& nodes, 
   const std::string* id = in.text("node_id", presence::required);
   if (id == nullptr) return;
   out.node_id = *id;
-  if (!is_plan_word(*id)) in.complain("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
+  if (!is_plan_word(*id)) in.report("node_id", "bad_name", quote_name(*id) + " is not letters, digits and `_`");
   if (nodes.find(*id) != self)
-    in.complain("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
+    in.report("node_id", "duplicate_node", "another node is already called " + quote_name(*id));
 }
 
 auto read_node(const json& value, node_index self, node_context context) -> plan_node {
@@ -329,10 +328,10 @@ auto read_node(const json& value, node_index self, node_context context) -> plan
   return out;
 }
 
-void complain_about_size(std::string_view code, std::string_view what, std::size_t most, draft& into) {
+void report_size(std::string_view code, std::string_view what, std::size_t max_count, draft& into) {
   into.problems.add({.code = std::string(code),
                      .pointer = "/nodes",
-                     .message = "a plan has at most " + std::to_string(most) + " " + std::string(what),
+                     .message = "a plan has at most " + std::to_string(max_count) + " " + std::string(what),
                      .hint = {},
                      .node = {},
                      .source = {}});
@@ -347,7 +346,7 @@ auto name_table::find(std::string_view name) const -> std::optional<std::uint32_
 }
 
 auto name_table::hint(std::string_view name) -> std::string {
-  if (hints_left_ == 0 || numbers_.size() > most_for_hints) return {};
+  if (hints_left_ == 0 || numbers_.size() > max_for_hints) return {};
   --hints_left_;
   std::vector<std::string_view> known;
   for (const auto& entry : numbers_) known.emplace_back(entry.first);
@@ -355,7 +354,7 @@ auto name_table::hint(std::string_view name) -> std::string {
 }
 
 void read_nodes(const json& nodes, draft& into) {
-  if (nodes.size() > max_plan_nodes) return complain_about_size("too_many_nodes", "nodes", max_plan_nodes, into);
+  if (nodes.size() > max_plan_nodes) return report_size("too_many_nodes", "nodes", max_plan_nodes, into);
   for (node_index i = 0; i < nodes.size(); ++i) {
     const auto id = nodes[i].is_object() ? nodes[i].find("node_id") : nodes[i].end();
     if (id != nodes[i].end() && id->is_string()) into.known.nodes.add(id->get_ref<const std::string&>(), i);
@@ -367,12 +366,12 @@ void read_nodes(const json& nodes, draft& into) {
     problems.set_node(into.out.nodes.back().node_id);
     into.problems.append(std::move(problems));
     edges += into.out.nodes.back().sources.size();
-    if (edges > max_plan_edges) return complain_about_size("too_many_edges", "edges", max_plan_edges, into);
+    if (edges > max_plan_edges) return report_size("too_many_edges", "edges", max_plan_edges, into);
   }
 }
 
 void read_outputs(const json& outputs, draft& into) {
-  const auto complain = [&into](std::string pointer, std::string_view code, std::string message, std::string hint) {
+  const auto report = [&into](std::string pointer, std::string_view code, std::string message, std::string hint) {
     into.problems.add({.code = std::string(code),
                        .pointer = std::move(pointer),
                        .message = std::move(message),
@@ -380,20 +379,20 @@ void read_outputs(const json& outputs, draft& into) {
                        .node = {},
                        .source = {}});
   };
-  if (outputs.empty()) complain("/outputs", "no_outputs", "a plan has at least one output", {});
+  if (outputs.empty()) report("/outputs", "no_outputs", "a plan has at least one output", {});
   std::vector<bool> taken(into.out.nodes.size(), false);
   for (std::size_t i = 0; i < outputs.size() && i < max_plan_nodes; ++i) {
     const std::string pointer = braid::json_pointer("/outputs", i);
     if (!outputs[i].is_string()) {
-      complain(pointer, "wrong_type", "an output is the id of a node, not " + std::string(kind_of(outputs[i])), {});
+      report(pointer, "wrong_type", "an output is the id of a node, not " + std::string(kind_of(outputs[i])), {});
       continue;
     }
     const auto& name = outputs[i].get_ref<const std::string&>();
     const auto number = into.known.nodes.find(name);
     if (!number) {
-      complain(pointer, "unknown_node", "there is no node " + quote_name(name), into.known.nodes.hint(name));
+      report(pointer, "unknown_node", "there is no node " + quote_name(name), into.known.nodes.hint(name));
     } else if (*number < taken.size() && taken[*number]) {
-      complain(pointer, "duplicate_value", quote_name(name) + " is listed twice", {});
+      report(pointer, "duplicate_value", quote_name(name) + " is listed twice", {});
     } else {
       if (*number < taken.size()) taken[*number] = true;
       into.out.outputs.push_back(*number);

@@ -19,7 +19,7 @@ enum class param_kind : std::uint8_t {
   boolean,
   string,
   enumeration,   ///< one of `choices`
-  name,          ///< letters, digits and `_`, no digit in front, at most `longest_name`
+  name,          ///< letters, digits and `_`, no digit in front, at most `max_name`
   expr_id,       ///< names a tree of expr_table
   pred_id,       ///< names a tree of pred_table
   node_ref,      ///< names a node, and is an edge from it
@@ -32,7 +32,7 @@ enum class param_kind : std::uint8_t {
 };
 
 /// Characters of a param of kind name.
-inline constexpr std::size_t longest_name = 100;
+inline constexpr std::size_t max_name = 100;
 
 /// What an operator does with the key that a param names.
 enum class key_use : std::uint8_t { read, write };
@@ -56,7 +56,7 @@ struct param_shape {
   int_range range = {};         ///< of an int64
   float_range floats = {};      ///< of a float64
   key_use use = key_use::read;  ///< of a key_id and of key_ids
-  std::size_t least = 0;        ///< items of a list
+  std::size_t min_items = 0;    ///< items of a list
   /// Of an enumeration its values; of a key_id and of key_ids the types, of an endpoint_ref the kinds that its operator
   /// accepts when it is bound.
   std::span<const std::string_view> choices = {};

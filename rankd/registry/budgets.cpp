@@ -27,13 +27,13 @@ void read_into(std::optional<T>& into, object_reader& in, std::string_view field
 auto read_budget(object_reader& in, plan_budget base) -> plan_budget {
   read_into(base.rows, in, "rows", amount_range);
   read_into(base.bytes, in, "bytes", amount_range);
-  read_into(base.longest_deadline, in, "deadline_ms", time_range);
+  read_into(base.max_deadline, in, "deadline_ms", time_range);
   read_into(base.default_deadline, in, "default_deadline_ms", time_range);
   read_into(base.in_flight, in, "in_flight", requests_range);
-  if (base.longest_deadline && base.default_deadline && *base.default_deadline > *base.longest_deadline)
-    in.complain("default_deadline_ms", "bad_value",
-                "the default deadline, " + std::to_string(base.default_deadline->count()) +
-                    " ms, is later than the latest, " + std::to_string(base.longest_deadline->count()) + " ms");
+  if (base.max_deadline && base.default_deadline && *base.default_deadline > *base.max_deadline)
+    in.report("default_deadline_ms", "bad_value",
+              "the default deadline, " + std::to_string(base.default_deadline->count()) +
+                  " ms, is later than the latest, " + std::to_string(base.max_deadline->count()) + " ms");
   return base;
 }
 
@@ -46,7 +46,7 @@ void append(std::string& out, const plan_budget& budget) {
   };
   number("rows", budget.rows);
   number("bytes", budget.bytes);
-  time("deadline_ms", budget.longest_deadline);
+  time("deadline_ms", budget.max_deadline);
   time("default_deadline_ms", budget.default_deadline);
   number("in_flight", budget.in_flight);
   out += '\n';

@@ -22,7 +22,7 @@ namespace rankd {
 struct plan_budget {
   std::optional<std::uint64_t> rows = {};                          ///< that all nodes together make
   std::optional<std::uint64_t> bytes = {};                         ///< that all nodes together take for them
-  std::optional<std::chrono::milliseconds> longest_deadline = {};  ///< a later one is taken for this
+  std::optional<std::chrono::milliseconds> max_deadline = {};      ///< a later one is taken for this
   std::optional<std::chrono::milliseconds> default_deadline = {};  ///< of a request that names none
   std::optional<std::size_t> in_flight = {};  ///< requests that a server runs, or lets wait, at a time
 
@@ -39,7 +39,7 @@ class plan_budgets {
 
   [[nodiscard]] auto of(std::string_view plan) const -> const plan_budget&;
 
-  /// A complaint for each budget of a plan that is not among these.
+  /// A diagnostic for each budget of a plan that is not among these.
   [[nodiscard]] auto strangers(const std::vector<std::string>& plans) const -> braid::diagnostics;
 
   /// All that is stated, in one form: equal texts for equal budgets.
@@ -51,7 +51,7 @@ class plan_budgets {
 };
 
 /// Reads the table `budget` of rankd.toml: `rows`, `bytes`, `deadline_ms`, `default_deadline_ms` and `in_flight` of all
-/// plans, and in `plan.NAME` what one of them has instead. Complaints: those of `object_reader`; bad_value for a name
+/// plans, and in `plan.NAME` what one of them has instead. Diagnostics: those of `object_reader`; bad_value for a name
 /// that no plan can have, and for a default deadline that is later than the latest.
 auto read_budgets(const nlohmann::json& table, const std::string& pointer, braid::diagnostics& problems)
     -> plan_budgets;

@@ -26,7 +26,7 @@ auto read_endpoint_id(object_reader& row) -> std::string {
   const std::string* id = row.text("endpoint_id", presence::required);
   if (id == nullptr) return {};
   if (!is_endpoint_id(*id)) {
-    row.complain("endpoint_id", "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
+    row.report("endpoint_id", "bad_endpoint_id", quote_name(*id) + " is not `ep_` and four digits");
     return {};
   }
   return *id;
@@ -38,10 +38,10 @@ auto is_host(std::string_view text) -> bool {
 
 /// Of anything that has a host and a port.
 template <typename Place>
-void read_place(object_reader& in, Place& out) {
+void read_address(object_reader& in, Place& out) {
   if (const std::string* host = in.text("host", presence::required)) {
     out.host = *host;
-    if (!is_host(*host)) in.complain("host", "bad_value", quote_name(*host) + " is no host name or address");
+    if (!is_host(*host)) in.report("host", "bad_value", quote_name(*host) + " is no host name or address");
   }
   if (const auto port = in.integer("port", presence::required, port_range))
     out.port = static_cast<std::uint16_t>(*port);
@@ -49,7 +49,7 @@ void read_place(object_reader& in, Place& out) {
 
 auto read_static(object_reader& in) -> endpoint_entry::static_resolver {
   endpoint_entry::static_resolver out;
-  read_place(in, out);
+  read_address(in, out);
   out.by_tls = in.boolean("tls", presence::optional).value_or(false);
   return out;
 }
@@ -60,10 +60,10 @@ auto read_cluster(object_reader& in, braid::diagnostics& problems) -> endpoint_e
   out.from_replicas = in.choice("reads", presence::optional, read_names).value_or(0) == 1;
   const nlohmann::json* const nodes = in.array("nodes", presence::required);
   if (nodes == nullptr) return out;
-  if (nodes->empty()) in.complain("nodes", "bad_value", "a cluster is found by one of its nodes at least");
+  if (nodes->empty()) in.report("nodes", "bad_value", "a cluster is found by one of its nodes at least");
   for (std::size_t i = 0; i < nodes->size(); ++i) {
     object_reader node((*nodes)[i], braid::json_pointer(in.pointer_of("nodes"), i), problems);
-    read_place(node, out.nodes.emplace_back());
+    read_address(node, out.nodes.emplace_back());
     node.refuse_unknown_fields();
   }
   return out;
@@ -73,7 +73,7 @@ auto read_embedded(object_reader& in) -> endpoint_entry::embedded_resolver {
   endpoint_entry::embedded_resolver out;
   if (const std::string* path = in.text("path", presence::required)) {
     out.path = *path;
-    if (path->empty()) in.complain("path", "bad_value", "the path of the store is empty");
+    if (path->empty()) in.report("path", "bad_value", "the path of the store is empty");
   }
   return out;
 }
@@ -83,11 +83,11 @@ void check_resolver(object_reader& in, kind_type kind, std::size_t resolver, std
   const bool embedded = resolver == embedded_choice;
   const std::string what = "an endpoint of kind " + std::string(to_string(kind));
   if (kind == kind_type::embedded && !embedded)
-    in.complain("type", "wrong_resolver", what + " needs the embedded resolver");
+    in.report("type", "wrong_resolver", what + " needs the embedded resolver");
   if (kind == kind_type::http && resolver != static_choice)
-    in.complain("type", "wrong_resolver", what + " needs the static resolver");
+    in.report("type", "wrong_resolver", what + " needs the static resolver");
   if (kind == kind_type::redis && embedded && environment == "prod")
-    in.complain("type", "wrong_resolver", what + " may be embedded in dev and test only");
+    in.report("type", "wrong_resolver", what + " may be embedded in dev and test only");
 }
 
 void read_resolver(object_reader& row, std::optional<kind_type> kind, std::string_view environment, endpoint_entry& out,
@@ -150,7 +150,7 @@ auto read_endpoints(section& from, std::string_view environment) -> std::vector<
 
 void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vector<endpoint_entry>& theirs,
                        section& other) {
-  const auto complain = [&other](std::string pointer, std::string message) {
+  const auto report = [&other](std::string pointer, std::string message) {
     other.problems.add({.code = "environments_differ",
                         .pointer = std::move(pointer),
                         .message = std::move(message),
@@ -160,17 +160,17 @@ void compare_endpoints(const std::vector<endpoint_entry>& ours, const std::vecto
   };
   for (const endpoint_entry& mine : ours)
     if (std::ranges::find(theirs, mine.endpoint_id, &endpoint_entry::endpoint_id) == theirs.end())
-      complain("/endpoint", "the endpoint " + quote_name(mine.endpoint_id) + " is missing here");
+      report("/endpoint", "the endpoint " + quote_name(mine.endpoint_id) + " is missing here");
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     const std::string pointer = braid::json_pointer("/endpoint", i);
     const std::string name = quote_name(theirs[i].endpoint_id);
     const auto mine = std::ranges::find(ours, theirs[i].endpoint_id, &endpoint_entry::endpoint_id);
     if (mine == ours.end())
-      complain(pointer, "the endpoint " + name + " is declared here only");
+      report(pointer, "the endpoint " + name + " is declared here only");
     else if (mine->name != theirs[i].name)
-      complain(pointer + "/name", name + " has another name here");
+      report(pointer + "/name", name + " has another name here");
     else if (mine->kind != theirs[i].kind)
-      complain(pointer + "/kind", name + " has another kind here");
+      report(pointer + "/kind", name + " has another kind here");
   }
 }
 

@@ -33,7 +33,7 @@ auto read_name(object_reader& row) -> std::string {
   const std::string* name = row.text("name", presence::required);
   if (name == nullptr) return {};
   if (is_identifier(*name)) return *name;
-  row.complain("name", "bad_name", quote_name(*name) + " is not letters, digits and `_` with no digit in front");
+  row.report("name", "bad_name", quote_name(*name) + " is not letters, digits and `_` with no digit in front");
   return {};
 }
 
@@ -82,7 +82,7 @@ struct replacement {
 void check_replacements(const std::vector<replacement>& all, const used_once<std::uint32_t>& ids,
                         braid::diagnostics& problems) {
   for (const auto& [pointer, by, self] : all) {
-    const auto complain = [&](std::string_view message) {
+    const auto report = [&](std::string_view message) {
       problems.add({.code = "unknown_replacement",
                     .pointer = pointer,
                     .message = std::string(message),
@@ -91,9 +91,9 @@ void check_replacements(const std::vector<replacement>& all, const used_once<std
                     .source = {}});
     };
     if (by == self)
-      complain("it cannot be replaced by itself");
+      report("it cannot be replaced by itself");
     else if (!ids.contains(by))
-      complain("nothing with the id " + std::to_string(by) + " is declared");
+      report("nothing with the id " + std::to_string(by) + " is declared");
   }
 }
 
@@ -141,7 +141,7 @@ auto read_values(section& from, const row_shape<Entry>& shape, Check check) -> s
 
 void check_id_key(object_reader& row, const key_entry& key) {
   const auto demand = [&row](bool holds, std::string_view field, std::string_view message) {
-    if (!holds) row.complain(field, "bad_id_key", "key 1 " + std::string(message));
+    if (!holds) row.report(field, "bad_id_key", "key 1 " + std::string(message));
   };
   demand(key.name == "id", "name", "is called `id`");
   demand(key.type == value_type::integer, "type", "is an int");
@@ -155,7 +155,7 @@ void check_id_key(object_reader& row, const key_entry& key) {
 void check_key(object_reader& row, const key_entry& key) {
   if (key.key_id == registries::id_key) return check_id_key(row, key);
   if (key.nullable || !is_null(key.default_value) || row.value("default", presence::optional) != nullptr) return;
-  row.complain("default", "missing_default", "a key that is not nullable needs a default");
+  row.report("default", "missing_default", "a key that is not nullable needs a default");
 }
 
 auto read_keys(section& from) -> std::vector<key_entry> {
@@ -186,7 +186,7 @@ auto read_features(section& from) -> std::vector<feature_entry> {
     if (entry.feature_id != 0) ids.claim(row, "feature_id", entry.feature_id);
     if (const std::string* stage = row.text("stage", presence::required)) entry.stage = *stage;
     if (!entry.stage.empty() && !is_identifier(entry.stage))
-      row.complain("stage", "bad_name", quote_name(entry.stage) + " is not letters, digits and `_`");
+      row.report("stage", "bad_name", quote_name(entry.stage) + " is not letters, digits and `_`");
     entry.name = detail::read_name(row);
     if (!entry.name.empty()) names.claim(row, "name", {entry.stage, entry.name});
     if (const auto type = row.choice("type", presence::required, plain_type_names))
@@ -210,7 +210,7 @@ auto read_capabilities(section& from) -> std::vector<capability_entry> {
       entry.id = *id;
       ids.claim(row, "id", *id);
       if (!is_capability_id(*id))
-        row.complain("id", "bad_capability_id", quote_name(*id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
+        row.report("id", "bad_capability_id", quote_name(*id) + " is not of the form `cap.rfc.NNNN.slug.vK`");
     }
     entry.name = detail::read_name(row);
     if (!entry.name.empty()) names.claim(row, "name", entry.name);

@@ -85,9 +85,9 @@ auto utf8_prefix(std::string_view text) noexcept -> std::size_t {
 }
 
 auto quote_name(std::string_view name) -> std::string {
-  constexpr std::size_t longest = 80;
-  if (name.size() <= longest) return "`" + std::string(name) + "`";
-  const std::string_view head = name.substr(0, longest);
+  constexpr std::size_t max_length = 80;
+  if (name.size() <= max_length) return "`" + std::string(name) + "`";
+  const std::string_view head = name.substr(0, max_length);
   return "`" + std::string(head.substr(0, utf8_prefix(head))) + "…`";
 }
 

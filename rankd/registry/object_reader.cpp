@@ -12,8 +12,8 @@ namespace {
 
 using json = nlohmann::json;
 
-/// A document made of nothing but unknown fields must not cost a complaint for each of a million.
-constexpr std::size_t most_unknown_fields = 100;
+/// A document made of nothing but unknown fields must not cost a diagnostic for each of a million.
+constexpr std::size_t max_unknown_fields = 100;
 
 /// That an object is asked for.
 constexpr std::size_t usual_fields = 8;
@@ -92,21 +92,21 @@ auto object_reader::value(std::string_view field, presence need) -> const json* 
 auto object_reader::object(std::string_view field, presence need) -> const json* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_object()) return found;
-  complain(field, "wrong_type", quote_name(field) + " must be an object, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be an object, not " + std::string(kind_of(*found)));
   return nullptr;
 }
 
 auto object_reader::array(std::string_view field, presence need) -> const json* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_array()) return found;
-  complain(field, "wrong_type", quote_name(field) + " must be an array, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be an array, not " + std::string(kind_of(*found)));
   return nullptr;
 }
 
 auto object_reader::text(std::string_view field, presence need) -> const std::string* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_string()) return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
-  complain(field, "wrong_type", quote_name(field) + " must be a string, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be a string, not " + std::string(kind_of(*found)));
   return nullptr;
 }
 
@@ -122,11 +122,11 @@ auto object_reader::integer(std::string_view field, presence need, int_range ran
   const auto number = int64_from(*found);
   if (number && *number >= range.min && *number <= range.max) return *number;
   if (!number && number.error().code == "wrong_type") {
-    complain(field, "wrong_type", quote_name(field) + " " + number.error().message);
+    report(field, "wrong_type", quote_name(field) + " " + number.error().message);
     return std::nullopt;
   }
-  complain(field, "out_of_range",
-           quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max));
+  report(field, "out_of_range",
+         quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max));
   return std::nullopt;
 }
 
@@ -141,7 +141,7 @@ auto object_reader::typed(std::string_view field, presence need, value_type type
   if (found == nullptr) return std::nullopt;
   auto read = scalar_from_json(*found, type);
   if (read) return std::move(*read);
-  complain(field, read.error().code, quote_name(field) + " " + read.error().message);
+  report(field, read.error().code, quote_name(field) + " " + read.error().message);
   return std::nullopt;
 }
 
@@ -153,12 +153,12 @@ auto object_reader::choice(std::string_view field, presence need, std::span<cons
   if (at != choices.end()) return static_cast<std::size_t>(at - choices.begin());
   std::string all;
   for (const std::string_view name : choices) all += (all.empty() ? "" : ", ") + std::string(name);
-  complain(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + ", which is none of: " + all,
-           braid::did_you_mean(*found, {choices.begin(), choices.end()}));
+  report(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + ", which is none of: " + all,
+         braid::did_you_mean(*found, {choices.begin(), choices.end()}));
   return std::nullopt;
 }
 
-void object_reader::complain(std::string_view field, std::string_view code, std::string message, std::string hint) {
+void object_reader::report(std::string_view field, std::string_view code, std::string message, std::string hint) {
   problems_.add({.code = std::string(code),
                  .pointer = pointer_of(field),
                  .message = std::move(message),
@@ -173,9 +173,8 @@ void object_reader::refuse_unknown_fields() {
   for (const auto& item : object_->items()) {
     const std::string& name = item.key();
     if (std::ranges::find(asked_, name) != asked_.end()) continue;
-    if (++count > most_unknown_fields) return;
-    complain(name, "unknown_field", "there is no field " + quote_name(name) + " here",
-             braid::did_you_mean(name, asked_));
+    if (++count > max_unknown_fields) return;
+    report(name, "unknown_field", "there is no field " + quote_name(name) + " here", braid::did_you_mean(name, asked_));
   }
 }
 

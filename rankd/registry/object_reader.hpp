@@ -29,8 +29,8 @@ struct int_range {
 inline constexpr int_range id_range{.min = 1, .max = std::numeric_limits<std::uint32_t>::max()};
 
 /// Reads the fields of one object. A field that is absent or wrong reads as nothing; what is wrong is appended to the
-/// complaints: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
-/// Lifetime: the value and the complaints outlive the reader; strings and values found point into the value.
+/// diagnostics: wrong_type, missing_field, out_of_range, bad_value, non_finite_number, unknown_field.
+/// Lifetime: the value and the diagnostics outlive the reader; strings and values found point into the value.
 class object_reader {
  public:
   /// Complains when `value` is not an object; no field of it is then missed.
@@ -53,7 +53,7 @@ class object_reader {
   auto choice(std::string_view field, presence need, std::span<const std::string_view> choices)
       -> std::optional<std::size_t>;
 
-  void complain(std::string_view field, std::string_view code, std::string message, std::string hint = {});
+  void report(std::string_view field, std::string_view code, std::string message, std::string hint = {});
 
   /// Complains about every field that nobody asked for. Call it last.
   void refuse_unknown_fields();

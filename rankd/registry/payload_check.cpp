@@ -65,9 +65,9 @@ class payload_checker {
   void check_string(const payload_rule& rule, const std::string& text, const place& at);
   void check_number(const payload_rule& rule, const json& value, const place& at);
   void check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view what, const place& at);
-  [[nodiscard]] auto full() const -> bool { return problems_.size() >= payload_rules::most_complaints; }
+  [[nodiscard]] auto full() const -> bool { return problems_.size() >= payload_rules::max_diagnostics; }
   [[nodiscard]] auto spelled(const place& at) const -> std::string;
-  void complain(const place& at, std::string_view code, std::string message, std::string hint = {});
+  void report(const place& at, std::string_view code, std::string message, std::string hint = {});
 
   std::string_view pointer_;
   braid::diagnostics& problems_;
@@ -79,7 +79,7 @@ auto payload_checker::spelled(const place& at) const -> std::string {
   return at.in_array ? braid::json_pointer(parent, at.index) : braid::json_pointer(parent, at.field);
 }
 
-void payload_checker::complain(const place& at, std::string_view code, std::string message, std::string hint) {
+void payload_checker::report(const place& at, std::string_view code, std::string message, std::string hint) {
   problems_.add({.code = std::string(code),
                  .pointer = spelled(at),
                  .message = std::move(message),
@@ -91,12 +91,12 @@ void payload_checker::complain(const place& at, std::string_view code, std::stri
 void payload_checker::check(const payload_rule& rule, const json& value, const place& at) {
   if (full()) return;
   if ((types_of(value) & rule.types) == 0)
-    return complain(at, "wrong_type",
-                    "the value must be of type " + names_of(rule.types) + ", not " + std::string(kind_of(value)));
+    return report(at, "wrong_type",
+                  "the value must be of type " + names_of(rule.types) + ", not " + std::string(kind_of(value)));
   if (rule.allowed && !std::ranges::binary_search(*rule.allowed, canonical_json(value))) {
     std::string all;
     for (const std::string& each : *rule.allowed) all += (all.empty() ? "" : ", ") + each;
-    complain(at, "bad_value", "the value is none of " + quote_name(all));
+    report(at, "bad_value", "the value is none of " + quote_name(all));
   }
   if (value.is_object()) check_object(rule, value, at);
   if (value.is_array()) check_array(rule, value, at);
@@ -106,8 +106,7 @@ void payload_checker::check(const payload_rule& rule, const json& value, const p
 
 void payload_checker::check_object(const payload_rule& rule, const json& value, const place& at) {
   for (const std::string& name : rule.required)
-    if (!value.contains(name) && !full())
-      complain(at, "missing_field", "the field " + quote_name(name) + " is missing");
+    if (!value.contains(name) && !full()) report(at, "missing_field", "the field " + quote_name(name) + " is missing");
   for (const auto& [name, inside] : value.items()) {
     if (full()) return;
     check_property(rule, name, inside, {.above = &at, .field = name});
@@ -122,7 +121,7 @@ void payload_checker::check_property(const payload_rule& rule, const std::string
   if (!rule.closed) return;
   std::vector<std::string_view> names;
   for (const auto& each : rule.properties) names.emplace_back(each.first);
-  complain(at, "unknown_field", "there is no field " + quote_name(name) + " here", braid::did_you_mean(name, names));
+  report(at, "unknown_field", "there is no field " + quote_name(name) + " here", braid::did_you_mean(name, names));
 }
 
 void payload_checker::check_array(const payload_rule& rule, const json& value, const place& at) {
@@ -135,14 +134,14 @@ void payload_checker::check_array(const payload_rule& rule, const json& value, c
 void payload_checker::check_string(const payload_rule& rule, const std::string& text, const place& at) {
   check_size(characters_in(text), rule.length, "characters", at);
   if (rule.pattern && !rule.pattern->compiled.matches(text))
-    complain(at, "bad_value", "the text does not match the pattern " + quote_name(rule.pattern->text));
+    report(at, "bad_value", "the text does not match the pattern " + quote_name(rule.pattern->text));
 }
 
 void payload_checker::check_number(const payload_rule& rule, const json& value, const place& at) {
   const detail::exact_number number = detail::exact(value);
   const auto demand = [&](const std::optional<detail::number_bound>& bound, std::string_view words, auto holds) {
     if (bound && !holds(number, bound->value))
-      complain(at, "out_of_range", "the value must be " + std::string(words) + " " + bound->text);
+      report(at, "out_of_range", "the value must be " + std::string(words) + " " + bound->text);
   };
   demand(rule.minimum, "at least", std::greater_equal<>());
   demand(rule.maximum, "at most", std::less_equal<>());
@@ -153,9 +152,9 @@ void payload_checker::check_number(const payload_rule& rule, const json& value, 
 void payload_checker::check_size(std::uint64_t size, detail::size_bounds bounds, std::string_view what,
                                  const place& at) {
   const auto demand = [&](std::string_view words, std::uint64_t bound) {
-    complain(at, "out_of_range",
-             "the value must have " + std::string(words) + " " + std::to_string(bound) + " " + std::string(what) +
-                 ", not " + std::to_string(size));
+    report(at, "out_of_range",
+           "the value must have " + std::string(words) + " " + std::to_string(bound) + " " + std::string(what) +
+               ", not " + std::to_string(size));
   };
   if (size < bounds.min) demand("at least", bounds.min);
   if (size > bounds.max) demand("at most", bounds.max);

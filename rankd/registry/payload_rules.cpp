@@ -37,8 +37,8 @@ class schema_reader {
   auto read_sizes(std::string_view min, std::string_view max) -> detail::size_bounds;
   auto read_bound(std::string_view field) -> std::optional<detail::number_bound>;
   auto inner(const json& schema, std::string pointer) -> payload_rule::child;
-  void complain(std::string_view field, std::string message, std::string hint = {}) {
-    in_.complain(field, fault, std::move(message), std::move(hint));
+  void report(std::string_view field, std::string message, std::string hint = {}) {
+    in_.report(field, fault, std::move(message), std::move(hint));
   }
 
   object_reader in_;
@@ -68,10 +68,10 @@ auto schema_reader::read() -> payload_rule::child {
 }
 
 auto schema_reader::inner(const json& schema, std::string pointer) -> payload_rule::child {
-  if (depth_ < payload_rules::deepest) return schema_reader(schema, std::move(pointer), depth_ + 1, problems_).read();
+  if (depth_ < payload_rules::max_depth) return schema_reader(schema, std::move(pointer), depth_ + 1, problems_).read();
   problems_.add({.code = std::string(fault),
                  .pointer = std::move(pointer),
-                 .message = "schemas nest deeper than " + std::to_string(payload_rules::deepest) + " levels",
+                 .message = "schemas nest deeper than " + std::to_string(payload_rules::max_depth) + " levels",
                  .hint = {},
                  .node = {},
                  .source = {}});
@@ -82,15 +82,15 @@ void schema_reader::read_types() {
   const json* value = in_.value("type", presence::optional);
   if (value == nullptr) return;
   const json list = value->is_array() ? *value : json::array({*value});
-  if (list.empty()) complain("type", "a list of types names at least one");
+  if (list.empty()) report("type", "a list of types names at least one");
   out_.types = 0;
   const std::vector<std::string_view> names(detail::payload_type_names.begin(), detail::payload_type_names.end());
   for (const json& item : list) {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     const auto at = std::ranges::find(names, name);
     if (at == names.end())
-      complain("type", (item.is_string() ? quote_name(name) : std::string(kind_of(item))) + " is no type",
-               braid::did_you_mean(name, names));
+      report("type", (item.is_string() ? quote_name(name) : std::string(kind_of(item))) + " is no type",
+             braid::did_you_mean(name, names));
     else
       out_.types |= static_cast<detail::payload_types>(1U << static_cast<unsigned>(at - names.begin()));
   }
@@ -99,8 +99,8 @@ void schema_reader::read_types() {
 void schema_reader::read_allowed() {
   const json* list = in_.array("enum", presence::optional);
   const json* only = in_.value("const", presence::optional);
-  if (list != nullptr && only != nullptr) complain("const", "`enum` and `const` do not go together");
-  if (list != nullptr && list->empty()) complain("enum", "`enum` lists at least one value");
+  if (list != nullptr && only != nullptr) report("const", "`enum` and `const` do not go together");
+  if (list != nullptr && list->empty()) report("enum", "`enum` lists at least one value");
   if (list == nullptr && only == nullptr) return;
   out_.allowed.emplace();
   if (only != nullptr) out_.allowed->push_back(canonical_json(*only));
@@ -123,9 +123,9 @@ void schema_reader::read_required() {
   for (const json& item : *list) {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     if (!item.is_string())
-      complain("required", "`required` lists names, not " + std::string(kind_of(item)));
+      report("required", "`required` lists names, not " + std::string(kind_of(item)));
     else if (std::ranges::find(out_.required, name) != out_.required.end())
-      complain("required", quote_name(name) + " is required twice");
+      report("required", quote_name(name) + " is required twice");
     else
       out_.required.push_back(name);
   }
@@ -139,7 +139,7 @@ void schema_reader::read_others() {
   else if (others->is_boolean())
     out_.closed = !others->get<bool>();
   else
-    complain("additionalProperties", "`additionalProperties` must be true, false or a schema");
+    report("additionalProperties", "`additionalProperties` must be true, false or a schema");
 }
 
 auto schema_reader::read_sizes(std::string_view min, std::string_view max) -> detail::size_bounds {
@@ -147,7 +147,7 @@ auto schema_reader::read_sizes(std::string_view min, std::string_view max) -> de
   detail::size_bounds out;
   if (const auto size = in_.integer(min, presence::optional, sizes)) out.min = static_cast<std::uint64_t>(*size);
   if (const auto size = in_.integer(max, presence::optional, sizes)) out.max = static_cast<std::uint64_t>(*size);
-  if (out.min > out.max) complain(max, quote_name(max) + " is less than " + quote_name(min));
+  if (out.min > out.max) report(max, quote_name(max) + " is less than " + quote_name(min));
   return out;
 }
 
@@ -156,7 +156,7 @@ auto schema_reader::read_bound(std::string_view field) -> std::optional<detail::
   if (value == nullptr) return std::nullopt;
   if (value->is_number() && std::isfinite(detail::exact(*value)))
     return detail::number_bound{detail::exact(*value), canonical_json(*value)};
-  complain(field, quote_name(field) + " must be a finite number");
+  report(field, quote_name(field) + " must be a finite number");
   return std::nullopt;
 }
 
@@ -167,7 +167,7 @@ void schema_reader::read_pattern() {
   if (compiled)
     out_.pattern = detail::payload_pattern{*text, std::move(*compiled)};
   else
-    complain("pattern", "RE2 refuses the pattern: " + compiled.error());
+    report("pattern", "RE2 refuses the pattern: " + compiled.error());
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ struct payload_rule;
 /// Threads: any, once made.
 class payload_rules {
  public:
-  static constexpr std::size_t deepest = 32;           ///< schemas inside each other
-  static constexpr std::size_t most_complaints = 100;  ///< about one payload; the rest of it is then not looked at
+  static constexpr std::size_t max_depth = 32;         ///< schemas inside each other
+  static constexpr std::size_t max_diagnostics = 100;  ///< about one payload; the rest of it is then not looked at
 
   /// Errors: bad_payload_schema for each fault, below `pointer`.
   static auto compile(const nlohmann::json& schema, std::string_view pointer) -> braid::checked<payload_rules>;

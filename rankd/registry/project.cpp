@@ -15,7 +15,7 @@ auto read_folder(object_reader& in, std::string_view field, presence need, const
   const std::string* text = in.text(field, need);
   if (text == nullptr) return std::nullopt;
   if (text->empty()) {
-    in.complain(field, "bad_value", "the name of a folder is empty");
+    in.report(field, "bad_value", "the name of a folder is empty");
     return std::nullopt;
   }
   return (root / *text).lexically_normal();

@@ -31,7 +31,7 @@ struct project {
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;
 
   /// Reads rankd.toml, given as the file or as its folder.
-  /// Errors: every complaint about the file.
+  /// Errors: every diagnostic about the file.
   static auto load(const std::filesystem::path& where) -> braid::checked<project>;
 };
 

@@ -133,7 +133,7 @@ class registries {
   /// features.toml and capabilities.toml may be absent. The endpoint files of the other environments, where present,
   /// are held to the same rules and must declare the same ids, names and kinds.
   /// Blocks: on the disk.
-  /// Errors: every complaint about every file, with `source` naming the file.
+  /// Errors: every diagnostic about every file, with `source` naming the file.
   static auto load(const std::filesystem::path& folder, std::string_view environment) -> braid::checked<registries>;
 
   /// In ascending order of their ids, as all the others.

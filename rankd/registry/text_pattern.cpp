@@ -19,9 +19,9 @@ text_pattern::~text_pattern() = default;
 
 auto text_pattern::compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string> {
   // A pattern may come with a request: neither its length nor what repetitions make of it may cost seconds.
-  if (pattern.size() > longest) return std::unexpected("pattern longer than " + std::to_string(longest) + " bytes");
+  if (pattern.size() > max_bytes) return std::unexpected("pattern longer than " + std::to_string(max_bytes) + " bytes");
   re2::RE2::Options options;
-  options.set_max_mem(most_memory);
+  options.set_max_mem(max_memory);
   options.set_log_errors(false);
   options.set_case_sensitive(letters == letter_case::exact);
   auto compiled = std::make_unique<re2::RE2>(piece(pattern), options);

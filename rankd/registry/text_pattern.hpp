@@ -20,8 +20,8 @@ enum class letter_case : std::uint8_t { exact, ignored };
 /// Threads: any, once made.
 class text_pattern {
  public:
-  static constexpr std::size_t longest = 4096;             ///< bytes of a pattern
-  static constexpr std::int64_t most_memory = 256 * 1024;  ///< bytes of what is compiled from it
+  static constexpr std::size_t max_bytes = 4096;          ///< bytes of a pattern
+  static constexpr std::int64_t max_memory = 256 * 1024;  ///< bytes of what is compiled from it
 
   /// Errors: what RE2 has against the pattern, or that it is too long.
   static auto compile(std::string_view pattern, letter_case letters) -> std::expected<text_pattern, std::string>;

@@ -28,7 +28,7 @@ namespace {
 using json = nlohmann::json;
 
 /// toml++ bounds how deep values nest, but not the dots of a key, and destroys tables recursively.
-constexpr std::ptrdiff_t most_dots_in_a_line = 100;
+constexpr std::ptrdiff_t max_dots_in_a_line = 100;
 
 class converter {
  public:
@@ -84,7 +84,7 @@ auto refuse(std::string_view source_name, std::string code, std::string message)
 auto dots_bounded(std::string_view text) -> bool {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    if (std::ranges::count(line, '.') > most_dots_in_a_line) return false;
+    if (std::ranges::count(line, '.') > max_dots_in_a_line) return false;
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return true;

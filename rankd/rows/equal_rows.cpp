@@ -37,8 +37,8 @@ class word_table {
  public:
   static constexpr std::uint32_t nothing = no_partner;
 
-  word_table(std::size_t most_words, braid::arena& memory)
-      : slots_(memory.filled(std::bit_ceil(2 * most_words + 1), slot{})) {}
+  word_table(std::size_t max_words, braid::arena& memory)
+      : slots_(memory.filled(std::bit_ceil(2 * max_words + 1), slot{})) {}
 
   /// What is remembered for a word: `nothing` where it is new, which may then be changed.
   auto operator[](std::uint64_t word) -> std::uint32_t& {

@@ -103,7 +103,7 @@ void with_ranks(const row_set& rows, const column& by, sort_direction direction,
 class lowest_items {
  public:
   lowest_items(std::size_t count, braid::arena& memory)
-      : count_(count), items_(memory.uninitialized<sort_item>(2 * count + least_room)) {}
+      : count_(count), items_(memory.uninitialized<sort_item>(2 * count + min_room)) {}
 
   void add(const sort_item& item) {
     if (is_full_ && item.rank >= bound_) return;  // one of the same rank comes behind those that are here
@@ -119,7 +119,7 @@ class lowest_items {
   }
 
  private:
-  static constexpr std::size_t least_room = 64;
+  static constexpr std::size_t min_room = 64;
 
   void shrink() {
     const auto last = items_.begin() + static_cast<std::ptrdiff_t>(count_) - 1;

@@ -19,10 +19,10 @@
 namespace rankd {
 
 struct admission_options {
-  std::size_t most_under_way = 256;  ///< of which the adaptive limit allows a part
-  std::size_t queue = 4096;          ///< requests that wait for their turn; more are refused
+  std::size_t max_under_way = 256;  ///< of which the adaptive limit allows a part
+  std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
   /// Nobody is let in behind one that has waited so long, or behind so many that they take so long.
-  braid::duration longest_wait = std::chrono::milliseconds(50);
+  braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
 /// What a gate has done so far, and the requests that run and wait at the moment.
@@ -43,7 +43,7 @@ class admission_gate {
  public:
   class pass;
 
-  explicit admission_gate(admission_options options) noexcept : options_(options), limit_(options.most_under_way) {}
+  explicit admission_gate(admission_options options) noexcept : options_(options), limit_(options.max_under_way) {}
   admission_gate(const admission_gate&) = delete;
   auto operator=(const admission_gate&) -> admission_gate& = delete;
 
@@ -57,7 +57,7 @@ class admission_gate {
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
   /// How many that come now would be let in at once.
-  [[nodiscard]] auto free_places() const noexcept -> std::size_t;
+  [[nodiscard]] auto free_permits() const noexcept -> std::size_t;
 
   /// Learns from a request that has ended; see `concurrency_limit`.
   void note(double slowdown, const pass& of) noexcept;
@@ -80,11 +80,11 @@ class admission_gate {
   std::uint64_t late_ = 0;
 
   // While somebody waits, without a break:
-  std::uint64_t turns_ = 0;          // that were given
-  std::uint64_t turns_before_ = 0;   // this measurement
-  braid::time_point measured_from_;  // its begin
+  std::uint64_t admissions_ = 0;         // that were given
+  std::uint64_t admissions_before_ = 0;  // this measurement
+  braid::time_point measured_from_;      // its begin
   bool measures_ = false;
-  double each_turn_ = 0;  // nanoseconds; 0 as long as it is not known
+  double time_per_admission_ = 0;  // nanoseconds; 0 as long as it is not known
 };
 
 /// A place among those under way, given back when it is destroyed.
@@ -116,15 +116,15 @@ struct admission_gate::waiter : braid::list_hook {
     if (is_linked()) {
       unlink();
       if (--gate->waiting_ == 0) gate->nobody_waits();
-    } else if (holds_place) {
+    } else if (holds_permit) {
       gate->leave();
     }
   }
 
   admission_gate* gate;
   braid::time_point since;
-  braid::event turn;
-  bool holds_place = false;
+  braid::event granted;
+  bool holds_permit = false;
 };
 
 }  // namespace rankd

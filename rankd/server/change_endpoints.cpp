@@ -1,5 +1,5 @@
 // rankd/server/change_endpoints.cpp: the versions of plans over HTTP: listed, pinned, rolled back, read anew.
-#include <rankd/server/detail/lane.hpp>
+#include <rankd/server/detail/shard.hpp>
 
 #include <rankd/registry/json_text.hpp>
 
@@ -66,7 +66,7 @@ auto status_of_change(const braid::diagnostics& problems) -> http_status {
 
 }  // namespace
 
-void lane::add_change_routes() {
+void shard::add_change_routes() {
   if (all_->context.changes == nullptr || !all_->options.clients_change_plans) return;
   serve_get("/v1/plans/{name}/versions", [this](braid::http_exchange& x) { versions(x); });
   serve_post("/v1/plans/{name}/versions/{number}/pin", [this](braid::http_exchange& x) { pin(x); });
@@ -75,11 +75,11 @@ void lane::add_change_routes() {
   serve_post("/v1/reload", [this](braid::http_exchange& x) { return reload(x); });
 }
 
-void lane::refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems) {
+void shard::refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems) {
   reply(x, which, answer_error(status_of_change(problems), problems, given_request_id(x.request())));
 }
 
-void lane::versions(braid::http_exchange& x) {
+void shard::versions(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::versions)) return;
   std::string out = "{\"versions\":[";
   for (const plan_version_info& each : all_->context.changes->versions())
@@ -91,12 +91,12 @@ void lane::versions(braid::http_exchange& x) {
   reply(x, endpoint::versions, http_status::ok, json_type, out + "]}\n");
 }
 
-void lane::changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version) {
+void shard::changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version) {
   if (!version) return refuse_change(x, which, version.error());
   reply(x, which, http_status::ok, json_type, as_json(*version) + "\n");
 }
 
-void lane::pin(braid::http_exchange& x) {
+void shard::pin(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::pin)) return;
   const auto number = number_in(x.value("number"));
   if (!number)
@@ -107,12 +107,12 @@ void lane::pin(braid::http_exchange& x) {
   changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), *number));
 }
 
-void lane::roll_back(braid::http_exchange& x) {
+void shard::roll_back(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::roll_back)) return;
   changed(x, endpoint::roll_back, all_->context.changes->roll_back(x.value("name")));
 }
 
-void lane::unpin(braid::http_exchange& x) {
+void shard::unpin(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::unpin)) return;
   const auto done = all_->context.changes->unpin(x.value("name"));
   if (!done) return refuse_change(x, endpoint::unpin, done.error());
@@ -120,7 +120,7 @@ void lane::unpin(braid::http_exchange& x) {
 }
 
 /// The disk is waited for by a thread that may wait.
-auto lane::reload(braid::http_exchange& x) -> braid::task<void> {
+auto shard::reload(braid::http_exchange& x) -> braid::task<void> {
   if (!may_ask(x, endpoint::reload)) co_return;
   const auto read_anew = [plans = all_->context.changes] { return plans->reload(); };
   auto reading = braid::offload(on_->blocking(), read_anew);

@@ -7,13 +7,13 @@ namespace rankd {
 namespace {
 
 constexpr std::size_t window = 64;
-constexpr double most_slowdown = 16;  // a single request says no more than that
+constexpr double max_slowdown = 16;  // a single request says no more than that
 constexpr double steepest = 0.5;
 
 }  // namespace
 
 void concurrency_limit::note(double slowdown, std::size_t under_way) noexcept {
-  sum_ += std::min(slowdown, most_slowdown);
+  sum_ += std::min(slowdown, max_slowdown);
   busiest_ = std::max(busiest_, under_way);
   if (++seen_ >= window) end_window();
 }
@@ -27,9 +27,9 @@ void concurrency_limit::end_window() noexcept {
   seen_ = 0;
   busiest_ = 0;
   if (gradient == 1.0 && !used) return;
-  const double lowest = std::min(static_cast<double>(least), most_);
+  const double lowest = std::min(static_cast<double>(min_limit), max_limit_);
   const double room = gradient < 1.0 ? 0.0 : std::sqrt(limit_);
-  limit_ = std::clamp(limit_ * gradient + room, lowest, most_);
+  limit_ = std::clamp(limit_ * gradient + room, lowest, max_limit_);
 }
 
 }  // namespace rankd

@@ -15,7 +15,7 @@ namespace rankd {
 class unhindered_time {
  public:
   /// Shorter times are no sign of anything: nobody minds four times as long.
-  static constexpr braid::duration least = std::chrono::microseconds(250);
+  static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
   /// Takes the time of a request, and gives how many times as long as an unhindered one it took; 1 at least.
   auto note(braid::duration took) noexcept -> double {
@@ -25,7 +25,7 @@ class unhindered_time {
       shortest_ = braid::duration::max();
       seen_ = 0;
     }
-    const braid::duration known = std::max(least, std::min(before_, shortest_));
+    const braid::duration known = std::max(min_time, std::min(before_, shortest_));
     return std::max(1.0, static_cast<double>(took.count()) / static_cast<double>(known.count()));
   }
 
@@ -43,11 +43,11 @@ class unhindered_time {
 class concurrency_limit {
  public:
   static constexpr double tolerance = 4;
-  static constexpr std::size_t least = 4;
+  static constexpr std::size_t min_limit = 4;
 
-  /// Begins with `most`, of which it never gives more.
-  explicit concurrency_limit(std::size_t most) noexcept
-      : most_(static_cast<double>(std::max<std::size_t>(most, 1))), limit_(most_) {}
+  /// Begins with `max_limit`, of which it never gives more.
+  explicit concurrency_limit(std::size_t max_limit) noexcept
+      : max_limit_(static_cast<double>(std::max<std::size_t>(max_limit, 1))), limit_(max_limit_) {}
 
   [[nodiscard]] auto limit() const noexcept -> std::size_t { return static_cast<std::size_t>(limit_); }
 
@@ -57,7 +57,7 @@ class concurrency_limit {
  private:
   void end_window() noexcept;
 
-  double most_;
+  double max_limit_;
   double limit_;
   double sum_ = 0;           // of the slowdowns in this window
   std::size_t seen_ = 0;     // requests in this window

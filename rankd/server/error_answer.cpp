@@ -44,14 +44,14 @@ void append_member(std::string& out, std::string_view name, std::string_view tex
   append_json_string(out, text);
 }
 
-auto body_of(const rank_error& error, std::string_view complaints, std::string_view request_id) -> std::string {
+auto body_of(const rank_error& error, std::string_view diagnostics, std::string_view request_id) -> std::string {
   std::string out = "{\"error\":{";
   append_member(out, "code", error.code);
   append_member(out, "message", error.message);
   append_member(out, "node", error.node);
   append_member(out, "pointer", error.pointer);
   out += '}';
-  if (!complaints.empty()) (out += ",\"complaints\":") += complaints;
+  if (!diagnostics.empty()) (out += ",\"diagnostics\":") += diagnostics;
   append_member(out, "request_id", request_id);
   return out + "}\n";
 }
@@ -81,7 +81,7 @@ auto answer_error(http_status status, const braid::diagnostics& problems, std::s
   std::string message = first.source.empty() || first.source == "request" ? "" : first.source + ": ";
   message += first.message;
   if (!first.hint.empty()) message += "; " + first.hint;
-  const std::string all = problems.size() > 1 ? complaints_json(problems) : "";
+  const std::string all = problems.size() > 1 ? diagnostics_json(problems) : "";
   return {.status = status,
           .code = first.code,
           .body = body_of({first.code, std::move(message), first.node, first.pointer}, all, request_id)};

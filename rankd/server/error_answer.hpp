@@ -30,7 +30,7 @@ auto answer_error(braid::http_status status, std::string code, std::string_view 
 /// The body of an answer that has no id, with one. Requires that it is not empty.
 auto with_request_id(std::string_view body, std::string_view request_id) -> std::string;
 
-/// All complaints about one request or plan: the first as the error, the list of all where there are several. Requires
+/// All diagnostics about one request or plan: the first as the error, the list of all where there are several. Requires
 /// at least one.
 auto answer_error(braid::http_status status, const braid::diagnostics& problems, std::string_view request_id)
     -> error_answer;

@@ -2,7 +2,7 @@
 #include <rankd/server/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <braid/io/resolver.hpp>

@@ -3,15 +3,15 @@
 
 namespace rankd {
 
-auto in_flight_shares::try_enter(std::string_view name, std::optional<std::size_t> most) -> std::optional<pass> {
-  if (!most) return pass();
+auto in_flight_shares::try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass> {
+  if (!max_count) return pass();
   const std::scoped_lock lock(mutex_);
   auto at = counts_.find(name);
   if (at == counts_.end()) {
-    if (*most == 0) return std::nullopt;
+    if (*max_count == 0) return std::nullopt;
     at = counts_.emplace(std::string(name), 0).first;
   }
-  if (at->second >= *most) return std::nullopt;
+  if (at->second >= *max_count) return std::nullopt;
   ++at->second;
   return pass(*this, at);
 }

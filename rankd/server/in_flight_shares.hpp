@@ -25,8 +25,9 @@ class in_flight_shares {
   in_flight_shares(const in_flight_shares&) = delete;
   auto operator=(const in_flight_shares&) -> in_flight_shares& = delete;
 
-  /// A place for one more; nothing where `most` of that name are there. Without a bound, a place that is not counted.
-  [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> most) -> std::optional<pass>;
+  /// A place for one more; nothing where `max_count` of that name are there. Without a bound, a place that is not
+  /// counted.
+  [[nodiscard]] auto try_enter(std::string_view name, std::optional<std::size_t> max_count) -> std::optional<pass>;
 
   /// How many of that name are there.
   [[nodiscard]] auto count(std::string_view name) const -> std::size_t;

@@ -63,7 +63,7 @@ line_file::~line_file() {
 void line_file::add(std::string_view line) {
   {
     const std::scoped_lock lock(mutex_);
-    if (waiting_.size() + line.size() >= most_waiting) {
+    if (waiting_.size() + line.size() >= max_waiting) {
       ++lost_;
       return;
     }

@@ -22,7 +22,7 @@ namespace rankd {
 class line_file {
  public:
   /// How many bytes may wait to be written.
-  static constexpr std::size_t most_waiting = std::size_t{16} << 20U;
+  static constexpr std::size_t max_waiting = std::size_t{16} << 20U;
 
   /// Appends to `path`, which is made where it is missing, for its owner and group only.
   /// Errors: unwritable_file, no_runtime.

@@ -6,7 +6,7 @@
 
 namespace rankd {
 
-void endpoint_figures::add(const endpoint_figures& other) noexcept {
+void endpoint_metrics::add(const endpoint_metrics& other) noexcept {
   times.add(other.times);
   errors += other.errors;
   late += other.late;
@@ -67,9 +67,9 @@ auto metered_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena
   return metered(*this, behind_->lrange_ids(keys, first, arena));
 }
 
-auto metered_store::figures() const -> endpoint_figures {
+auto metered_store::metrics() const -> endpoint_metrics {
   const std::scoped_lock lock(mutex_);
-  endpoint_figures all = seen_;
+  endpoint_metrics all = seen_;
   all.in_flight = in_flight_.load(braid::relaxed);
   return all;
 }

@@ -14,17 +14,17 @@
 namespace rankd {
 
 /// What became of the batches that were asked of an endpoint.
-struct endpoint_figures {
+struct endpoint_metrics {
   part_histogram times;      ///< of batches that were answered, errors included
   std::uint64_t errors = 0;  ///< answers that were errors
   std::uint64_t late = 0;    ///< batches that nobody waited for any more: their request had ended, or its time was over
   std::size_t in_flight = 0;
 
-  void add(const endpoint_figures& other) noexcept;
+  void add(const endpoint_metrics& other) noexcept;
 };
 
 /// Passes on what it is asked. Each loop of a server has one of its own for each endpoint, so that loops share no
-/// figures. Threads: as the store behind it; `figures` from any. Lifetime: that of the store behind it.
+/// figures. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
 /// Cost: two looks at a clock, a lock that nobody else wants, and a frame, for each batch.
 class metered_store final : public store {
  public:
@@ -39,7 +39,7 @@ class metered_store final : public store {
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }
 
-  [[nodiscard]] auto figures() const -> endpoint_figures;
+  [[nodiscard]] auto metrics() const -> endpoint_metrics;
 
  private:
   class asking;
@@ -48,7 +48,7 @@ class metered_store final : public store {
 
   store* behind_;
   mutable std::mutex mutex_;
-  endpoint_figures seen_;                    // under the mutex, without those in flight
+  endpoint_metrics seen_;                    // under the mutex, without those in flight
   braid::atomic<std::size_t> in_flight_{0};  // written by the asking tasks
 };
 

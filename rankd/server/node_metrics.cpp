@@ -23,7 +23,7 @@ auto waits(const bound_plan& plan, std::string_view node) -> bool {
 
 }  // namespace
 
-void serve_metrics::node_counts::add(const node_figure& one) noexcept {
+void serve_metrics::node_counts::add(const node_sample& one) noexcept {
   const bool failed = one.state == node_state::failed || one.state == node_state::timed_out;
   if (one.state != node_state::done && !failed) return;
   ++runs;
@@ -46,11 +46,11 @@ auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* befo
   plan_nodes_seen made{.digest = plan.digest, .names = {}, .places = {}, .counts = {}};
   made.places.resize(plan.nodes.size());
   for (const node_index node : plan.shape.order()) {
-    const std::size_t told = std::min<std::size_t>(plan.shape.position(node), most_told_nodes);
-    const std::string_view name = told < most_told_nodes ? std::string_view(plan.nodes[node].node_id) : other_nodes;
-    made.places[node] = told;
-    if (made.counts.size() > told) continue;
-    made.names.emplace(name, told);
+    const std::size_t listed = std::min<std::size_t>(plan.shape.position(node), max_listed_nodes);
+    const std::string_view name = listed < max_listed_nodes ? std::string_view(plan.nodes[node].node_id) : other_nodes;
+    made.places[node] = listed;
+    if (made.counts.size() > listed) continue;
+    made.names.emplace(name, listed);
     made.counts.emplace_back();
     if (before == nullptr) continue;
     const auto known = before->names.find(name);
@@ -59,7 +59,7 @@ auto serve_metrics::made_for(const bound_plan& plan, const plan_nodes_seen* befo
   return made;
 }
 
-void serve_metrics::count_nodes(const bound_plan& plan, std::span<const node_figure> nodes,
+void serve_metrics::count_nodes(const bound_plan& plan, std::span<const node_sample> nodes,
                                 const plan_source& serving) {
   const std::scoped_lock lock(mutex_);
   auto found = nodes_.find(plan.name);
@@ -93,15 +93,15 @@ void serve_metrics::forget_others(std::span<const known_plan> serving) {
 
 void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const> loops,
                                 std::span<const known_plan> serving) {
-  struct told_plan {
+  struct listed_plan {
     const bound_plan* plan;
     plan_nodes_seen sums;
   };
-  std::vector<told_plan> all;
+  std::vector<listed_plan> all;
   for (serve_metrics* each : loops) each->forget_others(serving);
   for (const known_plan& each : serving) {
     if (!each.bound) continue;
-    told_plan& one = all.emplace_back(told_plan{each.bound.get(), made_for(*each.bound, nullptr)});
+    listed_plan& one = all.emplace_back(listed_plan{each.bound.get(), made_for(*each.bound, nullptr)});
     for (const serve_metrics* loop : loops) loop->add_nodes_to(each.name, one.sums);
   }
   const auto for_each = [&all](auto fn) {

@@ -2,7 +2,7 @@
 #include <rankd/server/http_load.hpp>
 
 #include <rankd/engine/engine.hpp>
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/channel.hpp>
@@ -28,8 +28,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t sent_in_a_row = 64;
-constexpr std::size_t most_backlog = 1'000'000;
+constexpr std::uint64_t sent_in_succession = 64;
+constexpr std::size_t max_backlog = 1'000'000;
 
 /// A request whose time has come.
 struct arrival {
@@ -39,8 +39,8 @@ struct arrival {
 
 struct heard {
   braid::http_status status{};
-  bool says_when = false;  // to come again
-  bool stays = false;      // the connection
+  bool has_retry_after = false;  // to come again
+  bool stays = false;            // the connection
 };
 
 /// A connection that is made when it is wanted, and anew after an error.
@@ -49,14 +49,14 @@ class line {
   line(braid::loop& on, const braid::socket_address& to) : on_(&on), to_(to) {}
 
   auto ask(std::string_view request) -> braid::task<braid::result<heard>> {
-    auto exchange = tell_and_hear(request);
+    auto exchange = exchange_message(request);
     const braid::result<heard> got = co_await std::move(exchange);
     if (!got || !got->stays) socket_ = braid::stream_socket();
     co_return got;
   }
 
  private:
-  auto tell_and_hear(std::string_view request) -> braid::task<braid::result<heard>> {
+  auto exchange_message(std::string_view request) -> braid::task<braid::result<heard>> {
     if (!socket_) {
       auto connecting = braid::stream_socket::connect(*on_, to_);
       auto made = co_await std::move(connecting);
@@ -87,7 +87,7 @@ class line {
     const braid::http_response_head& head = parser_.head();
     whole = parser_.size() + head.body.length;
     return {.status = head.status,
-            .says_when = head.fields.find("Retry-After").has_value(),
+            .has_retry_after = head.fields.find("Retry-After").has_value(),
             .stays = head.keep_alive && head.body.how == braid::http_framing::kind::length};
   }
 
@@ -124,7 +124,7 @@ class open_load {
  private:
   static auto backlog_of(const open_load_options& how) -> std::size_t {
     const double waiting = how.per_second * std::chrono::duration<double>(how.patience).count();
-    return std::min(most_backlog, static_cast<std::size_t>(waiting) + how.connections + 1);
+    return std::min(max_backlog, static_cast<std::size_t>(waiting) + how.connections + 1);
   }
 
   auto send_all() -> braid::task<void> {
@@ -135,7 +135,7 @@ class open_load {
       if (due >= ends_at_) break;
       if (due > on_->now())
         co_await braid::sleep_until(due);
-      else if (number % sent_in_a_row == 0)
+      else if (number % sent_in_succession == 0)
         co_await braid::yield();
       const bool counts = due >= counts_from_;
       seen_->due += counts ? 1 : 0;
@@ -169,7 +169,7 @@ class open_load {
     if (got->status != braid::http_status::service_unavailable) return;
     seen_->refused.push_back(end - of.due);
     seen_->refusals.push_back(end - sent);
-    seen_->without_hint += got->says_when ? 0 : 1;
+    seen_->without_hint += got->has_retry_after ? 0 : 1;
   }
 
   braid::loop* on_;

@@ -1,5 +1,5 @@
 // rankd/server/other_endpoints.cpp: plans, health, readiness, figures.
-#include <rankd/server/detail/lane.hpp>
+#include <rankd/server/detail/shard.hpp>
 
 #include <rankd/registry/json_text.hpp>
 #include <rankd/registry/names.hpp>
@@ -72,7 +72,7 @@ void append_budget(std::string& out, const plan_budget& budget) {
   };
   if (budget.rows) append("rows", *budget.rows);
   if (budget.bytes) append("bytes", *budget.bytes);
-  if (budget.longest_deadline) append("deadline_ms", budget.longest_deadline->count());
+  if (budget.max_deadline) append("deadline_ms", budget.max_deadline->count());
   if (budget.default_deadline) append("default_deadline_ms", budget.default_deadline->count());
   if (budget.in_flight) append("in_flight", *budget.in_flight);
   out += '}';
@@ -94,18 +94,18 @@ auto described(const known_plan& plan) -> std::string {
 
 }  // namespace
 
-void lane::reply(braid::http_exchange& x, endpoint which, http_status status, std::string_view type,
-                 std::string_view body) {
+void shard::reply(braid::http_exchange& x, endpoint which, http_status status, std::string_view type,
+                  std::string_view body) {
   metrics_.count_answer(which, status);
   x.reply(status, type, body);
 }
 
-void lane::reply(braid::http_exchange& x, endpoint which, const error_answer& error) {
+void shard::reply(braid::http_exchange& x, endpoint which, const error_answer& error) {
   reply(x, which, error.status, json_type, error.body);
 }
 
 /// The name of the client; nothing where there are tokens and it has none of them.
-auto lane::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
+auto shard::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
   if (!tokens_) return std::string();
   const auto field = x.request().fields.find("Authorization");
   // Two of them might be two clients.
@@ -115,7 +115,7 @@ auto lane::client_of(braid::http_exchange& x) const -> std::optional<std::string
   return std::string(*client);
 }
 
-auto lane::may_ask(braid::http_exchange& x, endpoint which) -> bool {
+auto shard::may_ask(braid::http_exchange& x, endpoint which) -> bool {
   if (client_of(x)) return true;
   static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
   reply(x, which,
@@ -124,7 +124,7 @@ auto lane::may_ask(braid::http_exchange& x, endpoint which) -> bool {
   return false;
 }
 
-void lane::plans(braid::http_exchange& x) {
+void shard::plans(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::plans)) return;
   std::string out = "{\"plans\":[";
   const std::vector<known_plan> all = all_->context.plans->list();
@@ -132,7 +132,7 @@ void lane::plans(braid::http_exchange& x) {
   reply(x, endpoint::plans, http_status::ok, json_type, out + "]}\n");
 }
 
-void lane::plan(braid::http_exchange& x) {
+void shard::plan(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::plan)) return;
   const std::string_view id = given_request_id(x.request());
   const auto found = all_->context.plans->find(x.value("name"));
@@ -145,11 +145,11 @@ void lane::plan(braid::http_exchange& x) {
   reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
 }
 
-void lane::health(braid::http_exchange& x) {
+void shard::health(braid::http_exchange& x) {
   reply(x, endpoint::health, http_status::ok, json_type, "{\"status\":\"ok\"}\n");
 }
 
-void lane::ready(braid::http_exchange& x) {
+void shard::ready(braid::http_exchange& x) {
   if (all_->stopping.load(braid::relaxed)) {
     static_cast<void>(x.set_field("Retry-After", "1"));
     return reply(x, endpoint::ready,
@@ -162,7 +162,7 @@ void lane::ready(braid::http_exchange& x) {
 }
 
 /// Of the first store that has any; empty where none has.
-auto lane::store_damage() const -> std::string {
+auto shard::store_damage() const -> std::string {
   for (std::size_t at = 0; at < stores_.size(); ++at) {
     if (!stores_[at]) continue;
     if (const std::string damage = stores_[at]->damage(); !damage.empty())
@@ -171,7 +171,7 @@ auto lane::store_damage() const -> std::string {
   return {};
 }
 
-void lane::write_scrub(exposition& out) const {
+void shard::write_scrub(exposition& out) const {
   if (all_->context.scrubber == nullptr) return;
   using kind = exposition::kind;
   const std::vector<scrub_counts> all = all_->context.scrubber->counts();
@@ -183,12 +183,12 @@ void lane::write_scrub(exposition& out) const {
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
 }
 
-void lane::write_endpoints(exposition& out) const {
-  std::vector<std::pair<std::string_view, endpoint_figures>> all;
+void shard::write_endpoints(exposition& out) const {
+  std::vector<std::pair<std::string_view, endpoint_metrics>> all;
   for (std::size_t at = 0; at < stores_.size(); ++at) {
     if (!stores_[at]) continue;
-    auto& [name, sum] = all.emplace_back(all_->context.declared->endpoints()[at].endpoint_id, endpoint_figures());
-    for (const auto& each : all_->lanes) sum.add(each->stores()[at]->figures());
+    auto& [name, sum] = all.emplace_back(all_->context.declared->endpoints()[at].endpoint_id, endpoint_metrics());
+    for (const auto& each : all_->shards) sum.add(each->stores()[at]->metrics());
   }
   using kind = exposition::kind;
   out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from asking an endpoint to its answer.");
@@ -201,12 +201,12 @@ void lane::write_endpoints(exposition& out) const {
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
 }
 
-void lane::figures(braid::http_exchange& x) {
+void shard::answer_metrics(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::metrics)) return;
   metrics_.note_gate(gate_.counts(), unread());
   std::vector<serve_metrics*> loops;
   double late = 0;
-  for (const auto& each : all_->lanes) {
+  for (const auto& each : all_->shards) {
     loops.push_back(&each->metrics());
     late += static_cast<double>(each->late_nodes());
   }
@@ -226,7 +226,7 @@ void lane::figures(braid::http_exchange& x) {
     out.sample({{"result", "done"}}, static_cast<double>(reloads.done));
     out.sample({{"result", "refused"}}, static_cast<double>(reloads.refused));
   }
-  write_process_figures(out);
+  write_process_metrics(out);
   reply(x, endpoint::metrics, http_status::ok, exposition::media_type, out.text());
 }
 

@@ -8,7 +8,7 @@
 namespace rankd {
 namespace {
 
-void tell(const serve_log& log, std::string_view event, const braid::checked<plan_version_info>& version) {
+void log_change(const serve_log& log, std::string_view event, const braid::checked<plan_version_info>& version) {
   if (version)
     log.note(log_level::info, event,
              {{"plan", version->name}, {"version", static_cast<std::int64_t>(version->number)}});
@@ -64,7 +64,7 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
 
 auto plan_changes::pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info> {
   auto version = of_->pin(name, number);
-  tell(log_, "plan_pinned", version);
+  log_change(log_, "plan_pinned", version);
   return version;
 }
 
@@ -76,7 +76,7 @@ auto plan_changes::unpin(std::string_view name) -> braid::checked<void> {
 
 auto plan_changes::roll_back(std::string_view name) -> braid::checked<plan_version_info> {
   auto version = of_->roll_back(name);
-  tell(log_, "plan_rolled_back", version);
+  log_change(log_, "plan_rolled_back", version);
   return version;
 }
 

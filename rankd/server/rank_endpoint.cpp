@@ -1,5 +1,5 @@
 // rankd/server/rank_endpoint.cpp: POST /v1/rank, from the head of a request to its answer.
-#include <rankd/server/detail/lane.hpp>
+#include <rankd/server/detail/shard.hpp>
 
 #include <rankd/engine/request.hpp>
 #include <rankd/registry/names.hpp>
@@ -18,9 +18,9 @@ using braid::http_status;
 
 constexpr std::string_view json_type = "application/json";
 constexpr std::string_view retry_after_s = "1";
-constexpr std::size_t longest_request_id = 256;
+constexpr std::size_t max_request_id = 256;
 constexpr std::size_t largest_kept_answer = 256 * 1024;
-constexpr auto time_between_words = std::chrono::seconds(1);
+constexpr auto time_between_reports = std::chrono::seconds(1);
 
 /// `application/json`, with whatever parameters.
 auto is_json(std::string_view type) -> bool {
@@ -32,10 +32,10 @@ auto is_json(std::string_view type) -> bool {
 }
 
 auto is_request_id(std::string_view text) -> bool {
-  return text.size() <= longest_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+  return text.size() <= max_request_id && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-auto complaint(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
+auto make_diagnostic(std::string code, std::string pointer, std::string message) -> braid::diagnostics {
   return braid::diagnostics({.code = std::move(code),
                              .pointer = std::move(pointer),
                              .message = std::move(message),
@@ -57,8 +57,8 @@ auto left_until(braid::time_point deadline, braid::time_point now) -> std::chron
 }  // namespace
 
 /// A body, counted among those that the loop holds from its first piece on until the request is answered.
-struct lane::held_body {
-  explicit held_body(lane& l) noexcept : of(&l) {}
+struct shard::held_body {
+  explicit held_body(shard& l) noexcept : of(&l) {}
   held_body(const held_body&) = delete;
   auto operator=(const held_body&) -> held_body& = delete;
   ~held_body() { of->held_bytes_ -= size; }
@@ -71,15 +71,15 @@ struct lane::held_body {
     return true;
   }
 
-  lane* of;
+  shard* of;
   std::size_t size = 0;
   std::string pieces;     // those that came one by one
   std::string_view text;  // of all, once it is read: there, or in the memory of the connection
 };
 
 /// Tells of a request when it ends, whatever way.
-struct lane::record_end {
-  lane* by;  // null: somebody else tells
+struct shard::record_end {
+  shard* by;  // null: somebody else tells
   request_record* record;
   braid::time_point begun;
   ~record_end() {
@@ -88,7 +88,7 @@ struct lane::record_end {
 };
 
 /// A refusal that needs no look at the body needs no coroutine either.
-auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
+auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
   const braid::time_point begun = io_->now();
   request_record record;
   if (all_->context.audit != nullptr) record.time = std::chrono::system_clock::now();
@@ -108,8 +108,8 @@ auto lane::rank(braid::http_exchange& x) -> braid::task<void> {
   return read_and_rank(x, std::move(record), begun, std::move(*of_client));
 }
 
-auto lane::read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
-                         in_flight_shares::pass of_client) -> braid::task<void> {
+auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
+                          in_flight_shares::pass of_client) -> braid::task<void> {
   const record_end end{this, &record, begun};
   const in_flight_shares::pass held = std::move(of_client);
   held_body body(*this);
@@ -130,12 +130,12 @@ auto lane::read_and_rank(braid::http_exchange& x, request_record record, braid::
   record.request_id = request->request_id;
   record.user_id = request->user_id;
   if (request->plan.empty()) {
-    const auto missing = complaint("missing_field", "/plan", "a request names the plan to run");
+    const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
     co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
   }
   const auto plan = all_->context.plans->find(request->plan);
   if (!plan) {
-    const auto unknown = complaint("unknown_plan", "/plan", "no plan is called " + quote_name(request->plan));
+    const auto unknown = make_diagnostic("unknown_plan", "/plan", "no plan is called " + quote_name(request->plan));
     co_return fail(x, record, answer_error(http_status::not_found, unknown, record.request_id));
   }
   record.plan = plan->name;
@@ -153,8 +153,8 @@ auto lane::read_and_rank(braid::http_exchange& x, request_record record, braid::
 
 /// A request that has been read: waits for its turn, and ranks. Between both, those that came at the same time are
 /// read, so that the gate knows of them.
-auto lane::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
-               braid::time_point begun) -> braid::task<void> {
+auto shard::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+                braid::time_point begun) -> braid::task<void> {
   const plan_budget& budget = plan.bound->budget;
   if (!request.deadline) request.deadline = budget.default_deadline.value_or(all_->options.default_deadline);
   keep_to_budget(request, budget);
@@ -186,15 +186,15 @@ auto lane::run(braid::http_exchange& x, request_record& record, const known_plan
 
 /// What a request takes once it is let in; its wait before says how many came, and not how many at a time are too many.
 /// An error that comes at once says nothing about how busy the server is.
-void lane::learn(const ranking& result, const known_plan& plan, braid::duration took,
-                 const admission_gate::pass& pass) {
+void shard::learn(const ranking& result, const known_plan& plan, braid::duration took,
+                  const admission_gate::pass& pass) {
   if (result.error && result.error->code != "deadline_exceeded" && result.error->code != "time_budget_exceeded") return;
   auto pace = paces_.find(plan.name);
   if (pace == paces_.end()) pace = paces_.emplace(plan.name, unhindered_time()).first;
   gate_.note(pace->second.note(took), pass);
 }
 
-void lane::answer(braid::http_exchange& x, request_record& record, const ranking& result) {
+void shard::answer(braid::http_exchange& x, request_record& record, const ranking& result) {
   if (result.error) return fail(x, record, answer_error(*result.error, result.request_id));
   record.status = http_status::ok;
   record.code = "ok";
@@ -207,7 +207,7 @@ void lane::answer(braid::http_exchange& x, request_record& record, const ranking
 }
 
 /// Whether the request may go on; if not, it has been answered.
-auto lane::check_head(braid::http_exchange& x, request_record& record) -> bool {
+auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool {
   const braid::http_fields& fields = x.request().fields;
   const std::string_view id = given_request_id(x.request());
   if (!is_request_id(id)) {
@@ -237,7 +237,7 @@ auto lane::check_head(braid::http_exchange& x, request_record& record) -> bool {
 }
 
 /// A small body has mostly come with its head.
-auto lane::read_body_now(braid::http_exchange& x, held_body& into) -> std::optional<braid::result<void>> {
+auto shard::read_body_now(braid::http_exchange& x, held_body& into) -> std::optional<braid::result<void>> {
   const std::optional<std::string_view> all = x.read_now();
   if (!all) return std::nullopt;
   if (!into.count(all->size())) return braid::fail(braid::errc::full);
@@ -245,7 +245,7 @@ auto lane::read_body_now(braid::http_exchange& x, held_body& into) -> std::optio
   return braid::result<void>();
 }
 
-auto lane::read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>> {
+auto shard::read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>> {
   for (;;) {
     auto reading = x.read_some();
     const braid::result<std::string_view> piece = co_await std::move(reading);
@@ -258,7 +258,7 @@ auto lane::read_body(braid::http_exchange& x, held_body& into) -> braid::task<br
   co_return braid::result<void>();
 }
 
-void lane::fail_body(braid::http_exchange& x, request_record& record, std::error_code why) {
+void shard::fail_body(braid::http_exchange& x, request_record& record, std::error_code why) {
   if (why == braid::errc::full) return overloaded(x, record);
   if (why.category() != braid::http_category()) why = braid::http_errc::truncated;
   const auto fault = static_cast<braid::http_errc>(why.value());
@@ -266,7 +266,7 @@ void lane::fail_body(braid::http_exchange& x, request_record& record, std::error
 }
 
 /// Must cost less than what it saves: the words are made once, and only the id is filled in.
-void lane::overloaded(braid::http_exchange& x, request_record& record) {
+void shard::overloaded(braid::http_exchange& x, request_record& record) {
   record.is_shed = true;
   x.pace();
   if (record.request_id.empty()) return fail(x, record, refusal_);
@@ -274,16 +274,16 @@ void lane::overloaded(braid::http_exchange& x, request_record& record) {
   fail(x, record, named);
 }
 
-auto lane::make_refusal() -> error_answer {
+auto shard::make_refusal() -> error_answer {
   return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later");
 }
 
 /// Somebody's own share is used up, whatever room the server has.
-void lane::busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message) {
+void shard::busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message) {
   fail(x, record, answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
 }
 
-void lane::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {
+void shard::fail(braid::http_exchange& x, request_record& record, const error_answer& error) {
   record.status = error.status;
   record.code = error.code;
   if (error.status == http_status::service_unavailable || error.status == http_status::too_many_requests)
@@ -291,28 +291,28 @@ void lane::fail(braid::http_exchange& x, request_record& record, const error_ans
   x.reply(error.status, json_type, error.body);
 }
 
-void lane::note(request_record& record, braid::time_point begun) {
+void shard::note(request_record& record, braid::time_point begun) {
   record.took = io_->now() - begun;
   metrics_.count_end(record.status, record.took, gate_.counts(), unread());
   const serve_log& log = all_->context.log;
   const int status = static_cast<int>(record.status);
   const log_level level = status >= 500 && !record.is_shed ? log_level::warning : log_level::debug;
-  if (log.tells(level))
+  if (log.is_logged(level))
     log.note(level, "request",
              {{"request_id", record.request_id},
               {"plan", record.plan},
               {"status", std::int64_t{status}},
               {"code", record.code}});
-  if (record.is_shed) ++untold_refusals_;
-  tell_of_refusals(begun + record.took);
+  if (record.is_shed) ++unreported_refusals_;
+  report_refusals(begun + record.took);
   if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record));
 }
 
 /// Refusals for want of room come by thousands: a line for each would cost as much as what they save.
-void lane::tell_of_refusals(braid::time_point now) {
-  if (untold_refusals_ == 0 || now < next_word_of_refusals_) return;
-  next_word_of_refusals_ = now + time_between_words;
-  const auto refused = static_cast<std::int64_t>(std::exchange(untold_refusals_, std::uint64_t{0}));
+void shard::report_refusals(braid::time_point now) {
+  if (unreported_refusals_ == 0 || now < next_refusal_report_) return;
+  next_refusal_report_ = now + time_between_reports;
+  const auto refused = static_cast<std::int64_t>(std::exchange(unreported_refusals_, std::uint64_t{0}));
   all_->context.log.note(log_level::warning, "overloaded", {{"refused", refused}});
 }
 

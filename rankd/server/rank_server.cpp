@@ -1,7 +1,7 @@
 // rankd/server/rank_server.cpp: the loops of a server, their start and their end.
 #include <rankd/server/rank_server.hpp>
 
-#include <rankd/server/detail/lane.hpp>
+#include <rankd/server/detail/shard.hpp>
 
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/tls_context.hpp>
@@ -20,14 +20,14 @@ struct rank_server::parts {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t serving = 0;  // loops that have not come to their end
-  bool tells_end = false;   // the starter of the server is notified
+  std::size_t serving = 0;   // loops that have not come to their end
+  bool reports_end = false;  // the starter of the server is notified
 
   std::mutex renewing;  // held while loops are asked for contexts, and told of new ones
   bool ending = false;  // under it: the loops go away
 
   auto listen() -> braid::result<void>;
-  void lane_ended();
+  void shard_ended();
 };
 
 namespace {
@@ -36,8 +36,8 @@ auto share(std::size_t all, std::size_t loops, std::size_t index) -> std::size_t
   return std::max<std::size_t>(all / loops + (index < all % loops ? 1 : 0), 1);
 }
 
-auto shares_of(const serve_options& options, std::size_t index) -> detail::lane_shares {
-  return {.in_flight = share(options.most_in_flight, options.loops, index),
+auto shares_of(const serve_options& options, std::size_t index) -> detail::shard_shares {
+  return {.in_flight = share(options.max_in_flight, options.loops, index),
           .queue = options.queue == 0 ? 0 : share(options.queue, options.loops, index),
           .connections = share(options.connections, options.loops, index),
           .body_memory =
@@ -64,11 +64,11 @@ auto bad_identity(std::error_code why) -> braid::diagnostics {
 
 }  // namespace
 
-void rank_server::parts::lane_ended() {
+void rank_server::parts::shard_ended() {
   bool last = false;
   {
     const std::scoped_lock lock(mutex);
-    last = --serving == 0 && tells_end;
+    last = --serving == 0 && reports_end;
   }
   if (last && shared.context.on_end) shared.context.on_end();
   changed.notify_all();
@@ -79,23 +79,23 @@ void rank_server::parts::lane_ended() {
 auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
-  const port_use port = shared.lanes.size() > 1 ? port_use::shared : port_use::alone;
+  const port_use port = shared.shards.size() > 1 ? port_use::shared : port_use::alone;
   // Nobody else listens at a port that the lanes will share. One that the system chooses stays taken until they do.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
-    probe = braid::stream_listener::listen(shared.lanes.front()->io(), at, {.reuse_port = at.port() == 0});
+    probe = braid::stream_listener::listen(shared.shards.front()->io(), at, {.reuse_port = at.port() == 0});
     if (!probe) return braid::fail(probe.error());
     const auto free = probe->local_address();
     if (!free) return braid::fail(free.error());
     if (at.port() != 0) probe = braid::stream_listener();
     at = *free;
   }
-  for (const auto& each : shared.lanes) {
+  for (const auto& each : shared.shards) {
     {
       const std::scoped_lock lock(mutex);
       ++serving;
     }
-    const auto got = each->serve(at, port, [this] { lane_ended(); });
+    const auto got = each->serve(at, port, [this] { shard_ended(); });
     if (!got) return braid::fail(got.error());
     bound = at = *got;
     probe = braid::stream_listener();
@@ -113,7 +113,8 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
   made->shared.options = std::move(options);
   const serve_options& how = made->shared.options;
   for (unsigned index = 0; index < how.loops; ++index) {
-    auto& added = *made->shared.lanes.emplace_back(std::make_unique<detail::lane>(made->shared, shares_of(how, index)));
+    auto& added =
+        *made->shared.shards.emplace_back(std::make_unique<detail::shard>(made->shared, shares_of(how, index)));
     if (const auto started = added.start_runtime("serve" + std::to_string(index)); !started)
       return std::unexpected(no_runtime(started.error()));
   }
@@ -123,7 +124,7 @@ auto rank_server::start(serve_context context, serve_options options) -> braid::
   bool over = false;
   {
     const std::scoped_lock lock(server->parts_->mutex);
-    server->parts_->tells_end = true;
+    server->parts_->reports_end = true;
     over = server->parts_->serving == 0;
   }
   if (over && server->parts_->shared.context.on_end) server->parts_->shared.context.on_end();
@@ -135,13 +136,13 @@ rank_server::rank_server(std::unique_ptr<parts> made) noexcept : parts_(std::mov
 rank_server::~rank_server() {
   {
     const std::scoped_lock lock(parts_->mutex);
-    parts_->tells_end = false;
+    parts_->reports_end = false;
   }
   {
     const std::scoped_lock lock(parts_->renewing);
     parts_->ending = true;
   }
-  for (const auto& each : parts_->shared.lanes) each->end_runtime();
+  for (const auto& each : parts_->shared.shards) each->end_runtime();
 }
 
 auto rank_server::address() const noexcept -> braid::socket_address { return parts_->bound; }
@@ -149,9 +150,9 @@ auto rank_server::address() const noexcept -> braid::socket_address { return par
 auto rank_server::renew(std::optional<token_list> tokens) -> braid::checked<std::function<void()>> {
   const std::scoped_lock lock(parts_->renewing);
   if (parts_->ending) return std::function<void()>([] {});
-  auto next = std::make_shared<std::vector<detail::lane_credentials>>();
+  auto next = std::make_shared<std::vector<detail::shard_credentials>>();
   const auto who = tokens ? std::make_shared<const token_list>(std::move(*tokens)) : nullptr;
-  for (const auto& each : parts_->shared.lanes) {
+  for (const auto& each : parts_->shared.shards) {
     auto tls = each->make_tls();
     if (!tls) return std::unexpected(bad_identity(tls.error()));
     next->push_back({.tokens = who, .tls = std::move(*tls)});
@@ -159,7 +160,7 @@ auto rank_server::renew(std::optional<token_list> tokens) -> braid::checked<std:
   return std::function<void()>([all = parts_.get(), next] {
     const std::scoped_lock alone(all->renewing);
     if (all->ending) return;
-    for (std::size_t at = 0; at < next->size(); ++at) all->shared.lanes[at]->renew(std::move((*next)[at]));
+    for (std::size_t at = 0; at < next->size(); ++at) all->shared.shards[at]->renew(std::move((*next)[at]));
   });
 }
 
@@ -167,7 +168,7 @@ void rank_server::announce_stop() noexcept { parts_->shared.stopping.store(true,
 
 void rank_server::begin_stop(braid::duration grace) {
   announce_stop();
-  for (const auto& each : parts_->shared.lanes) each->begin_stop(grace);
+  for (const auto& each : parts_->shared.shards) each->begin_stop(grace);
 }
 
 void rank_server::wait() {

@@ -37,7 +37,7 @@ auto parse_log_level(std::string_view name) noexcept -> std::optional<log_level>
 }
 
 void serve_log::note(log_level level, std::string_view event, std::initializer_list<field> fields) const {
-  if (!tells(level)) return;
+  if (!is_logged(level)) return;
   std::string line = "{";
   append_member(line, "time", utc_text(std::chrono::system_clock::now()));
   append_member(line, "level", level_names[static_cast<std::size_t>(level)]);

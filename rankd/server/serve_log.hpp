@@ -32,10 +32,10 @@ class serve_log {
   };
 
   serve_log() = default;  ///< tells nothing
-  serve_log(line_file& into, log_level most) noexcept : into_(&into), most_(most) {}
+  serve_log(line_file& into, log_level max_level) noexcept : into_(&into), max_level_(max_level) {}
 
-  [[nodiscard]] auto tells(log_level level) const noexcept -> bool {
-    return into_ != nullptr && level != log_level::off && level <= most_;
+  [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {
+    return into_ != nullptr && level != log_level::off && level <= max_level_;
   }
   void note(log_level level, std::string_view event, std::initializer_list<field> fields = {}) const;
   /// How many lines of its file were lost.
@@ -43,7 +43,7 @@ class serve_log {
 
  private:
   line_file* into_ = nullptr;
-  log_level most_ = log_level::off;
+  log_level max_level_ = log_level::off;
 };
 
 /// One request to rank and what came of it.

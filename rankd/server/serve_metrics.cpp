@@ -47,16 +47,16 @@ void serve_metrics::count_end(braid::http_status status, braid::duration took, c
 }
 
 /// Under the mutex.
-auto serve_metrics::count_code(std::string_view plan, std::string_view code) -> plan_figures& {
+auto serve_metrics::count_code(std::string_view plan, std::string_view code) -> plan_metrics& {
   auto found = plans_.find(plan);
-  if (found == plans_.end()) found = plans_.emplace(std::string(plan), plan_figures()).first;
-  plan_figures& figures = found->second;
-  const auto known = figures.codes.find(code);
-  if (known != figures.codes.end())
+  if (found == plans_.end()) found = plans_.emplace(std::string(plan), plan_metrics()).first;
+  plan_metrics& metrics = found->second;
+  const auto known = metrics.codes.find(code);
+  if (known != metrics.codes.end())
     ++known->second;
   else
-    figures.codes.emplace(std::string(code), 1);
-  return figures;
+    metrics.codes.emplace(std::string(code), 1);
+  return metrics;
 }
 
 void serve_metrics::count_refusal(std::string_view plan, std::string_view code) {
@@ -67,9 +67,9 @@ void serve_metrics::count_refusal(std::string_view plan, std::string_view code) 
 void serve_metrics::count_run(std::string_view plan, std::string_view code, braid::duration took,
                               std::size_t candidates) {
   const std::scoped_lock lock(mutex_);
-  plan_figures& figures = count_code(plan, code);
-  figures.times.add(took);
-  figures.candidates += candidates;
+  plan_metrics& metrics = count_code(plan, code);
+  metrics.times.add(took);
+  metrics.candidates += candidates;
 }
 
 void serve_metrics::note_gate(const admission_counts& now, std::size_t unread) {
@@ -82,11 +82,11 @@ void serve_metrics::add_to(serve_metrics& sums) const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [key, count] : answers_) sums.answers_[key] += count;
   for (const auto& [which, times] : times_) sums.times_[which].add(times);
-  for (const auto& [name, figures] : plans_) {
-    plan_figures& sum = sums.plans_[name];
-    for (const auto& [code, count] : figures.codes) sum.codes[code] += count;
-    sum.times.add(figures.times);
-    sum.candidates += figures.candidates;
+  for (const auto& [name, metrics] : plans_) {
+    plan_metrics& sum = sums.plans_[name];
+    for (const auto& [code, count] : metrics.codes) sum.codes[code] += count;
+    sum.times.add(metrics.times);
+    sum.candidates += metrics.candidates;
   }
   sums.gate_.admitted += gate_.admitted;
   sums.gate_.refused += gate_.refused;
@@ -108,13 +108,13 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [which, times] : all.times_) write_histogram(out, {{"endpoint", name_of(which)}}, times);
 
   out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and what came of them.");
-  for (const auto& [name, figures] : all.plans_)
-    for (const auto& [code, count] : figures.codes)
+  for (const auto& [name, metrics] : all.plans_)
+    for (const auto& [code, count] : metrics.codes)
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
   out.family("rankd_request_duration_seconds", kind::histogram, "Time from the body of a request to its ranking.");
-  for (const auto& [name, figures] : all.plans_) write_histogram(out, {{"plan", name}}, figures.times);
+  for (const auto& [name, metrics] : all.plans_) write_histogram(out, {{"plan", name}}, metrics.times);
   out.family("rankd_candidates_total", kind::counter, "Candidates that were answered.");
-  for (const auto& [name, figures] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(figures.candidates));
+  for (const auto& [name, metrics] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(metrics.candidates));
 
   out.family("rankd_admitted_total", kind::counter, "Requests that were let in.");
   out.sample({}, static_cast<double>(all.gate_.admitted));

@@ -55,7 +55,7 @@ class serve_metrics {
   void count_refusal(std::string_view plan, std::string_view code);
   /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
   /// out, so that no node stays that is gone.
-  void count_nodes(const bound_plan& plan, std::span<const node_figure> nodes, const plan_source& serving);
+  void count_nodes(const bound_plan& plan, std::span<const node_sample> nodes, const plan_source& serving);
   /// The requests at the gate now; `unread` connections wait to be read from again.
   void note_gate(const admission_counts& now, std::size_t unread);
 
@@ -65,7 +65,7 @@ class serve_metrics {
   static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
 
   /// So many nodes of a plan are told of one by one, the first ones of its order; the others as one.
-  static constexpr std::size_t most_told_nodes = 256;
+  static constexpr std::size_t max_listed_nodes = 256;
 
  private:
   struct node_counts {
@@ -75,7 +75,7 @@ class serve_metrics {
     part_histogram queue;
     part_histogram work;
 
-    void add(const node_figure& one) noexcept;
+    void add(const node_sample& one) noexcept;
     void add(const node_counts& other) noexcept;
   };
   /// Of one version of a plan.
@@ -85,14 +85,14 @@ class serve_metrics {
     std::vector<std::size_t> places;                        // the same, by number of the node
     std::vector<node_counts> counts;
   };
-  struct plan_figures {
+  struct plan_metrics {
     std::map<std::string, std::uint64_t, std::less<>> codes;
     time_histogram times;
     std::uint64_t candidates = 0;
   };
   using answer_key = std::pair<endpoint, int>;
 
-  auto count_code(std::string_view plan, std::string_view code) -> plan_figures&;
+  auto count_code(std::string_view plan, std::string_view code) -> plan_metrics&;
   void add_to(serve_metrics& sums) const;
   static auto made_for(const bound_plan& plan, const plan_nodes_seen* before) -> plan_nodes_seen;
   void add_nodes_to(std::string_view plan, plan_nodes_seen& sums) const;
@@ -101,13 +101,13 @@ class serve_metrics {
   mutable std::mutex mutex_;
   std::map<answer_key, std::uint64_t> answers_;
   std::map<endpoint, time_histogram> times_;
-  std::map<std::string, plan_figures, std::less<>> plans_;
+  std::map<std::string, plan_metrics, std::less<>> plans_;
   std::map<std::string, plan_nodes_seen, std::less<>> nodes_;  // by plan
   admission_counts gate_;
   std::size_t unread_ = 0;  // connections
 };
 
 /// Figures of this process, by the names that Prometheus has for them.
-void write_process_figures(exposition& out);
+void write_process_metrics(exposition& out);
 
 }  // namespace rankd

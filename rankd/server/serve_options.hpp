@@ -28,18 +28,18 @@ struct serve_options {
   braid::duration body_timeout = std::chrono::seconds(30);
   braid::duration idle_timeout = std::chrono::seconds(60);
 
-  std::size_t most_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
-  std::size_t queue = 4096;          ///< requests that wait for that, of all loops together
+  std::size_t max_in_flight = 256;  ///< requests that are ranked at a time, of all loops together
+  std::size_t queue = 4096;         ///< requests that wait for that, of all loops together
   /// Requests of each client at a time, where there are tokens; nothing: as many as there is room for. What a plan may
   /// have is part of its budget.
   std::optional<std::size_t> client_in_flight = {};
   /// Nobody comes in behind a request that has waited for its turn so long.
-  braid::duration longest_wait = std::chrono::milliseconds(50);
+  braid::duration max_wait = std::chrono::milliseconds(50);
   /// Of a loop's time, for refusals for want of room. Connections that are refused beyond that are not read from before
   /// it is their turn again, or there is room. 1: nobody waits.
   double refusal_share = 0.1;
   /// But no longer than that, which is what the answer says (`Retry-After`).
-  braid::duration longest_unread = std::chrono::seconds(1);
+  braid::duration max_unread = std::chrono::seconds(1);
   /// Of a request that names none, counted from its arrival.
   std::chrono::milliseconds default_deadline = std::chrono::seconds(1);
 

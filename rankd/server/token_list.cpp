@@ -11,7 +11,7 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t shortest_token = 16;
+constexpr std::size_t min_token = 16;
 constexpr std::string_view blanks = " \t\r";
 
 auto trimmed(std::string_view text) -> std::string_view {
@@ -21,7 +21,7 @@ auto trimmed(std::string_view text) -> std::string_view {
 }
 
 auto is_token(std::string_view text) -> bool {
-  return text.size() >= shortest_token && std::ranges::all_of(text, [](unsigned char c) {
+  return text.size() >= min_token && std::ranges::all_of(text, [](unsigned char c) {
            return std::isalnum(c) != 0 || std::string_view("-._~+/=").find(static_cast<char>(c)) != std::string::npos;
          });
 }
@@ -34,7 +34,7 @@ auto same_digest(std::string_view a, std::string_view b) -> bool {
   return difference == 0;
 }
 
-auto complaint_about(std::size_t line, std::string code, std::string message, const std::string& source)
+auto diagnostic_about(std::size_t line, std::string code, std::string message, const std::string& source)
     -> braid::diagnostic {
   return {.code = std::move(code),
           .pointer = {},
@@ -60,9 +60,9 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
     std::string digest = sha256_hex(token);
     if (!is_token(token))
       problems.add(
-          complaint_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
+          diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
-      problems.add(complaint_about(line, "duplicate_token", "this token stands there twice", source));
+      problems.add(diagnostic_about(line, "duplicate_token", "this token stands there twice", source));
     else
       all.entries_.push_back(
           {name.empty() ? "client " + std::to_string(all.entries_.size() + 1) : std::string(name), std::move(digest)});

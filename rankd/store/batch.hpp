@@ -12,7 +12,7 @@ namespace rankd {
 
 /// The keys `prefix` + decimal id, one for each id, in order. `{"user:", {7, 9}}` names `user:7` and `user:9`.
 struct key_batch {
-  static constexpr std::size_t longest_prefix = 256;
+  static constexpr std::size_t max_prefix = 256;
 
   std::string_view prefix;  ///< at most longest_prefix bytes
   std::span<const std::int64_t> ids;

@@ -13,13 +13,13 @@
 namespace rankd {
 namespace {
 
-constexpr std::size_t longest_id = std::numeric_limits<std::int64_t>::digits10 + 2;
+constexpr std::size_t max_id = std::numeric_limits<std::int64_t>::digits10 + 2;
 
 /// Spells one key after another behind the same prefix.
 class key_speller {
  public:
   explicit key_speller(std::string_view prefix) : prefix_(prefix.size()) {
-    BRAID_EXPECTS(prefix.size() <= key_batch::longest_prefix, "the prefix of a batch is a short constant");
+    BRAID_EXPECTS(prefix.size() <= key_batch::max_prefix, "the prefix of a batch is a short constant");
     std::copy(prefix.begin(), prefix.end(), text_.begin());
   }
 
@@ -30,7 +30,7 @@ class key_speller {
   }
 
  private:
-  std::array<char, key_batch::longest_prefix + longest_id> text_;
+  std::array<char, key_batch::max_prefix + max_id> text_;
   std::size_t prefix_;
 };
 

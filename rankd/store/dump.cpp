@@ -67,7 +67,7 @@ class dump_job {
   auto add(const store_entry& entry) -> braid::checked<void>;
   auto flush() -> braid::checked<void>;
   auto refuse(std::string_view code, std::string_view message, std::string_view hint = {}) const {
-    return std::unexpected(store_complaint(code, folder_, message, hint));
+    return std::unexpected(store_diagnostic(code, folder_, message, hint));
   }
   auto damaged(std::error_code why) const {
     return refuse("store_corrupt", "the store cannot be read: " + why.message(),
@@ -101,7 +101,7 @@ auto dump_job::add(const store_entry& entry) -> braid::checked<void> {
   const std::size_t before = lines_.size();
   std::optional<std::string_view> why = obstacle(entry);
   if (!why) append_record(lines_, entry.key, entry.record);
-  if (lines_.size() - before > line_reader::longest + 1) why = "makes a line of more than 16 MiB";
+  if (lines_.size() - before > line_reader::max_bytes + 1) why = "makes a line of more than 16 MiB";
   if (why)
     return refuse("not_loadable", "the record " + quote_name(entry.key) + " " + std::string(*why),
                   "no load would read it back");
@@ -113,8 +113,8 @@ auto dump_job::flush() -> braid::checked<void> {
   if (!lines_.empty()) {
     const auto written = sink_(lines_);
     if (!written)
-      return std::unexpected(store_complaint("output_unwritable", options_.output,
-                                             "the output cannot be written: " + written.error().message(), {}));
+      return std::unexpected(store_diagnostic("output_unwritable", options_.output,
+                                              "the output cannot be written: " + written.error().message(), {}));
   }
   lines_.clear();
   if (options_.progress) options_.progress(at_);
@@ -142,7 +142,7 @@ auto dump_store(const fs::path& folder, const dump_options& options, const dump_
   const auto snapshot = opened->take_snapshot();
   if (!snapshot)
     return std::unexpected(
-        store_complaint("store_corrupt", folder, "the store cannot be read: " + snapshot.error().message(), {}));
+        store_diagnostic("store_corrupt", folder, "the store cannot be read: " + snapshot.error().message(), {}));
   return dump_job(folder, options, sink).run(*snapshot);
 }
 

@@ -21,7 +21,7 @@ struct dump_progress {
 
 struct dump_options {
   std::string_view prefix = {};                                  ///< only keys that begin with it
-  std::filesystem::path output = {};                             ///< what the sink writes to, for complaints
+  std::filesystem::path output = {};                             ///< what the sink writes to, for diagnostics
   std::function<void(const dump_progress&)> progress = nullptr;  ///< for each piece that is written, and at the end
 };
 

@@ -22,24 +22,24 @@ constexpr int open_attempts = 16;
 constexpr std::string_view reload = "delete the folder and load the data again";
 
 auto corrupt(const fs::path& folder, std::string_view message) -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(store_complaint("store_corrupt", folder, message, reload));
+  return std::unexpected(store_diagnostic("store_corrupt", folder, message, reload));
 }
 
 /// What is wrong with the data file by its size, or nothing.
-auto size_complaint(const fs::path& folder, std::uint64_t actual, std::uint64_t expected)
+auto size_diagnostic(const fs::path& folder, std::uint64_t actual, std::uint64_t expected)
     -> std::optional<braid::diagnostics> {
   if (actual == expected) return std::nullopt;
   const std::string sizes =
       "the data file has " + std::to_string(actual) + " bytes, the manifest says " + std::to_string(expected);
   if (actual < expected)
-    return store_complaint("store_truncated", folder, sizes, "it was cut short, by a full disk or an unfinished copy");
-  return store_complaint("store_corrupt", folder, sizes, reload);
+    return store_diagnostic("store_truncated", folder, sizes, "it was cut short, by a full disk or an unfinished copy");
+  return store_diagnostic("store_corrupt", folder, sizes, reload);
 }
 
 auto cannot_map(const fs::path& folder, int status) -> std::unexpected<braid::diagnostics> {
   const std::string reason = ::mdb_strerror(status);
   if (status > 0)
-    return std::unexpected(store_complaint("store_unreadable", folder, "cannot be opened: " + reason, {}));
+    return std::unexpected(store_diagnostic("store_unreadable", folder, "cannot be opened: " + reason, {}));
   return corrupt(folder, "the data file is damaged: " + reason);
 }
 
@@ -95,7 +95,7 @@ auto embedded_store::open_once(const fs::path& folder, store_manifest manifest)
   struct ::stat found{};
   if (!data || ::fstat(data.number(), &found) != 0) return cannot_map(folder, errno);
   const auto size = static_cast<std::uint64_t>(found.st_size);
-  if (auto complaint = size_complaint(folder, size, manifest.data_bytes)) return std::unexpected(*complaint);
+  if (auto problem = size_diagnostic(folder, size, manifest.data_bytes)) return std::unexpected(*problem);
 
   const auto is_gone = [&] {
     std::error_code unknown;
@@ -159,7 +159,7 @@ auto embedded_store::take_snapshot() const -> braid::result<snapshot> {
 }
 
 auto embedded_store::snapshot::find(std::string_view key) const -> braid::result<std::optional<record_view>> {
-  if (key.empty() || key.size() > lmdb::longest_key) return std::nullopt;  // no load takes such a key
+  if (key.empty() || key.size() > lmdb::max_key) return std::nullopt;  // no load takes such a key
   MDB_val name = lmdb::value_of(key);
   MDB_val value{};
   const int status = ::mdb_get(transaction_.get(), database_, &name, &value);

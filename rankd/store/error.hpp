@@ -32,14 +32,14 @@ namespace rankd {
 class store_error : public std::error_code {
  public:
   using std::error_code::error_code;
-  store_error(std::error_code why, std::string_view said = {}) noexcept  // implicit, as a code is one
-      : std::error_code(why), said_(said) {}
+  store_error(std::error_code why, std::string_view server_text = {}) noexcept  // implicit, as a code is one
+      : std::error_code(why), server_text_(server_text) {}
 
   /// As it came. Lifetime: of the arena of the batch.
-  [[nodiscard]] auto said() const noexcept -> std::string_view { return said_; }
+  [[nodiscard]] auto server_text() const noexcept -> std::string_view { return server_text_; }
 
  private:
-  std::string_view said_;
+  std::string_view server_text_;
 };
 
 /// The answer to a batch.

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
-constexpr std::size_t longest_manifest = 256;
+constexpr std::size_t max_manifest = 256;
 
 /// Of a pipe, which has no place in a store, nobody waits for the other end.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
@@ -51,13 +51,13 @@ auto only_leftovers(const fs::path& folder) -> bool {
 auto without_manifest(const fs::path& folder) -> braid::diagnostics {
   std::error_code error;
   if (!fs::exists(folder, error))
-    return store_complaint("store_missing", folder, "there is no store here",
-                           "load data first: rankd load DATA.ndjson --store PATH");
+    return store_diagnostic("store_missing", folder, "there is no store here",
+                            "load data first: rankd load DATA.ndjson --store PATH");
   if (fs::is_directory(folder, error) && only_leftovers(folder))
-    return store_complaint("store_missing", folder, "the folder holds no finished load",
-                           "load data first: rankd load DATA.ndjson --store PATH");
-  return store_complaint("store_foreign", folder, "this is not a store of rankd",
-                         "name a folder that rankd load made, or one that does not exist yet");
+    return store_diagnostic("store_missing", folder, "the folder holds no finished load",
+                            "load data first: rankd load DATA.ndjson --store PATH");
+  return store_diagnostic("store_foreign", folder, "this is not a store of rankd",
+                          "name a folder that rankd load made, or one that does not exist yet");
 }
 
 /// Takes a decimal number and the character after it off the front of `text`.
@@ -98,7 +98,7 @@ auto parse_entries(std::string_view whole, std::string_view text, std::uint64_t 
 
 auto parse_manifest(const fs::path& folder, std::string_view text) -> braid::checked<store_manifest> {
   const auto refuse = [&](std::string_view code, std::string_view message, std::string_view hint) {
-    return std::unexpected(store_complaint(code, folder, message, hint));
+    return std::unexpected(store_diagnostic(code, folder, message, hint));
   };
   constexpr std::string_view damaged = "the manifest of the store is damaged";
   constexpr std::string_view reload = "delete the folder and load the data again";
@@ -127,7 +127,7 @@ auto manifest_text(const store_manifest& manifest) -> std::string {
 
 }  // namespace
 
-auto store_complaint(std::string_view code, const fs::path& folder, std::string_view message, std::string_view hint)
+auto store_diagnostic(std::string_view code, const fs::path& folder, std::string_view message, std::string_view hint)
     -> braid::diagnostics {
   return braid::diagnostics({.code = std::string(code),
                              .pointer = {},
@@ -159,11 +159,11 @@ auto seal_generation(const fs::path& folder, std::uint64_t generation) -> braid:
 auto read_manifest(const fs::path& folder) -> braid::checked<store_manifest> {
   const braid::descriptor handle = open_to_read(folder / store_manifest::file_name);
   if (!handle && (errno == ENOENT || errno == ENOTDIR)) return std::unexpected(without_manifest(folder));
-  char text[longest_manifest];
+  char text[max_manifest];
   const ::ssize_t size = !handle ? -1 : ::read(handle.number(), text, sizeof text);
   if (size < 0)
-    return std::unexpected(store_complaint("store_unreadable", folder,
-                                           "the manifest cannot be read: " + braid::last_system_error().message(), {}));
+    return std::unexpected(store_diagnostic(
+        "store_unreadable", folder, "the manifest cannot be read: " + braid::last_system_error().message(), {}));
   return parse_manifest(folder, {text, static_cast<std::size_t>(size)});
 }
 

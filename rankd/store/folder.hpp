@@ -49,9 +49,9 @@ auto checksums_file(const std::filesystem::path& folder, std::uint64_t generatio
 /// it.
 void remove_other_generations(const std::filesystem::path& folder, std::uint64_t keep);
 
-/// One complaint about a store, with the folder as its source.
-auto store_complaint(std::string_view code, const std::filesystem::path& folder, std::string_view message,
-                     std::string_view hint) -> braid::diagnostics;
+/// One diagnostic about a store, with the folder as its source.
+auto store_diagnostic(std::string_view code, const std::filesystem::path& folder, std::string_view message,
+                      std::string_view hint) -> braid::diagnostics;
 
 enum class lock_wait : std::uint8_t { give_up, until_free };
 

@@ -71,7 +71,7 @@ auto line_reader::fill() -> braid::result<void> {
 
 auto line_reader::take(std::size_t length, std::size_t terminator) -> text_line {
   const std::string_view text(buffer_.data() + begin_, length);
-  const text_line line{done_.bytes == 0 ? without_mark(text) : text, ++done_.lines, length > longest};
+  const text_line line{done_.bytes == 0 ? without_mark(text) : text, ++done_.lines, length > max_bytes};
   begin_ += length + terminator;
   done_.bytes += length + terminator;
   searched_ = 0;
@@ -83,7 +83,7 @@ auto line_reader::next() -> braid::result<std::optional<text_line>> {
     const std::size_t end = pending().find('\n', searched_);
     if (end != std::string_view::npos) return take(end, 1);
     searched_ = pending().size();
-    if (searched_ > longest) return pass_over();
+    if (searched_ > max_bytes) return pass_over();
     if (at_end_ && searched_ > 0) return take(searched_, 0);
     if (at_end_) return std::nullopt;
     if (auto done = fill(); !done) return braid::fail(done.error());

@@ -38,7 +38,7 @@ auto find_line(const std::filesystem::path& file, std::uint64_t bytes) -> braid:
 /// Threads: one. Lifetime: a line is valid until the next is read.
 class line_reader {
  public:
-  static constexpr std::size_t longest = std::size_t{16} << 20U;
+  static constexpr std::size_t max_bytes = std::size_t{16} << 20U;
   static constexpr std::size_t padding = 64;
 
   /// Begins at `start`, which is the beginning or a place between two lines.

@@ -62,7 +62,7 @@ class load_job {
   auto merge(data_writer& writer) -> braid::result<void>;
   void report(load_stage stage, std::uint64_t bytes_done) const;
   [[nodiscard]] auto bytes_read() const -> std::uint64_t;
-  [[nodiscard]] auto full() const -> bool { return complaints_.size() >= most_load_complaints; }
+  [[nodiscard]] auto full() const -> bool { return diagnostics_.size() >= max_load_diagnostics; }
   [[nodiscard]] auto new_generation() const -> std::uint64_t { return old_ ? old_->generation + 1 : 1; }
 
   const fs::path& folder_;
@@ -72,7 +72,7 @@ class load_job {
   std::optional<embedded_store> old_store_;  ///< only in merge mode
 
   record_parser parser_;
-  braid::diagnostics complaints_;
+  braid::diagnostics diagnostics_;
   detail::load_mark at_;  ///< what was read and put
   bool begun_ = false;    ///< a file that is there was made by this load, not by an earlier one
   load_report report_;
@@ -83,7 +83,7 @@ class load_job {
 
 auto load_job::run() -> braid::checked<load_report> {
   measure();
-  if (!complaints_.empty()) return std::unexpected(complaints_);
+  if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   if (old_ && options_.mode == load_mode::merge) {
     auto opened = embedded_store::open(folder_);
     if (!opened) return std::unexpected(opened.error());
@@ -96,7 +96,7 @@ auto load_job::run() -> braid::checked<load_report> {
   braid::result<void> done = attempt(map_bytes);
   while (!done && done.error() == store_errc::full) done = attempt(map_bytes *= 2);
   if (!done) return fail_on(done.error());
-  if (!complaints_.empty()) return fail_on({});
+  if (!diagnostics_.empty()) return fail_on({});
 
   report(load_stage::switching, bytes_total_);
   done = write_manifest(folder_, made_);
@@ -113,12 +113,12 @@ auto load_job::fail_on(std::error_code error) -> std::unexpected<braid::diagnost
   const bool full_disk = is_full_disk(error, folder_);
   remove_other_generations(folder_, old_ ? old_->generation : 0);
   if (full_disk)
-    complaints_.append(store_complaint("disk_full", folder_, "the disk has no room for the new store",
-                                       "make room and load again; the store is as it was before"));
+    diagnostics_.append(store_diagnostic("disk_full", folder_, "the disk has no room for the new store",
+                                         "make room and load again; the store is as it was before"));
   else if (error)
-    complaints_.append(store_complaint(error == store_errc::corrupt ? "store_corrupt" : "store_write_failed", folder_,
-                                       "the load failed: " + error.message(), "the store is as it was before"));
-  return std::unexpected(complaints_);
+    diagnostics_.append(store_diagnostic(error == store_errc::corrupt ? "store_corrupt" : "store_write_failed", folder_,
+                                         "the load failed: " + error.message(), "the store is as it was before"));
+  return std::unexpected(diagnostics_);
 }
 
 void load_job::measure() {
@@ -126,14 +126,14 @@ void load_job::measure() {
     std::error_code error;
     const std::uint64_t size = fs::file_size(file, error);
     if (error)
-      complaints_.add(unreadable(file, error));
+      diagnostics_.add(unreadable(file, error));
     else
       bytes_total_ += file_bytes_.emplace_back(size);
   }
 }
 
 auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
-  complaints_ = {};
+  diagnostics_ = {};
   auto writer = open_writer(map_bytes);
   if (!writer) return braid::fail(writer.error());
 
@@ -142,7 +142,7 @@ auto load_job::attempt(std::size_t map_bytes) -> braid::result<void> {
     ++at_.file;
     at_.line = {};
   }
-  if (!complaints_.empty()) return {};
+  if (!diagnostics_.empty()) return {};
   if (auto done = merge(*writer); !done) return done;
   report(load_stage::syncing, bytes_total_);
   const auto size = writer->finish();
@@ -173,9 +173,9 @@ auto load_job::open_writer(std::size_t map_bytes) -> braid::result<data_writer> 
   return data_writer::create(file, map_bytes);
 }
 
-/// Complaints are not saved: what is made once there are some is for the next lines to be compared with only.
+/// Diagnostics are not saved: what is made once there are some is for the next lines to be compared with only.
 auto load_job::save(data_writer& writer) -> braid::result<void> {
-  return writer.save(complaints_.empty() ? detail::to_text(at_) : std::string());
+  return writer.save(diagnostics_.empty() ? detail::to_text(at_) : std::string());
 }
 
 /// Bytes of all files up to the place that was reached.
@@ -188,13 +188,13 @@ auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::res
   report(load_stage::reading, bytes_read());
   auto reader = line_reader::open(files_[index], at_.line);
   if (!reader) {
-    complaints_.add(unreadable(files_[index], reader.error()));
+    diagnostics_.add(unreadable(files_[index], reader.error()));
     return {};
   }
   std::uint64_t reported = at_.line.bytes;
   while (!full()) {
     const auto line = reader->next();
-    if (!line) complaints_.add(unreadable(files_[index], line.error()));
+    if (!line) diagnostics_.add(unreadable(files_[index], line.error()));
     if (!line || !*line) break;
     if (auto done = read_line(writer, **line, index); !done) return done;
     at_.line = reader->position();
@@ -205,12 +205,12 @@ auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::res
     report(load_stage::reading, bytes_read());
   }
   if (full())
-    complaints_.add({.code = "too_many_complaints",
-                     .pointer = {},
-                     .message = "the rest of the data was not read",
-                     .hint = {},
-                     .node = {},
-                     .source = files_[index].string()});
+    diagnostics_.add({.code = "too_many_complaints",
+                      .pointer = {},
+                      .message = "the rest of the data was not read",
+                      .hint = {},
+                      .node = {},
+                      .source = files_[index].string()});
   return {};
 }
 
@@ -218,7 +218,7 @@ auto load_job::read_line(data_writer& writer, const text_line& line, std::uint32
   auto parsed = parser_.parse(line, index);
   if (!parsed) {
     parsed.error().set_source(files_[index].string());
-    complaints_.append(std::move(parsed.error()));
+    diagnostics_.append(std::move(parsed.error()));
     return {};
   }
   if (!*parsed) return {};
@@ -233,10 +233,10 @@ void load_job::twin(const parsed_record& record, record_origin first, record_ori
   std::string message =
       "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(first.line);
   if (first.file != second.file) message += " of " + files_[first.file].string();
-  braid::diagnostics complaint(
-      line_complaint(second.line, "duplicate_key", "", message, "a load takes each key once; join the two lines"));
-  complaint.set_source(files_[second.file].string());
-  complaints_.append(std::move(complaint));
+  braid::diagnostics problem(
+      line_diagnostic(second.line, "duplicate_key", "", message, "a load takes each key once; join the two lines"));
+  problem.set_source(files_[second.file].string());
+  diagnostics_.append(std::move(problem));
 }
 
 auto load_job::merge(data_writer& writer) -> braid::result<void> {
@@ -272,9 +272,9 @@ auto lock_folder(const fs::path& folder, lock_wait wait) -> braid::checked<folde
   if (lock) return std::move(*lock);
   if (lock.error() == std::errc::operation_would_block)
     return std::unexpected(
-        store_complaint("store_busy", folder, "another load into this store is going on", "wait until it is done"));
+        store_diagnostic("store_busy", folder, "another load into this store is going on", "wait until it is done"));
   return std::unexpected(
-      store_complaint("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
+      store_diagnostic("store_write_failed", folder, "the folder cannot be written: " + lock.error().message(), {}));
 }
 
 /// The manifest of a store; nothing where there is no store yet.
@@ -294,7 +294,7 @@ auto ndjson_files(const fs::path& data_folder) -> braid::checked<std::vector<fs:
   }
   if (error) return std::unexpected(braid::diagnostics(unreadable(data_folder, error)));
   if (files.empty())
-    return std::unexpected(store_complaint("data_missing", data_folder, "the folder has no .ndjson file", {}));
+    return std::unexpected(store_diagnostic("data_missing", data_folder, "the folder has no .ndjson file", {}));
   std::sort(files.begin(), files.end());
   return files;
 }

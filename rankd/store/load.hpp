@@ -44,15 +44,15 @@ struct load_report {
   std::uint64_t resumed_at = 0;  ///< bytes of the files that an earlier load, which was interrupted, had read
 };
 
-/// Complaints about data before a load stops reading.
-inline constexpr std::size_t most_load_complaints = 100;
+/// Diagnostics about data before a load stops reading.
+inline constexpr std::size_t max_load_diagnostics = 100;
 
 /// Makes a new store out of `files` (and what `folder` holds, in merge mode) and puts it in place of the old one by
 /// one rename. Whatever happens before that, kill -9 included, leaves the old store as it was. Stores that are open
 /// go on showing what they showed. A load that was interrupted is gone on with by the next one, if files, mode and
 /// store are the same; otherwise what it had made is removed.
 /// Blocks: on the disk, until it has everything.
-/// Errors: complaints about lines (of record_parser, and duplicate_key), too_many_complaints, data_unreadable,
+/// Errors: diagnostics about lines (of record_parser, and duplicate_key), too_many_complaints, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
 /// store_write_failed.
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,

@@ -81,10 +81,10 @@ class record_parser::machine {
   auto run(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;
 
  private:
-  void complain(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
-    complaints_.add(line_complaint(origin_.line, code, pointer, message, hint));
+  void report(std::string_view code, std::string_view pointer, std::string_view message, std::string_view hint = {}) {
+    diagnostics_.add(line_diagnostic(origin_.line, code, pointer, message, hint));
   }
-  [[nodiscard]] auto full() const -> bool { return complaints_.size() >= most_complaints; }
+  [[nodiscard]] auto full() const -> bool { return diagnostics_.size() >= max_diagnostics; }
 
   void wrong_type(std::string_view pointer, std::string_view wanted, dom::element found, std::string_view hint = {});
   auto read_document(std::string_view text) -> std::optional<dom::object>;
@@ -102,7 +102,7 @@ class record_parser::machine {
   dom::parser parser_;
   record_builder builder_;
   braid::arena scratch_;
-  braid::diagnostics complaints_;
+  braid::diagnostics diagnostics_;
   record_origin origin_;
   std::vector<hash_field> fields_;
   std::vector<std::int64_t> ids_;
@@ -112,8 +112,8 @@ class record_parser::machine {
 
 void record_parser::machine::wrong_type(std::string_view pointer, std::string_view wanted, dom::element found,
                                         std::string_view hint) {
-  complain("wrong_type", pointer, std::string(wanted) + " is expected here, not " + std::string(name_of(found.type())),
-           hint);
+  report("wrong_type", pointer, std::string(wanted) + " is expected here, not " + std::string(name_of(found.type())),
+         hint);
 }
 
 auto record_parser::machine::read_document(std::string_view text) -> std::optional<dom::object> {
@@ -121,9 +121,8 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
   if (const auto error = parser_.parse(text.data(), text.size(), false).get(root); error != simdjson::SUCCESS) {
     const auto [code, message] = refusal_of(error);
     const bool has_column = error == simdjson::UTF8_ERROR;  // the others could be found only by a second parser
-    complain(
-        code, "",
-        std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));
+    report(code, "",
+           std::string(message) + (has_column ? " from column " + std::to_string(utf8_prefix(text) + 1) + " on" : ""));
     return std::nullopt;
   }
   if (!root.is_object()) {
@@ -141,10 +140,10 @@ auto record_parser::machine::read_members(dom::object object) -> members {
     std::optional<dom::element>* const place = found.named(member.key);
     const std::string quoted = quote_name(member.key);
     if (place == nullptr)
-      complain("unknown_member", braid::json_pointer("", member.key), "there is no member " + quoted,
-               braid::did_you_mean(member.key, known));
+      report("unknown_member", braid::json_pointer("", member.key), "there is no member " + quoted,
+             braid::did_you_mean(member.key, known));
     else if (place->has_value())
-      complain("duplicate_member", braid::json_pointer("", member.key), quoted + " is given twice");
+      report("duplicate_member", braid::json_pointer("", member.key), quoted + " is given twice");
     else
       *place = member.value;
   }
@@ -153,21 +152,21 @@ auto record_parser::machine::read_members(dom::object object) -> members {
 
 void record_parser::machine::check_pairing(const members& found) {
   if (found.hash && found.list) {
-    complain("ambiguous_record", "", "a line is a hash or a list, not both", "write two lines with two keys");
+    report("ambiguous_record", "", "a line is a hash or a list, not both", "write two lines with two keys");
     return;
   }
   if (!found.hash && !found.list) {
-    complain("missing_member", "", "neither `hash` nor `list` names the key");
+    report("missing_member", "", "neither `hash` nor `list` names the key");
     return;
   }
   const std::string_view own = found.hash ? "fields" : "values";
   const std::string_view other = found.hash ? "values" : "fields";
   const std::string_view head = found.hash ? "`hash`" : "`list`";
   if (!(found.hash ? found.fields : found.values))
-    complain("missing_member", "", std::string(head) + " needs `" + std::string(own) + "`");
+    report("missing_member", "", std::string(head) + " needs `" + std::string(own) + "`");
   if (found.hash ? found.values : found.fields)
-    complain("unknown_member", braid::json_pointer("", other),
-             std::string(head) + " has no `" + std::string(other) + "`", "write `" + std::string(own) + "`");
+    report("unknown_member", braid::json_pointer("", other), std::string(head) + " has no `" + std::string(other) + "`",
+           "write `" + std::string(own) + "`");
 }
 
 auto record_parser::machine::read_key(dom::element element, std::string_view pointer) -> std::string_view {
@@ -176,11 +175,10 @@ auto record_parser::machine::read_key(dom::element element, std::string_view poi
     return {};
   }
   const std::string_view key = element.get_string().value_unsafe();
-  if (key.empty()) complain("empty_key", pointer, "the key is empty");
-  if (key.size() > lmdb::longest_key)
-    complain(
-        "key_too_long", pointer,
-        "the key has " + std::to_string(key.size()) + " bytes, " + std::to_string(lmdb::longest_key) + " are allowed");
+  if (key.empty()) report("empty_key", pointer, "the key is empty");
+  if (key.size() > lmdb::max_key)
+    report("key_too_long", pointer,
+           "the key has " + std::to_string(key.size()) + " bytes, " + std::to_string(lmdb::max_key) + " are allowed");
   return key;
 }
 
@@ -193,7 +191,7 @@ auto record_parser::machine::read_hash(dom::element element) -> std::span<const 
   const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
   for (const dom::key_value_pair field : object) {
     if (full()) break;
-    if (field.key.empty()) complain("empty_field", "/fields/", "a field has no name");
+    if (field.key.empty()) report("empty_field", "/fields/", "a field has no name");
     if (field.value.is_string())
       fields_.push_back({field.key, field.value.get_string().value_unsafe()});
     else
@@ -209,8 +207,8 @@ void record_parser::machine::find_twin_fields() {
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
   for (auto at = std::adjacent_find(fields_.begin(), fields_.end(), same); at != fields_.end() && !full();
        at = std::adjacent_find(std::next(at), fields_.end(), same))
-    complain("duplicate_field", braid::json_pointer("/fields", at->name),
-             "the field " + quote_name(at->name) + " is given twice");
+    report("duplicate_field", braid::json_pointer("/fields", at->name),
+           "the field " + quote_name(at->name) + " is given twice");
 }
 
 auto record_parser::machine::read_list(dom::element element) -> std::span<const std::byte> {
@@ -246,8 +244,8 @@ void record_parser::machine::read_element(dom::element element, std::size_t inde
   }
   const std::string pointer = braid::json_pointer("/values", index);
   if (element.type() == dom::element_type::UINT64)
-    complain("id_out_of_range", pointer, "the integer does not fit in 64 signed bits",
-             "ids are at most 9223372036854775807");
+    report("id_out_of_range", pointer, "the integer does not fit in 64 signed bits",
+           "ids are at most 9223372036854775807");
   else
     wrong_type(pointer, "an integer or a string", element);
 }
@@ -267,26 +265,26 @@ auto record_parser::machine::digits(std::int64_t id) -> std::string_view {
 /// What a dump writes differently is longer: a control character, and an integer beside text, which gets quotes.
 void record_parser::machine::check_dump(std::string_view key, std::string_view pointer,
                                         std::span<const std::byte> bytes, std::size_t read) {
-  constexpr std::size_t most_for_a_byte = 6;  // \u007f
-  if (read <= line_reader::longest / most_for_a_byte) return;
+  constexpr std::size_t max_for_a_byte = 6;  // \u007f
+  if (read <= line_reader::max_bytes / max_for_a_byte) return;
   std::string line;
   append_record(line, key, *record_view::parse(bytes));
   const std::size_t length = line.size() - 1;  // without its line feed
-  if (length > line_reader::longest)
-    complain("record_too_long", pointer,
-             "a dump would write the record " + quote_name(key) + " as a line of " + std::to_string(length) +
-                 " bytes, " + std::to_string(line_reader::longest) + " are allowed",
-             "divide it among several keys");
+  if (length > line_reader::max_bytes)
+    report("record_too_long", pointer,
+           "a dump would write the record " + quote_name(key) + " as a line of " + std::to_string(length) + " bytes, " +
+               std::to_string(line_reader::max_bytes) + " are allowed",
+           "divide it among several keys");
 }
 
 auto record_parser::machine::run(const text_line& line, std::uint32_t file)
     -> braid::checked<std::optional<parsed_record>> {
-  complaints_ = {};
+  diagnostics_ = {};
   scratch_.reset();
   origin_ = {file, static_cast<std::uint32_t>(line.number)};
   if (line.too_long) {
-    complain("line_too_long", "", "the line is longer than 16 MiB");
-    return std::unexpected(complaints_);
+    report("line_too_long", "", "the line is longer than 16 MiB");
+    return std::unexpected(diagnostics_);
   }
   if (is_blank(line.text)) return std::nullopt;
 
@@ -299,8 +297,8 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   std::span<const std::byte> bytes;
   if (found.fields) bytes = read_hash(*found.fields);
   if (found.values) bytes = read_list(*found.values);
-  if (complaints_.empty()) check_dump(key, found.hash ? "/hash" : "/list", bytes, line.text.size());
-  if (!complaints_.empty()) return std::unexpected(complaints_);
+  if (diagnostics_.empty()) check_dump(key, found.hash ? "/hash" : "/list", bytes, line.text.size());
+  if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   return parsed_record{key, bytes};
 }
 
@@ -311,8 +309,8 @@ auto record_parser::parse(const text_line& line, std::uint32_t file) -> braid::c
   return machine_->run(line, file);
 }
 
-auto line_complaint(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
-                    std::string_view hint) -> braid::diagnostic {
+auto line_diagnostic(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
+                     std::string_view hint) -> braid::diagnostic {
   return {.code = std::string(code),
           .pointer = std::string(pointer),
           .message = "line " + std::to_string(line) + ": " + std::string(message),

@@ -25,8 +25,8 @@ struct parsed_record {
 /// Threads: one. Lifetime: what a call returns is valid until the next one, and as long as the line.
 class record_parser {
  public:
-  /// Complaints about one line before the rest of it is left unread.
-  static constexpr std::size_t most_complaints = 16;
+  /// Diagnostics about one line before the rest of it is left unread.
+  static constexpr std::size_t max_diagnostics = 16;
 
   record_parser();
   record_parser(record_parser&&) = delete;
@@ -44,8 +44,8 @@ class record_parser {
   std::unique_ptr<machine> machine_;
 };
 
-/// One complaint about a line of data.
-auto line_complaint(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
-                    std::string_view hint) -> braid::diagnostic;
+/// One diagnostic about a line of data.
+auto line_diagnostic(std::uint32_t line, std::string_view code, std::string_view pointer, std::string_view message,
+                     std::string_view hint) -> braid::diagnostic;
 
 }  // namespace rankd

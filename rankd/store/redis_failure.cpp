@@ -49,7 +49,7 @@ auto redis_failure_code(std::error_code why) noexcept -> std::string_view {
   return named == named_failures.end() ? "store_error" : named->code;
 }
 
-auto told_by_server(std::string_view error) -> std::string {
+auto server_message(std::string_view error) -> std::string {
   constexpr std::size_t enough = 300;
   const std::size_t kept = utf8_prefix(error.substr(0, enough));
   return "the server says: " + std::string(error.substr(0, kept)) + (error.size() > kept ? "…" : "");

@@ -34,9 +34,10 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t progress_step = std::uint64_t{1} << 20U;
 constexpr auto patience = std::chrono::seconds(60);       ///< with a server that is writing to its disk, say
 constexpr auto first_patience = std::chrono::seconds(5);  ///< with one of which nothing is known yet
-constexpr std::size_t most_words = 1'000;                 ///< of a command, so that none is long
+constexpr std::size_t max_words = 1'000;                  ///< of a command, so that none is long
 
-auto complaint(std::string_view code, std::string message, std::string hint, std::string source) -> braid::diagnostic {
+auto make_diagnostic(std::string_view code, std::string message, std::string hint, std::string source)
+    -> braid::diagnostic {
   return {.code = std::string(code),
           .pointer = {},
           .message = std::move(message),
@@ -46,7 +47,7 @@ auto complaint(std::string_view code, std::string message, std::string hint, std
 }
 
 auto unreadable(const fs::path& file, std::error_code error) -> braid::diagnostic {
-  return complaint("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
+  return make_diagnostic("data_unreadable", "the file cannot be read: " + error.message(), {}, file.string());
 }
 
 /// The lines of several files as records, from a place on.
@@ -55,7 +56,7 @@ class record_source {
   record_source(std::span<const fs::path> files, std::uint32_t file, line_position start)
       : files_(files), file_(file), line_(start) {}
 
-  /// The next record; nothing behind the last file. After complaints about a line it may be called again.
+  /// The next record; nothing behind the last file. After diagnostics about a line it may be called again.
   auto next() -> braid::checked<std::optional<parsed_record>>;
 
   /// Behind the last record.
@@ -130,14 +131,14 @@ class data_check {
   std::vector<std::uint64_t> ends_;
   std::uint64_t total_ = 0;
   std::unordered_map<std::string, record_origin> keys_;
-  braid::diagnostics complaints_;
+  braid::diagnostics diagnostics_;
 };
 
 void data_check::measure() {
   for (const fs::path& file : files_) {
     std::error_code error;
     const std::uint64_t size = fs::file_size(file, error);
-    if (error) complaints_.add(unreadable(file, error));
+    if (error) diagnostics_.add(unreadable(file, error));
     total_ += error ? 0 : size;
     ends_.push_back(total_);
   }
@@ -145,42 +146,42 @@ void data_check::measure() {
 
 void data_check::look_at(const parsed_record& record) {
   const record_origin here = record_view::parse(record.bytes)->origin();
-  const auto complain = [&](std::string_view code, std::string_view message, std::string_view hint) {
-    braid::diagnostics problem(line_complaint(here.line, code, "", message, hint));
+  const auto report = [&](std::string_view code, std::string_view message, std::string_view hint) {
+    braid::diagnostics problem(line_diagnostic(here.line, code, "", message, hint));
     problem.set_source(files_[here.file].string());
-    complaints_.append(std::move(problem));
+    diagnostics_.append(std::move(problem));
   };
   if (record.key == redis_load_key)
-    return complain("reserved_key", "the key `" + std::string(record.key) + "` is where loads keep their progress", "");
+    return report("reserved_key", "the key `" + std::string(record.key) + "` is where loads keep their progress", "");
   const auto [known, is_new] = keys_.emplace(record.key, here);
   if (is_new) return;
   std::string message =
       "the key `" + std::string(record.key) + "` was given already at line " + std::to_string(known->second.line);
   if (known->second.file != here.file) message += " of " + files_[known->second.file].string();
-  complain("duplicate_key", message, "a load takes each key once; join the two lines");
+  report("duplicate_key", message, "a load takes each key once; join the two lines");
 }
 
 auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> braid::checked<void> {
   measure();
-  if (!complaints_.empty()) return std::unexpected(complaints_);
+  if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   record_source source(files_, 0, {});
   std::uint64_t reported = 0;
-  while (complaints_.size() < most_load_complaints) {
+  while (diagnostics_.size() < max_load_diagnostics) {
     auto record = source.next();
     if (record && !*record) break;
     if (record)
       look_at(**record);
     else
-      complaints_.append(std::move(record.error()));
+      diagnostics_.append(std::move(record.error()));
     const std::uint64_t done = bytes_before(source.file(), source.line());
     if (done - reported < progress_step) continue;
     reported = done;
     done_bytes(done);
   }
-  if (complaints_.size() >= most_load_complaints)
-    complaints_.add(complaint("too_many_complaints", "the rest of the data was not read", {},
-                              files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
-  if (!complaints_.empty()) return std::unexpected(complaints_);
+  if (diagnostics_.size() >= max_load_diagnostics)
+    diagnostics_.add(make_diagnostic("too_many_complaints", "the rest of the data was not read", {},
+                                     files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
+  if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   keys_ = {};
   return {};
 }
@@ -189,12 +190,12 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
   const bool is_hash = view.kind() == record_kind::hash;
   std::vector<std::string> digits;  // stay where they are: there is room for all of a command
-  digits.reserve(most_words);
+  digits.reserve(max_words);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
     words.assign({std::string_view(is_hash ? "HSET" : "RPUSH"), key});
-    for (; at < view.count() && words.size() < most_words; ++at) {
+    for (; at < view.count() && words.size() < max_words; ++at) {
       if (is_hash) {
         words.push_back(view.field_at(at).name);
         words.push_back(view.field_at(at).value);
@@ -235,7 +236,7 @@ void add_record_alone(braid::redis_batch& batch, const parsed_record& record) {
 /// Sends what was checked.
 class sender {
  public:
-  sender(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options,
+  sender(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options,
          const data_check& checked)
       : server_(&server), files_(files), options_(&options), checked_(&checked) {
     at_.made_from = detail::load_sources(files, load_mode::merge, std::nullopt);
@@ -262,7 +263,7 @@ class sender {
 
   [[nodiscard]] auto first_error(std::span<const braid::resp_value> replies) const -> braid::checked<void>;
 
-  const redis_place* server_;
+  const redis_address* server_;
   std::span<const fs::path> files_;
   const redis_load_options* options_;
   const data_check* checked_;
@@ -273,9 +274,9 @@ class sender {
 };
 
 auto sender::refused(std::string_view code, const std::string& why) const -> std::unexpected<braid::diagnostics> {
-  return std::unexpected(braid::diagnostics(complaint(code, "the load failed: " + why,
-                                                      "the next load of the same files goes on where this one ended",
-                                                      place_of(*server_))));
+  return std::unexpected(braid::diagnostics(
+      make_diagnostic(code, "the load failed: " + why, "the next load of the same files goes on where this one ended",
+                      place_of(*server_))));
 }
 
 auto sender::failed(std::error_code why) const -> std::unexpected<braid::diagnostics> {
@@ -356,7 +357,7 @@ auto sender::first_error(std::span<const braid::resp_value> replies) const -> br
   for (const braid::resp_value& each : replies) {
     if (!each.is_error()) continue;
     const std::error_code why = braid::redis_error_of(each.text());
-    return refused(detail::redis_failure_code(why), detail::told_by_server(each.text()));
+    return refused(detail::redis_failure_code(why), detail::server_message(each.text()));
   }
   return {};
 }
@@ -396,10 +397,10 @@ auto sender::run_with(sender& self, braid::loop& on, Options curious, Options pa
 }
 
 auto sender::run(sender& self, braid::loop& on) -> braid::task<braid::checked<load_report>> {
-  redis_place patient = *self.server_;
+  redis_address patient = *self.server_;
   patient.request_timeout = patience;
   patient.silence = patience;
-  redis_place curious = patient;
+  redis_address curious = patient;
   curious.request_timeout = first_patience;
   if (patient.is_cluster()) return run_with<braid::redis_cluster>(self, on, curious.as_cluster(), patient.as_cluster());
   return run_with<braid::redis_connection, braid::redis_options>(self, on, curious, patient);
@@ -414,7 +415,7 @@ auto run_and_stop(sender& work, braid::loop& on, braid::outcome<braid::checked<l
 
 }  // namespace
 
-auto load_redis(const redis_place& server, std::span<const fs::path> files, const redis_load_options& options)
+auto load_redis(const redis_address& server, std::span<const fs::path> files, const redis_load_options& options)
     -> braid::checked<load_report> {
   data_check checked(files);
   const auto reading = [&](std::uint64_t done) {
@@ -425,7 +426,7 @@ auto load_redis(const redis_place& server, std::span<const fs::path> files, cons
   const auto on = braid::loop::create();
   if (!on)
     return std::unexpected(
-        braid::diagnostics(complaint("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
+        braid::diagnostics(make_diagnostic("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
   sender work(server, files, options, checked);
   braid::outcome<braid::checked<load_report>> ended;
   (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });

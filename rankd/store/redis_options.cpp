@@ -37,9 +37,9 @@ constexpr std::array schemes{
     url_scheme{"rediss-cluster://", extent::cluster, carrier::tls},
 };
 constexpr std::uint16_t usual_port = 6379;
-constexpr std::uint32_t most_databases = 1'000'000;
+constexpr std::uint32_t max_databases = 1'000'000;
 /// A list of ten million ids, the most that a source may ask for, must fit.
-constexpr std::uint32_t most_reply_bytes = 1U << 30U;
+constexpr std::uint32_t max_reply_bytes = 1U << 30U;
 
 auto refused(std::string_view code, std::string message, std::string hint = {}) -> std::unexpected<braid::diagnostics> {
   return std::unexpected(braid::diagnostics({.code = std::string(code),
@@ -50,12 +50,12 @@ auto refused(std::string_view code, std::string message, std::string hint = {}) 
                                              .source = {}}));
 }
 
-/// The whole of a text as a number of at most `most`.
-auto number_of(std::string_view text, std::uint32_t most) -> std::optional<std::uint32_t> {
+/// The whole of a text as a number of at most `max_count`.
+auto number_of(std::string_view text, std::uint32_t max_count) -> std::optional<std::uint32_t> {
   std::uint32_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (text.empty() || error != std::errc() || rest != end || value > most) return std::nullopt;
+  if (text.empty() || error != std::errc() || rest != end || value > max_count) return std::nullopt;
   return value;
 }
 
@@ -89,7 +89,7 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
   if (database == given::already) return {};
   const auto chosen = variable("DATABASE", endpoint_id);
   if (!chosen) return {};
-  const auto number = number_of(chosen->value, most_databases);
+  const auto number = number_of(chosen->value, max_databases);
   if (!number)
     return refused("bad_environment",
                    "the variable " + chosen->name + " is " + quote_name(chosen->value) + ", which is no database",
@@ -175,7 +175,7 @@ auto read_login(std::string_view text, redis_url& out) -> braid::checked<void> {
 }
 
 /// `host`, `host:port`, `[address]` or `[address]:port`.
-auto read_place(std::string_view text, redis_url& out) -> braid::checked<void> {
+auto read_address(std::string_view text, redis_url& out) -> braid::checked<void> {
   auto& node = out.nodes.emplace_back();
   node.port = usual_port;
   const bool bracketed = text.starts_with('[');
@@ -193,14 +193,14 @@ auto read_place(std::string_view text, redis_url& out) -> braid::checked<void> {
 }
 
 /// One place, or in a cluster several with commas between.
-auto read_places(std::string_view text, redis_url& out) -> braid::checked<void> {
+auto read_addresses(std::string_view text, redis_url& out) -> braid::checked<void> {
   while (out.scheme->what == extent::cluster) {
     const std::size_t comma = text.find(',');
     if (comma == std::string_view::npos) break;
-    if (auto read = read_place(text.substr(0, comma), out); !read) return read;
+    if (auto read = read_address(text.substr(0, comma), out); !read) return read;
     text = text.substr(comma + 1);
   }
-  return read_place(text, out);
+  return read_address(text, out);
 }
 
 auto parse(std::string_view url) -> braid::checked<redis_url> {
@@ -210,7 +210,7 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
   std::string_view rest = url.substr(out.scheme->begin.size());
   if (const std::size_t slash = rest.find('/', rest.find_last_of('@') + 1); slash != std::string_view::npos) {
     const std::string_view database = rest.substr(slash + 1);
-    if (!database.empty()) out.database = number_of(database, most_databases);
+    if (!database.empty()) out.database = number_of(database, max_databases);
     if (!database.empty() && !out.database) return bad_url("names a database that is no number");
     if (out.scheme->what == extent::cluster && out.database.value_or(0) != 0)
       return bad_url("names a database, and clusters have one");
@@ -220,33 +220,33 @@ auto parse(std::string_view url) -> braid::checked<redis_url> {
     if (auto read = read_login(rest.substr(0, at), out); !read) return std::unexpected(std::move(read.error()));
     rest = rest.substr(at + 1);
   }
-  if (auto read = read_places(rest, out); !read) return std::unexpected(std::move(read.error()));
+  if (auto read = read_addresses(rest, out); !read) return std::unexpected(std::move(read.error()));
   return out;
 }
 
 // Both
 
 /// The places with addresses; the name that they were given goes into `server_name`.
-auto put_places(redis_place& server, std::vector<braid::redis_cluster_options::node> places, extent what)
+auto put_addresses(redis_address& server, std::vector<braid::redis_cluster_options::node> addresses, extent what)
     -> braid::checked<void> {
-  server.server_name = places.front().host;
-  for (auto& each : places) {
+  server.server_name = addresses.front().host;
+  for (auto& each : addresses) {
     auto address = address_of(each.host);
     if (!address) return std::unexpected(std::move(address.error()));
     each.host = std::move(*address);
   }
   if (what == extent::cluster) {
-    server.nodes = std::move(places);
+    server.nodes = std::move(addresses);
     return {};
   }
-  server.host = std::move(places.front().host);
-  server.port = places.front().port;
+  server.host = std::move(addresses.front().host);
+  server.port = addresses.front().port;
   return {};
 }
 
 /// What the environment says besides.
-auto completed(redis_place server, std::string_view endpoint_id, carrier by, given login, given database)
-    -> braid::checked<redis_place> {
+auto completed(redis_address server, std::string_view endpoint_id, carrier by, given login, given database)
+    -> braid::checked<redis_address> {
   if (auto added = add_environment(server, endpoint_id, login, database); !added)
     return std::unexpected(std::move(added.error()));
   if (by == carrier::tls)
@@ -256,7 +256,7 @@ auto completed(redis_place server, std::string_view endpoint_id, carrier by, giv
 
 }  // namespace
 
-auto redis_place::as_cluster() const -> braid::redis_cluster_options {
+auto redis_address::as_cluster() const -> braid::redis_cluster_options {
   return {.nodes = nodes, .connection = *this, .reads = reads};
 }
 
@@ -267,45 +267,46 @@ auto check_redis_url(std::string_view url) -> braid::checked<void> {
   return {};
 }
 
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_place> {
-  redis_place server;
-  std::vector<braid::redis_cluster_options::node> places;
+auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address> {
+  redis_address server;
+  std::vector<braid::redis_cluster_options::node> addresses;
   const auto* const cluster = std::get_if<endpoint_entry::cluster_resolver>(&endpoint.resolver);
   bool by_tls = false;
   if (cluster != nullptr) {
-    for (const auto& each : cluster->nodes) places.push_back({each.host, each.port});
+    for (const auto& each : cluster->nodes) addresses.push_back({each.host, each.port});
     server.reads = cluster->from_replicas ? braid::redis_reads::replicas : braid::redis_reads::masters;
     by_tls = cluster->by_tls;
   } else {
     const auto& one = std::get<endpoint_entry::static_resolver>(endpoint.resolver);
-    places.push_back({one.host, one.port});
+    addresses.push_back({one.host, one.port});
     by_tls = one.by_tls;
   }
   server.connect_timeout = endpoint.policy.connect_timeout;
   server.request_timeout = endpoint.policy.request_timeout;
   server.in_flight = endpoint.policy.max_inflight;
-  server.limits.reply = most_reply_bytes;
-  if (auto put = put_places(server, std::move(places), cluster != nullptr ? extent::cluster : extent::server); !put)
+  server.limits.reply = max_reply_bytes;
+  if (auto put = put_addresses(server, std::move(addresses), cluster != nullptr ? extent::cluster : extent::server);
+      !put)
     return std::unexpected(std::move(put.error()));
   return completed(std::move(server), endpoint.endpoint_id, by_tls ? carrier::tls : carrier::plain, given::nothing,
                    given::nothing);
 }
 
-auto redis_options_of(std::string_view url) -> braid::checked<redis_place> {
+auto redis_options_of(std::string_view url) -> braid::checked<redis_address> {
   auto parsed = parse(url);
   if (!parsed) return std::unexpected(std::move(parsed.error()));
-  redis_place server;
+  redis_address server;
   server.user = std::move(parsed->user);
   server.password = std::move(parsed->password);
   server.database = parsed->database.value_or(0);
   const given login = parsed->has_login ? given::already : given::nothing;
   const given database = parsed->database ? given::already : given::nothing;
-  if (auto put = put_places(server, std::move(parsed->nodes), parsed->scheme->what); !put)
+  if (auto put = put_addresses(server, std::move(parsed->nodes), parsed->scheme->what); !put)
     return std::unexpected(std::move(put.error()));
   return completed(std::move(server), {}, parsed->scheme->by, login, database);
 }
 
-auto place_of(const redis_place& server) -> std::string {
+auto place_of(const redis_address& server) -> std::string {
   if (!server.socket_path.empty()) return server.socket_path;
   const std::string secure = server.tls ? "rediss" : "redis";
   const auto text = [](const std::string& host, std::uint16_t port) {

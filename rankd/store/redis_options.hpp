@@ -15,9 +15,9 @@
 namespace rankd {
 
 /// Where Redis is: one server, or a cluster that is found by some of its nodes.
-struct redis_place : braid::redis_options {
-  redis_place() = default;
-  redis_place(braid::redis_options server) : redis_options(std::move(server)) {}
+struct redis_address : braid::redis_options {
+  redis_address() = default;
+  redis_address(braid::redis_options server) : redis_options(std::move(server)) {}
 
   [[nodiscard]] auto is_cluster() const noexcept -> bool { return !nodes.empty(); }
   /// Requires a cluster.
@@ -33,12 +33,12 @@ struct redis_place : braid::redis_options {
 /// endpoint alone. By TLS, the authorities that are trusted are those in the file that RANKD_REDIS_AUTHORITIES names,
 /// or the system's; a server's certificate must be for the host as it is written, in a cluster for that of the first
 /// node. Blocks: on the resolver of names, where a host is no address. Errors: unknown_host, bad_environment.
-auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_place>;
+auto redis_options_of(const endpoint_entry& endpoint) -> braid::checked<redis_address>;
 
 /// The same for `redis://[[user]:password@]host[:port][/database]`, with %XX in user and password; what it leaves open
 /// comes from the environment. `rediss://` is by TLS; `redis-cluster://` and `rediss-cluster://` name a cluster by some
 /// of its nodes, `host[:port],host[:port]…`, and no database. Errors: also bad_redis_url.
-auto redis_options_of(std::string_view url) -> braid::checked<redis_place>;
+auto redis_options_of(std::string_view url) -> braid::checked<redis_address>;
 
 /// Whether a text claims to be such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
@@ -47,6 +47,6 @@ auto is_redis_url(std::string_view text) noexcept -> bool;
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
 /// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.
-auto place_of(const redis_place& server) -> std::string;
+auto place_of(const redis_address& server) -> std::string;
 
 }  // namespace rankd

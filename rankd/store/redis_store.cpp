@@ -59,18 +59,18 @@ auto ids_of(std::span<const resp_value> texts, braid::arena& arena) -> std::span
 
 }  // namespace
 
-/// An entry of `seats_`, for as long as the connections are there.
-class redis_store::seat {
+/// An entry of `loop_entries_`, for as long as the connections are there.
+class redis_store::loop_entry {
  public:
-  seat(redis_store& of, const braid::home& where, connections there) : of_(&of), where_(&where) {
+  loop_entry(redis_store& of, const braid::home& where, connections there) : of_(&of), where_(&where) {
     const std::scoped_lock lock(of.mutex_);
-    of.seats_.emplace_back(&where, there);
+    of.loop_entries_.emplace_back(&where, there);
   }
-  seat(const seat&) = delete;
-  auto operator=(const seat&) -> seat& = delete;
-  ~seat() {
+  loop_entry(const loop_entry&) = delete;
+  auto operator=(const loop_entry&) -> loop_entry& = delete;
+  ~loop_entry() {
     const std::scoped_lock lock(of_->mutex_);
-    std::erase_if(of_->seats_, [this](const auto& each) { return each.first == where_; });
+    std::erase_if(of_->loop_entries_, [this](const auto& each) { return each.first == where_; });
   }
 
  private:
@@ -84,14 +84,14 @@ redis_store::redis_store(redis_store_options options) : options_(std::move(optio
 
 template <typename Redis>
 auto redis_store::keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void> {
-  const seat known(owner, on, &redis);
+  const loop_entry known(owner, on, &redis);
   braid::event never;
   co_await never;
 }
 
 /// Owns the connections of a loop until the loop stops.
 auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid::task<void> {
-  const redis_place& server = owner.options_.server;
+  const redis_address& server = owner.options_.server;
   if (server.is_cluster()) {
     braid::redis_cluster nodes(on, server.as_cluster());
     auto keeping = keep(owner, on, nodes);
@@ -105,8 +105,8 @@ auto redis_store::keep_connections(redis_store& owner, braid::loop& on) -> braid
 
 auto redis_store::find(const braid::home& where) -> connections {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(seats_, &where, [](const auto& each) { return each.first; });
-  return found == seats_.end() ? connections() : found->second;
+  const auto found = std::ranges::find(loop_entries_, &where, [](const auto& each) { return each.first; });
+  return found == loop_entries_.end() ? connections() : found->second;
 }
 
 /// The connections of a loop; null where it stops already.
@@ -203,8 +203,8 @@ auto redis_store::explain(const store_error& why) const -> store_failure {
   if (why != store_errc::wrong_type)
     failure = {std::string(detail::redis_failure_code(why)),
                "endpoint `" + options_.endpoint_id + "` at " + place_of(options_.server) + ": " + why.message()};
-  if (options_.words == server_words::told && !why.said().empty())
-    failure.message += "; " + detail::told_by_server(why.said());
+  if (options_.words == server_messages::shown && !why.server_text().empty())
+    failure.message += "; " + detail::server_message(why.server_text());
   return failure;
 }
 

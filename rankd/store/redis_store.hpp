@@ -21,9 +21,9 @@ namespace rankd {
 
 struct redis_store_options {
   std::string endpoint_id;      ///< for messages
-  redis_place server;           ///< `redis_options_of`
+  redis_address server;         ///< `redis_options_of`
   std::size_t connections = 1;  ///< of each loop to a server, at least one; a cluster has one to each of its nodes
-  server_words words = server_words::kept;
+  server_messages words = server_messages::hidden;
 };
 
 /// Each batch is one pipeline, sent at once, for which its task waits. The first batch of a loop makes that loop's
@@ -47,7 +47,7 @@ class redis_store final : public store {
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
  private:
-  class seat;
+  class loop_entry;
   using connections = std::variant<braid::redis_pool*, braid::redis_cluster*>;  // null: the loop stops
 
   auto connections_of(braid::home& where) -> connections;
@@ -60,7 +60,7 @@ class redis_store final : public store {
 
   redis_store_options options_;
   std::mutex mutex_;
-  std::vector<std::pair<const braid::home*, connections>> seats_;  // under the mutex; a loop's own is used by it
+  std::vector<std::pair<const braid::home*, connections>> loop_entries_;  // under the mutex; a loop's own is used by it
 };
 
 }  // namespace rankd

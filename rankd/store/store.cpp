@@ -43,10 +43,10 @@ class embedded_client final : public store {
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
-    store_failure told = store::explain(why);
-    if (why == store_errc::corrupt) told = {"store_corrupt", damage().empty() ? why.message() : damage()};
-    told.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + told.message;
-    return told;
+    store_failure failure = store::explain(why);
+    if (why == store_errc::corrupt) failure = {"store_corrupt", damage().empty() ? why.message() : damage()};
+    failure.message = "endpoint `" + endpoint_id_ + "` at `" + path_.string() + "`: " + failure.message;
+    return failure;
   }
 
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return data_.scrub(max_bytes); }
@@ -73,7 +73,7 @@ auto unsupported(const endpoint_entry& endpoint, std::string_view message) -> st
                           .source = {}}));
 }
 
-auto open_redis(const endpoint_entry& endpoint, server_words words) -> braid::checked<std::unique_ptr<store>> {
+auto open_redis(const endpoint_entry& endpoint, server_messages words) -> braid::checked<std::unique_ptr<store>> {
   auto server = redis_options_of(endpoint);
   if (!server) {
     server.error().set_source("endpoint `" + endpoint.endpoint_id + "`");
@@ -100,7 +100,7 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure {
           "endpoint `" + std::string(endpoint_id) + "`: " + make_error_code(store_errc::wrong_type).message()};
 }
 
-auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_words words)
+auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root, server_messages words)
     -> braid::checked<std::unique_ptr<store>> {
   if (endpoint.kind == endpoint_entry::kind_type::http) return unsupported(endpoint, "an http endpoint is not a store");
   const auto* embedded = std::get_if<endpoint_entry::embedded_resolver>(&endpoint.resolver);

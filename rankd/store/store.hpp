@@ -28,7 +28,7 @@ struct store_failure {
 
 /// Whether failures tell what a server has said itself: that is for the operator of the server, and not for its
 /// clients.
-enum class server_words : std::uint8_t { kept, told };
+enum class server_messages : std::uint8_t { hidden, shown };
 
 /// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
 /// error; one that holds the other kind of value fails the batch with store_errc::wrong_type.
@@ -72,6 +72,6 @@ auto wrong_type_failure(std::string_view endpoint_id) -> store_failure;
 /// the thread that awaits them.
 /// Errors: those of embedded_store::open and redis_options_of, store_unsupported.
 auto open_store(const endpoint_entry& endpoint, const std::filesystem::path& root,
-                server_words words = server_words::kept) -> braid::checked<std::unique_ptr<store>>;
+                server_messages words = server_messages::hidden) -> braid::checked<std::unique_ptr<store>>;
 
 }  // namespace rankd

@@ -74,12 +74,12 @@ auto json_pointer(std::string_view parent, std::size_t index) -> std::string {
 }
 
 auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string {
-  constexpr std::size_t longest = 64;  // a longer name is not a slip of the finger
-  if (name.empty() || name.size() > longest) return {};
+  constexpr std::size_t max_length = 64;  // a longer name is not a slip of the finger
+  if (name.empty() || name.size() > max_length) return {};
   std::string_view best;
   std::size_t best_distance = std::min<std::size_t>(3, name.size() / 2 + 1) + 1;
   for (const std::string_view candidate : known) {
-    if (candidate.size() > longest) continue;
+    if (candidate.size() > max_length) continue;
     const std::size_t distance = edit_distance(name, candidate);
     const bool keeps_something = distance < std::max(name.size(), candidate.size());
     if (keeps_something && distance < best_distance) {

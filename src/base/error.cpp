@@ -17,7 +17,7 @@ class category final : public std::error_category {
       case errc::deadline_exceeded: return "the deadline passed before it was done";
       case errc::closed: return "it is closed and takes nothing more";
       case errc::dropped: return "dropped by a shutdown before it ran";
-      case errc::cycle: return "the edges form a circle";
+      case errc::cycle: return "the edges form a cycle";
       case errc::would_deadlock: return "the caller would wait for itself";
       case errc::invalid_argument: return "a value outside of what the call allows";
       case errc::broken_promise: return "the promise was dropped without a result";

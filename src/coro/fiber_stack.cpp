@@ -26,22 +26,22 @@ struct kept_stack {
 };
 
 /// Used stacks of one size.
-struct shelf {
+struct stack_list {
   std::size_t bytes = 0;  // 0: for no size yet
   std::size_t count = 0;
   kept_stack* newest = nullptr;
 };
 
 constexpr std::size_t sizes_kept = 8;
-constexpr std::size_t most_of_a_size = 256;
+constexpr std::size_t max_of_a_size = 256;
 
-struct shelves {
+struct stack_lists {
   fork_safe_mutex lock;
-  std::array<shelf, sizes_kept> all;  // under the lock
+  std::array<stack_list, sizes_kept> all;  // under the lock
 
   /// The free list for this size, or null where all lists are in use for other sizes.
-  auto of_size(std::size_t bytes) noexcept -> shelf* {
-    for (shelf& each : all) {
+  auto of_size(std::size_t bytes) noexcept -> stack_list* {
+    for (stack_list& each : all) {
       if (each.bytes == 0) each.bytes = bytes;
       if (each.bytes == bytes) return &each;
     }
@@ -50,7 +50,7 @@ struct shelves {
 
   auto take(std::size_t bytes) noexcept -> fiber_stack {
     const std::lock_guard guard(lock);
-    shelf* const from = of_size(bytes);
+    stack_list* const from = of_size(bytes);
     if (from == nullptr || from->newest == nullptr) return {};
     --from->count;
     const kept_stack* const taken = std::exchange(from->newest, from->newest->next);
@@ -59,8 +59,8 @@ struct shelves {
 
   auto keep(fiber_stack stack) noexcept -> bool {
     const std::lock_guard guard(lock);
-    shelf* const to = of_size(stack.bytes);
-    if (to == nullptr || to->count == most_of_a_size) return false;
+    stack_list* const to = of_size(stack.bytes);
+    if (to == nullptr || to->count == max_of_a_size) return false;
     ++to->count;
     auto* const where = reinterpret_cast<kept_stack*>(stack.end() - sizeof(kept_stack));
     to->newest = std::construct_at(where, to->newest, stack);
@@ -72,12 +72,12 @@ struct shelves {
 union without_destructor {
   constexpr without_destructor() noexcept : all() {}
   ~without_destructor() {}
-  shelves all;
+  stack_lists all;
 };
 
 constinit without_destructor stacks_of_process;
 
-auto kept_stacks() noexcept -> shelves& { return stacks_of_process.all; }
+auto kept_stacks() noexcept -> stack_lists& { return stacks_of_process.all; }
 
 auto new_stack(std::size_t bytes) -> fiber_stack {
   void* const all = ::mmap(nullptr, guard_bytes + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -91,7 +91,7 @@ auto new_stack(std::size_t bytes) -> fiber_stack {
 auto rounded(std::size_t bytes) -> std::size_t {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes > std::numeric_limits<std::ptrdiff_t>::max() / 2) throw std::bad_alloc();
-  return (std::max(bytes, least_stack_bytes) + page - 1) / page * page;
+  return (std::max(bytes, min_stack_bytes) + page - 1) / page * page;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct fiber_stack {
 };
 
 inline constexpr std::size_t guard_bytes = std::size_t{64} * 1024;
-inline constexpr std::size_t least_stack_bytes = std::size_t{32} * 1024;
+inline constexpr std::size_t min_stack_bytes = std::size_t{32} * 1024;
 
 /// A stack of so many bytes, rounded up to pages: one that was given back, or a new one. Threads: any.
 /// Errors: std::bad_alloc. Cost: a lock; three system calls for a new one.

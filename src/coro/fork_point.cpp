@@ -10,7 +10,7 @@
 namespace braid::detail {
 
 /// The continuation was taken: by a thief, or by a frame of the same worker that empties its deque.
-void fork_point::run_rest(fork_record& self) noexcept {
+void fork_point::run_continuation(fork_record& self) noexcept {
   auto& fork = static_cast<fork_point&>(self);
   fork.balance_.took();
   resume(fork.next_(fork));
@@ -28,7 +28,7 @@ auto fork_point::ended_alone(worker& self, fork_record* newest) noexcept -> std:
 
 auto fork_point::join_taken() noexcept -> std::coroutine_handle<> {
   const std::coroutine_handle<> parent = parent_;  // the fork may be gone as soon as the continuation has ended
-  return balance_.rest_ended() ? parent : std::coroutine_handle<>{};
+  return balance_.continuation_ended() ? parent : std::coroutine_handle<>{};
 }
 
 void fork_point::fail(const std::exception_ptr& thrown) noexcept {

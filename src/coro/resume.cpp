@@ -67,7 +67,7 @@ constinit thread_local unsigned nested_beginnings __attribute__((tls_model("init
 
 /// The root may be gone when its first step is over.
 void promise_base::begin(std::coroutine_handle<> self) noexcept {
-  if (nested_beginnings == most_nested) [[unlikely]] {
+  if (nested_beginnings == max_nested) [[unlikely]] {
     continuation_ = self;
     return scope_->where().post_resumption(*this);
   }

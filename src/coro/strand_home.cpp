@@ -66,7 +66,7 @@ strand_home::strand_home(executor& where, shared_timers* timers)
 strand_home::strand_home(executor& where, begin_fn begin, void* context)
     : where_(where.id()),
       timers_(nullptr),
-      mailbox_(detail::strand_mailbox<job>::turn_taken()),
+      queue_(detail::strand_queue<job>::held()),
       end_(*this, &begin_alone),
       is_alone_(true),
       begin_(begin),
@@ -79,16 +79,16 @@ strand_home::~strand_home() {
   BRAID_EXPECTS(!is_current(), "a home is not destroyed by a task that lives there");
   if (is_alone_) return;
   post_resumption(end_);
-  await_rest();
-  silence_alarm();
+  await_idle();
+  disarm_wake_timer();
   retire();
-  await_rest();
+  await_idle();
 }
 
 /// Waits for the last drain: afterwards no other thread touches the home.
-void strand_home::await_rest() noexcept {
+void strand_home::await_idle() noexcept {
   // edge strand_home.ended: observe, all that the tasks did is seen
-  detail::block_until([this] { return ended_.load(acquire) && mailbox_.is_resting(); }, where_);
+  detail::block_until([this] { return ended_.load(acquire) && queue_.is_idle(); }, where_);
 }
 
 auto strand_home::run_alone(executor& where, task<void> first) -> bool {
@@ -102,7 +102,7 @@ auto strand_home::run_alone(executor& where, task<void> first) -> bool {
 
 /// On the thread that is to run the task: its memory is near there, and nobody else knows of the home before it waits.
 void strand_home::run_here(executor& where, begin_fn begin, void* context) {
-  (new strand_home(where, begin, context))->take_turn();
+  (new strand_home(where, begin, context))->drain();
 }
 
 auto strand_home::is_current() const noexcept -> bool {
@@ -119,47 +119,47 @@ auto strand_home::try_post(job& work) noexcept -> bool {
 
 void strand_home::post_resumption(job& step) noexcept {
   if (is_current()) return ready_.push(step);
-  if (mailbox_.try_push(step) != detail::strand_push::first) return;
-  if (!give_turn_on()) take_turn();
+  if (queue_.try_push(step) != detail::strand_push::first) return;
+  if (!repost_drain()) drain();
 }
 
 /// False where the executor refuses: then the caller has to take the turn itself.
-auto strand_home::give_turn_on() noexcept -> bool {
-  if (!refused_.load(relaxed) && detail::try_post_to(where_, turn_)) return true;
+auto strand_home::repost_drain() noexcept -> bool {
+  if (!refused_.load(relaxed) && detail::try_post_to(where_, drain_step_)) return true;
   refused_.store(true, relaxed);
   return false;
 }
 
-void strand_home::turn_came(job& self, job::action what) {
+void strand_home::drain_due(job& self, job::action what) {
   strand_home& home = *static_cast<step&>(self).owner;
   if (what == job::action::drop) home.refused_.store(true, relaxed);
-  home.take_turn();
+  home.drain();
 }
 
-void strand_home::take_turn() noexcept {
-  if (run_turn() == after_turn::end) delete this;
+void strand_home::drain() noexcept {
+  if (run_drain() == after_drain::end) delete this;
 }
 
-/// Once `try_rest` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
-auto strand_home::run_turn() noexcept -> after_turn {
-  return length_.in_turn([this] { return now(); }, [this](auto is_over) { return run_steps(is_over); });
+/// Once `try_release` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
+auto strand_home::run_drain() noexcept -> after_drain {
+  return length_.in_drain([this] { return now(); }, [this](auto is_over) { return run_steps(is_over); });
 }
 
 template <typename Fn>
-auto strand_home::run_steps(Fn& is_over) noexcept -> after_turn {
+auto strand_home::run_steps(Fn& is_over) noexcept -> after_drain {
   const home_run here(*this);
   for (std::size_t ran = 0;; ++ran) {
     if (refused_.load(relaxed)) root_.request_stop();
-    if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(mailbox_.take());
+    if (ready_.empty() || ran % steps_between_looks == 0) ready_.push_chain(queue_.take());
     if (!ready_.empty()) {
-      if (is_over(ran) && give_turn_on()) return after_turn::leave;
+      if (is_over(ran) && repost_drain()) return after_drain::leave;
       run(*ready_.pop());
     } else if (is_alone_ && ended_.load(relaxed)) {
-      if (std::exchange(is_retired_, true)) return after_turn::end;
-      silence_alarm();
+      if (std::exchange(is_retired_, true)) return after_drain::end;
+      disarm_wake_timer();
       retire();  // what the alarm, and threads with a future of this home, have posted is in the mailbox by now
-    } else if (mailbox_.try_rest()) {
-      return after_turn::leave;
+    } else if (queue_.try_release()) {
+      return after_drain::leave;
     }
   }
 }
@@ -221,45 +221,45 @@ auto strand_home::now() const noexcept -> time_point {
 
 void strand_home::arm(timer& item, time_point when) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
-  if (clockwork_ == nullptr) clockwork_ = std::make_unique<clockwork>(*this);
-  clockwork_->wheel.arm(item, when);
-  set_alarm();
+  if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
+  timer_state_->wheel.arm(item, when);
+  arm_wake_timer();
 }
 
 void strand_home::disarm(timer& item) noexcept {
   BRAID_ASSERT(is_current(), "timers are disarmed by the tasks of their home");
-  if (clockwork_ != nullptr) clockwork_->wheel.disarm(item);
+  if (timer_state_ != nullptr) timer_state_->wheel.disarm(item);
 }
 
 /// One timer of the service stands for all of the home.
-void strand_home::set_alarm() noexcept {
-  const auto next = clockwork_->wheel.next_event();
-  if (!next || *next >= clockwork_->alarm_at) return;
+void strand_home::arm_wake_timer() noexcept {
+  const auto next = timer_state_->wheel.next_event();
+  if (!next || *next >= timer_state_->armed_until) return;
   if (*next <= now()) return post_tick();
-  clockwork_->alarm_at = *next;
-  timers().arm(clockwork_->alarm, *next);
+  timer_state_->armed_until = *next;
+  timers().arm(timer_state_->wake_timer_, *next);
 }
 
-void strand_home::silence_alarm() noexcept {
-  if (clockwork_ != nullptr) timers().disarm(clockwork_->alarm);
+void strand_home::disarm_wake_timer() noexcept {
+  if (timer_state_ != nullptr) timers().disarm(timer_state_->wake_timer_);
 }
 
-void strand_home::alarm_rang(timer& self) noexcept { static_cast<alarm_timer&>(self).owner->post_tick(); }
+void strand_home::wake_timer_fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->post_tick(); }
 
 void strand_home::post_tick() noexcept {
   // edge strand_home.tick: observe, the node is queued again only after its dequeue
-  if (!clockwork_->ticking.exchange(true, acquire)) post_resumption(clockwork_->tick);
+  if (!timer_state_->ticking.exchange(true, acquire)) post_resumption(timer_state_->tick);
 }
 
 void strand_home::ticked(job& self, job::action /*what*/) {
   strand_home& home = *static_cast<step&>(self).owner;
-  clockwork& all = *home.clockwork_;
+  timer_state& all = *home.timer_state_;
   // edge strand_home.tick: publish, the node has left the queue before it is queued again
   all.ticking.store(false, release);
-  all.alarm_at = time_point::max();
+  all.armed_until = time_point::max();
   all.wheel.advance(home.now(), all.due);
   while (timer* const item = all.due.pop_front()) item->fire();
-  home.set_alarm();
+  home.arm_wake_timer();
 }
 
 }  // namespace braid

@@ -3,7 +3,7 @@
 
 namespace braid::detail {
 
-auto waiter::withdraw(leaf& self) noexcept -> withdrawal {
+auto waiter::withdraw(awaiter_base& self) noexcept -> withdrawal {
   auto& waiting = static_cast<waiter&>(self);
   const std::lock_guard guard(waiting.lock());
   if (!waiting.queued_) return withdrawal::too_late;

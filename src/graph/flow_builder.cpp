@@ -11,17 +11,17 @@ namespace {
 
 constinit atomic<std::uint32_t> builders{0};  // how many there have been
 
-constexpr std::size_t most = std::size_t{1} << 30U;  // values, and edges
+constexpr std::size_t max_count = std::size_t{1} << 30U;  // values, and edges
 
 /// Places the values one after the other. False where their sizes overflow the limit.
 auto place_values(flow_plan& plan) -> bool {
-  constexpr std::size_t most_bytes = std::size_t{1} << 40U;
-  for (flow_value_place& each : plan.values) {
+  constexpr std::size_t max_bytes = std::size_t{1} << 40U;
+  for (flow_value_slot& each : plan.values) {
     const std::size_t alignment = each.kind.alignment;
     each.offset = (plan.values_end + alignment - 1) / alignment * alignment;
     plan.values_end = each.offset + each.kind.size;
     plan.alignment = std::max(plan.alignment, alignment);
-    if (plan.values_end > most_bytes) return false;
+    if (plan.values_end > max_bytes) return false;
   }
   return true;
 }
@@ -39,18 +39,18 @@ auto flow_draft::add(const flow_node_options& how, flow_call call, boxed_call fn
   const auto first = static_cast<std::uint32_t>(plan_.sources.size());
   const bool is_small = call.run != nullptr && how.size == node_size::small;
   if (is_small && how.timeout != duration::max())
-    complain("timeout_of_small_node", how.name, "a small function is not interrupted, so it can have no timeout");
+    add_diagnostic("timeout_of_small_node", how.name, "a small function is not interrupted, so it can have no timeout");
   for (const flow_source source : takes) {
     if (!is_known(source)) {
-      complain("unknown_node", how.name, "it takes what a node gives that is not of this builder");
+      add_diagnostic("unknown_node", how.name, "it takes what a node gives that is not of this builder");
       continue;
     }
     plan_.sources.push_back(source.value);
     if (source.value >= plan_.inputs) edges_.push_back({static_cast<node_index>(source.value - plan_.inputs), node});
   }
-  const node_place place = call.start != nullptr ? node_place::task : is_small ? node_place::here : node_place::worker;
+  const node_mode mode = call.start != nullptr ? node_mode::task : is_small ? node_mode::here : node_mode::worker;
   plan_.nodes.push_back({.name = std::string(how.name),
-                         .place = place,
+                         .mode = mode,
                          .timeout = how.timeout,
                          .call = call,
                          .fn = std::move(fn),
@@ -60,21 +60,21 @@ auto flow_draft::add(const flow_node_options& how, flow_call call, boxed_call fn
   return {static_cast<flow_value_index>(plan_.values.size() - 1), number_};
 }
 
-void flow_draft::complain(std::string_view code, std::string_view node, std::string message) {
-  complaints_.add({.code = std::string(code),
-                   .pointer = {},
-                   .message = std::move(message),
-                   .hint = {},
-                   .node = std::string(node),
-                   .source = {}});
+void flow_draft::add_diagnostic(std::string_view code, std::string_view node, std::string message) {
+  diagnostics_.add({.code = std::string(code),
+                    .pointer = {},
+                    .message = std::move(message),
+                    .hint = {},
+                    .node = std::string(node),
+                    .source = {}});
 }
 
 auto flow_draft::build(flow_source result) -> checked<std::shared_ptr<const flow_plan>> {
   if (result.builder != 0 && !is_known(result))
-    complain("unknown_node", {}, "the result is what a node gives that is not of this builder");
-  if (plan_.values.size() > most || edges_.size() > most || !place_values(plan_))
-    complain("too_large", {}, "a flow has at most 2^30 nodes and as many edges, and values of a tebibyte");
-  if (!complaints_.empty()) return std::unexpected(std::move(complaints_));
+    add_diagnostic("unknown_node", {}, "the result is what a node gives that is not of this builder");
+  if (plan_.values.size() > max_count || edges_.size() > max_count || !place_values(plan_))
+    add_diagnostic("too_large", {}, "a flow has at most 2^30 nodes and as many edges, and values of a tebibyte");
+  if (!diagnostics_.empty()) return std::unexpected(std::move(diagnostics_));
   plan_.shape = graph_shape::make(plan_.nodes.size(), edges_).value();
   return std::make_shared<const flow_plan>(std::move(plan_));
 }

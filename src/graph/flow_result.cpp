@@ -10,7 +10,7 @@
 namespace braid {
 namespace {
 
-auto word_for(node_progress progress) -> const char* {
+auto name_of_progress(node_progress progress) -> const char* {
   switch (progress) {
     case node_progress::skipped: return "skipped";
     case node_progress::running: return "running";
@@ -28,7 +28,7 @@ auto in_us(duration span) -> std::string {
   return text.data();
 }
 
-auto times_in_words(duration queue, duration run) -> std::string {
+auto times_text(duration queue, duration run) -> std::string {
   return "waited " + in_us(queue) + ", ran " + in_us(run);
 }
 
@@ -61,14 +61,14 @@ auto flow_report::critical_path() const -> std::vector<critical_step> {
 auto flow_report::to_text() const -> std::string {
   std::string text;
   for (node_index node = 0; node < size(); ++node) {
-    text.append(name(node)).append(": ").append(word_for(progress(node)));
-    if (times(node).has_run()) text += ", " + times_in_words(times(node).queue(), times(node).run());
+    text.append(name(node)).append(": ").append(name_of_progress(progress(node)));
+    if (times(node).has_run()) text += ", " + times_text(times(node).queue(), times(node).run());
     text += '\n';
   }
   if (!has_times_) return text;
   text += "critical path of " + in_us(total()) + ":\n";
   for (const critical_step& step : critical_path())
-    text.append("  ").append(name(step.node)).append(": " + times_in_words(step.queue, step.run) + "\n");
+    text.append("  ").append(name(step.node)).append(": " + times_text(step.queue, step.run) + "\n");
   return text;
 }
 

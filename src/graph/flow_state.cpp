@@ -53,20 +53,20 @@ flow_state::flow_state(std::shared_ptr<const flow_plan> plan, const clock_source
 /// Backwards, because a value may point into those that it was made of.
 flow_state::~flow_state() {
   for (std::size_t index = plan_->values.size(); index-- > 0;) {
-    const flow_value_place& each = plan_->values[index];
+    const flow_value_slot& each = plan_->values[index];
     if (present_[index] && each.kind.destroy != nullptr) each.kind.destroy(block_.get() + each.offset);
   }
 }
 
 /// Asked when the node becomes ready, at home: all that it takes is there.
-auto flow_state::place(node_index node) noexcept -> node_place {
+auto flow_state::mode(node_index node) noexcept -> node_mode {
   if (clock_ != nullptr) {
     time_point ready = begin_;
     for (const flow_value_index source : plan_->sources_of(node))
       if (source >= plan_->inputs) ready = std::max(ready, times_[source - plan_->inputs].ended);
     times_[node].ready = ready;
   }
-  return plan_->nodes[node].place;
+  return plan_->nodes[node].mode;
 }
 
 auto flow_state::run(node_index node, const stop_flag& stop) -> node_status {

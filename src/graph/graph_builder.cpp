@@ -15,7 +15,7 @@ namespace {
 
 constinit atomic<std::uint32_t> builders{0};  // how many there have been
 
-constexpr std::size_t most = std::size_t{1} << 30U;  // nodes, and edges
+constexpr std::size_t max_count = std::size_t{1} << 30U;  // nodes, and edges
 
 }  // namespace
 
@@ -24,15 +24,15 @@ graph_builder::graph_builder() : number_(builders.fetch_add(1, relaxed) + 1) {}
 void graph_builder::add_edge(graph_node from, graph_node to) {
   for (const graph_node each : {from, to})
     if (!is_known(each))
-      complaints_.add({.code = "unknown_node",
-                       .pointer = {},
-                       .message = "an edge " +
-                                  (is_known(from) ? "from " + name_of(from.number_) + " " : std::string()) +
-                                  (is_known(to) ? "to " + name_of(to.number_) + " " : std::string()) +
-                                  "names a node that this builder has not given",
-                       .hint = {},
-                       .node = {},
-                       .source = {}});
+      diagnostics_.add({.code = "unknown_node",
+                        .pointer = {},
+                        .message = "an edge " +
+                                   (is_known(from) ? "from " + name_of(from.number_) + " " : std::string()) +
+                                   (is_known(to) ? "to " + name_of(to.number_) + " " : std::string()) +
+                                   "names a node that this builder has not given",
+                        .hint = {},
+                        .node = {},
+                        .source = {}});
   if (is_known(from) && is_known(to)) edges_.push_back({from.number_, to.number_});
 }
 
@@ -42,38 +42,39 @@ auto graph_builder::name_of(node_index node) const -> std::string {
   return named == names_.end() || named->node != node ? number : number + " (" + named->name + ")";
 }
 
-void graph_builder::complain(std::string_view code, node_index about, std::string message) {
-  complaints_.add({.code = std::string(code),
-                   .pointer = {},
-                   .message = std::move(message),
-                   .hint = {},
-                   .node = std::to_string(about),
-                   .source = {}});
+void graph_builder::add_diagnostic(std::string_view code, node_index about, std::string message) {
+  diagnostics_.add({.code = std::string(code),
+                    .pointer = {},
+                    .message = std::move(message),
+                    .hint = {},
+                    .node = std::to_string(about),
+                    .source = {}});
 }
 
-void graph_builder::complain_of_circle(const std::vector<node_index>& circle) {
-  constexpr std::size_t most_named = 20;
-  std::string text = "the edges form a circle: ";
-  for (std::size_t i = 0; i < std::min(circle.size(), most_named); ++i) text += name_of(circle[i]) + " before ";
-  if (circle.size() > most_named) text += std::to_string(circle.size() - most_named) + " more before ";
-  complain("cycle", circle.front(), text + name_of(circle.front()));
+void graph_builder::report_cycle(const std::vector<node_index>& cycle) {
+  constexpr std::size_t max_named = 20;
+  std::string text = "the edges form a cycle: ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), max_named); ++i) text += name_of(cycle[i]) + " before ";
+  if (cycle.size() > max_named) text += std::to_string(cycle.size() - max_named) + " more before ";
+  add_diagnostic("cycle", cycle.front(), text + name_of(cycle.front()));
 }
 
 auto graph_builder::build() && -> checked<static_graph> {
-  if (calls_.size() > most || edges_.size() > most) {
-    complain("too_large", 0, "a graph has at most 2^30 nodes and as many edges");
-    return std::unexpected(std::move(complaints_));
+  if (calls_.size() > max_count || edges_.size() > max_count) {
+    add_diagnostic("too_large", 0, "a graph has at most 2^30 nodes and as many edges");
+    return std::unexpected(std::move(diagnostics_));
   }
   for (const auto [from, to] : edges_)
-    if (from == to) complain("self_edge", from, name_of(from) + " is to begin after itself");
+    if (from == to) add_diagnostic("self_edge", from, name_of(from) + " is to begin after itself");
   for (const auto [from, to] : detail::repeated_edges(size(), edges_))
-    complain("duplicate_edge", from, "the edge from " + name_of(from) + " to " + name_of(to) + " was given before");
-  if (!complaints_.empty()) return std::unexpected(std::move(complaints_));
+    add_diagnostic("duplicate_edge", from,
+                   "the edge from " + name_of(from) + " to " + name_of(to) + " was given before");
+  if (!diagnostics_.empty()) return std::unexpected(std::move(diagnostics_));
 
   const detail::static_layout layout(size(), edges_);
-  if (layout.has_circle()) {
-    complain_of_circle(layout.circle());
-    return std::unexpected(std::move(complaints_));
+  if (layout.has_cycle()) {
+    report_cycle(layout.cycle());
+    return std::unexpected(std::move(diagnostics_));
   }
   static_graph made(std::make_unique<detail::static_block>(layout, calls_, std::move(boxes_)));
   *this = graph_builder();

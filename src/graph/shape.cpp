@@ -9,8 +9,8 @@
 namespace braid {
 
 auto graph_shape::make(std::size_t nodes, std::span<const graph_edge> edges) -> result<graph_shape> {
-  constexpr std::size_t most = std::numeric_limits<node_index>::max();
-  if (nodes > most || edges.size() > most) return fail(errc::invalid_argument);
+  constexpr std::size_t max_count = std::numeric_limits<node_index>::max();
+  if (nodes > max_count || edges.size() > max_count) return fail(errc::invalid_argument);
   graph_shape shape;
   shape.first_.assign(nodes + 1, 0);
   shape.predecessors_.assign(nodes, 0);

@@ -10,7 +10,7 @@
 #include <braid/task/detail/fork.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/worker.hpp>
 
 #include <exception>
@@ -270,7 +270,7 @@ void walk::leave_out() noexcept {
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
-    if (self.away != 0) self.substitutes->give_way(self);  // a node may wait for a job that wants the seat
+    if (self.absent != 0) self.spares->yield_context(self);  // a node may wait for a job that wants the seat
     if (self.exchange->help(self))
       some.restart();
     else

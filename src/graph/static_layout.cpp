@@ -70,8 +70,8 @@ auto static_layout::add_hidden(list successors) -> node_index {
 
 /// A list that is short enough, of relays that share the wide one among them.
 auto static_layout::narrowed(list wide) -> list {
-  while (wide.count > most_successors) {
-    const std::uint32_t parts = (wide.count + most_successors - 1) / most_successors;
+  while (wide.count > max_successors) {
+    const std::uint32_t parts = (wide.count + max_successors - 1) / max_successors;
     const auto begin_of = [&](std::uint64_t part) { return static_cast<std::uint32_t>(wide.count * part / parts); };
     const auto first = static_cast<std::uint32_t>(targets_.size());
     for (std::uint32_t part = 0; part < parts; ++part)
@@ -120,7 +120,7 @@ void static_layout::put_in_order(node_index entry) {
 }
 
 /// Each node that was not reached has a predecessor that was not reached, so going back must close a cycle.
-auto static_layout::circle() const -> std::vector<node_index> {
+auto static_layout::cycle() const -> std::vector<node_index> {
   std::vector<bool> reached(lists_.size(), false);
   for (const node_index node : order_) reached[node] = true;
   std::vector<node_index> before(lists_.size(), none);

@@ -11,20 +11,20 @@
 namespace braid::detail {
 
 /// The nodes of a graph, and behind them hidden ones that call nothing: relays, so that no node has more than
-/// `most_successors`, and so that there is one node to begin with. The order is the one in which a single worker runs
+/// `max_successors`, and so that there is one node to begin with. The order is the one in which a single worker runs
 /// them, so that it walks through memory.
 class static_layout {
  public:
-  static constexpr std::uint32_t most_successors = 16;
+  static constexpr std::uint32_t max_successors = 16;
 
   /// Requires that edges name nodes below `nodes`, no edge twice.
   static_layout(std::size_t nodes, std::span<const graph_edge> edges);
 
   /// All nodes, the first to run in front. Fewer than there are where edges form a cycle.
   [[nodiscard]] auto order() const noexcept -> std::span<const node_index> { return order_; }
-  [[nodiscard]] auto has_circle() const noexcept -> bool { return order_.size() != lists_.size(); }
+  [[nodiscard]] auto has_cycle() const noexcept -> bool { return order_.size() != lists_.size(); }
   /// The nodes of a cycle, each before the next. Requires that there is one.
-  [[nodiscard]] auto circle() const -> std::vector<node_index>;
+  [[nodiscard]] auto cycle() const -> std::vector<node_index>;
 
   [[nodiscard]] auto successors(node_index node) const noexcept -> std::span<const node_index> {
     return std::span(targets_).subspan(lists_[node].first, lists_[node].count);

@@ -9,7 +9,7 @@
 namespace braid {
 namespace {
 
-constexpr std::size_t least = 4096;
+constexpr std::size_t min_size = 4096;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ auto buffered_reader::room() -> std::span<std::byte> {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(std::min(most_, std::max(least, 2 * buffer_.size())));
+  if (end_ == buffer_.size()) buffer_.resize(std::min(max_size_, std::max(min_size, 2 * buffer_.size())));
   return std::span(buffer_).subspan(end_);
 }
 
@@ -59,7 +59,7 @@ auto buffered_reader::read_until(std::string_view delimiter) -> task<result<std:
 }
 
 auto buffered_reader::read_exactly(std::size_t size) -> task<result<std::span<const std::byte>>> {
-  if (size > most_) co_return fail(errc::full);
+  if (size > max_size_) co_return fail(errc::full);
   while (end_ - begin_ < size) {
     const result<std::size_t> got = co_await fill();
     if (!got) co_return fail(got.error());

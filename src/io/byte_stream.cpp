@@ -10,7 +10,7 @@
 namespace braid::detail {
 namespace {
 
-constexpr std::size_t most_at_once = std::size_t{1} << 30U;  // a count fits into an int
+constexpr std::size_t max_at_once = std::size_t{1} << 30U;  // a count fits into an int
 
 auto system_failure(int negative) -> std::unexpected<std::error_code> {
   return fail(std::error_code(-negative, std::system_category()));
@@ -19,11 +19,11 @@ auto system_failure(int negative) -> std::unexpected<std::error_code> {
 }  // namespace
 
 template <typename Value>
-read_operation<Value>::read_operation(open_port* from, std::span<std::byte> into) noexcept
-    : port_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = into.data(), .iov_len = into.size()} {
+read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte> into) noexcept
+    : io_operation(from, io_interest::read, aim::bytes), rest_{.iov_base = into.data(), .iov_len = into.size()} {
   if constexpr (!std::is_void_v<Value>) {
     BRAID_EXPECTS(!into.empty(), "a read of no bytes could not be told from the end of the stream");
-    rest_.iov_len = std::min(rest_.iov_len, most_at_once);
+    rest_.iov_len = std::min(rest_.iov_len, max_at_once);
   }
   message().msg_iov = &rest_;
   message().msg_iovlen = 1;
@@ -34,16 +34,16 @@ auto read_operation<Value>::attempt() noexcept -> bool {
   for (;;) {
     if (rest_.iov_len == 0) return true;
     const int outcome = move_now(*this);
-    if (outcome == -EAGAIN) return port().ends_read_waits() && give_up();
+    if (outcome == -EAGAIN) return registration().ends_read_waits() && give_up();
     if (absorb(outcome)) return true;
-    if (!port().may_be_ready(io_interest::read)) return false;
+    if (!registration().may_be_ready(io_interest::read)) return false;
   }
 }
 
 /// The next one has to try as well.
 template <typename Value>
 auto read_operation<Value>::give_up() noexcept -> bool {
-  port().set_ready(io_interest::read, true);
+  registration().set_ready(io_interest::read, true);
   return absorb(-ECANCELED);
 }
 
@@ -66,14 +66,14 @@ auto read_operation<Value>::absorb(int outcome) noexcept -> bool {
 }
 
 template <typename Value>
-write_operation<Value>::write_operation(open_port* to, std::span<const std::byte> bytes) noexcept
-    : port_operation(to, io_interest::write, aim::bytes), only_(bytes), parts_(&only_, 1) {
+write_operation<Value>::write_operation(open_descriptor* to, std::span<const std::byte> bytes) noexcept
+    : io_operation(to, io_interest::write, aim::bytes), only_(bytes), parts_(&only_, 1) {
   gather();
 }
 
 template <typename Value>
-write_operation<Value>::write_operation(open_port* to, std::span<const std::span<const std::byte>> parts) noexcept
-    : port_operation(to, io_interest::write, aim::bytes), parts_(parts) {
+write_operation<Value>::write_operation(open_descriptor* to, std::span<const std::span<const std::byte>> parts) noexcept
+    : io_operation(to, io_interest::write, aim::bytes), parts_(parts) {
   gather();
 }
 
@@ -84,8 +84,8 @@ void write_operation<Value>::gather() noexcept {
   std::size_t bytes = 0;
   std::size_t skipped = written_;
   for (const std::span<const std::byte> part : parts_) {
-    if (count == most_parts || bytes == most_at_once) break;
-    const auto rest = part.subspan(skipped).first(std::min(part.size() - skipped, most_at_once - bytes));
+    if (count == max_parts || bytes == max_at_once) break;
+    const auto rest = part.subspan(skipped).first(std::min(part.size() - skipped, max_at_once - bytes));
     skipped = 0;
     if (rest.empty()) continue;
     gathered_[count++] = {.iov_base = const_cast<std::byte*>(rest.data()), .iov_len = rest.size()};  // only read
@@ -141,7 +141,7 @@ namespace braid {
 
 void byte_stream::end_read_waits() const noexcept {
   BRAID_EXPECTS(open_ != nullptr, "this stream is not open");
-  detail::port_operation::end_read_waits(*open_);
+  detail::io_operation::end_read_waits(*open_);
 }
 
 }  // namespace braid

@@ -29,21 +29,21 @@ auto status_of(const siginfo_t& about) noexcept -> exit_status {
 }
 
 /// Gives 0 when the process has ended, or the number of an error.
-class exit_operation final : public detail::port_operation {
+class exit_operation final : public detail::io_operation {
  public:
-  exit_operation(detail::open_port* of, siginfo_t& about) noexcept
-      : port_operation(of, io_interest::read, aim::readiness), about_(&about) {}
+  exit_operation(detail::open_descriptor* of, siginfo_t& about) noexcept
+      : io_operation(of, io_interest::read, aim::readiness), about_(&about) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
 
  private:
   auto attempt() noexcept -> bool override {
     about_->si_pid = 0;
-    if (::waitid(P_PIDFD, static_cast<id_t>(port().descriptor()), about_, WEXITED | WNOHANG) != 0) {
+    if (::waitid(P_PIDFD, static_cast<id_t>(registration().descriptor()), about_, WEXITED | WNOHANG) != 0) {
       error_ = errno;
       return true;
     }
     if (about_->si_pid != 0) return true;
-    port().set_ready(io_interest::read, false);
+    registration().set_ready(io_interest::read, false);
     return false;
   }
   auto absorb(int outcome) noexcept -> bool override {
@@ -59,7 +59,7 @@ class exit_operation final : public detail::port_operation {
 /// reaped it before.
 class killed_process {
  public:
-  explicit killed_process(std::unique_ptr<detail::open_port> process) noexcept : process_(std::move(process)) {}
+  explicit killed_process(std::unique_ptr<detail::open_descriptor> process) noexcept : process_(std::move(process)) {}
   killed_process(killed_process&&) noexcept = default;
   auto operator=(killed_process&&) -> killed_process& = delete;
   ~killed_process() {
@@ -86,7 +86,7 @@ class killed_process {
   }
 
  private:
-  std::unique_ptr<detail::open_port> process_;
+  std::unique_ptr<detail::open_descriptor> process_;
 };
 
 /// The system takes words up to their first zero.
@@ -128,7 +128,8 @@ auto child_process::start(loop& on, const child_options& how) -> result<child_pr
   auto running = program.run();
   if (!running) return fail(running.error());
   made.id_ = running->id();
-  made.process_ = std::make_unique<detail::open_port>(on, std::move(running->process()), io_port::kind::other);
+  made.process_ =
+      std::make_unique<detail::open_descriptor>(on, std::move(running->process()), io_registration::kind::other);
   return made;
 }
 

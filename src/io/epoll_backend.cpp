@@ -47,10 +47,10 @@ class epoll_backend final : public io_backend {
   void wait(std::optional<duration> timeout) noexcept override {
     const std::size_t files = files_.size();  // more may come while they are called
     const int count = poll(files == 0 ? timeout : duration::zero());
-    const auto told = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
-    for (std::size_t at = 0; at < told.size(); ++at) {
-      const epoll_event& event = told[at];
-      look_ahead(told.subspan(at + 1));
+    const auto reported = std::span(events_).first(static_cast<std::size_t>(std::max(count, 0)));
+    for (std::size_t at = 0; at < reported.size(); ++at) {
+      const epoll_event& event = reported[at];
+      look_ahead(reported.subspan(at + 1));
       if (event.data.u64 == wake_data)
         wake_.clear();
       else
@@ -66,7 +66,8 @@ class epoll_backend final : public io_backend {
     const result<entry*> known = table_.at(item.descriptor);
     if (!known) return fail(known.error());
     io_watch*& place = (*known)->waiting[index_of(item.interest)];
-    if (place != nullptr || (*known)->port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    if (place != nullptr || (*known)->registration != nullptr)
+      return fail(std::make_error_code(std::errc::file_exists));
     place = &item;
     if (const std::error_code refused = arm(item.descriptor, **known); refused && !is_file(refused, item)) {
       place = nullptr;
@@ -85,25 +86,25 @@ class epoll_backend final : public io_backend {
   }
 
   [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
-    io_port& port = item.port();
-    if (!port.is_registered())
-      if (auto added = add(port); !added) return added;
-    port.set_pending(item.side(), &item);
+    io_registration& registration = item.registration();
+    if (!registration.is_registered())
+      if (auto added = add(registration); !added) return added;
+    registration.set_pending(item.side(), &item);
     ++watches_;
     return {};
   }
 
   [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
-    item.port().set_pending(item.side(), nullptr);
+    item.registration().set_pending(item.side(), nullptr);
     --watches_;
     return true;
   }
 
-  void forget(io_port& port) noexcept override {
-    if (!port.is_registered()) return;
-    port.set_registered(false);
-    entry& known = table_.known(port.descriptor());
-    known.port = nullptr;
+  void forget(io_registration& registration) noexcept override {
+    if (!registration.is_registered()) return;
+    registration.set_registered(false);
+    entry& known = table_.known(registration.descriptor());
+    known.registration = nullptr;
     known.is_registered = true;  // unless it is closed, which the next watch of the number finds out
     ++known.armed;               // a child process may keep the file open: what the kernel then reports is old news
   }
@@ -119,7 +120,7 @@ class epoll_backend final : public io_backend {
  private:
   struct entry {
     std::array<io_watch*, 2> waiting{};
-    io_port* port = nullptr;
+    io_registration* registration = nullptr;
     std::uint32_t armed = 0;  // how many times: an event of an earlier time is old news
     bool is_registered = false;
 
@@ -147,22 +148,22 @@ class epoll_backend final : public io_backend {
   }
 
   /// Registers a port for every change from now on; what is ready already is reported once.
-  [[nodiscard]] auto add(io_port& port) noexcept -> result<void> {
-    const result<entry*> found = table_.at(port.descriptor());
+  [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
+    const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
     entry& known = **found;
-    if (!known.is_idle() || known.port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    if (!known.is_idle() || known.registration != nullptr) return fail(std::make_error_code(std::errc::file_exists));
     ++known.armed;
     epoll_event event{};
     event.events = EPOLLET | EPOLLIN | EPOLLRDHUP | EPOLLPRI | EPOLLOUT;
-    event.data.u64 = data_of(port.descriptor(), known);
-    int status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, port.descriptor(), &event);
+    event.data.u64 = data_of(registration.descriptor(), known);
+    int status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, registration.descriptor(), &event);
     if (status != 0 && errno == EEXIST)  // left by a watch of the same file
-      status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, port.descriptor(), &event);
+      status = ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, registration.descriptor(), &event);
     if (status != 0) return fail(last_system_error());
     known.is_registered = false;
-    known.port = &port;
-    port.set_registered(true);
+    known.registration = &registration;
+    registration.set_registered(true);
     return {};
   }
 
@@ -194,15 +195,15 @@ class epoll_backend final : public io_backend {
   /// port, and its transfer, each found through the one before. They are fetched while those ahead of it are served.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
-    constexpr std::size_t for_port = 3;
+    constexpr std::size_t for_registration = 3;
     constexpr std::size_t for_entry = 5;
     const auto known = [&](std::size_t at) -> entry* {
       return at < coming.size() && coming[at].data.u64 != wake_data ? &table_.known(number_of(coming[at])) : nullptr;
     };
     if (const entry* const one = known(for_entry)) __builtin_prefetch(one);
-    if (const entry* const one = known(for_port)) __builtin_prefetch(one->port, 1);
-    if (const entry* const one = known(for_transfer); one != nullptr && one->port != nullptr)
-      fetch_early(one->port->pending(io_interest::read));
+    if (const entry* const one = known(for_registration)) __builtin_prefetch(one->registration, 1);
+    if (const entry* const one = known(for_transfer); one != nullptr && one->registration != nullptr)
+      fetch_early(one->registration->pending(io_interest::read));
   }
 
   void deliver(const epoll_event& event) noexcept {
@@ -210,8 +211,8 @@ class epoll_backend final : public io_backend {
     const auto armed = static_cast<std::uint32_t>(event.data.u64 >> 32U);
     // What is called may watch and unwatch: what it armed anew is reported anew, what it gave up is not there.
     const auto is_current = [&] { return table_.known(number).armed == armed; };
-    if (is_current() && table_.known(number).port != nullptr)
-      return tell(*table_.known(number).port, event.events, is_current);
+    if (is_current() && table_.known(number).registration != nullptr)
+      return notify(*table_.known(number).registration, event.events, is_current);
     if (is_current() && (event.events & read_events) != 0) call({.number = number, .interest = io_interest::read});
     if (is_current() && (event.events & write_events) != 0) call({.number = number, .interest = io_interest::write});
     if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
@@ -219,15 +220,15 @@ class epoll_backend final : public io_backend {
 
   /// Tells both sides of a port, the second only if the port is still there after the first.
   template <typename IsCurrent>
-  void tell(io_port& port, std::uint32_t events, const IsCurrent& is_current) noexcept {
-    if ((events & last_events) != 0) port.distrust_short_reads();
-    if ((events & (read_events | EPOLLPRI)) != 0) port.set_ready(io_interest::read, true);
-    if ((events & write_events) != 0) port.set_ready(io_interest::write, true);
+  void notify(io_registration& registration, std::uint32_t events, const IsCurrent& is_current) noexcept {
+    if ((events & last_events) != 0) registration.distrust_short_reads();
+    if ((events & (read_events | EPOLLPRI)) != 0) registration.set_ready(io_interest::read, true);
+    if ((events & write_events) != 0) registration.set_ready(io_interest::write, true);
     for (const io_interest side : {io_interest::read, io_interest::write}) {
       if (!is_current()) return;
-      io_transfer* const item = port.may_be_ready(side) ? port.pending(side) : nullptr;
+      io_transfer* const item = registration.may_be_ready(side) ? registration.pending(side) : nullptr;
       if (item == nullptr) continue;
-      port.set_pending(side, nullptr);
+      registration.set_pending(side, nullptr);
       --watches_;
       item->answer_ready();
     }

@@ -102,16 +102,16 @@ auto size_now(int number) -> result<std::uint64_t> {
 }
 
 /// Files of /proc say that they are empty; so it reads until there is nothing, or a byte too much.
-auto read_whole(const std::string& path, std::uint64_t most) -> result<std::string> {
+auto read_whole(const std::string& path, std::uint64_t max_bytes) -> result<std::string> {
   const auto too_large = [] { return fail(std::make_error_code(std::errc::file_too_large)); };
   const auto opened = open_now(path, file_mode::read);
   if (!opened) return fail(opened.error());
   const auto size = size_now(opened->number());
   if (!size) return fail(size.error());
-  if (*size > most) return too_large();
-  constexpr std::size_t least = 4096;
-  constexpr std::uint64_t most_text = std::numeric_limits<std::ptrdiff_t>::max() / 4;
-  const auto room_at_most = static_cast<std::size_t>(std::min(most, most_text)) + 1;
+  if (*size > max_bytes) return too_large();
+  constexpr std::size_t min_size = 4096;
+  constexpr std::uint64_t max_text = std::numeric_limits<std::ptrdiff_t>::max() / 4;
+  const auto max_room = static_cast<std::size_t>(std::min(max_bytes, max_text)) + 1;
   std::string text(static_cast<std::size_t>(*size) + 1, '\0');
   for (std::size_t read = 0;;) {
     const auto room = std::as_writable_bytes(std::span(text)).subspan(read);
@@ -122,8 +122,8 @@ auto read_whole(const std::string& path, std::uint64_t most) -> result<std::stri
       text.resize(read);
       return text;
     }
-    if (read == room_at_most) return too_large();
-    text.resize(std::min(std::max(least, 2 * text.size()), room_at_most));
+    if (read == max_room) return too_large();
+    text.resize(std::min(std::max(min_size, 2 * text.size()), max_room));
   }
 }
 
@@ -211,8 +211,8 @@ auto file::sync() const -> task<result<void>> {
   return there(*blocking_, [number = opened_.number()] { return detail::checked(::fsync(number)); });
 }
 
-auto read_file(executor& blocking, std::string path, std::uint64_t most) -> task<result<std::string>> {
-  auto reading = there(blocking, [&path, most] { return read_whole(path, most); });
+auto read_file(executor& blocking, std::string path, std::uint64_t max_bytes) -> task<result<std::string>> {
+  auto reading = there(blocking, [&path, max_bytes] { return read_whole(path, max_bytes); });
   co_return co_await std::move(reading);
 }
 

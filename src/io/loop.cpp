@@ -2,7 +2,7 @@
 #include <braid/io/loop.hpp>
 
 #include <braid/base/assert.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
 #include <braid/task/detail/report_exception.hpp>
 #include <braid/task/worker.hpp>
@@ -13,8 +13,8 @@
 namespace braid {
 namespace {
 
-constexpr int jobs_a_turn = 128;
-constexpr duration time_a_turn = 100us;
+constexpr int jobs_per_iteration = 128;
+constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 
 /// Behind the first, second, fourth and eighth job of a turn, because jobs may be long, and then not so often, because
@@ -50,7 +50,8 @@ loop::~loop() {
   drop_early_tasks();  // they may hold what is open on the loop
   // edge loop.woken: observe, the wakers have left the backend before it is destroyed
   while (woken_.load(acquire) != wakes_owed_) detail::let_others_run();
-  BRAID_EXPECTS(open_ports_.load(relaxed) == 0, "what is open on a loop, as a stream or a listener, ends before it");
+  BRAID_EXPECTS(open_descriptors_.load(relaxed) == 0,
+                "what is open on a loop, as a stream or a listener, ends before it");
 }
 
 void loop::enter() {
@@ -90,7 +91,7 @@ void loop::run(const std::function<void()>& running) {
   leave();
 }
 
-auto loop::turn() -> bool {
+auto loop::run_once() -> bool {
   if (status() == state::stopped) return false;
   if (status() == state::idle) enter();
   const bool more = step(blocking::forbidden);
@@ -100,7 +101,7 @@ auto loop::turn() -> bool {
 
 auto loop::step(blocking wait) -> bool {
   if (status() == state::stopped) return false;
-  const detail::loop_turn here;
+  const detail::loop_iteration here;
   const time_point start = now();
   fire_timers(start);
   ready_.push_chain(inbox_.take());
@@ -120,7 +121,7 @@ void loop::fire_timers(time_point start) noexcept {
 /// post waits for two rounds of them at most, and of a flood of posts many are taken with one look.
 void loop::run_ready(time_point start) {
   const job* last_of_pass = ready_.newest();
-  for (int count = 1; count <= jobs_a_turn; ++count) {
+  for (int count = 1; count <= jobs_per_iteration; ++count) {
     job* item = ready_.pop();
     if (item == nullptr) return;
     const bool ends_pass = item == last_of_pass;
@@ -130,7 +131,7 @@ void loop::run_ready(time_point start) {
       ready_.push_chain(inbox_.take());
       last_of_pass = ready_.newest();
     }
-    if (reads_clock_behind(count) && now() - start > time_a_turn) return;
+    if (reads_clock_behind(count) && now() - start > time_per_iteration) return;
   }
 }
 
@@ -169,7 +170,7 @@ auto loop::try_arm() noexcept -> bool {
 
 /// Blocks until something happens, as `wait_for_work` does, and notes what has become ready. What that resumes runs in
 /// a later step.
-void loop::rest(time_point deadline) noexcept {
+void loop::wait(time_point deadline) noexcept {
   std::optional<duration> timeout;
   if (const auto next = wheel_.next_event()) timeout = std::max(*next - now(), duration::zero());
   if (deadline != time_point::max()) {
@@ -231,7 +232,7 @@ auto loop::current() noexcept -> loop* { return current_loop; }
 
 void detail::forget_loop_of_thread() noexcept {
   current_loop = nullptr;
-  thread_turns_a_loop = false;
+  thread_runs_a_loop = false;
 }
 
 void loop::report(std::exception_ptr error) noexcept {

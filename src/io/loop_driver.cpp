@@ -23,7 +23,7 @@ void loop_driver::end() noexcept {
   for (bool more = true; more;) {
     more = loop_->step(loop::blocking::forbidden);
     if (self != nullptr && self->leaves_forks) detail::run_left_forks(*self, position);
-    if (more && !is_ready() && loop_->try_arm()) loop_->rest(time_point::max());
+    if (more && !is_ready() && loop_->try_arm()) loop_->wait(time_point::max());
   }
   note_end();
 }
@@ -70,7 +70,7 @@ auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
   while (true) {
     if (take_or_announce(in_loop)) return wake_reason::permit;
     const bool blocks = !is_ready() && loop_->try_arm();
-    if (blocks) loop_->rest(deadline);
+    if (blocks) loop_->wait(deadline);
     // edge loop_driver.permit: observe, what came before the unpark is seen
     const bool has_permit = permit_.exchange(none, acquire) == given;
     if (has_permit) return wake_reason::permit;
@@ -79,13 +79,13 @@ auto loop_driver::sleep_until(time_point deadline) noexcept -> wake_reason {
   }
 }
 
-auto loop_driver::is_due() noexcept -> bool { return !has_ended_ && (++looks_ >= most_looks || loop_->now() >= due_); }
+auto loop_driver::is_due() noexcept -> bool { return !has_ended_ && (++looks_ >= max_polls || loop_->now() >= due_); }
 
 void loop_driver::work() noexcept {
   if (has_ended_) return;
   if (!loop_->step(loop::blocking::forbidden)) return note_end();
   looks_ = 0;
-  due_ = loop_->now() + between_turns;
+  due_ = loop_->now() + between_iterations;
 }
 
 }  // namespace braid

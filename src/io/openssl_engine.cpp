@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t first_room = 4096;
 constexpr std::size_t header_size = 5;
-constexpr std::size_t longest_record = 16384 + 2048;         // TLS 1.2 may encrypt into so much
+constexpr std::size_t max_record = 16384 + 2048;             // TLS 1.2 may encrypt into so much
 constexpr std::size_t kept_output = std::size_t{32} * 1024;  // capacity of a buffer that has nothing to hold
 
 auto is_address(const std::string& host) noexcept -> bool {
@@ -167,7 +167,7 @@ void openssl_engine::received(std::size_t bytes) noexcept {
   while (!out_of_step_ && end_ - whole_ >= header_size) {
     const auto rest = std::span(input_).subspan(whole_, end_ - whole_);
     const auto length = std::to_integer<std::size_t>(rest[3]) << 8U | std::to_integer<std::size_t>(rest[4]);
-    out_of_step_ = !is_record(rest) || length > longest_record;
+    out_of_step_ = !is_record(rest) || length > max_record;
     if (rest.size() - header_size < length) break;
     whole_ += header_size + length;
   }

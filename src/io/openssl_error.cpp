@@ -15,20 +15,20 @@ namespace {
 
 constexpr int of_openssl = 1 << 16;  // a packed error has its library above bit 23
 
-constexpr auto says(tls_errc code, int verdict) -> bool {
+constexpr auto matches(tls_errc code, int verdict) -> bool {
   return static_cast<int>(code) == errors_of_certificates + verdict;
 }
-static_assert(says(tls_errc::certificate_not_yet_valid, X509_V_ERR_CERT_NOT_YET_VALID));
-static_assert(says(tls_errc::certificate_expired, X509_V_ERR_CERT_HAS_EXPIRED));
-static_assert(says(tls_errc::self_signed, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT));
-static_assert(says(tls_errc::self_signed_in_chain, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN));
-static_assert(says(tls_errc::unknown_issuer, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY));
-static_assert(says(tls_errc::wrong_purpose, X509_V_ERR_INVALID_PURPOSE));
-static_assert(says(tls_errc::wrong_host, X509_V_ERR_HOSTNAME_MISMATCH));
-static_assert(says(tls_errc::wrong_address, X509_V_ERR_IP_ADDRESS_MISMATCH));
-static_assert(says(tls_errc::key_too_small, X509_V_ERR_EE_KEY_TOO_SMALL));
-static_assert(says(tls_errc::authority_key_too_small, X509_V_ERR_CA_KEY_TOO_SMALL));
-static_assert(says(tls_errc::digest_too_weak, X509_V_ERR_CA_MD_TOO_WEAK));
+static_assert(matches(tls_errc::certificate_not_yet_valid, X509_V_ERR_CERT_NOT_YET_VALID));
+static_assert(matches(tls_errc::certificate_expired, X509_V_ERR_CERT_HAS_EXPIRED));
+static_assert(matches(tls_errc::self_signed, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT));
+static_assert(matches(tls_errc::self_signed_in_chain, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN));
+static_assert(matches(tls_errc::unknown_issuer, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY));
+static_assert(matches(tls_errc::wrong_purpose, X509_V_ERR_INVALID_PURPOSE));
+static_assert(matches(tls_errc::wrong_host, X509_V_ERR_HOSTNAME_MISMATCH));
+static_assert(matches(tls_errc::wrong_address, X509_V_ERR_IP_ADDRESS_MISMATCH));
+static_assert(matches(tls_errc::key_too_small, X509_V_ERR_EE_KEY_TOO_SMALL));
+static_assert(matches(tls_errc::authority_key_too_small, X509_V_ERR_CA_KEY_TOO_SMALL));
+static_assert(matches(tls_errc::digest_too_weak, X509_V_ERR_CA_MD_TOO_WEAK));
 
 auto packed(unsigned long error) noexcept -> std::error_code { return {static_cast<int>(error), tls_category()}; }
 

@@ -20,14 +20,14 @@ openssl_sessions::~openssl_sessions() {
 
 void openssl_sessions::keep(const std::string& host, SSL_SESSION* session) {
   const int size = ::i2d_SSL_SESSION(session, nullptr);
-  if (most_ == 0 || size <= 0) return;
+  if (max_sessions_ == 0 || size <= 0) return;
   std::string bytes(static_cast<std::size_t>(size), '\0');
   auto* at = reinterpret_cast<unsigned char*>(bytes.data());
   ::i2d_SSL_SESSION(session, &at);
 
   const std::lock_guard guard(mutex_);
   if (!known_.contains(host)) {
-    if (known_.size() == most_) {
+    if (known_.size() == max_sessions_) {
       const auto oldest = known_.find(hosts_.front());
       wipe(oldest->second);
       known_.erase(oldest);

@@ -17,7 +17,7 @@ namespace braid::detail {
 /// Threads: any.
 class openssl_sessions {
  public:
-  explicit openssl_sessions(std::size_t most) noexcept : most_(most) {}
+  explicit openssl_sessions(std::size_t max_sessions) noexcept : max_sessions_(max_sessions) {}
   openssl_sessions(const openssl_sessions&) = delete;
   auto operator=(const openssl_sessions&) -> openssl_sessions& = delete;
   ~openssl_sessions();
@@ -28,7 +28,7 @@ class openssl_sessions {
   [[nodiscard]] auto offer(const std::string& host, SSL* connection) const -> bool;
 
  private:
-  const std::size_t most_;
+  const std::size_t max_sessions_;
   mutable std::mutex mutex_;
   // Under mutex_:
   std::unordered_map<std::string, std::string> known_;

@@ -18,18 +18,18 @@ namespace {
 
 constexpr int security_level = 2;                                      // 112 bits: RSA of 2048, no SHA-1
 constexpr const char* ciphers_of_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20";  // forward secrecy, and authenticated
-constexpr std::size_t longest_protocol = 255;
+constexpr std::size_t max_protocol = 255;
 
 /// Names as they go over the wire: each behind its length.
 auto wire_form(const std::vector<std::string>& protocols) -> result<std::string> {
-  constexpr std::size_t longest_list = 65535;
+  constexpr std::size_t max_list = 65535;
   std::string all;
   for (const std::string& name : protocols) {
-    if (name.empty() || name.size() > longest_protocol) return fail(errc::invalid_argument);
+    if (name.empty() || name.size() > max_protocol) return fail(errc::invalid_argument);
     all += static_cast<char>(name.size());
     all += name;
   }
-  if (all.size() > longest_list) return fail(errc::invalid_argument);
+  if (all.size() > max_list) return fail(errc::invalid_argument);
   return all;
 }
 
@@ -37,12 +37,12 @@ auto bytes_in(const std::string& text) noexcept -> const unsigned char* {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
-auto set_common(SSL_CTX* context, tls_version least) -> result<void> {
+auto set_common(SSL_CTX* context, tls_version min_version) -> result<void> {
   ::SSL_CTX_set_security_level(context, security_level);
   ::SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   ::SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
-  const int lowest = least == tls_version::tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
+  const int lowest = min_version == tls_version::tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION;
   const bool taken =
       ::SSL_CTX_set_min_proto_version(context, lowest) == 1 && ::SSL_CTX_set_cipher_list(context, ciphers_of_1_2) == 1;
   if (!taken) return fail(tls_failure());
@@ -52,22 +52,22 @@ auto set_common(SSL_CTX* context, tls_version least) -> result<void> {
 }  // namespace
 
 template <typename Options>
-auto openssl_setup::begin(tls_side side, const Options& options, std::size_t most_sessions)
+auto openssl_setup::begin(tls_side side, const Options& options, std::size_t max_sessions)
     -> result<std::shared_ptr<openssl_setup>> {
   auto protocols = wire_form(options.protocols);
   if (!protocols) return fail(protocols.error());
   ::ERR_clear_error();
   context_ptr context(::SSL_CTX_new(side == tls_side::client ? ::TLS_client_method() : ::TLS_server_method()));
   if (context == nullptr) return fail(tls_failure());
-  if (auto set = set_common(context.get(), options.least); !set) return fail(set.error());
+  if (auto set = set_common(context.get(), options.min_version); !set) return fail(set.error());
   std::shared_ptr<openssl_setup> made(
-      new openssl_setup(side, options.handshakes, options.handshake_timeout, std::move(context), most_sessions));
+      new openssl_setup(side, options.handshakes, options.handshake_timeout, std::move(context), max_sessions));
   made->protocols_ = std::move(*protocols);
   return made;
 }
 
 auto openssl_setup::of_client(const tls_client_options& options) -> result<std::shared_ptr<const tls_setup>> {
-  auto made = begin(tls_side::client, options, options.most_sessions);
+  auto made = begin(tls_side::client, options, options.max_sessions);
   if (!made) return fail(made.error());
   if (auto set = (*made)->set_up_client(options); !set) return fail(set.error());
   return *made;

@@ -31,11 +31,11 @@ class openssl_setup final : public tls_setup, public std::enable_shared_from_thi
 
  private:
   openssl_setup(tls_side side, executor* handshakes, duration handshake_timeout, context_ptr context,
-                std::size_t most_sessions) noexcept
-      : tls_setup(side, handshakes, handshake_timeout), context_(std::move(context)), sessions_(most_sessions) {}
+                std::size_t max_sessions) noexcept
+      : tls_setup(side, handshakes, handshake_timeout), context_(std::move(context)), sessions_(max_sessions) {}
 
   template <typename Options>
-  static auto begin(tls_side side, const Options& options, std::size_t most_sessions)
+  static auto begin(tls_side side, const Options& options, std::size_t max_sessions)
       -> result<std::shared_ptr<openssl_setup>>;
   [[nodiscard]] auto set_up_client(const tls_client_options& options) -> result<void>;
   [[nodiscard]] auto set_up_server(const tls_server_options& options) -> result<void>;

@@ -45,18 +45,18 @@ class poll_backend final : public io_backend {
   void unwatch(io_watch& item) noexcept override { remove(item.descriptor, item.interest, {.watch = &item}); }
 
   [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
-    auto added = add(item.port().descriptor(), item.side(), {.transfer = &item});
-    if (added) item.port().set_pending(item.side(), &item);
+    auto added = add(item.registration().descriptor(), item.side(), {.transfer = &item});
+    if (added) item.registration().set_pending(item.side(), &item);
     return added;
   }
 
   [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
-    item.port().set_pending(item.side(), nullptr);
-    remove(item.port().descriptor(), item.side(), {.transfer = &item});
+    item.registration().set_pending(item.side(), nullptr);
+    remove(item.registration().descriptor(), item.side(), {.transfer = &item});
     return true;
   }
 
-  void forget(io_port& /*port*/) noexcept override {}
+  void forget(io_registration& /*port*/) noexcept override {}
 
  private:
   struct entry {
@@ -133,9 +133,9 @@ class poll_backend final : public io_backend {
       item.watch->ready(*item.watch);
     } else if (item.transfer != nullptr) {
       --waiting_;
-      io_port& port = item.transfer->port();
-      port.set_pending(item.transfer->side(), nullptr);
-      port.set_ready(item.transfer->side(), true);
+      io_registration& registration = item.transfer->registration();
+      registration.set_pending(item.transfer->side(), nullptr);
+      registration.set_ready(item.transfer->side(), true);
       item.transfer->answer_ready();
     }
   }

@@ -29,7 +29,7 @@ struct place {
   atomic<int> event{-1};             // an eventfd
 };
 
-std::array<place, signal_set::most_sets> places;
+std::array<place, signal_set::max_sets> places;
 atomic<int> handlers{0};  // how many run at the moment
 fork_safe_mutex changes;  // around what follows, and the writing of `places`
 std::array<int, signal_count> users{};

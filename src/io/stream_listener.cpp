@@ -17,7 +17,7 @@
 namespace braid {
 namespace {
 
-constexpr int refusals_in_a_row = 64;
+constexpr int refusals_in_succession = 64;
 constexpr auto pause_after_refusals = 10ms;
 
 auto accept_now(int listener) noexcept -> int {
@@ -59,16 +59,16 @@ auto bind_options(int number, int family, const listener_options& options) noexc
 
 /// Gives a descriptor, or the negative number of an error; -EAGAIN to be asked again; one of a single connection where
 /// the same has happened to many in a row.
-class detail::accept_operation final : public port_operation {
+class detail::accept_operation final : public io_operation {
  public:
   explicit accept_operation(stream_listener& by) noexcept
-      : port_operation(by.open_.get(), io_interest::read, aim::readiness), by_(&by) {}
+      : io_operation(by.open_.get(), io_interest::read, aim::readiness), by_(&by) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return outcome_; }
 
  private:
   auto attempt() noexcept -> bool override {
-    for (int refusals = 0; refusals < refusals_in_a_row; ++refusals) {
-      outcome_ = accept_now(port().descriptor());
+    for (int refusals = 0; refusals < refusals_in_succession; ++refusals) {
+      outcome_ = accept_now(registration().descriptor());
       if (outcome_ >= 0) return true;
       const int error = errno;
       if (error == EAGAIN) return nobody_waits();
@@ -87,7 +87,7 @@ class detail::accept_operation final : public port_operation {
     return true;
   }
   auto nobody_waits() noexcept -> bool {
-    port().set_ready(io_interest::read, false);
+    registration().set_ready(io_interest::read, false);
     return false;
   }
 
@@ -96,7 +96,8 @@ class detail::accept_operation final : public port_operation {
 };
 
 stream_listener::stream_listener(loop& on, descriptor owned, int family)
-    : open_(std::make_unique<detail::open_port>(on, std::move(owned), io_port::kind::socket)), family_(family) {
+    : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), io_registration::kind::socket)),
+      family_(family) {
   keep_reserve();
 }
 

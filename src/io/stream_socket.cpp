@@ -16,17 +16,17 @@ namespace braid {
 namespace {
 
 /// Gives 0, or the number of an error: EAGAIN where a Unix listener has no room.
-class connect_operation final : public detail::port_operation {
+class connect_operation final : public detail::io_operation {
  public:
-  connect_operation(detail::open_port* through, const socket_address& to) noexcept
-      : port_operation(through, io_interest::write, aim::readiness), to_(&to) {}
+  connect_operation(detail::open_descriptor* through, const socket_address& to) noexcept
+      : io_operation(through, io_interest::write, aim::readiness), to_(&to) {}
   [[nodiscard]] auto await_resume() const noexcept -> int { return error_; }
 
  private:
   auto attempt() noexcept -> bool override {
-    if (::connect(port().descriptor(), to_->data(), to_->size()) == 0) return true;
+    if (::connect(registration().descriptor(), to_->data(), to_->size()) == 0) return true;
     if (errno == EINPROGRESS || errno == EALREADY || errno == EINTR) {
-      port().set_ready(io_interest::write, false);
+      registration().set_ready(io_interest::write, false);
       return false;
     }
     if (errno != EISCONN) error_ = errno;
@@ -58,7 +58,7 @@ auto stream_socket::connect(loop& on, socket_address to, stream_options options)
   stream_socket connection(on, std::move(*made), to.family());
   int error = EAGAIN;
   for (auto pause = 1ms; error == EAGAIN; pause = std::min(2 * pause, 16ms)) {
-    error = co_await connect_operation(connection.port(), to);
+    error = co_await connect_operation(connection.registration(), to);
     if (error == EAGAIN) co_await sleep_for(pause);
   }
   if (error != 0) co_return fail(std::error_code(error, std::system_category()));

@@ -18,7 +18,7 @@
 namespace braid {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{16} * 1024 * 1024;
+constexpr std::size_t max_bytes = std::size_t{16} * 1024 * 1024;
 
 auto read_whole(const std::string& path) -> result<std::string> {
   const descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -31,7 +31,7 @@ auto read_whole(const std::string& path) -> result<std::string> {
     if (got < 0) return fail(last_system_error());
     if (got == 0) return all;
     all.append(block.data(), static_cast<std::size_t>(got));
-    if (all.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
+    if (all.size() > max_bytes) return fail(std::make_error_code(std::errc::file_too_large));
   }
 }
 
@@ -42,7 +42,7 @@ auto without_backend() noexcept -> std::error_code { return {ELIBACC, std::syste
 auto tls_pem::load() const -> result<std::string> {
   if (kind_ == kind::none) return fail(errc::invalid_argument);
   if (kind_ == kind::file) return read_whole(value_);
-  if (value_.size() > most_bytes) return fail(std::make_error_code(std::errc::file_too_large));
+  if (value_.size() > max_bytes) return fail(std::make_error_code(std::errc::file_too_large));
   return value_;
 }
 

@@ -1,7 +1,7 @@
 // src/io/tls_stream.cpp: making TLS connections, and what is known of them.
 #include <braid/io/tls_stream.hpp>
 
-#include "tls_link.hpp"
+#include "tls_connection.hpp"
 
 #include <braid/base/assert.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -11,12 +11,12 @@
 namespace braid {
 namespace {
 
-auto open_link(std::shared_ptr<const detail::tls_setup> setup, stream_socket socket, std::string host)
-    -> task<result<std::unique_ptr<detail::tls_link>>> {
+auto open_connection(std::shared_ptr<const detail::tls_setup> setup, stream_socket socket, std::string host)
+    -> task<result<std::unique_ptr<detail::tls_connection>>> {
   const duration limit = setup->handshake_timeout();
   auto engine = setup->open(std::move(host));
   if (!engine) co_return fail(engine.error());
-  auto link = std::make_unique<detail::tls_link>(std::move(socket), std::move(*engine));
+  auto link = std::make_unique<detail::tls_connection>(std::move(socket), std::move(*engine));
   auto limited = with_timeout(limit, link->shake_hands());
   const result<result<void>> shaken = co_await std::move(limited);
   if (!shaken) co_return fail(shaken.error());
@@ -30,11 +30,11 @@ tls_stream::tls_stream() = default;
 tls_stream::tls_stream(tls_stream&& other) noexcept = default;
 auto tls_stream::operator=(tls_stream&& other) noexcept -> tls_stream& = default;
 tls_stream::~tls_stream() = default;
-tls_stream::tls_stream(std::unique_ptr<detail::tls_link> link) noexcept : link_(std::move(link)) {}
+tls_stream::tls_stream(std::unique_ptr<detail::tls_connection> link) noexcept : connection_(std::move(link)) {}
 
 auto tls_stream::connect(tls_context as, stream_socket through, std::string host) -> task<result<tls_stream>> {
   BRAID_EXPECTS(as.setup_->side() == detail::tls_side::client, "a client needs the context of a client");
-  auto opened = open_link(std::move(as.setup_), std::move(through), std::move(host));
+  auto opened = open_connection(std::move(as.setup_), std::move(through), std::move(host));
   auto link = co_await std::move(opened);
   if (!link) co_return fail(link.error());
   co_return tls_stream(std::move(*link));
@@ -42,15 +42,15 @@ auto tls_stream::connect(tls_context as, stream_socket through, std::string host
 
 auto tls_stream::accept(tls_context as, stream_socket through) -> task<result<tls_stream>> {
   BRAID_EXPECTS(as.setup_->side() == detail::tls_side::server, "a server needs the context of a server");
-  auto opened = open_link(std::move(as.setup_), std::move(through), {});
+  auto opened = open_connection(std::move(as.setup_), std::move(through), {});
   auto link = co_await std::move(opened);
   if (!link) co_return fail(link.error());
   co_return tls_stream(std::move(*link));
 }
 
-auto tls_stream::link() const noexcept -> detail::tls_link& {
-  BRAID_EXPECTS(link_ != nullptr, "this stream is not open");
-  return *link_;
+auto tls_stream::link() const noexcept -> detail::tls_connection& {
+  BRAID_EXPECTS(connection_ != nullptr, "this stream is not open");
+  return *connection_;
 }
 
 auto tls_stream::socket() const noexcept -> const stream_socket& { return link().socket(); }
@@ -75,7 +75,7 @@ auto tls_stream::shutdown() const -> task<result<void>> { return link().shutdown
 
 auto tls_stream::try_shutdown() const noexcept -> bool { return link().try_shutdown(); }
 
-void tls_stream::close() noexcept { link_.reset(); }
+void tls_stream::close() noexcept { connection_.reset(); }
 
 auto tls_stream::is_drained() const noexcept -> bool { return link().is_drained(); }
 

@@ -32,15 +32,15 @@ auto write_quietly(int number, const iovec* parts, int count) noexcept -> ::ssiz
   return written;
 }
 
-auto called(io_port& port, io_interest side, msghdr& message) noexcept -> ::ssize_t {
-  const int number = port.descriptor();
+auto called(io_registration& registration, io_interest side, msghdr& message) noexcept -> ::ssize_t {
+  const int number = registration.descriptor();
   const auto parts = static_cast<int>(message.msg_iovlen);
   const iovec& first = *message.msg_iov;
   if (side == io_interest::read) {
-    if (!port.is_socket()) return ::readv(number, message.msg_iov, parts);
+    if (!registration.is_socket()) return ::readv(number, message.msg_iov, parts);
     return ::recv(number, first.iov_base, first.iov_len, 0);
   }
-  if (!port.is_socket()) return write_quietly(number, message.msg_iov, parts);
+  if (!registration.is_socket()) return write_quietly(number, message.msg_iov, parts);
   if (parts == 1) return ::send(number, first.iov_base, first.iov_len, MSG_NOSIGNAL);
   return ::sendmsg(number, &message, MSG_NOSIGNAL);
 }
@@ -48,18 +48,18 @@ auto called(io_port& port, io_interest side, msghdr& message) noexcept -> ::ssiz
 }  // namespace
 
 auto move_now(io_transfer& item) noexcept -> int {
-  io_port& port = item.port();
+  io_registration& registration = item.registration();
   const io_interest side = item.side();
   ::ssize_t moved = 0;
-  do moved = called(port, side, item.message());
+  do moved = called(registration, side, item.message());
   while (moved < 0 && errno == EINTR);
   if (moved < 0) {
-    if (errno == EAGAIN) port.set_ready(side, false);
+    if (errno == EAGAIN) registration.set_ready(side, false);
     return -errno;
   }
   const std::size_t asked = item.message().msg_iov->iov_len;
-  if (side == io_interest::read && port.short_reads_tell() && static_cast<std::size_t>(moved) < asked)
-    port.set_ready(side, false);
+  if (side == io_interest::read && registration.short_reads_are_final() && static_cast<std::size_t>(moved) < asked)
+    registration.set_ready(side, false);
   return static_cast<int>(moved);
 }
 

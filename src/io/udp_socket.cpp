@@ -29,8 +29,8 @@ auto socket_failure(int error) -> std::unexpected<std::error_code> {
 
 namespace detail {
 
-receive_operation::receive_operation(open_port* from, std::span<std::byte> into) noexcept
-    : port_operation(from, io_interest::read, aim::readiness), room_{.iov_base = into.data(), .iov_len = into.size()} {}
+receive_operation::receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept
+    : io_operation(from, io_interest::read, aim::readiness), room_{.iov_base = into.data(), .iov_len = into.size()} {}
 
 auto receive_operation::attempt() noexcept -> bool {
   sockaddr_storage sender{};
@@ -40,10 +40,10 @@ auto receive_operation::attempt() noexcept -> bool {
   message.msg_iov = &room_;
   message.msg_iovlen = 1;
   ::ssize_t size = 0;
-  do size = ::recvmsg(port().descriptor(), &message, 0);
+  do size = ::recvmsg(registration().descriptor(), &message, 0);
   while (size < 0 && errno == EINTR);
   if (size < 0 && errno == EAGAIN) {
-    port().set_ready(io_interest::read, false);
+    registration().set_ready(io_interest::read, false);
     return false;
   }
   if (size < 0) return absorb(-errno);
@@ -59,8 +59,9 @@ auto receive_operation::absorb(int outcome) noexcept -> bool {
   return true;
 }
 
-send_operation::send_operation(open_port* through, std::span<const std::byte> bytes, const socket_address* to) noexcept
-    : port_operation(through, io_interest::write, aim::readiness),
+send_operation::send_operation(open_descriptor* through, std::span<const std::byte> bytes,
+                               const socket_address* to) noexcept
+    : io_operation(through, io_interest::write, aim::readiness),
       bytes_{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()},  // only read
       to_(to) {}
 
@@ -68,10 +69,10 @@ auto send_operation::attempt() noexcept -> bool {
   const sockaddr* const address = to_ != nullptr ? to_->data() : nullptr;
   const socklen_t size = to_ != nullptr ? to_->size() : 0;
   ::ssize_t sent = 0;
-  do sent = ::sendto(port().descriptor(), bytes_.iov_base, bytes_.iov_len, MSG_NOSIGNAL, address, size);
+  do sent = ::sendto(registration().descriptor(), bytes_.iov_base, bytes_.iov_len, MSG_NOSIGNAL, address, size);
   while (sent < 0 && errno == EINTR);
   if (sent < 0 && errno == EAGAIN) {
-    port().set_ready(io_interest::write, false);
+    registration().set_ready(io_interest::write, false);
     return false;
   }
   return sent >= 0 || absorb(-errno);
@@ -91,7 +92,7 @@ auto udp_socket::bind(loop& on, const socket_address& at, const udp_options& opt
   if (auto set = set_udp_options(made->number(), options); !set) return fail(set.error());
   if (auto bound = detail::checked(::bind(made->number(), at.data(), at.size())); !bound) return fail(bound.error());
   udp_socket opened;
-  opened.open_ = std::make_unique<detail::open_port>(on, std::move(*made), io_port::kind::socket);
+  opened.open_ = std::make_unique<detail::open_descriptor>(on, std::move(*made), io_registration::kind::socket);
   return opened;
 }
 

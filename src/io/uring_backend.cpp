@@ -32,7 +32,7 @@ constexpr std::uint64_t transfer_tag = std::uint64_t{1} << tag_shift;
 constexpr std::uint64_t own_tag = std::uint64_t{3} << tag_shift;
 constexpr std::uint64_t wake_data = own_tag;
 constexpr std::uint64_t removal_data = own_tag + 1;
-constexpr std::uint32_t most_times = (std::uint32_t{1} << 30U) - 1;
+constexpr std::uint32_t max_times = (std::uint32_t{1} << 30U) - 1;
 
 class uring_backend final : public io_backend {
  public:
@@ -74,11 +74,12 @@ class uring_backend final : public io_backend {
     const result<entry*> known = table_.at(item.descriptor);
     if (!known) return fail(known.error());
     place& here = (*known)->places[index_of(item.interest)];
-    if (here.waiting != nullptr || (*known)->port != nullptr) return fail(std::make_error_code(std::errc::file_exists));
+    if (here.waiting != nullptr || (*known)->registration != nullptr)
+      return fail(std::make_error_code(std::errc::file_exists));
     io_uring_sqe* request = next_request();
     if (request == nullptr) return fail(std::make_error_code(std::errc::resource_unavailable_try_again));
     ::io_uring_prep_poll_add(request, item.descriptor, events_of(item.interest));
-    here.times = (here.times + 1) & most_times;
+    here.times = (here.times + 1) & max_times;
     request->user_data = data_of(item, here.times);
     here.waiting = &item;
     ++watches_;
@@ -98,10 +99,10 @@ class uring_backend final : public io_backend {
   }
 
   [[nodiscard]] auto start(io_transfer& item) noexcept -> result<void> override {
-    io_port& port = item.port();
-    if (!port.is_registered())
-      if (auto added = add(port); !added) return added;
-    port.set_pending(item.side(), &item);
+    io_registration& registration = item.registration();
+    if (!registration.is_registered())
+      if (auto added = add(registration); !added) return added;
+    registration.set_pending(item.side(), &item);
     ++watches_;
     if (!request_of(item)) unsent_.push_back(item);
     return {};
@@ -117,10 +118,10 @@ class uring_backend final : public io_backend {
     return false;
   }
 
-  void forget(io_port& port) noexcept override {
-    if (!port.is_registered()) return;
-    port.set_registered(false);
-    table_.known(port.descriptor()).port = nullptr;
+  void forget(io_registration& registration) noexcept override {
+    if (!registration.is_registered()) return;
+    registration.set_registered(false);
+    table_.known(registration.descriptor()).registration = nullptr;
   }
 
  private:
@@ -130,7 +131,7 @@ class uring_backend final : public io_backend {
   };
   struct entry {
     std::array<place, 2> places;  // by interest
-    io_port* port = nullptr;
+    io_registration* registration = nullptr;
   };
 
   static auto events_of(io_interest interest) noexcept -> unsigned {
@@ -187,20 +188,20 @@ class uring_backend final : public io_backend {
   }
 
   /// A number stands for one port or for watches.
-  [[nodiscard]] auto add(io_port& port) noexcept -> result<void> {
-    const result<entry*> found = table_.at(port.descriptor());
+  [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
+    const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
     entry& known = **found;
-    if (known.port != nullptr || known.places[0].waiting != nullptr || known.places[1].waiting != nullptr)
+    if (known.registration != nullptr || known.places[0].waiting != nullptr || known.places[1].waiting != nullptr)
       return fail(std::make_error_code(std::errc::file_exists));
-    known.port = &port;
-    port.set_registered(true);
+    known.registration = &registration;
+    registration.set_registered(true);
     return {};
   }
 
   /// Whether the kernel moves the bytes, or tells when to.
   [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
-    return item.wants_bytes() && item.port().is_socket() && recv_waits_;
+    return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }
 
   static auto data_of(const io_transfer& item) noexcept -> std::uint64_t {
@@ -211,18 +212,18 @@ class uring_backend final : public io_backend {
   [[nodiscard]] auto request_of(io_transfer& item) noexcept -> bool {
     io_uring_sqe* request = next_request();
     if (request == nullptr) return false;
-    const io_port& port = item.port();
+    const io_registration& registration = item.registration();
     const msghdr& message = item.message();
     if (!moves_bytes(item))
-      ::io_uring_prep_poll_add(request, port.descriptor(), events_of(item.side()));
+      ::io_uring_prep_poll_add(request, registration.descriptor(), events_of(item.side()));
     else if (message.msg_iovlen != 1)
-      ::io_uring_prep_sendmsg(request, port.descriptor(), &message, MSG_NOSIGNAL);
+      ::io_uring_prep_sendmsg(request, registration.descriptor(), &message, MSG_NOSIGNAL);
     else if (item.side() == io_interest::write)
-      ::io_uring_prep_send(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len,
+      ::io_uring_prep_send(request, registration.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len,
                            MSG_NOSIGNAL);
     else
-      ::io_uring_prep_recv(request, port.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, 0);
-    if (is_recent_ && request->opcode != IORING_OP_POLL_ADD && !port.may_be_ready(item.side()))
+      ::io_uring_prep_recv(request, registration.descriptor(), message.msg_iov->iov_base, message.msg_iov->iov_len, 0);
+    if (is_recent_ && request->opcode != IORING_OP_POLL_ADD && !registration.may_be_ready(item.side()))
       request->ioprio |= IORING_RECVSEND_POLL_FIRST;
     request->user_data = data_of(item);
     return true;
@@ -259,17 +260,17 @@ class uring_backend final : public io_backend {
   }
 
   void finish(io_transfer& item) noexcept {
-    item.port().set_pending(item.side(), nullptr);
+    item.registration().set_pending(item.side(), nullptr);
     --watches_;
   }
 
   void answer(io_transfer& item, int outcome, std::uint32_t flags) noexcept {
     if (item.is_linked()) item.unlink();  // it is over before its end could be asked for
     finish(item);
-    io_port& port = item.port();
+    io_registration& registration = item.registration();
     const bool asked_for_bytes = moves_bytes(item);
     const bool more = !is_recent_ || outcome <= 0 || (flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-    port.set_ready(item.side(), item.side() == io_interest::write || !asked_for_bytes || more);
+    registration.set_ready(item.side(), item.side() == io_interest::write || !asked_for_bytes || more);
     if (outcome == -EAGAIN) recv_waits_ = false;  // this kernel does not wait for descriptors that do not block
     if (outcome == -ECANCELED || (asked_for_bytes && outcome != -EAGAIN && outcome != -EINTR))
       item.answer_moved(outcome);

@@ -12,9 +12,9 @@ namespace {
 
 using namespace detail;
 
-constexpr std::uint8_t most_digits = 16;
+constexpr std::uint8_t max_digits = 16;
 /// Chunk extensions have no meaning here; a client that sends many is taken for an attacker.
-constexpr std::size_t most_extension_bytes = 4096;
+constexpr std::size_t max_extension_bytes = 4096;
 
 auto digit_value(char digit) -> std::uint64_t {
   return static_cast<std::uint64_t>(is_http(digit, is_digit) ? digit - '0' : lower(digit) - 'a' + 10);
@@ -132,7 +132,7 @@ auto http_body_decoder::step_size(char c) noexcept -> std::optional<http_errc> {
   }
   if (is_http(c, is_hex)) {
     state_ = state::size;
-    if (++digits_ > most_digits) return http_errc::bad_chunk;
+    if (++digits_ > max_digits) return http_errc::bad_chunk;
     left_ = left_ * 16 + digit_value(c);
     return std::nullopt;
   }
@@ -149,7 +149,7 @@ auto http_body_decoder::step_size(char c) noexcept -> std::optional<http_errc> {
 
 /// `;name`, `;name=token` or `;name="text"`, without white space.
 auto http_body_decoder::step_extension(char c) noexcept -> std::optional<http_errc> {
-  if (++extension_bytes_ > most_extension_bytes) return http_errc::bad_chunk;
+  if (++extension_bytes_ > max_extension_bytes) return http_errc::bad_chunk;
   const bool quoted = state_ == state::extension_quoted || state_ == state::extension_escape;
   if (quoted) {
     if (!is_http(c, in_value)) return http_errc::bad_chunk;

@@ -105,7 +105,7 @@ auto http_client::open(http_call call) -> task<result<http_incoming>> {
   const auto text = text_of_call(call, *url);
   if (!text) co_return fail(text.error());
   const std::shared_ptr<detail::http_host> host = pool_->host(*url);
-  auto seat = co_await host->room.acquire();
+  auto permit = co_await host->room.acquire();
   const bool may_repeat = is_idempotent(call.method) && !call.pieces;
   std::unique_ptr<detail::http_line> line = pool_->take(*host);
   for (;;) {
@@ -114,11 +114,11 @@ auto http_client::open(http_call call) -> task<result<http_incoming>> {
       if (!made) co_return fail(made.error());
       line = std::move(*made);
     }
-    auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(seat), std::move(line));
+    auto lease = std::make_unique<detail::http_lease>(*pool_, host, std::move(permit), std::move(line));
     const result<void> heard = co_await lease->converse(*text, call);
     if (heard) co_return http_incoming(std::move(lease));
     if (!may_repeat || !lease->came_too_late()) co_return fail(heard.error());
-    seat = lease->take_seat();
+    permit = lease->take_permit();
   }
 }
 

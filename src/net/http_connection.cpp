@@ -13,7 +13,7 @@ namespace braid::detail {
 namespace {
 
 constexpr std::size_t room_for_body = 16 * 1024;
-constexpr duration least_before_cut = std::chrono::seconds(1);
+constexpr duration min_before_cut = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -66,8 +66,8 @@ void http_connection::fired(timer& self) noexcept {
   if (late.cut_at_) return late.cut();
   if (late.by_->on.now() < late.deadline_) return late.wait_until(late.waits_for_, late.deadline_);
   const bool sends = late.waits_for_ == wait::write || late.waits_for_ == wait::linger;
-  const bool told = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
-  if (!told) ++late.by_->counts.timeouts;
+  const bool was_notified = late.waits_for_ == wait::linger || late.waits_for_ == wait::idle;
+  if (!was_notified) ++late.by_->counts.timeouts;
   if (sends)
     static_cast<void>(late.socket_->shutdown(socket_side::both));
   else
@@ -78,7 +78,7 @@ void http_connection::fired(timer& self) noexcept {
 /// cut.
 void http_connection::end_read() noexcept {
   socket_->end_read_waits();
-  cut_at_ = after(by_->on.now(), std::max(by_->options.linger_timeout, least_before_cut));
+  cut_at_ = after(by_->on.now(), std::max(by_->options.linger_timeout, min_before_cut));
   cut();
 }
 
@@ -92,7 +92,7 @@ void http_connection::cut() noexcept {
 
 void http_connection::close_idle() noexcept {
   unlink();
-  told_to_close_ = true;
+  close_requested_ = true;
   end_read();
 }
 
@@ -105,7 +105,7 @@ auto http_connection::was_ended(const result<std::size_t>& got) noexcept -> bool
 
 void http_connection::received(std::size_t bytes) {
   // It had to go, and has been asked for something first.
-  if (told_to_close_ && !work_ && by_->wants_room && !by_->idle.empty()) by_->idle.front().close_idle();
+  if (close_requested_ && !work_ && by_->wants_room && !by_->idle.empty()) by_->idle.front().close_idle();
   input_.received(bytes);
   if (!work_) work_ = by_->workspaces.take();
 }
@@ -142,8 +142,8 @@ void http_connection::wait_for_request() noexcept {
 /// waiting: for the rest of a request that has begun, or because the deadline was that of an earlier wait.
 auto http_connection::give_up_head() -> bool {
   const bool late = is_late();
-  if (!late && (work_ || !told_to_close_)) {
-    told_to_close_ = false;
+  if (!late && (work_ || !close_requested_)) {
+    close_requested_ = false;
     socket_->allow_read_waits();
     return false;
   }
@@ -162,8 +162,8 @@ void http_connection::refuse(http_errc why) {
 /// An answer of the server's own.
 void http_connection::say(http_status status, std::error_code why) {
   http_refusal_text text;
-  if (by_->options.word_refusal)
-    text = by_->options.word_refusal({.status = status, .why = why, .request = in_request_ ? &head() : nullptr});
+  if (by_->options.format_refusal)
+    text = by_->options.format_refusal({.status = status, .why = why, .request = in_request_ ? &head() : nullptr});
   else
     text.body = std::string(reason_phrase(status)) + '\n';
   reply(status, text.type, text.body);
@@ -264,8 +264,8 @@ auto http_connection::is_held_back() noexcept -> bool {
   return by_->pacer.charge(sent - now_, sent);
 }
 
-auto http_connection::wait_for_turn() -> task<void> {
-  http_pacer::turn mine(by_->pacer, by_->on.now());
+auto http_connection::wait_for_pacer() -> task<void> {
+  http_pacer::waiter mine(by_->pacer, by_->on.now());
   co_await mine.comes;
   now_ = by_->on.now();
 }
@@ -298,7 +298,7 @@ auto http_connection::body_failed(http_errc why) noexcept -> std::unexpected<std
 
 /// The memory of a large answer is not kept for small ones.
 void http_connection::clear_output() noexcept {
-  if (work_->output.capacity() > 2 * most_output)
+  if (work_->output.capacity() > 2 * max_output)
     work_->output = std::string();
   else
     work_->output.clear();

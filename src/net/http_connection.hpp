@@ -77,7 +77,7 @@ class http_connection : public list_hook {
   virtual auto write(std::string_view piece) -> task<result<void>> = 0;
 
  protected:
-  static constexpr std::size_t most_output = 64 * 1024;  // of answers that are sent together
+  static constexpr std::size_t max_output = 64 * 1024;  // of answers that are sent together
 
   enum class wait : std::uint8_t { none, idle, head, body, write, linger };
   enum class answer : std::uint8_t { none, whole, pieces, broken };
@@ -123,7 +123,7 @@ class http_connection : public list_hook {
   void say(http_status status, std::error_code why = {});
   auto after_request() -> bool;
   [[nodiscard]] auto is_held_back() noexcept -> bool;
-  auto wait_for_turn() -> task<void>;
+  auto wait_for_pacer() -> task<void>;
   void discard_body() noexcept;
   auto body_failed(http_errc why) noexcept -> std::unexpected<std::error_code>;
   void clear_output() noexcept;
@@ -141,7 +141,7 @@ class http_connection : public list_hook {
   bool continue_due_ = false;  // the client waits for leave to send
   bool paced_ = false;         // among the answers that are kept for sending is one that refuses
   std::optional<time_point> head_deadline_;
-  unsigned in_a_row_ = 0;  // requests served without waiting
+  unsigned in_succession_ = 0;  // requests served without waiting
 
   deadline_timer timer_{*this};
   time_point now_;  // when the last wait was over
@@ -149,7 +149,7 @@ class http_connection : public list_hook {
   time_point armed_for_ = time_point::max();
   std::optional<time_point> cut_at_;  // of a read that has been asked to end
   wait waits_for_ = wait::none;
-  bool told_to_close_ = false;  // by the server, when it was idle
+  bool close_requested_ = false;  // by the server, when it was idle
 };
 
 }  // namespace braid::detail

@@ -15,8 +15,8 @@ namespace braid::detail {
 namespace {
 
 constexpr std::size_t copied_piece = 8 * 1024;  // a larger one is sent from where it lies
-constexpr std::size_t most_lingering = 256 * 1024;
-constexpr unsigned most_in_a_row = 64;
+constexpr std::size_t max_lingering = 256 * 1024;
+constexpr unsigned max_consecutive = 64;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ http_connection_over<Stream>::http_connection_over(http_service& by, Stream stre
 /// A request that is cut is not whole, with or without a notice of the end before: no server needs to tell them apart.
 template <transport Stream>
 auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t> {
-  if constexpr (tells_its_end)
+  if constexpr (announces_its_end)
     if (!got && got.error() == tls_errc::truncated) return 0;
   return got;
 }
@@ -49,7 +49,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       }
       finish_answer(handled.ended);
       if (!after_request()) break;
-      if (++in_a_row_ < most_in_a_row && work_->output.size() < most_output) continue;
+      if (++in_succession_ < max_consecutive && work_->output.size() < max_output) continue;
     }
     const bool has_output = work_ && !work_->output.empty();
     if (has_output) {
@@ -60,7 +60,7 @@ auto http_connection_over<Stream>::run() -> task<void> {
       if (!sent) co_return;
     }
     if (what == next::read) rest();
-    if (has_output && is_held_back()) co_await wait_for_turn();
+    if (has_output && is_held_back()) co_await wait_for_pacer();
     if (what == next::serve) co_await yield();
     now_ = by_->on.now();
     if (what != next::serve) {
@@ -73,12 +73,12 @@ auto http_connection_over<Stream>::run() -> task<void> {
         if (by_us && !give_up_head()) continue;
         if (by_us && work_) break;
         if (!got && !by_us) co_return;
-        if constexpr (tells_its_end) co_await tell_end();
+        if constexpr (announces_its_end) co_await announce_end();
         co_return;
       }
       received(*got);
     }
-    in_a_row_ = 0;
+    in_succession_ = 0;
   }
   co_await linger();
 }
@@ -122,7 +122,7 @@ auto http_connection_over<Stream>::flush() -> task<result<void>> {
 
 /// An idle connection that is closed says so, where its transport has a word for it: it was not cut.
 template <transport Stream>
-auto http_connection_over<Stream>::tell_end() -> task<void> {
+auto http_connection_over<Stream>::announce_end() -> task<void> {
   wait_until(wait::linger, by_->on.now() + by_->options.linger_timeout);
   static_cast<void>(co_await end_writing(stream_));
   stop_waiting();
@@ -147,7 +147,7 @@ auto http_connection_over<Stream>::linger() -> task<void> {
   static_cast<void>(co_await end_writing(stream_));
   socket_->allow_read_waits();
   std::array<std::byte, 1024> nobody_reads{};
-  for (std::size_t left = most_lingering; left > 0;) {
+  for (std::size_t left = max_lingering; left > 0;) {
     const result<std::size_t> got = co_await stream_.read_some(nobody_reads);
     if (!got || *got == 0) break;
     left -= std::min(left, *got);

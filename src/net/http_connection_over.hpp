@@ -26,11 +26,11 @@ class http_connection_over final : public http_connection {
 
  private:
   /// Whether the end of a connection can be told from one that is cut.
-  static constexpr bool tells_its_end = std::same_as<Stream, tls_stream>;
+  static constexpr bool announces_its_end = std::same_as<Stream, tls_stream>;
 
   [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;
   auto flush() -> task<result<void>>;
-  auto tell_end() -> task<void>;
+  auto announce_end() -> task<void>;
   auto linger() -> task<void>;
 
   Stream stream_;

@@ -13,9 +13,9 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t longest_number = 20;
+constexpr std::size_t max_number = 20;
 /// Of what stands in any head beside the texts that it is made of: names, the version, numbers, ends of lines.
-constexpr std::size_t most_around = 128;
+constexpr std::size_t max_around = 128;
 
 /// Writes into room that was made for it: a head is many small pieces, and a string would look for room before each.
 class head_writer {
@@ -28,7 +28,7 @@ class head_writer {
     at_ += piece.size();
   }
   void number(std::uint64_t value, int base = 10) noexcept {
-    at_ = std::to_chars(at_, at_ + longest_number, value, base).ptr;
+    at_ = std::to_chars(at_, at_ + max_number, value, base).ptr;
   }
   void field(http_field one) noexcept {
     text(one.name);
@@ -60,11 +60,11 @@ void head_writer::framing(const http_framing& body, http_persistence connection)
   if (connection == http_persistence::keep_alive) text("Connection: keep-alive\r\n");
 }
 
-/// What `write(head_writer)` writes, and gives back, comes behind what is there; it is `most` bytes or less.
+/// What `write(head_writer)` writes, and gives back, comes behind what is there; it is `max_count` bytes or less.
 template <typename Write>
-void append_written(std::string& out, std::size_t most, Write write) {
+void append_written(std::string& out, std::size_t max_count, Write write) {
   const std::size_t before = out.size();
-  out.resize_and_overwrite(before + most, [&](char* begin, std::size_t) noexcept {
+  out.resize_and_overwrite(before + max_count, [&](char* begin, std::size_t) noexcept {
     head_writer into(begin + before);
     write(into);
     return static_cast<std::size_t>(into.at() - begin);
@@ -123,8 +123,9 @@ auto append_head(std::string& out, const http_response_start& start) -> std::exp
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && !is_bodiless(start.status)) body = {http_framing::kind::length, 0};
   const std::string_view reason = reason_phrase(start.status);
-  const std::size_t most = most_around + reason.size() + start.date.size() + start.type.size() + size_of(start.fields);
-  append_written(out, most, [&](head_writer& to) {
+  const std::size_t max_count =
+      max_around + reason.size() + start.date.size() + start.type.size() + size_of(start.fields);
+  append_written(out, max_count, [&](head_writer& to) {
     if (start.status == http_status::ok) {
       to.text("HTTP/1.1 200 OK\r\n");
     } else {
@@ -148,8 +149,8 @@ auto append_head(std::string& out, const http_request_start& start) -> std::expe
   if (const auto fine = check_fields(start.fields); !fine) return fine;
   http_framing body = start.body;
   if (body.how == http_framing::kind::none && usually_has_body(start.method)) body = {http_framing::kind::length, 0};
-  const std::size_t most = most_around + start.target.size() + start.host.size() + size_of(start.fields);
-  append_written(out, most, [&](head_writer& to) {
+  const std::size_t max_count = max_around + start.target.size() + start.host.size() + size_of(start.fields);
+  append_written(out, max_count, [&](head_writer& to) {
     to.text(name_of(start.method));
     to.text(" ");
     to.text(start.target);
@@ -162,7 +163,7 @@ auto append_head(std::string& out, const http_request_start& start) -> std::expe
 }
 
 void append_chunk_size(std::string& out, std::size_t size) {
-  append_written(out, most_around, [&](head_writer& to) {
+  append_written(out, max_around, [&](head_writer& to) {
     to.number(size, 16);
     to.text("\r\n");
   });
@@ -177,7 +178,7 @@ void append_chunk(std::string& out, std::string_view data) {
 
 auto append_last_chunk(std::string& out, std::span<const http_field> trailers) -> std::expected<void, http_errc> {
   if (const auto fine = check_fields(trailers); !fine) return fine;
-  append_written(out, most_around + size_of(trailers), [&](head_writer& to) {
+  append_written(out, max_around + size_of(trailers), [&](head_writer& to) {
     to.text("0\r\n");
     to.fields(trailers);
   });

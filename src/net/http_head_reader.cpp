@@ -11,12 +11,12 @@ namespace {
 
 /// Decimal digits only. A number that does not fit is the greatest one, which exceeds every limit.
 auto number_of(std::string_view text) -> std::optional<std::uint64_t> {
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint64_t max_value = std::numeric_limits<std::uint64_t>::max();
   if (!all_http(text, is_digit)) return std::nullopt;
   std::uint64_t out = 0;
   for (const char c : text) {
     const auto digit = static_cast<std::uint64_t>(c - '0');
-    if (out > (most - digit) / 10) return most;
+    if (out > (max_value - digit) / 10) return max_value;
     out = out * 10 + digit;
   }
   return out;
@@ -70,11 +70,11 @@ void http_head_reader::reset() noexcept {
   known_ = {};
 }
 
-auto http_head_reader::next_line(std::string_view input, std::size_t most)
+auto http_head_reader::next_line(std::string_view input, std::size_t max_value)
     -> std::expected<std::optional<std::string_view>, http_errc> {
-  const std::size_t end = std::min(input.size(), most);
+  const std::size_t end = std::min(input.size(), max_value);
   const auto unfinished = [&]() -> std::expected<std::optional<std::string_view>, http_errc> {
-    if (input.size() >= most) return std::unexpected(http_errc::head_too_large);
+    if (input.size() >= max_value) return std::unexpected(http_errc::head_too_large);
     return std::nullopt;
   };
   scanned_to_ = find_control(input.data(), scanned_to_, end);

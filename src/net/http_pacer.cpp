@@ -10,10 +10,10 @@ namespace {
 using nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr auto between_ticks = 1ms;
-constexpr auto saved_for = 10ms;     // what the share leaves in so long is kept for a burst
-constexpr auto unseen = 4us;         // the kernel's part before a head is read; nothing of ours can see it
-constexpr auto longest_step = 10ms;  // of an interruption, which counts: on a shared processor all takes longer
-constexpr std::size_t most_at_once = 256;
+constexpr auto saved_for = 10ms;  // what the share leaves in so long is kept for a burst
+constexpr auto unseen = 4us;      // the kernel's part before a head is read; nothing of ours can see it
+constexpr auto max_step = 10ms;   // of an interruption, which counts: on a shared processor all takes longer
+constexpr std::size_t max_at_once = 256;
 
 auto in_nanoseconds(duration span) noexcept -> double { return nanoseconds(span).count(); }
 
@@ -29,16 +29,16 @@ http_pacer::http_pacer(loop& on, const http_pacing& how) noexcept
 auto http_pacer::charge(duration took, time_point now) noexcept -> bool {
   if (is_open_ || how_->share >= 1) return false;
   refill(now);
-  const double cost = in_nanoseconds(std::clamp<duration>(took, duration::zero(), longest_step) + unseen);
+  const double cost = in_nanoseconds(std::clamp<duration>(took, duration::zero(), max_step) + unseen);
   mean_ += (cost - mean_) / 8;
-  const double most_owed = how_->share * in_nanoseconds(how_->longest);
-  account_ = std::max(account_, -most_owed) - cost;
+  const double max_owed = how_->share * in_nanoseconds(how_->max_wait);
+  account_ = std::max(account_, -max_owed) - cost;
   return account_ < 0;
 }
 
 void http_pacer::refill(time_point now) noexcept {
-  const double most = how_->share * in_nanoseconds(saved_for);
-  account_ = std::min(account_ + how_->share * in_nanoseconds(now - refilled_), most);
+  const double max_saved = how_->share * in_nanoseconds(saved_for);
+  account_ = std::min(account_ + how_->share * in_nanoseconds(now - refilled_), max_saved);
   refilled_ = now;
 }
 
@@ -51,8 +51,8 @@ void http_pacer::open() noexcept {
 void http_pacer::tick() noexcept {
   const time_point now = on_->now();
   for (std::size_t left = due(now); !queue_.empty(); left -= left == 0 ? 0U : 1U) {
-    turn& first = queue_.front();
-    if (left == 0 && now - first.since_ < how_->longest) break;
+    waiter& first = queue_.front();
+    if (left == 0 && now - first.since_ < how_->max_wait) break;
     leave(first);
   }
   if (!queue_.empty()) on_->arm(tick_, now + between_ticks);
@@ -62,21 +62,21 @@ void http_pacer::tick() noexcept {
 auto http_pacer::due(time_point now) noexcept -> std::size_t {
   refill(now);
   const std::size_t paid = account_ < 0 ? 0 : 1 + static_cast<std::size_t>(account_ / mean_);
-  return std::min(paid + (how_->room ? how_->room() : 0), most_at_once);
+  return std::min(paid + (how_->room ? how_->room() : 0), max_at_once);
 }
 
-void http_pacer::leave(turn& one) noexcept {
+void http_pacer::leave(waiter& one) noexcept {
   one.unlink();
   if (--waiting_ == 0) on_->disarm(tick_);
   one.comes.set();
 }
 
-http_pacer::turn::turn(http_pacer& by, time_point now) noexcept : by_(&by), since_(now) {
+http_pacer::waiter::waiter(http_pacer& by, time_point now) noexcept : by_(&by), since_(now) {
   by.queue_.push_back(*this);
   if (by.waiting_++ == 0) by.on_->arm(by.tick_, now + between_ticks);
 }
 
-http_pacer::turn::~turn() {
+http_pacer::waiter::~waiter() {
   if (is_linked()) by_->leave(*this);
 }
 

@@ -17,7 +17,7 @@ namespace braid::detail {
 /// docs/design/http.md, "Back pressure".
 class http_pacer {
  public:
-  class turn;
+  class waiter;
 
   http_pacer(loop& on, const http_pacing& how) noexcept;
   http_pacer(const http_pacer&) = delete;
@@ -40,7 +40,7 @@ class http_pacer {
   void refill(time_point now) noexcept;
   void tick() noexcept;
   [[nodiscard]] auto due(time_point now) noexcept -> std::size_t;
-  void leave(turn& one) noexcept;
+  void leave(waiter& one) noexcept;
 
   loop* on_;
   const http_pacing* how_;
@@ -48,18 +48,18 @@ class http_pacer {
   double mean_;     // nanoseconds of the last refusals
   time_point refilled_;
   bool is_open_ = false;
-  intrusive_list<turn> queue_;  // in the order in which they began to wait
-  std::size_t waiting_ = 0;     // in the queue
-  tick_timer tick_{*this};      // armed while anybody waits
+  intrusive_list<waiter> queue_;  // in the order in which they began to wait
+  std::size_t waiting_ = 0;       // in the queue
+  tick_timer tick_{*this};        // armed while anybody waits
 };
 
 /// The wait of one connection.
-class http_pacer::turn : public list_hook {
+class http_pacer::waiter : public list_hook {
  public:
-  turn(http_pacer& by, time_point now) noexcept;
-  turn(const turn&) = delete;
-  auto operator=(const turn&) -> turn& = delete;
-  ~turn();
+  waiter(http_pacer& by, time_point now) noexcept;
+  waiter(const waiter&) = delete;
+  auto operator=(const waiter&) -> waiter& = delete;
+  ~waiter();
 
   event comes;
 

@@ -18,9 +18,9 @@
 namespace braid::detail {
 namespace {
 
-constexpr int most_informational = 8;
-constexpr std::size_t most_connections = 65'536;  // to one host; there is a place for each
-constexpr std::size_t short_call = 16 * 1024;     // the buffers of two sockets take it, though nobody reads
+constexpr int max_informational = 8;
+constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
+constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets take it, though nobody reads
 constexpr int first_refusing = 300;  // a server that gives such an answer does not want the rest of the call
 
 /// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
@@ -92,7 +92,7 @@ auto http_pool::host(const http_url& url) -> std::shared_ptr<http_host> {
   forget_unused();
   std::string origin = url.origin();
   if (const auto known = hosts_.find(origin); known != hosts_.end()) return known->second;
-  auto made = std::make_shared<http_host>(std::min(options_.connections_per_host, most_connections));
+  auto made = std::make_shared<http_host>(std::min(options_.connections_per_host, max_connections));
   return hosts_.emplace(std::move(origin), std::move(made)).first->second;
 }
 
@@ -173,9 +173,9 @@ auto http_pool::context() -> task<result<tls_context>> {
   if (options_.tls) co_return *options_.tls;
   const async_mutex::guard alone = co_await making_context_.lock();
   if (options_.tls) co_return *options_.tls;
-  if (!lane_) lane_.emplace(blocking_lane_options{.most_threads = 4, .name = "https"});
+  if (!blocking_) blocking_.emplace(blocking_pool_options{.max_threads = 4, .name = "https"});
   try {
-    auto making = offload(*lane_, usual_context{&*lane_});
+    auto making = offload(*blocking_, usual_context{&*blocking_});
     result<tls_context> made = co_await making;
     if (made) options_.tls = *made;
     co_return made;
@@ -266,7 +266,7 @@ auto http_lease::send_pieces(std::string_view head, const http_call& call) -> ta
 
 auto http_lease::receive_head(http_method asked) -> task<result<void>> {
   http_input& input = line_->input;
-  for (int informational = 0; informational <= most_informational;) {
+  for (int informational = 0; informational <= max_informational;) {
     const http_progress read = input.empty() ? http_progress::needs_more : parser_.parse(input.view(), asked);
     if (read == http_progress::refused) co_return fail(parser_.error());
     if (read == http_progress::needs_more) {
@@ -326,7 +326,7 @@ void http_lease::settle() noexcept {
       is_sent_ && !end_of_input_ && in_order_ && body_.finished() && head().keep_alive && line_->input.empty();
   if (is_free) pool_->give_back(*host_, std::move(line_));
   line_.reset();
-  seat_.release();
+  permit_.release();
 }
 
 }  // namespace braid::detail

@@ -15,7 +15,7 @@
 #include <braid/net/http_client.hpp>
 #include <braid/net/http_response_parser.hpp>
 #include <braid/net/http_url.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <cstddef>
 #include <map>
@@ -106,8 +106,8 @@ class http_pool {
   void forget_unused();
 
   loop& on_;
-  std::optional<blocking_lane> lane_;  // what the usual context needs threads for; ends after the connections
-  http_client_options options_;        // has the usual context as soon as it is made
+  std::optional<blocking_pool> blocking_;  // what the usual context needs threads for; ends after the connections
+  http_client_options options_;            // has the usual context as soon as it is made
   async_mutex making_context_;
   std::map<std::string, std::shared_ptr<http_host>> hosts_;  // by origin
   std::size_t many_hosts_ = 64;                              // with so many, those without connections are forgotten
@@ -118,11 +118,11 @@ class http_pool {
 /// A call that has been sent, on the connection that it has for itself.
 class http_lease {
  public:
-  http_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit seat,
+  http_lease(http_pool& pool, std::shared_ptr<http_host> host, async_semaphore::permit permit,
              std::unique_ptr<http_line> line)
       : pool_(&pool),
         host_(std::move(host)),
-        seat_(std::move(seat)),
+        permit_(std::move(permit)),
         line_(std::move(line)),
         parser_(pool.options().limits),
         body_(pool.options().limits) {}
@@ -140,7 +140,7 @@ class http_lease {
   /// Whether the connection was free before, and has died without an answer to this call.
   [[nodiscard]] auto came_too_late() const noexcept -> bool { return line_->used_before && line_->nothing_came; }
   /// Gives the right to have a connection on to another one.
-  [[nodiscard]] auto take_seat() noexcept -> async_semaphore::permit { return std::move(seat_); }
+  [[nodiscard]] auto take_permit() noexcept -> async_semaphore::permit { return std::move(permit_); }
 
  private:
   auto send(std::string_view head_and_body, const http_call& call) -> task<void>;
@@ -154,7 +154,7 @@ class http_lease {
 
   http_pool* pool_;
   std::shared_ptr<http_host> host_;  // outlives the seat in it
-  async_semaphore::permit seat_;
+  async_semaphore::permit permit_;
   std::unique_ptr<http_line> line_;  // null once it is the pool's again
   http_response_parser parser_;
   http_body_decoder body_;

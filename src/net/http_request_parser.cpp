@@ -10,7 +10,7 @@ namespace {
 
 using namespace detail;
 
-constexpr std::size_t longest_method = 32;
+constexpr std::size_t max_method = 32;
 constexpr std::string_view version_prefix = "HTTP/";
 
 auto is_target(std::string_view text) -> bool {
@@ -72,11 +72,11 @@ auto http_request_parser::parse(std::string_view input) -> http_progress {
 }
 
 auto http_request_parser::read_start_line(std::string_view input) -> http_progress {
-  const std::size_t room = longest_method + limits_.target_bytes + 12;  // two spaces, the version, and the line's end
-  const std::size_t most = std::min(limits_.head_bytes, line_at_ + room);
-  const auto line = reader_.next_line(input, most);
+  const std::size_t room = max_method + limits_.target_bytes + 12;  // two spaces, the version, and the line's end
+  const std::size_t max_count = std::min(limits_.head_bytes, line_at_ + room);
+  const auto line = reader_.next_line(input, max_count);
   if (!line && line.error() == http_errc::head_too_large) {
-    const std::string_view begin = input.substr(line_at_, longest_method + 1);
+    const std::string_view begin = input.substr(line_at_, max_method + 1);
     return refuse(begin.contains(' ') ? http_errc::target_too_long : http_errc::bad_start_line);
   }
   if (!line) return refuse(line.error());
@@ -97,7 +97,7 @@ auto http_request_parser::parse_start_line(std::string_view line) -> std::option
   const std::size_t last = line.rfind(' ');
   if (first == last || first == 0) return http_errc::bad_start_line;
   const std::string_view name = line.substr(0, first);
-  if (first > longest_method || !all_http(name, in_token)) return http_errc::bad_start_line;
+  if (first > max_method || !all_http(name, in_token)) return http_errc::bad_start_line;
   const auto version = parse_version(line.substr(last + 1));
   if (!version) return version.error();
   const auto method = method_named(name);

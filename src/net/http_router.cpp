@@ -76,7 +76,7 @@ void http_router::insert(http_method method, std::string_view pattern, http_hand
       continue;
     }
     BRAID_EXPECTS(segment.size() > 2 && segment.ends_with('}'), "a name in a pattern stands in braces");
-    BRAID_EXPECTS(made->names.size() < most_names, "a pattern has eight names at most");
+    BRAID_EXPECTS(made->names.size() < max_names, "a pattern has eight names at most");
     std::string_view name = segment.substr(1, segment.size() - 2);
     const bool rest = name.ends_with(rest_mark);
     if (rest) name.remove_suffix(rest_mark.size());

@@ -22,7 +22,7 @@ namespace {
 /// where the kernel says how many, and a few that come meanwhile. Under a storm of new ones it would not end otherwise.
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
-constexpr std::size_t most_last_looks = 4096;
+constexpr std::size_t max_last_looks = 4096;
 /// Where an error of this process, such as want of memory, keeps it from accepting.
 constexpr auto pause_after_error = 10ms;
 
@@ -195,7 +195,7 @@ auto http_server::state::start_next(scope& all) -> task<void> {
 auto http_server::state::accept_last(stream_listener& listener, scope& all) -> task<void> {
   if (next_) co_await start_next(all);
   const result<std::size_t> waiting = listener.waiting();
-  for (std::size_t left = waiting ? *waiting + few_more : most_last_looks; left > 0; --left) {
+  for (std::size_t left = waiting ? *waiting + few_more : max_last_looks; left > 0; --left) {
     task<result<stream_socket>> accepts = listener.accept();
     task<result<result<stream_socket>>> limited = with_timeout(last_look, std::move(accepts));
     result<result<stream_socket>> got = co_await std::move(limited);

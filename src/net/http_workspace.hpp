@@ -40,7 +40,7 @@ struct http_workspace {
 /// so many connections that ask in turn touch the memory of few.
 class http_workspaces {
  public:
-  explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(most_free); }
+  explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(max_free); }
 
   [[nodiscard]] auto take() -> std::unique_ptr<http_workspace> {
     if (free_.empty()) return std::make_unique<http_workspace>(limits_);
@@ -51,11 +51,11 @@ class http_workspaces {
 
   /// Requires that it is as a request leaves it whose connection stays: read to its end, and answered.
   void give_back(std::unique_ptr<http_workspace> one) noexcept {
-    if (free_.size() < most_free) free_.push_back(std::move(one));
+    if (free_.size() < max_free) free_.push_back(std::move(one));
   }
 
  private:
-  static constexpr std::size_t most_free = 256;
+  static constexpr std::size_t max_free = 256;
 
   const http_limits& limits_;
   std::vector<std::unique_ptr<http_workspace>> free_;

@@ -53,10 +53,10 @@ void redis_batch::clear() noexcept {
 namespace detail {
 
 void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t first, std::size_t count) {
-  std::size_t most = most_bytes(batch.name) + most_bytes(resp_joined{.text = batch.prefix}) + longest_head;
-  for (const std::string_view word : batch.rest) most += most_bytes(word);
-  if (count > std::numeric_limits<std::size_t>::max() / most) throw std::bad_alloc();
-  char* const begin = out.room(count * most);
+  std::size_t max_count = max_bytes(batch.name) + max_bytes(resp_joined{.text = batch.prefix}) + max_head;
+  for (const std::string_view word : batch.rest) max_count += max_bytes(word);
+  if (count > std::numeric_limits<std::size_t>::max() / max_count) throw std::bad_alloc();
+  char* const begin = out.room(count * max_count);
   char* at = begin;
   // What stands before and behind the key is the same in all commands: it is spelled in the first, and copied from
   // there.
@@ -87,8 +87,8 @@ void write_commands(byte_buffer& out, const redis_id_batch& batch, std::size_t f
   out.added(static_cast<std::size_t>(at - begin));
 }
 
-redis_replies_wait::redis_replies_wait(redis_link& to, const kind& what, std::size_t commands, sharing with_others,
-                                       arena& memory, duration timeout)
+redis_replies_wait::redis_replies_wait(redis_shared_connection& to, const kind& what, std::size_t commands,
+                                       sharing with_others, arena& memory, duration timeout)
     : redis_wait(to, what, &memory, static_cast<std::uint32_t>(commands), timeout) {
   if (commands > std::numeric_limits<std::uint32_t>::max()) error = errc::invalid_argument;
   if (with_others == sharing::refused) error = redis_errc::not_shared;
@@ -120,29 +120,31 @@ auto redis_replies_wait::kind_for(redis_replies expected, extent much) noexcept 
   }
 }
 
-redis_batch_call::redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout)
+redis_batch_call::redis_batch_call(redis_shared_connection& to, const redis_batch& batch, arena& memory,
+                                   duration timeout)
     : redis_replies_wait(
           to, kind_for<&encode>(batch.expected(), batch.has_transaction() ? extent::transaction : extent::commands),
           batch.size(), batch.is_shareable() ? sharing::possible : sharing::refused, memory, timeout),
       batch_(&batch) {}
 
-auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t {
+auto redis_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t {
   const auto& batch = *static_cast<redis_batch_call&>(self).batch_;
-  out.append(batch.bytes_of(batch.size() - self.unsent, most));
-  return most;
+  out.append(batch.bytes_of(batch.size() - self.unsent, max_count));
+  return max_count;
 }
 
-redis_id_batch_call::redis_id_batch_call(redis_link& to, const redis_id_batch& batch, arena& memory, duration timeout)
+redis_id_batch_call::redis_id_batch_call(redis_shared_connection& to, const redis_id_batch& batch, arena& memory,
+                                         duration timeout)
     : redis_replies_wait(
           to, kind_for<&encode>(batch.expected, extent::commands), batch.ids.size(),
           may_share_connection(std::array{batch.name, batch.prefix}) ? sharing::possible : sharing::refused, memory,
           timeout),
       batch_(batch) {}
 
-auto redis_id_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t {
+auto redis_id_batch_call::encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t {
   const redis_id_batch& batch = static_cast<redis_id_batch_call&>(self).batch_;
-  write_commands(out, batch, batch.ids.size() - self.unsent, most);
-  return most;
+  write_commands(out, batch, batch.ids.size() - self.unsent, max_count);
+  return max_count;
 }
 
 }  // namespace detail

@@ -17,19 +17,19 @@ namespace {
 constexpr duration moment = std::chrono::milliseconds(1);
 
 /// How much an error tells of why there is no map.
-enum class telling : std::uint8_t {
-  nothing,  ///< nobody has answered, for the time being
-  away,     ///< there is nobody
-  soon,     ///< one that is not ready
-  no,       ///< one that will not
+enum class error_detail : std::uint8_t {
+  nothing,      ///< nobody has answered, for the time being
+  unreachable,  ///< there is nobody
+  soon,         ///< one that is not ready
+  no,           ///< one that will not
 };
 
-auto telling_of(std::error_code why) noexcept -> telling {
-  if (why == errc::deadline_exceeded || why == std::errc::timed_out) return telling::nothing;
+auto error_detail_of(std::error_code why) noexcept -> error_detail {
+  if (why == errc::deadline_exceeded || why == std::errc::timed_out) return error_detail::nothing;
   const bool is_system = why.category() == std::system_category() || why.category() == std::generic_category();
-  if (is_system || why == redis_errc::connection_lost) return telling::away;
+  if (is_system || why == redis_errc::connection_lost) return error_detail::unreachable;
   const bool is_soon = why.category() == redis_category() && is_transient(static_cast<redis_errc>(why.value()));
-  return is_soon ? telling::soon : telling::no;
+  return is_soon ? error_detail::soon : error_detail::no;
 }
 
 /// Why an answer is no map of slots.
@@ -46,26 +46,29 @@ auto is_transient(redis_errc code) noexcept -> bool {
          code == redis_errc::master_down;
 }
 
-auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::error_code {
+auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code {
   const std::error_code last = asked.last_error();
   if (error == redis_errc::connection_lost && last == std::errc::timed_out) return errc::deadline_exceeded;
-  const bool is_away = error == errc::deadline_exceeded && asked.status() != redis_link::state::ready && last;
+  const bool is_away =
+      error == errc::deadline_exceeded && asked.status() != redis_shared_connection::state::ready && last;
   return is_away && last != std::errc::timed_out && last != redis_errc::connection_lost ? last : error;
 }
 
 void take_reason(std::error_code& why, std::error_code now, redis_access asked) noexcept {
-  const bool says_less = telling_of(now) == telling::nothing && telling_of(why) != telling::nothing;
-  if (!says_less || asked == redis_access::write) why = now;
+  const bool is_less_specific =
+      error_detail_of(now) == error_detail::nothing && error_detail_of(why) != error_detail::nothing;
+  if (!is_less_specific || asked == redis_access::write) why = now;
 }
 
 /// For one question, where so many nodes may still be asked: so short that a node that does not answer leaves time for
 /// the others, and at least what a connection nearby takes. Where all are far, the last one has more.
 auto redis_cluster_state::share_of(time_point limit, std::size_t nodes) const noexcept -> duration {
-  constexpr duration least = std::chrono::milliseconds(10);
-  constexpr duration most = std::chrono::milliseconds(100);
+  constexpr duration min_time = std::chrono::milliseconds(10);
+  constexpr duration max_time = std::chrono::milliseconds(100);
   const duration all = remaining(limit);
-  const duration longest = nodes > 1 ? most : std::max(least, options_.connection.connect_timeout);
-  return std::min(all, std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), least, longest));
+  const duration max_length = nodes > 1 ? max_time : std::max(min_time, options_.connection.connect_timeout);
+  return std::min(all,
+                  std::clamp(all / static_cast<duration::rep>(std::max<std::size_t>(nodes, 2)), min_time, max_length));
 }
 
 /// Takes what CLUSTER SLOTS has answered. False: it is no such answer, and nothing was learnt.
@@ -132,22 +135,22 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
   std::error_code best = nodes_.empty() ? make_error_code(redis_errc::no_address) : errc::deadline_exceeded;
   bool all_have_answered = true;
   for (std::size_t left = nodes_.size(); left > 0; --left) {
-    const std::size_t turn = next_asked_++;  // a stop may end this here: then another one is asked the next time
-    redis_node& node = *nodes_[turn % nodes_.size()];
+    const std::size_t attempt = next_asked_++;  // a stop may end this here: then another one is asked the next time
+    redis_node& node = *nodes_[attempt % nodes_.size()];
     arena memory;
-    redis_link& link = link_of(node);
-    redis_batch_call call(link, question, memory, share_of(limit, left));
+    redis_shared_connection& connection = connection_of(node);
+    redis_batch_call call(connection, question, memory, share_of(limit, left));
     const auto got = co_await call;
     if (got && learn(got->front(), node)) {
-      next_asked_ = turn;
+      next_asked_ = attempt;
       is_stale_ = false;
       map_error_ = redis_errc::cluster_down;
       has_map_ = true;
       co_return result<void>();
     }
-    const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), link);
-    if (telling_of(why) >= telling_of(best)) best = why;
-    all_have_answered = all_have_answered && telling_of(why) != telling::nothing;
+    const std::error_code why = got ? make_error_code(refusal_of(got->front())) : reason_of(got.error(), connection);
+    if (error_detail_of(why) >= error_detail_of(best)) best = why;
+    all_have_answered = all_have_answered && error_detail_of(why) != error_detail::nothing;
     if (on_->now() < limit) continue;
     all_have_answered = all_have_answered && left == 1;
     break;
@@ -161,8 +164,8 @@ auto redis_cluster_state::ask_for_map(time_point deadline) -> task<result<void>>
 void redis_cluster_state::no_map(std::error_code why, bool all_have_answered) noexcept {
   refreshed_ = on_->now();
   is_stale_ = true;
-  is_refused_ = all_have_answered && telling_of(why) != telling::soon;
-  if (telling_of(why) != telling::nothing || !has_map_) map_error_ = why;
+  is_refused_ = all_have_answered && error_detail_of(why) != error_detail::soon;
+  if (error_detail_of(why) != error_detail::nothing || !has_map_) map_error_ = why;
 }
 
 auto redis_cluster_state::may_ask_for_map() const noexcept -> bool {

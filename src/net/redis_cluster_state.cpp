@@ -83,8 +83,8 @@ redis_cluster_state::redis_cluster_state(loop& on, redis_cluster_options options
 void redis_cluster_state::close() noexcept {
   is_closed_ = true;
   for (const auto& each : nodes_) {
-    if (each->link) each->link->close();
-    if (each->replica_link) each->replica_link->close();
+    if (each->connection) each->connection->close();
+    if (each->replica_connection) each->replica_connection->close();
   }
 }
 
@@ -116,7 +116,8 @@ auto redis_cluster_state::node_at(std::string_view host, std::uint16_t port) -> 
   return *nodes_.back();
 }
 
-auto redis_cluster_state::make_link(const redis_node& node, bool replica) -> std::unique_ptr<redis_link> {
+auto redis_cluster_state::make_connection(const redis_node& node, bool replica)
+    -> std::unique_ptr<redis_shared_connection> {
   redis_options options = options_.connection;
   options.host = node.host;
   options.port = node.port;
@@ -124,23 +125,23 @@ auto redis_cluster_state::make_link(const redis_node& node, bool replica) -> std
   options.database = 0;
   options.reads_from_replica = replica;
   if (options.backoff.seed != 0) options.backoff.seed += node.port;
-  auto made = std::make_unique<redis_link>(*on_, std::move(options));
+  auto made = std::make_unique<redis_shared_connection>(*on_, std::move(options));
   if (is_closed_) made->close();
   return made;
 }
 
-auto redis_cluster_state::link_of(redis_node& node) -> redis_link& {
-  if (!node.link) node.link = make_link(node, false);
-  return *node.link;
+auto redis_cluster_state::connection_of(redis_node& node) -> redis_shared_connection& {
+  if (!node.connection) node.connection = make_connection(node, false);
+  return *node.connection;
 }
 
-auto redis_cluster_state::replica_link_of(redis_node& node) -> redis_link& {
-  if (!node.replica_link) node.replica_link = make_link(node, true);
-  return *node.replica_link;
+auto redis_cluster_state::replica_connection_of(redis_node& node) -> redis_shared_connection& {
+  if (!node.replica_connection) node.replica_connection = make_connection(node, true);
+  return *node.replica_connection;
 }
 
 auto redis_cluster_state::choose(const way& of) -> place {
-  if (of.target != nullptr) return {.link = &link_of(*of.target), .node = of.target};
+  if (of.target != nullptr) return {.connection = &connection_of(*of.target), .node = of.target};
   redis_node* const owner = owners_[of.slot];
   return owner == nullptr ? place() : place_for(*owner, of);
 }
@@ -153,12 +154,12 @@ auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   place untried;
   for (std::size_t left = may_be_replica ? owner.replicas.size() : 0; left > 0; --left) {
     redis_node& replica = *owner.replicas[owner.next_replica++ % owner.replicas.size()];
-    const place found{.link = &replica_link_of(replica), .node = &replica, .is_replica = true};
+    const place found{.connection = &replica_connection_of(replica), .node = &replica, .is_replica = true};
     if (on_->now() < replica.avoided_until) continue;
-    if (found.link->status() == redis_link::state::ready) return found;
-    if (untried.link == nullptr && !found.link->last_error()) untried = found;
+    if (found.connection->status() == redis_shared_connection::state::ready) return found;
+    if (untried.connection == nullptr && !found.connection->last_error()) untried = found;
   }
-  return untried.link != nullptr ? untried : place{.link = &link_of(owner), .node = &owner};
+  return untried.connection != nullptr ? untried : place{.connection = &connection_of(owner), .node = &owner};
 }
 
 void redis_cluster_state::avoid(const place& replica) noexcept {
@@ -169,7 +170,8 @@ void redis_cluster_state::avoid(const place& replica) noexcept {
 /// The task that waited for `asked` was stopped. That says nothing of a node that answers others.
 void redis_cluster_state::left(const place& asked) noexcept {
   constexpr duration doubtful = std::chrono::milliseconds(20);
-  if (asked.link->status() == redis_link::state::ready && asked.link->silence() < doubtful) return;
+  if (asked.connection->status() == redis_shared_connection::state::ready && asked.connection->silence() < doubtful)
+    return;
   is_stale_ = true;
   avoid(asked);
 }
@@ -189,7 +191,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
   const auto to = redis_redirection_of(reply.text());
   if (!to) return verdict::over;
   ++redirections_;
-  if (++of.hops > options_.most_hops) return fail(redis_errc::too_many_hops);
+  if (++of.hops > options_.max_hops) return fail(redis_errc::too_many_hops);
   of.target = &node_at(to->host.empty() ? std::string_view(from.node->host) : to->host, to->port);
   of.asking = code == redis_errc::ask;
   if (!of.asking) {
@@ -218,8 +220,8 @@ auto redis_cluster_state::judge(way& of, std::error_code error, const place& fro
 }
 
 auto redis_cluster_state::pause(way& of, time_point deadline) -> task<void> {
-  constexpr std::uint32_t most_doublings = 5;
-  const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, most_doublings));
+  constexpr std::uint32_t max_doublings = 5;
+  const duration span = std::chrono::milliseconds(2) * (1U << std::min(of.waits++, max_doublings));
   co_await sleep_until(std::min(deadline, after(on_->now(), span)));
 }
 
@@ -233,7 +235,7 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
     co_await refresh_if_stale(deadline);
     const place asked = choose(of);
     verdict then = verdict::wait;
-    if (asked.link == nullptr) {
+    if (asked.connection == nullptr) {
       if (is_closed_) co_return fail(errc::closed);
       take_reason(why, map_error_, redis_access::read);
       if (is_refused_) co_return fail(why);
@@ -243,14 +245,14 @@ auto redis_cluster_state::send(std::string_view command, redis_access access, ar
       if (of.asking) sent.add_encoded(asking);
       sent.add_encoded(command);
       watch looking(*this, asked);
-      redis_batch_call call(*asked.link, sent, memory, time_for(asked, deadline, limit));
+      redis_batch_call call(*asked.connection, sent, memory, time_for(asked, deadline, limit));
       const auto got = co_await call;
       looking.over();
       const auto judged = got ? judge(of, got->back(), asked) : result<verdict>(judge(of, got.error(), asked));
       if (!judged) co_return fail(judged.error());
       then = *judged;
       if (then == verdict::over && got) co_return got->back();
-      if (!got) take_reason(why, reason_of(got.error(), *asked.link), access);
+      if (!got) take_reason(why, reason_of(got.error(), *asked.connection), access);
       if (got && then == verdict::wait) why = redis_error_of(got->back().text());
       if (then == verdict::over) co_return fail(why);
     }
@@ -278,7 +280,7 @@ struct redis_cluster_state::part {
 void redis_cluster_state::part_failed(part& of, std::error_code error, const place& asked) {
   way lost{.access = access_of(*of.batch)};
   const verdict then = judge(lost, error, asked);
-  of.why = reason_of(error, *asked.link);
+  of.why = reason_of(error, *asked.connection);
   if (then == verdict::over) of.error = of.why;
   of.waits = of.waits || then == verdict::wait;
 }
@@ -287,7 +289,7 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
   redis_batch sent(of.batch->expected());
   for (const std::uint32_t i : of.commands) sent.add_encoded(of.batch->bytes_of(i, 1));
   watch looking(*this, of.asked);
-  redis_batch_call call(*of.asked.link, sent, *of.memory, time_for(of.asked, deadline, of.limit));
+  redis_batch_call call(*of.asked.connection, sent, *of.memory, time_for(of.asked, deadline, of.limit));
   const auto got = co_await call;
   looking.over();
   if (!got) co_return part_failed(of, got.error(), of.asked);
@@ -328,14 +330,14 @@ auto redis_cluster_state::run_part(part& of, time_point deadline) -> task<void> 
 /// Asks for commands where a slot moves to. Those that have no answer there begin their way again.
 auto redis_cluster_state::run_asking(part& of, redis_node& target, std::vector<std::uint32_t> commands,
                                      time_point deadline) -> task<void> {
-  const place there{.link = &link_of(target), .node = &target};
+  const place there{.connection = &connection_of(target), .node = &target};
   redis_batch sent;
   for (const std::uint32_t i : commands) {
     sent.add_encoded(asking);
     sent.add_encoded(of.batch->bytes_of(i, 1));
   }
   watch looking(*this, there);
-  redis_batch_call call(*there.link, sent, *of.memory, remaining(deadline));
+  redis_batch_call call(*there.connection, sent, *of.memory, remaining(deadline));
   const auto got = co_await call;
   looking.over();
   if (!got) {
@@ -417,7 +419,7 @@ auto redis_cluster_state::run(const redis_batch& batch, arena& memory, time_poin
       is_sent_on = is_sent_on || each.is_sent_on;
     }
     std::ranges::sort(open);  // as they are in the batch
-    if (is_sent_on && ++all.hops > options_.most_hops) co_return fail(redis_errc::too_many_hops);
+    if (is_sent_on && ++all.hops > options_.max_hops) co_return fail(redis_errc::too_many_hops);
     is_stale_ = is_stale_ || !open.empty();
     all.masters_only = all.masters_only || !open.empty();
     if (waits) co_await pause(all, deadline);

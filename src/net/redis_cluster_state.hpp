@@ -3,7 +3,7 @@
 
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/redis_cluster.hpp>
 #include <braid/net/redis_error.hpp>
 
@@ -22,14 +22,14 @@ auto is_transient(redis_errc code) noexcept -> bool;
 
 /// Why there is no reply. Where the time was over while the node could not be reached at all, that is why. One that was
 /// given up for its silence has told no more than one that was not.
-auto reason_of(std::error_code error, const redis_link& asked) noexcept -> std::error_code;
+auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
 /// A node, once it was heard of, stays as long as the cluster: calls point to it.
 struct redis_node {
   std::string host;
   std::uint16_t port = 0;
-  std::unique_ptr<redis_link> link;          // for all commands; null until it is needed
-  std::unique_ptr<redis_link> replica_link;  // greeted with READONLY
+  std::unique_ptr<redis_shared_connection> connection;          // for all commands; null until it is needed
+  std::unique_ptr<redis_shared_connection> replica_connection;  // greeted with READONLY
   std::vector<redis_node*> replicas;
   std::size_t next_replica = 0;
   time_point avoided_until{};  // as a replica: it has let somebody wait in vain
@@ -58,9 +58,9 @@ class redis_cluster_state {
   [[nodiscard]] auto redirections() const noexcept -> std::uint64_t { return redirections_; }
 
  private:
-  /// The node that is asked; `link` is null where no node is known to own the slot.
+  /// The node that is asked; `connection` is null where no node is known to own the slot.
   struct place {
-    redis_link* link = nullptr;
+    redis_shared_connection* connection = nullptr;
     redis_node* node = nullptr;
     bool is_replica = false;
   };
@@ -86,9 +86,9 @@ class redis_cluster_state {
   void avoid(const place& replica) noexcept;
   void left(const place& asked) noexcept;
   auto node_at(std::string_view host, std::uint16_t port) -> redis_node&;
-  auto link_of(redis_node& node) -> redis_link&;
-  auto replica_link_of(redis_node& node) -> redis_link&;
-  auto make_link(const redis_node& node, bool replica) -> std::unique_ptr<redis_link>;
+  auto connection_of(redis_node& node) -> redis_shared_connection&;
+  auto replica_connection_of(redis_node& node) -> redis_shared_connection&;
+  auto make_connection(const redis_node& node, bool replica) -> std::unique_ptr<redis_shared_connection>;
   auto judge(way& of, const resp_value& reply, const place& from) -> result<verdict>;
   auto judge(way& of, std::error_code error, const place& from) noexcept -> verdict;
   void learn(std::uint16_t slot, redis_node& owner) noexcept { owners_[slot] = &owner; }

@@ -30,11 +30,11 @@ constexpr std::array named_roles{
     named_role{"PUNSUBSCRIBE"}, named_role{"SUNSUBSCRIBE"},
 };
 static_assert(std::ranges::is_sorted(named_roles, {}, [](const named_role& each) { return each.name.size(); }));
-constexpr std::size_t longest_name = named_roles.back().name.size();
+constexpr std::size_t max_name = named_roles.back().name.size();
 
 /// Where names of each length begin.
 constexpr auto places_by_size = [] {
-  std::array<std::uint8_t, longest_name + 2> places{};
+  std::array<std::uint8_t, max_name + 2> places{};
   for (std::size_t size = 0; size < places.size(); ++size)
     for (const named_role& each : named_roles)
       if (each.name.size() < size) ++places[size];
@@ -50,7 +50,7 @@ auto is_word(std::string_view text, std::string_view capitals) noexcept -> bool 
 auto redis_role_of(std::span<const std::string_view> words) noexcept -> redis_role {
   if (words.empty()) return redis_role::unshared;
   const std::string_view name = words.front();
-  if (name.size() > longest_name) return redis_role::common;
+  if (name.size() > max_name) return redis_role::common;
   if (is_word(name, "CLIENT") && words.size() > 1)
     return is_word(words[1], "REPLY") || is_word(words[1], "TRACKING") ? redis_role::unshared : redis_role::common;
   for (std::size_t at = places_by_size[name.size()]; at < places_by_size[name.size() + 1]; ++at)

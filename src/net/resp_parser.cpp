@@ -13,8 +13,8 @@
 namespace braid {
 namespace {
 
-constexpr std::ptrdiff_t most_length_digits = 10;
-constexpr std::ptrdiff_t most_integer_digits = 19;
+constexpr std::ptrdiff_t max_length_digits = 10;
+constexpr std::ptrdiff_t max_integer_digits = 19;
 constexpr std::string_view dropped_verbatim = "txt:";
 
 auto is_digit(char c) noexcept -> bool { return static_cast<unsigned char>(c - '0') <= 9; }
@@ -33,7 +33,7 @@ auto is_named_real(std::string_view text) noexcept -> bool { return text == "inf
 }  // namespace
 
 resp_parser::resp_parser(const resp_limits& limits) noexcept : limits_(limits) {
-  BRAID_EXPECTS(limits.depth <= resp_limits::deepest, "the depth of replies is at most resp_limits::deepest");
+  BRAID_EXPECTS(limits.depth <= resp_limits::max_depth, "the depth of replies is at most resp_limits::deepest");
 }
 
 void resp_parser::begin(arena* memory) noexcept {
@@ -102,7 +102,7 @@ auto resp_parser::read_length(cursor& in, std::int64_t& length) -> step {
   const char* const first = at + (negative ? 1 : 0);
   std::int64_t value = 0;
   for (at = first; at != in.end && is_digit(*at); ++at) {
-    if (at - first == most_length_digits) return refuse(in, resp_errc::bad_number);
+    if (at - first == max_length_digits) return refuse(in, resp_errc::bad_number);
     value = value * 10 + (*at - '0');
   }
   if (at == in.end) return step::more;
@@ -210,7 +210,7 @@ auto resp_parser::read_integer(cursor& in) -> step {
   const char* const first = at + (is_signed ? 1 : 0);
   std::uint64_t value = 0;
   for (at = first; at != in.end && is_digit(*at); ++at) {
-    if (at - first == most_integer_digits) return refuse(in, resp_errc::bad_number);
+    if (at - first == max_integer_digits) return refuse(in, resp_errc::bad_number);
     value = value * 10 + static_cast<std::uint64_t>(*at - '0');
   }
   if (at == in.end) return step::more;

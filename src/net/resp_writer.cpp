@@ -4,9 +4,9 @@
 namespace braid {
 
 void write_command_words(byte_buffer& out, std::span<const std::string_view> words) {
-  std::size_t most = detail::longest_head;
-  for (const std::string_view word : words) most += detail::most_bytes(word);
-  char* const begin = out.room(most);
+  std::size_t max_count = detail::max_head;
+  for (const std::string_view word : words) max_count += detail::max_bytes(word);
+  char* const begin = out.room(max_count);
   char* at = detail::write_length(begin, '*', words.size());
   for (const std::string_view word : words) at = detail::write_text(at, word);
   out.added(static_cast<std::size_t>(at - begin));

@@ -29,12 +29,12 @@ auto pool_of(const runtime_options& options) -> pool_options {
 }
 
 /// A task between two workers.
-class traveller {
+class in_flight_guard {
  public:
-  explicit traveller(atomic<std::size_t>& all) noexcept : all_(&all) { all.fetch_add(1, relaxed); }
-  traveller(traveller&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
-  auto operator=(traveller&&) -> traveller& = delete;
-  ~traveller() {
+  explicit in_flight_guard(atomic<std::size_t>& all) noexcept : all_(&all) { all.fetch_add(1, relaxed); }
+  in_flight_guard(in_flight_guard&& other) noexcept : all_(std::exchange(other.all_, nullptr)) {}
+  auto operator=(in_flight_guard&&) -> in_flight_guard& = delete;
+  ~in_flight_guard() {
     if (all_ != nullptr) all_->fetch_sub(1, relaxed);
   }
 
@@ -64,8 +64,8 @@ auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>
 }
 
 runtime::runtime(runtime_options options) : shape_(options.shape) {
-  blocking_ = std::make_unique<blocking_lane>(blocking_lane_options{
-      .most_threads = options.most_blocking_threads, .name = options.name + "-b", .on_error = options.on_error});
+  blocking_ = std::make_unique<blocking_pool>(blocking_pool_options{
+      .max_threads = options.max_blocking_threads, .name = options.name + "-b", .on_error = options.on_error});
   if (shape_ == runtime_shape::merged)
     start_merged(options);
   else
@@ -78,7 +78,7 @@ void runtime::start_separate(const runtime_options& options) {
   pool_ = std::make_unique<pool>(pool_of(options));
   parker started;
   constexpr std::string_view suffix = "-loop";
-  const std::string loop_name = options.name.substr(0, longest_thread_name - suffix.size()).append(suffix);
+  const std::string loop_name = options.name.substr(0, max_thread_name - suffix.size()).append(suffix);
   loop_thread_ = std::thread([this, &started, loop_name] {
     static_cast<void>(this_thread::set_name(loop_name));
     loop_->run([&started] { started.unpark(); });
@@ -117,7 +117,7 @@ auto runtime::io() noexcept -> loop& {
   if (loops_.size() == 1) return *loops_.front();
   loop* const mine = loop::current();
   if (mine != nullptr && std::ranges::find(loops_, mine) != loops_.end()) return *mine;
-  return *loops_[turn_.fetch_add(1, relaxed) % loops_.size()];
+  return *loops_[next_loop_.fetch_add(1, relaxed) % loops_.size()];
 }
 
 auto runtime::post(task<void> work) -> result<void> {
@@ -142,7 +142,7 @@ void runtime::start_here(task<void> work) {
   if (!loops_[here]->is_current()) return;  // it has stopped already, as the task would
   const std::size_t there = home_for_one_more(here);
   if (here == there) return loops_[here]->spawn(std::move(work));
-  auto arrives = [at = loops_[there], work = std::move(work), counted = traveller(on_the_way_[there])]() mutable {
+  auto arrives = [at = loops_[there], work = std::move(work), counted = in_flight_guard(on_the_way_[there])]() mutable {
     at->spawn(std::move(work));
   };
   // Refused where it stops meanwhile: then this one is about to stop as well.
@@ -157,11 +157,11 @@ auto runtime::load_of(std::size_t index) const noexcept -> std::size_t {
 /// them all.
 auto runtime::home_for_one_more(std::size_t here) const noexcept -> std::size_t {
   constexpr std::size_t few = 16;
-  std::size_t least = here;
+  std::size_t min_load = here;
   for (std::size_t index = 0; index < loops_.size(); ++index)
-    if (load_of(index) < load_of(least)) least = index;
-  const std::size_t most = load_of(least) + std::max(few, load_of(least) / 4);
-  return load_of(here) > most && loops_[least]->status() == loop::state::running ? least : here;
+    if (load_of(index) < load_of(min_load)) min_load = index;
+  const std::size_t max_count = load_of(min_load) + std::max(few, load_of(min_load) / 4);
+  return load_of(here) > max_count && loops_[min_load]->status() == loop::state::running ? min_load : here;
 }
 
 void runtime::stop_loops() {

@@ -330,7 +330,7 @@ auto model_execution::on_wait(const model_access& word, std::uint32_t expected,
 void model_execution::on_wake(const model_access& word, int count) {
   // The kernel takes an address. Once others have gone on, the word itself may have been destroyed.
   const std::size_t atomic = memory_.find(word.place, word.initial);
-  model_place place = word.place;
+  model_location place = word.place;
   step();
   note("wake", {place, word.initial, word.order, word.where}, static_cast<std::uint64_t>(count));
   std::vector<model_fiber*> waiters;
@@ -387,9 +387,9 @@ auto model_execution::line_of(const event& done) const -> std::string {
 }
 
 auto model_execution::trace() const -> std::string {
-  constexpr std::size_t most = 60;
+  constexpr std::size_t max_count = 60;
   std::string text;
-  for (std::size_t i = events_.size() < most ? 0 : events_.size() - most; i < events_.size(); ++i)
+  for (std::size_t i = events_.size() < max_count ? 0 : events_.size() - max_count; i < events_.size(); ++i)
     text += line_of(events_[i]);
   return text;
 }

@@ -127,7 +127,7 @@ auto model_explore(const model_options& options, const model_body& body) -> mode
 auto model_explore_all(const model_options& options, const model_body& body) -> model_report {
   model_report report;
   depth_first_decider decider;
-  while (report.runs < options.most_runs && !report.complete) {
+  while (report.runs < options.max_runs && !report.complete) {
     if (!run_once(options, body, decider, report)) {
       report.schedule = decider.schedule();
       report.failure += "  schedule " + report.schedule + " (BRAID_SCHEDULE)\n";

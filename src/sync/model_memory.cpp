@@ -16,7 +16,7 @@ auto releases(std::memory_order order) noexcept -> bool {
 
 }  // namespace
 
-auto model_memory::find(model_place& place, std::uint64_t initial) -> std::size_t {
+auto model_memory::find(model_location& place, std::uint64_t initial) -> std::size_t {
   if (place.run != run_) {
     place = {.run = run_, .index = histories_.size()};
     histories_.emplace_back().writes.push_back({.value = initial});

@@ -4,7 +4,7 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/fork_safe_mutex.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/worker.hpp>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned free_helps = 30;     // so many may be nested whatever happens
 constexpr duration first_pause = 10us;  // of a worker that finds no job to help with
-constexpr duration longest_pause = 1ms;
+constexpr duration max_pause = 1ms;
 
 constinit thread_local unsigned helps = 0;  // nested in each other on this thread
 
@@ -68,7 +68,7 @@ auto has_stack() noexcept -> bool {
 
 /// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: somebody must, where
 /// it is the last one and what it waits for needs a job that waits as well.
-auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= longest_pause && has_stack()); }
+auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= max_pause && has_stack()); }
 
 auto help(executor& own) noexcept -> bool {
   ++helps;
@@ -79,7 +79,7 @@ auto help(executor& own) noexcept -> bool {
 
 auto run_awaited(worker& self, job& awaited) noexcept -> bool {
   ++helps;
-  const bool ran = self.substitutes->run_awaited(self, awaited);
+  const bool ran = self.spares->run_awaited(self, awaited);
   --helps;
   return ran;
 }
@@ -96,7 +96,7 @@ auto help_until(executor& own, blocking_wait& wait, std::optional<time_point> de
     }
     const time_point until = steady_time().now() + pause;
     wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, longest_pause);
+    pause = std::min(2 * pause, max_pause);
   }
   return true;
 }
@@ -112,9 +112,9 @@ auto sleep_until(blocking_wait& wait, std::optional<time_point> deadline) noexce
 
 /// As `help_until`, where others can work at this worker's seat meanwhile: what is not awaited itself is for them,
 /// since it may wait for the job that waits here. `awaited`: what it waits for, if that is a job.
-auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
+auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {
-  stand_ins& others = *self.substitutes;
+  spare_threads& others = *self.spares;
   duration pause = first_pause;
   bool may_leave = false;
   while (!wait.is_over()) {
@@ -122,9 +122,9 @@ auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional
     fork_exchange::answer_if_asked(self);  // what the job has forked may be what it waits for
     if (awaited != nullptr && may_help(pause) && run_awaited(self, *awaited)) continue;
     if (self.wanted.load(relaxed) != 0 || (may_leave && others.has_work(self))) {
-      if (others.try_leave(self)) {
+      if (others.try_release(self)) {
         const bool in_time = sleep_until(wait, deadline);
-        others.come_back(self);
+        others.reacquire(self);
         return in_time || wait.is_over();
       }
       if (may_help(pause) && help(*self.pool)) continue;
@@ -132,7 +132,7 @@ auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional
     may_leave = true;
     const time_point until = steady_time().now() + pause;
     wait.sleep(deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, longest_pause);
+    pause = std::min(2 * pause, max_pause);
   }
   return true;
 }
@@ -140,8 +140,8 @@ auto wait_at_seat(worker& self, blocking_wait& wait, job* awaited, std::optional
 auto block_as_thread(blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept -> bool {
   worker* const self = current_worker();
   if (self == nullptr) return sleep_until(wait, deadline);
-  if (self->substitutes == nullptr) return help_until(*self->pool, wait, deadline);
-  return wait_at_seat(*self, wait, awaited, deadline);
+  if (self->spares == nullptr) return help_until(*self->pool, wait, deadline);
+  return wait_on_context(*self, wait, awaited, deadline);
 }
 
 auto needs_polls(executor_id where) noexcept -> bool {
@@ -176,7 +176,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
     }
     const time_point until = steady_time().now() + pause;
     block_as_thread(wait, awaited, deadline ? std::min(until, *deadline) : until);
-    pause = std::min(2 * pause, longest_pause);
+    pause = std::min(2 * pause, max_pause);
   }
   return true;
 }

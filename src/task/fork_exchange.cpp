@@ -3,7 +3,7 @@
 
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/task/detail/fork_patience.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/executor.hpp>
 
 #include <cstddef>
@@ -48,7 +48,7 @@ void fork_exchange::run_stolen(worker& self, fork_record& stolen) noexcept {
 }
 
 auto fork_exchange::help(worker& self) noexcept -> bool {
-  if (self.helps >= most_helps_elsewhere) return false;
+  if (self.helps >= max_helps_elsewhere) return false;
   fork_record* const stolen = steal(self);
   if (stolen == nullptr) return false;
   ++self.helps;
@@ -58,7 +58,7 @@ auto fork_exchange::help(worker& self) noexcept -> bool {
 }
 
 auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
-  if (self.helps >= most_helps_elsewhere) return false;
+  if (self.helps >= max_helps_elsewhere) return false;
   ++self.helps;
   const bool helped = self.pool->run_one();
   --self.helps;
@@ -69,9 +69,9 @@ auto fork_exchange::help_with_jobs(worker& self) noexcept -> bool {
 /// run the child here.
 auto fork_exchange::steal_back(worker& self, const fork_record& stolen) noexcept -> fork_record* {
   worker* const thief = stolen.thief.load(relaxed);
-  if (thief == nullptr || self.helps >= most_helps) return nullptr;
+  if (thief == nullptr || self.helps >= max_helps) return nullptr;
   if (fork_record* const shared = thief->forks.steal(); shared != nullptr) return shared;
-  return self.helps >= most_helps_elsewhere ? thief->forks.take() : nullptr;  // else `steal` takes, after a pause
+  return self.helps >= max_helps_elsewhere ? thief->forks.take() : nullptr;  // else `steal` takes, after a pause
 }
 
 void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
@@ -85,7 +85,7 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
     } else if (help(self)) {
       some.restart();
     } else {
-      if (self.away != 0) self.substitutes->give_way(self);  // what was stolen may wait for a job that wants the seat
+      if (self.absent != 0) self.spares->yield_context(self);  // what was stolen may wait for a job that wants the seat
       some.wait(stolen.ended);
     }
   }

@@ -58,12 +58,12 @@ class last_reader final : public continuation {
  public:
   last_reader() noexcept : continuation(nullptr) {}
 
-  [[nodiscard]] auto told() noexcept -> end_signal& { return told_; }
+  [[nodiscard]] auto end() noexcept -> end_signal& { return end_; }
 
  private:
-  void fire(cascade& /*more*/) noexcept override { told_.set(); }  // the last touch: the thread may go on
+  void fire(cascade& /*more*/) noexcept override { end_.set(); }  // the last touch: the thread may go on
 
-  end_signal told_;
+  end_signal end_;
 };
 
 }  // namespace
@@ -101,7 +101,7 @@ auto future_core::wait_slowly(std::optional<time_point> deadline) -> bool {
     throw std::system_error(
         make_error_code(errc::would_deadlock),
         "this thread is to do what it waits for: go on by `then`, or co_await the future in a task");
-  expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking lane");
+  expect_to_block("this thread waits for I/O as well: co_await the future, or wait on the blocking pool");
   sleeper here(*this);
   if (self != nullptr) return block(here, this, deadline, where);
   if (!deadline && !runs_while_waiting(where) && settles_soon(*this)) return true;
@@ -131,7 +131,7 @@ void future_core::wait_for_readers() {
   if (refs_.load(relaxed) != 1 && waits_for_io() && !is_alone_soon())
     expect_to_block("this thread waits for I/O as well, and a continuation that reads the value has not returned yet");
   last_reader here;
-  if (try_defer(here)) block_until_set(here.told(), where_);
+  if (try_defer(here)) block_until_set(here.end(), where_);
 }
 
 /// A settled future is to have its consumer told when all other references are gone. False when they are.

@@ -1,4 +1,5 @@
-// src/task/job_memory.cpp: free lists by thread and size class, and the depot through which threads exchange batches.
+// src/task/job_memory.cpp: free lists by thread and size class, and the central free list through which threads
+// exchange batches.
 #include <braid/task/job_memory.hpp>
 
 #include <braid/sync/detail/thread_end.hpp>
@@ -15,12 +16,14 @@ namespace {
 
 constexpr std::size_t class_bytes = 64;
 constexpr std::size_t classes = 16;
-constexpr std::size_t batch = 32;          // blocks that go to or come from the depot at once
-constexpr unsigned char most_passes = 15;  // a depot that is empty costs a lock; so often it is not asked again
+constexpr std::size_t batch = 32;  // blocks that go to or come from the central free list at once
+constexpr unsigned char max_passes =
+    15;                          // a central free list that is empty costs a lock; so often it is not asked again
 constexpr std::size_t lead = 4;  // a block that another thread has freed is fetched when so many are before it
-// Of each class the depot keeps so much, but so many chains in any case; the rest goes back to operator delete.
-constexpr std::size_t depot_bytes = std::size_t{2} << 20U;
-constexpr std::size_t depot_chains = 128;
+// Of each class the central free list keeps so much, but so many chains in any case; the rest goes back to operator
+// delete.
+constexpr std::size_t central_list_bytes = std::size_t{2} << 20U;
+constexpr std::size_t central_list_chains = 128;
 
 // Under the address sanitizer every block comes from operator new in its own size, so that a stale access is seen and
 // one beyond the end too.
@@ -38,7 +41,7 @@ constexpr bool uses_lists = true;
 struct block {
   block* next;
   block* ahead;  // to be fetched when this one is taken; the block itself where there is nothing to fetch
-  // Of the first in a chain that lies in a depot:
+  // Of the first in a chain that lies in a central free list:
   block* next_chain;
   std::size_t count;
 };
@@ -82,17 +85,17 @@ void release_all(chain blocks) noexcept {
 }
 
 /// How many chains a class keeps for other threads.
-constexpr auto most_chains(std::size_t index) noexcept -> std::size_t {
-  return std::max(depot_chains, depot_bytes / (batch * class_bytes * (index + 1)));
+constexpr auto max_chains(std::size_t index) noexcept -> std::size_t {
+  return std::max(central_list_chains, central_list_bytes / (batch * class_bytes * (index + 1)));
 }
 
 /// Full batches of one class, waiting for a thread that needs them.
-class depot {
+class central_list {
  public:
-  void give(chain blocks, std::size_t most) noexcept {
+  void give(chain blocks, std::size_t max_count) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (chains_ < most) {
+      if (chains_ < max_count) {
         blocks.first->count = blocks.count;
         blocks.first->next_chain = std::exchange(first_, blocks.first);
         ++chains_;
@@ -121,19 +124,20 @@ class depot {
 union without_destructor {
   constexpr without_destructor() noexcept : all() {}
   ~without_destructor() {}
-  std::array<depot, classes> all;
+  std::array<central_list, classes> all;
 };
 
-constinit without_destructor shared_depots;
+constinit without_destructor shared_central_lists;
 
-auto depots() noexcept -> std::array<depot, classes>& { return shared_depots.all; }
+auto central_lists() noexcept -> std::array<central_list, classes>& { return shared_central_lists.all; }
 
 enum class cache_state : unsigned char { unused, live, gone };
 
 /// The free lists of one thread. Trivial, so that it can be used while the thread is being torn down.
 struct thread_cache {
   std::array<chain, classes> lists;
-  std::array<unsigned char, classes> passes;  // how often to pass by the depot, which had nothing the last time
+  std::array<unsigned char, classes>
+      passes;  // how often to pass by the central free list, which had nothing the last time
   cache_state state;
 };
 
@@ -144,7 +148,7 @@ void empty_cache(void* of_thread) noexcept {
   auto& own = *static_cast<thread_cache*>(of_thread);
   own.state = cache_state::gone;
   for (std::size_t i = 0; i < classes; ++i)
-    if (own.lists[i].first != nullptr) depots()[i].give(std::exchange(own.lists[i], chain{}), most_chains(i));
+    if (own.lists[i].first != nullptr) central_lists()[i].give(std::exchange(own.lists[i], chain{}), max_chains(i));
 }
 
 const detail::thread_end at_thread_end(&empty_cache);
@@ -172,16 +176,16 @@ auto is_listed(std::size_t index) noexcept -> bool { return uses_lists && index 
     if (unsigned char& passes = own->passes[index]; passes > 0) {
       --passes;
     } else {
-      list = depots()[index].take();
+      list = central_lists()[index].take();
       if (list.first != nullptr) return list.pop();
-      passes = most_passes;
+      passes = max_passes;
     }
   }
   return ::operator new((index + 1) * class_bytes);
 }
 
 [[gnu::noinline]] void give_half(chain& list, std::size_t index) noexcept {
-  depots()[index].give(list.split(batch), most_chains(index));
+  central_lists()[index].give(list.split(batch), max_chains(index));
 }
 
 [[gnu::noinline]] void free_elsewhere(void* memory, std::size_t index) noexcept {

@@ -16,11 +16,11 @@ namespace {
 
 using detail::destroy_callable;
 using detail::no_slot;
+using detail::slab_access;
 using detail::slab_action;
+using detail::slab_context;
 using detail::slab_phase;
-using detail::slab_seat;
 using detail::slab_slot;
-using detail::slab_standing;
 using detail::slab_step;
 
 constexpr unsigned looks_before_search = 64;
@@ -61,7 +61,7 @@ void keep_failure(slab_slot& slot, failure thrown) noexcept {
 
 }  // namespace
 
-constinit thread_local detail::known_slab_seat detail::known_seat
+constinit thread_local detail::known_slab_context detail::known_context
     __attribute__((tls_model("initial-exec"))){0, nullptr};
 
 job_slab::job_slab(job_slab_options options)
@@ -77,9 +77,9 @@ job_slab::job_slab(job_slab_options options)
   slots_ = std::make_unique<slab_slot[]>(slot_count_);
   shared_next_ = per_thread_ * (threads_ + 1);
   for (std::uint32_t slot = shared_next_; slot < slot_count_; ++slot) slots_[slot].share();
-  for (unsigned seat = 0; seat <= threads_; ++seat)
-    seats_.push_back(std::make_unique<slab_seat>(seat * per_thread_, per_thread_, barrier_));
-  seats_.back()->thread.store(number_of_thread(), relaxed);
+  for (unsigned context = 0; context <= threads_; ++context)
+    contexts_.push_back(std::make_unique<slab_context>(context * per_thread_, per_thread_, barrier_));
+  contexts_.back()->thread.store(number_of_thread(), relaxed);
   running_.reserve(threads_);
 }
 
@@ -91,20 +91,20 @@ job_slab::~job_slab() {
 
 // --- the calling thread ---
 
-auto job_slab::look_up_seat() const noexcept -> slab_seat* {
+auto job_slab::look_up_context() const noexcept -> slab_context* {
   const std::uint64_t number = number_of_thread();
-  const auto own =
-      std::ranges::find_if(seats_, [number](const auto& seat) { return seat->thread.load(relaxed) == number; });
-  detail::known_seat = {id_, own == seats_.end() ? nullptr : own->get()};
-  return detail::known_seat.seat;
+  const auto own = std::ranges::find_if(
+      contexts_, [number](const auto& context) { return context->thread.load(relaxed) == number; });
+  detail::known_context = {id_, own == contexts_.end() ? nullptr : own->get()};
+  return detail::known_context.context;
 }
 
 /// The bias owner is the thread that has allocated the job and not yet released it.
-auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_standing {
-  const slab_seat* const self = find_seat();
+auto job_slab::standing(std::uint32_t slot) const noexcept -> slab_access {
+  const slab_context* const self = find_context();
   const bool own = self != nullptr && self->owns(slot);
-  return own && slab_slot::phase_of(slots_[slot].word()) == slab_phase::allocated ? slab_standing::favoured
-                                                                                  : slab_standing::other;
+  return own && slab_slot::phase_of(slots_[slot].word()) == slab_phase::allocated ? slab_access::bias_owner
+                                                                                  : slab_access::other;
 }
 
 auto job_slab::check(job_handle job) const noexcept -> std::error_code {
@@ -116,12 +116,12 @@ auto job_slab::check(job_handle job) const noexcept -> std::error_code {
 job_slab::looking::looking(job_slab& slab, job_handle job) noexcept
     : slab_(slab),
       own_([&] {
-        slab_seat* const self = slab.find_seat();
+        slab_context* const self = slab.find_context();
         return self != nullptr && self->owns(job.slot_) ? self : nullptr;
       }()),
       frame_{job.slot_, nullptr} {
   if (own_ == nullptr) {
-    refused_ = slot().pin(slab_.barrier_, job.generation_, slab_standing::other);
+    refused_ = slot().pin(slab_.barrier_, job.generation_, slab_access::other);
     return;
   }
   frame_.outer = std::exchange(own_->frames, &frame_);
@@ -141,7 +141,7 @@ auto job_slab::reserve_shared() noexcept -> reserved {
   std::unique_lock lock(shared_ring_);
   const std::uint32_t number = shared_next_;
   slab_slot& slot = slots_[number];
-  const std::uint64_t generation = slot.try_reuse(barrier_, slab_standing::other);
+  const std::uint64_t generation = slot.try_reuse(barrier_, slab_access::other);
   if (generation == 0) return {};
   shared_next_ = number + 1 == slot_count_ ? per_thread_ * (threads_ + 1) : number + 1;
   lock.unlock();
@@ -157,7 +157,7 @@ auto job_slab::schedule_slowly(job_handle job) -> braid::result<void> {
   if (was_inline(job)) return {};
   const errc refused = slots_[job.slot_].claim(barrier_, job.generation_, slab_phase::queued, standing(job.slot_));
   if (refused != errc{}) return fail(refused);
-  push(find_seat(), job.slot_);
+  push(find_context(), job.slot_);
   if (is_closed()) finish_late();
   return {};
 }
@@ -198,7 +198,7 @@ auto job_slab::continue_with(job_handle first, job_handle next) -> braid::result
     return fail(step.refused);
   }
   if (!step.followed) return {};
-  push(find_seat(), first.slot_);
+  push(find_context(), first.slot_);
   if (is_closed()) finish_late();
   return {};
 }
@@ -224,16 +224,16 @@ auto job_slab::finish_with(job_handle child, job_handle parent) -> braid::result
 
 /// Whether the end of `to` has to wait for the end of `from`, through jobs that do not finish meanwhile.
 auto job_slab::leads_to(std::uint32_t from, std::uint32_t to) const noexcept -> bool {
-  constexpr std::size_t most = 64;
-  std::array<std::uint32_t, most> open{from};
+  constexpr std::size_t max_count = 64;
+  std::array<std::uint32_t, max_count> open{from};
   std::size_t count = 1;
   const auto add = [&](std::uint32_t slot) {
-    if (slot != no_slot && count < most) open[count++] = slot;
+    if (slot != no_slot && count < max_count) open[count++] = slot;
   };
   for (std::size_t seen = 0; seen < count; ++seen) {
     if (open[seen] == to) return true;
     const slab_slot& slot = slots_[open[seen]];
-    for (std::uint32_t next = slot.first_follower(); next != no_slot && count < most; next = slots_[next].link())
+    for (std::uint32_t next = slot.first_follower(); next != no_slot && count < max_count; next = slots_[next].link())
       add(next);
     add(slot.parent(0));
     add(slot.parent(1));
@@ -264,23 +264,23 @@ auto job_slab::take_shared(std::uint32_t& slot) noexcept -> bool {
 }
 
 /// Now and then another one first: a thread whose own jobs never end does not keep the shared ones from running.
-auto job_slab::take_own(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+auto job_slab::take_own(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   if (self.ran.load(relaxed) % fair_every == 0 && take_shared(slot)) [[unlikely]]
     return true;
   return self.jobs.pop(slot);
 }
 
-auto job_slab::find(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+auto job_slab::find(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   return take_own(self, slot) || take_shared(slot) || steal(self, slot);
 }
 
 /// Half of what another thread has queued; the oldest of it is the answer, and the others go to this thread's queue.
-auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
+auto job_slab::steal(slab_context& self, std::uint32_t& slot) noexcept -> bool {
   std::array<std::uint32_t, 256> taken;
-  const std::size_t first = self.watch.first_of(seats_.size());
-  for (std::size_t step = 0; step < seats_.size(); ++step) {
-    const std::size_t other = (first + step) % seats_.size();
-    slab_seat& victim = *seats_[other];
+  const std::size_t first = self.watch.first_of(contexts_.size());
+  for (std::size_t step = 0; step < contexts_.size(); ++step) {
+    const std::size_t other = (first + step) % contexts_.size();
+    slab_context& victim = *contexts_[other];
     if (&victim == &self || victim.jobs.size() == 0) continue;
     if (self.watch.is_quick(other, victim.ran.load(relaxed), victim.jobs.bottom())) {
       self.leaves_alone = true;
@@ -294,7 +294,7 @@ auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
       if (!self.jobs.try_push(taken[i])) push_shared(taken[i]);
     slot = taken[0];
     barrier_.light();
-    if (count > 1 && rest_.wants_wake()) rest_.wake_one();
+    if (count > 1 && sleepers_.wants_wake()) sleepers_.wake_one();
     return true;
   }
   return false;
@@ -303,23 +303,24 @@ auto job_slab::steal(slab_seat& self, std::uint32_t& slot) noexcept -> bool {
 /// From a thread that is about to deal with all that is queued.
 auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
   if (take_shared(slot)) return true;
-  return std::ranges::any_of(seats_, [&slot](const auto& seat) { return seat->jobs.steal_half({&slot, 1}) != 0; });
+  return std::ranges::any_of(contexts_,
+                             [&slot](const auto& context) { return context->jobs.steal_half({&slot, 1}) != 0; });
 }
 
 /// A last look: what was queued before this call, and not taken, is seen.
 auto job_slab::anything_queued() noexcept -> bool {
   if (shared_size_.load(relaxed) != 0) return true;
-  return std::ranges::any_of(seats_, [](const auto& seat) { return !seat->jobs.empty(); });
+  return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
 /// No job is queued or running, and none can be: a thread that still waits does so in vain. Requires that the slab is
 /// closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
-  const auto works = [](const auto& seat) {
-    return seat->working.load(acquire) != 0;  // edge slab_seat.working: observe
+  const auto works = [](const auto& context) {
+    return context->working.load(acquire) != 0;  // edge slab_context.working: observe
   };
   barrier_.heavy();
-  if (anything_queued() || std::ranges::any_of(seats_, works)) return false;
+  if (anything_queued() || std::ranges::any_of(contexts_, works)) return false;
   // edge job_slab.swept: observe, jobs that the sweepers have queued are seen below
   if (sweepers_.load(acquire) != 0) return false;
   return !anything_queued();
@@ -352,7 +353,7 @@ void job_slab::run_body(std::uint32_t slot) noexcept {
     dropped_.fetch_add(1, relaxed);
     marks = slab_slot::dropped;
   } else {
-    if (slab_seat* const self = find_seat()) self->ran.store(self->ran.load(relaxed) + 1, relaxed);
+    if (slab_context* const self = find_context()) self->ran.store(self->ran.load(relaxed) + 1, relaxed);
     try {
       job.act(job, slab_action::run);
     } catch (...) {
@@ -366,8 +367,8 @@ void job_slab::run_body(std::uint32_t slot) noexcept {
 }
 
 void job_slab::settle(std::uint32_t slot, const slab_step& step) noexcept {
-  if (step.followed) push(find_seat(), slot);
-  if (step.waited) rest_.wake_all();
+  if (step.followed) push(find_context(), slot);
+  if (step.waited) sleepers_.wake_all();
   for (const std::uint32_t parent : step.parents)
     if (parent != no_slot) end_child_of(parent);
 }
@@ -377,8 +378,8 @@ void job_slab::end_child_of(std::uint32_t parent) noexcept {
   while (parent != no_slot) {
     const slab_step step = slots_[parent].end_child(barrier_);
     if (!step.finished) return;
-    if (step.followed) push(find_seat(), parent);
-    if (step.waited) rest_.wake_all();
+    if (step.followed) push(find_context(), parent);
+    if (step.waited) sleepers_.wake_all();
     if (step.parents[1] != no_slot) end_child_of(step.parents[1]);
     parent = step.parents[0];
   }
@@ -390,56 +391,57 @@ auto job_slab::start() -> braid::result<void> {
   const std::lock_guard lock(join_lock_);
   if (is_closed()) return fail(errc::closed);
   if (std::exchange(started_, true)) return fail(errc::invalid_argument);
-  for (unsigned seat = 0; seat < threads_; ++seat) seats_[seat]->working.store(1, relaxed);
+  for (unsigned context = 0; context < threads_; ++context) contexts_[context]->working.store(1, relaxed);
   try {
-    for (unsigned seat = 0; seat < threads_; ++seat)
-      running_.emplace_back([this, seat] {
-        static_cast<void>(this_thread::set_name("slab-" + std::to_string(seat)));
-        work(*seats_[seat]);
+    for (unsigned context = 0; context < threads_; ++context)
+      running_.emplace_back([this, context] {
+        static_cast<void>(this_thread::set_name("slab-" + std::to_string(context)));
+        work(*contexts_[context]);
       });
   } catch (...) {
-    for (std::size_t seat = running_.size(); seat < threads_; ++seat) seats_[seat]->working.store(0, relaxed);
+    for (std::size_t context = running_.size(); context < threads_; ++context)
+      contexts_[context]->working.store(0, relaxed);
     stop(stop_mode::drop);
     throw;
   }
   return {};
 }
 
-void job_slab::work(slab_seat& self) noexcept {
+void job_slab::work(slab_context& self) noexcept {
   self.thread.store(number_of_thread(), relaxed);
-  detail::known_seat = {id_, &self};
+  detail::known_context = {id_, &self};
   self.depth = 1;
   std::uint32_t slot = 0;
   while (take_own(self, slot) || await_work(self, nullptr, slot)) run(slot);
 }
 
 /// Looks for a job, and whether `until` has finished, for some looks.
-auto job_slab::look_around(slab_seat& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
-    -> sight {
+auto job_slab::look_around(slab_context& self, const slab_slot* until, std::uint32_t& slot, unsigned looks) noexcept
+    -> poll_result {
   for (unsigned look = 0; look < looks; ++look) {
-    if (until != nullptr && slab_slot::is_finished(until->word())) return sight::finished;
-    if (find(self, slot)) return sight::job;
+    if (until != nullptr && slab_slot::is_finished(until->word())) return poll_result::finished;
+    if (find(self, slot)) return poll_result::job;
     // A victim that is left alone is not polled all the time either: each poll takes a cache line from its owner.
     for (unsigned rest = std::exchange(self.leaves_alone, false) ? pauses_beside_others : 1; rest > 0; --rest)
       detail::cpu_pause();
   }
-  return sight::nothing;
+  return poll_result::nothing;
 }
 
 /// A job to run, in `slot`. False when there will be none, or `until` has finished.
-auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
-  sight seen = look_around(self, until, slot, looks_before_search);
-  if (seen != sight::nothing) return seen == sight::job;
-  rest_.begin_search();
+auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& slot) noexcept -> bool {
+  poll_result seen = look_around(self, until, slot, looks_before_search);
+  if (seen != poll_result::nothing) return seen == poll_result::job;
+  sleepers_.begin_search();
   bool announced = until == nullptr;
   while (true) {
     const time_point limit = steady_time().now() + idle_sleep_;
     do seen = look_around(self, until, slot, looks_at_a_time);
-    while (seen == sight::nothing && steady_time().now() < limit);
-    if (seen != sight::nothing) break;
+    while (seen == poll_result::nothing && steady_time().now() < limit);
+    if (seen != poll_result::nothing) break;
     if (!std::exchange(announced, true)) static_cast<void>(until->announce_waiter(barrier_));
     bool over = false;
-    rest_.sleep(self, barrier_, [&] {
+    sleepers_.sleep(self, barrier_, [&] {
       if (until != nullptr && slab_slot::is_finished(until->word())) return true;
       if (anything_queued()) return true;
       over = is_closed() && nothing_will_come();
@@ -448,17 +450,17 @@ auto job_slab::await_work(slab_seat& self, slab_slot* until, std::uint32_t& slot
     if (over) break;
   }
   end_search();
-  if (seen != sight::nothing) return seen == sight::job;
-  self.working.store(0, release);  // edge slab_seat.working: publish
-  rest_.wake_all();
+  if (seen != poll_result::nothing) return seen == poll_result::job;
+  self.working.store(0, release);  // edge slab_context.working: publish
+  sleepers_.wake_all();
   return false;
 }
 
 /// The thread that queued a job relied on this one to find it, and this one may have found another job.
 void job_slab::end_search() noexcept {
-  if (!rest_.end_search()) return;
+  if (!sleepers_.end_search()) return;
   barrier_.heavy();
-  if (anything_queued()) rest_.wake_one();
+  if (anything_queued()) sleepers_.wake_one();
 }
 
 auto job_slab::wait_slowly(job_handle job) -> braid::result<void> {
@@ -468,14 +470,14 @@ auto job_slab::wait_slowly(job_handle job) -> braid::result<void> {
   if (place.refused() != errc{}) return fail(place.refused());
   slab_slot& slot = place.slot();
   if (slab_slot::is_finished(slot.word())) return outcome(slot.word(), slot);
-  if (slab_seat* const self = find_seat())
+  if (slab_context* const self = find_context())
     help_until(*self, slot);
   else
     block_until(slot);
   return slab_slot::is_finished(slot.word()) ? outcome(slot.word(), slot) : fail(errc::dropped);
 }
 
-void job_slab::help_until(slab_seat& self, slab_slot& slot) noexcept {
+void job_slab::help_until(slab_context& self, slab_slot& slot) noexcept {
   if (self.depth++ == 0) {
     self.working.store(1, relaxed);
     barrier_.light();
@@ -489,18 +491,18 @@ void job_slab::help_until(slab_seat& self, slab_slot& slot) noexcept {
     self.working.store(1, relaxed);  // the job that waits goes on
     return;
   }
-  self.working.store(0, release);  // edge slab_seat.working: publish
+  self.working.store(0, release);  // edge slab_context.working: publish
   if (is_closed()) [[unlikely]]
-    rest_.wake_all();
+    sleepers_.wake_all();
 }
 
 void job_slab::block_until(slab_slot& slot) noexcept {
   static_cast<void>(slot.announce_waiter(barrier_));
   while (true) {
-    const auto key = rest_.outside.prepare();
-    if (slab_slot::is_finished(slot.word())) return rest_.outside.cancel();
-    if (is_closed() && nothing_will_come()) return rest_.outside.cancel();
-    rest_.outside.wait(key);
+    const auto key = sleepers_.outside.prepare();
+    if (slab_slot::is_finished(slot.word())) return sleepers_.outside.cancel();
+    if (is_closed() && nothing_will_come()) return sleepers_.outside.cancel();
+    sleepers_.outside.wait(key);
   }
 }
 
@@ -518,17 +520,17 @@ auto job_slab::stop(stop_mode how) -> std::size_t {
   while (seen < wanted && !mode_.compare_exchange_weak(seen, wanted, relaxed, relaxed)) {}
   barrier_.heavy();  // a job of a thread that missed this is found by the scans below
   if (wanted == mode::dropping) run_what_is_left();
-  rest_.wake_all();
+  sleepers_.wake_all();
   return dropped();
 }
 
 /// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. A caller that runs a
 /// job itself scans the queues when that ends.
 void job_slab::finish_late() noexcept {
-  const slab_seat* const self = find_seat();
+  const slab_context* const self = find_context();
   if (self != nullptr && self->depth != 0) return;
   run_what_is_left();
-  rest_.wake_all();
+  sleepers_.wake_all();
 }
 
 /// Runs what is queued, or drops it, as the slab is stopped.
@@ -541,21 +543,21 @@ void job_slab::run_what_is_left() noexcept {
 }
 
 auto job_slab::join() -> braid::result<void> {
-  const slab_seat* const self = find_seat();
+  const slab_context* const self = find_context();
   if (self != nullptr && self->depth != 0) return fail(errc::would_deadlock);
   const std::lock_guard lock(join_lock_);
   for (std::thread& each : running_) each.join();
   running_.clear();
   while (!is_closed()) {
-    const auto key = rest_.outside.prepare();
+    const auto key = sleepers_.outside.prepare();
     if (is_closed()) {
-      rest_.outside.cancel();
+      sleepers_.outside.cancel();
       break;
     }
-    rest_.outside.wait(key);
+    sleepers_.outside.wait(key);
   }
   run_what_is_left();
-  rest_.wake_all();
+  sleepers_.wake_all();
   return {};
 }
 

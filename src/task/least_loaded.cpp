@@ -11,25 +11,25 @@ auto least_loaded::load_of(const worker& at) noexcept -> std::size_t {
   return at.pace.is_held_up() ? jobs + heavy : jobs;
 }
 
-auto least_loaded::seat_for(worker* poster) noexcept -> worker& {
-  constexpr std::size_t most_to_compare = 8;
-  worker& chosen = seats_.workers().size() <= most_to_compare ? least_of_all() : better_of_two();
+auto least_loaded::worker_for(worker* poster) noexcept -> worker& {
+  constexpr std::size_t max_to_compare = 8;
+  worker& chosen = local_queues_.workers().size() <= max_to_compare ? min_of_all() : better_of_two();
   if (poster != nullptr && load_of(*poster) <= load_of(chosen) + 1) return *poster;
   if (last_.load(relaxed) != chosen.index) last_.store(chosen.index, relaxed);
   return chosen;
 }
 
 /// Begins with the one that was chosen last, which so wins among equals.
-auto least_loaded::least_of_all() noexcept -> worker& {
-  const worker_list& all = seats_.workers();
+auto least_loaded::min_of_all() noexcept -> worker& {
+  const worker_list& all = local_queues_.workers();
   const std::size_t first = last_.load(relaxed);
   worker* best = all[first].get();
-  std::size_t least = load_of(*best);
-  for (std::size_t step = 1; step < all.size() && least != 0; ++step) {
+  std::size_t min_load = load_of(*best);
+  for (std::size_t step = 1; step < all.size() && min_load != 0; ++step) {
     worker& other = *all[(first + step) % all.size()];
     const std::size_t load = load_of(other);
-    if (load >= least) continue;
-    least = load;
+    if (load >= min_load) continue;
+    min_load = load;
     best = &other;
   }
   return *best;
@@ -37,7 +37,7 @@ auto least_loaded::least_of_all() noexcept -> worker& {
 
 auto least_loaded::better_of_two() noexcept -> worker& {
   random_source random(draws_.fetch_add(1, relaxed));
-  const worker_list& all = seats_.workers();
+  const worker_list& all = local_queues_.workers();
   worker& one = *all[random.below(all.size())];
   worker& other = *all[random.below(all.size())];
   return load_of(other) < load_of(one) ? other : one;
@@ -46,16 +46,16 @@ auto least_loaded::better_of_two() noexcept -> worker& {
 /// A worker that was woken has not watched. It goes by the job that the victim runs, so that all workers that a rescue
 /// wakes take part at once, and not each after two intervals of its own.
 auto least_loaded::waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool {
-  if (why == search::watch) return seats_.is_held_up(self, victim);
+  if (why == search::monitor) return local_queues_.is_held_up(self, victim);
   return why == search::woken && victim.backlog() != 0 && victim.pace.is_held_up();
 }
 
 auto least_loaded::rescue(worker& self, search why) noexcept -> found_job {
-  if (seats_.has_settled()) return {};
+  if (local_queues_.is_known_quiescent()) return {};
   for (const std::size_t index : self.victims) {
-    worker& victim = *seats_.workers()[index];
-    if (!waits_for_long(self, victim, why) && !seats_.is_closed()) continue;
-    if (found_job oldest = seats_.take_half(self, victim)) return oldest;
+    worker& victim = *local_queues_.workers()[index];
+    if (!waits_for_long(self, victim, why) && !local_queues_.is_closed()) continue;
+    if (found_job oldest = local_queues_.take_half(self, victim)) return oldest;
   }
   return {};
 }

@@ -5,10 +5,10 @@
 #include <braid/sync/detail/cpu_pause.hpp>
 #include <braid/sync/futex.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
-#include <braid/task/detail/crew_of.hpp>
-#include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/detail/scheduler_for.hpp>
+#include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/detail/report_exception.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/spare_threads.hpp>
 #include <braid/task/detail/time_span.hpp>
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
@@ -87,7 +87,7 @@ auto needs_threads(scheduler chosen) noexcept -> bool {
   return chosen != scheduler::current_thread && chosen != scheduler::run_inline;
 }
 
-auto with_worker_total(pool_options options, detail::crew_factory make) -> pool_options {
+auto with_worker_total(pool_options options, detail::scheduler_factory make) -> pool_options {
   if (make == nullptr && !needs_threads(options.scheduler))
     options.workers = 1;
   else if (options.workers == 0)
@@ -102,22 +102,22 @@ auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
 }
 
-auto factory_for(scheduler chosen) noexcept -> detail::crew_factory {
+auto factory_for(scheduler chosen) noexcept -> detail::scheduler_factory {
   switch (chosen) {
-    case scheduler::work_stealing: return &detail::crew_of<work_stealing>::make;
-    case scheduler::least_loaded: return &detail::crew_of<least_loaded>::make;
-    case scheduler::run_inline: return &detail::inline_crew::make;
+    case scheduler::work_stealing: return &detail::scheduler_for<work_stealing>::make;
+    case scheduler::least_loaded: return &detail::scheduler_for<least_loaded>::make;
+    case scheduler::run_inline: return &detail::inline_scheduler::make;
     case scheduler::shared_queue:
     case scheduler::current_thread: break;
   }
-  return &detail::crew_of<shared_queue>::make;
+  return &detail::scheduler_for<shared_queue>::make;
 }
 
 }  // namespace
 
 namespace detail {
 
-crew::~crew() = default;
+scheduler_base::~scheduler_base() = default;
 
 void report_job_exception(const error_callback& on_error, std::exception_ptr error, const error_origin& from) noexcept {
   const bool by_hook = from.worker != error_origin::no_worker && from.job == 0;
@@ -131,7 +131,7 @@ void report_job_exception(const error_callback& on_error, std::exception_ptr err
   }
 }
 
-void rest_for(std::uint32_t pauses) noexcept {
+void back_off(std::uint32_t pauses) noexcept {
   for (; pauses > 0; --pauses) cpu_pause();
 }
 
@@ -139,7 +139,7 @@ void rest_for(std::uint32_t pauses) noexcept {
 
 pool::pool(pool_options options) : pool(std::move(options), nullptr) {}
 
-pool::pool(pool_options options, detail::crew_factory make)
+pool::pool(pool_options options, detail::scheduler_factory make)
     : options_(with_worker_total(std::move(options), make)),
       has_threads_(make != nullptr || needs_threads(options_.scheduler)),
       looks_before_sleep_(looks_before_sleep(options_)),
@@ -149,17 +149,17 @@ pool::pool(pool_options options, detail::crew_factory make)
   sleepers_ = std::make_unique<detail::sleepers>(workers_, barrier_);
   forks_ = std::make_unique<detail::fork_exchange>(workers_, barrier_, *sleepers_, looks_before_sleep_);
   for (const auto& each : workers_) each->exchange = forks_.get();
-  crew_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
-  busy_seat_ = crew_->busy_seat();
-  own_seats_ = crew_->own_seats();
+  scheduler_ = (make != nullptr ? make : factory_for(options_.scheduler))(*this, workers_);
+  busy_worker_ = scheduler_->busy_worker();
+  own_queues_ = scheduler_->own_queues();
   const detail::executor_id known_as = id();  // made early, so that nothing that names the pool later needs memory
   if (needs_polls()) detail::run_while_waiting(known_as);
   if (!has_threads_) return;
-  if (options_.most_stand_ins != 0 && !options_.make_driver) {
-    stand_ins_ = std::make_unique<detail::stand_ins>(
-        *crew_, options_.most_stand_ins, options_.workers,
-        [this](std::size_t number, const std::function<void()>& serve) { stand_in(number, serve); });
-    for (const auto& each : workers_) each->substitutes = stand_ins_.get();
+  if (options_.max_spare_threads != 0 && !options_.make_driver) {
+    spare_threads_ = std::make_unique<detail::spare_threads>(
+        *scheduler_, options_.max_spare_threads, options_.workers,
+        [this](std::size_t number, const std::function<void()>& serve) { spare_thread(number, serve); });
+    for (const auto& each : workers_) each->spares = spare_threads_.get();
   }
   reports_.resize(options_.workers);
   start_threads();
@@ -182,7 +182,7 @@ void pool::start_threads() {
   try {
     for (const auto& self : workers_) threads_.emplace_back([this, &self] { work(*self); });
   } catch (...) {
-    crew_->close();
+    scheduler_->close();
     stop_and_join();
     throw;
   }
@@ -191,14 +191,14 @@ void pool::start_threads() {
 void pool::await_settings() {
   configured_.wait();
   if (not_configured_ != nullptr) {
-    crew_->close();
+    scheduler_->close();
     stop_and_join();
     std::rethrow_exception(not_configured_);
   }
   if (options_.on_refused == refusal::ignore) return;
   for (const settings_report& report : reports_) {
     if (report.all_applied()) continue;
-    crew_->close();
+    scheduler_->close();
     stop_and_join();
     throw std::system_error(report.first_refusal().error(), "a worker of a pool: " + report.to_string());
   }
@@ -217,7 +217,7 @@ void pool::work(worker& self) noexcept {
     const std::unique_ptr<registration> registered = configure(self.index);
     call_hook(options_.on_worker_start, self.index);
     configured_.count_down();
-    crew_->work(self);
+    scheduler_->work(self);
     call_hook(options_.on_worker_stop, self.index);
   }
   // edge pool.left: both, the joining thread sees all that the workers did
@@ -225,7 +225,7 @@ void pool::work(worker& self) noexcept {
 }
 
 /// A thread that works at the seats of others. Without its settings, where there is no memory for them.
-void pool::stand_in(std::size_t number, const std::function<void()>& serve) noexcept {
+void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;
   try {
@@ -266,19 +266,19 @@ void pool::report(std::exception_ptr error) noexcept {
   detail::report_job_exception(options_.on_error, std::move(error), from);
 }
 
-auto pool::try_post(job& work, lane level) noexcept -> bool {
-  const placement placed = crew_->place(work, poster(), level);
+auto pool::try_post(job& work, priority level) noexcept -> bool {
+  const placement placed = scheduler_->place(work, poster(), level);
   if (placed.how == placement::verdict::refused) return false;
   barrier_.light();
   sleepers_->wake_for(placed);
   return true;
 }
 
-auto pool::is_current() const noexcept -> bool { return poster() != nullptr || crew_->is_current(); }
+auto pool::is_current() const noexcept -> bool { return poster() != nullptr || scheduler_->is_current(); }
 
 auto pool::run_one() noexcept -> bool {
   worker* const self = poster();
-  return self != nullptr && crew_->run_one(*self, search::routine);
+  return self != nullptr && scheduler_->run_one(*self, search::routine);
 }
 
 auto pool::poll() noexcept -> bool {
@@ -286,7 +286,7 @@ auto pool::poll() noexcept -> bool {
   const std::unique_lock lock(join_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
-  return crew_->run_one(*workers_.front(), search::routine);
+  return scheduler_->run_one(*workers_.front(), search::routine);
 }
 
 auto pool::statistics() const noexcept -> pool_statistics {
@@ -299,7 +299,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
     total.forks += each->counters.forks_stolen.load(relaxed);
   }
   total.late = late_.load(relaxed);
-  if (stand_ins_ != nullptr) total.stand_ins = stand_ins_->started();
+  if (spare_threads_ != nullptr) total.spare_threads = spare_threads_->started();
   return total;
 }
 
@@ -307,7 +307,7 @@ auto pool::statistics() const noexcept -> pool_statistics {
 void pool::run_here() noexcept {
   const std::lock_guard lock(join_mutex_);
   const detail::worker_scope here(*workers_.front());
-  while (crew_->run_one(*workers_.front(), search::routine)) {}
+  while (scheduler_->run_one(*workers_.front(), search::routine)) {}
 }
 
 auto pool::wait_idle() -> result<void> {
@@ -315,13 +315,13 @@ auto pool::wait_idle() -> result<void> {
   if (!has_threads_ && options_.scheduler == scheduler::current_thread)
     run_here();
   else
-    sleepers_->wait_idle(*crew_);
+    sleepers_->wait_idle(*scheduler_);
   return {};
 }
 
 auto pool::shutdown(shutdown_mode mode) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
-  crew_->close();
+  scheduler_->close();
   if (mode != shutdown_mode::drain) drop_pending();
   if (mode == shutdown_mode::stop_now) stop_.request_stop();
   if (has_threads_)
@@ -335,7 +335,7 @@ auto pool::shutdown(shutdown_mode mode) -> result<void> {
 auto pool::shutdown_for(duration limit) -> result<void> {
   if (is_current()) return fail(errc::would_deadlock);
   const time_point deadline = detail::later(steady_time().now(), limit).value_or(time_point::max());
-  crew_->close();
+  scheduler_->close();
   const bool in_time = ends_by(deadline);
   if (!in_time) {
     drop_pending();
@@ -350,7 +350,7 @@ auto pool::shutdown_for(duration limit) -> result<void> {
 void pool::drop_pending() noexcept {
   dropping_.fetch_add(1, relaxed);
   const pool* const outer = std::exchange(drops_for, this);
-  crew_->drop_all();
+  scheduler_->drop_all();
   drops_for = outer;
   // edge pool.dropped: publish, the waiter sees the jobs dropped
   if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);
@@ -363,12 +363,13 @@ void pool::await_drops() noexcept {
   while (const std::uint32_t left = dropping_.load(acquire)) futex_wait(dropping_, left);
 }
 
-/// Requires that the crew is closed. Whether nothing was left to do before the deadline; then the workers have ended.
+/// Requires that the scheduler is closed. Whether nothing was left to do before the deadline; then the workers have
+/// ended.
 auto pool::ends_by(time_point deadline) noexcept -> bool {
   if (!has_threads_)
     return options_.scheduler == scheduler::current_thread ? run_here_until(deadline)
-                                                           : sleepers_->wait_idle_until(*crew_, deadline);
-  sleepers_->stop(*crew_);
+                                                           : sleepers_->wait_idle_until(*scheduler_, deadline);
+  sleepers_->stop(*scheduler_);
   // edge pool.left: observe, all that the workers did is seen
   while (const std::uint32_t left = at_work_.load(acquire)) {
     const bool timed_out = futex_wait(at_work_, left, deadline) == futex_wait_status::timed_out;
@@ -383,17 +384,18 @@ auto pool::run_here_until(time_point deadline) noexcept -> bool {
   if (!lock.owns_lock()) return false;
   const detail::worker_scope here(*workers_.front());
   while (steady_time().now() < deadline)
-    if (!crew_->run_one(*workers_.front(), search::routine)) return true;
-  return crew_->empty();
+    if (!scheduler_->run_one(*workers_.front(), search::routine)) return true;
+  return scheduler_->empty();
 }
 
-/// Requires that the crew is closed, so that a worker that sees the pool stopping sees queues that only get shorter.
+/// Requires that the scheduler is closed, so that a worker that sees the pool stopping sees queues that only get
+/// shorter.
 void pool::stop_and_join() noexcept {
   const std::lock_guard lock(join_mutex_);
-  sleepers_->stop(*crew_);
+  sleepers_->stop(*scheduler_);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-  if (stand_ins_ != nullptr) stand_ins_->join();
+  if (spare_threads_ != nullptr) spare_threads_->join();
 }
 
 }  // namespace braid

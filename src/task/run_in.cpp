@@ -13,7 +13,7 @@ void run_root(pool& where, job& root, end_signal& ended) {
   // What comes back from `wait_idle` has been run or dropped: here, or by another thread that was at it.
   if (!where.has_threads()) static_cast<void>(where.wait_idle());
   // In a turn of a loop the thread does not help: a job of its pool may be the first step of another task.
-  if (thread_turns_a_loop)
+  if (thread_runs_a_loop)
     ended.wait();
   else
     block_until_set(ended, where.id());

@@ -23,7 +23,7 @@ struct shared_timers::state final : detail::timer_keeper {
   auto retract(timer& item) noexcept -> bool override;
   auto now() const noexcept -> time_point override { return clock.now(); }
 
-  auto turn() noexcept -> std::optional<time_point>;
+  auto run_once() noexcept -> std::optional<time_point>;
   auto close() noexcept -> result<std::size_t>;
   [[nodiscard]] auto is_closed() noexcept -> bool;
 
@@ -100,7 +100,7 @@ void shared_timers::state::hand_out(lock_type& lock, timer& item, void (timer::*
   if (waiting != 0) changed.notify_all();
 }
 
-auto shared_timers::state::turn() noexcept -> std::optional<time_point> {
+auto shared_timers::state::run_once() noexcept -> std::optional<time_point> {
   const time_point now = clock.now();
   lock_type lock(mutex);
   begin_serving(lock);
@@ -144,7 +144,7 @@ auto shared_timers::now() const noexcept -> time_point { return state_->now(); }
 void shared_timers::run() noexcept {
   BRAID_EXPECTS(&state_->clock == &steady_time(), "the kernel sleeps by the system's clock");
   while (true) {
-    const auto next = state_->turn();
+    const auto next = state_->run_once();
     if (state_->is_closed()) return;
     if (!next)
       state_->sleep.park();
@@ -153,7 +153,7 @@ void shared_timers::run() noexcept {
   }
 }
 
-auto shared_timers::turn() noexcept -> std::optional<time_point> { return state_->turn(); }
+auto shared_timers::run_once() noexcept -> std::optional<time_point> { return state_->run_once(); }
 
 auto shared_timers::close() noexcept -> result<std::size_t> { return state_->close(); }
 

@@ -6,8 +6,8 @@ namespace braid::detail {
 /// The worker at whose seat the job lies does not sleep beside it. Another one is woken where the job is urgent, or
 /// where nobody would notice that a job holds that worker up.
 void sleepers::wake_someone(const placement& placed) noexcept {
-  if (placed.seat != placement::no_seat && idle_.try_pick(placed.seat)) return wake(*workers_[placed.seat]);
-  if (placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0) return;
+  if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
+  if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;
   if (!someone_searches()) wake_one();
 }
 
@@ -19,40 +19,40 @@ auto sleepers::someone_searches() noexcept -> bool {
 }
 
 auto sleepers::wake_one() noexcept -> bool {
-  const auto index = idle_.pick();
+  const auto index = idle_.claim_any();
   if (index) wake(*workers_[*index]);
   return index.has_value();
 }
 
-void sleepers::wake(worker& picked) noexcept {
+void sleepers::wake(worker& claimed) noexcept {
   searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first look
-  picked.sleep->unpark();
+  claimed.sleep->unpark();
 }
 
-void sleepers::call_others(worker& self, crew& jobs) noexcept {
+void sleepers::call_others(worker& self, scheduler_base& jobs) noexcept {
   if (jobs.empty() || someone_searches()) return;
   if (wake_one()) count_one(self.counters.wakes_of_own);
 }
 
 /// Every unpark goes to a worker that was picked, and every worker that was picked parks until it comes: so no permit
 /// is left over.
-auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
-  if (is_settled()) return leave(self);
-  idle_.announce(self.index);
+auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
+  if (is_quiescent()) return leave(self);
+  idle_.advertise(self.index);
   jobs.falls_asleep();
   barrier_.heavy();
   bool nothing_left = jobs.may_park(self);
   const bool stopping = phase_.load(acquire) != phase::running;  // edge sleepers.stopping: observe
   if (stopping) nothing_left = jobs.empty();  // the last job may have come after the look above; none comes after this
-  if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
+  if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
-  if (nothing_left && stopping) settle(jobs);
-  const bool leaves = nothing_left && stopping && idle_.try_leave(self.index);
+  if (nothing_left && stopping) try_quiesce(jobs);
+  const bool leaves = nothing_left && stopping && idle_.try_retire(self.index);
   became_idle();
   if (leaves) return wake_cause::stop;
   count_one(self.counters.sleeps);
-  const wake_cause woken = rest(self, jobs);
-  if (woken != wake_cause::picked || !is_settled()) return woken;
+  const wake_cause woken = park(self, jobs);
+  if (woken != wake_cause::claimed || !is_quiescent()) return woken;
   end_search();
   return leave(self);
 }
@@ -61,7 +61,7 @@ auto sleepers::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
 /// sees what was before the stop, as a worker that leaves after a poll does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe
-  for (idle_.announce(self.index); !idle_.try_leave(self.index); idle_.announce(self.index)) {
+  for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
     self.sleep->park();  // the permit is on its way
     end_search();
   }
@@ -71,56 +71,56 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
 
 /// The monitor (Go's sysmon): while others run, one sleeping worker wakes at intervals and checks whether a long job
 /// delays the jobs queued after it. A pick does not put off when that is due, nor does the work of a driver.
-auto sleepers::rest(worker& self, crew& jobs) noexcept -> wake_cause {
-  const bool watches = try_watch(jobs);
-  if (watches && self.watch_due == time_point()) self.watch_due = steady_time().now() + watch_interval;
-  auto why = self.sleep->sleep_until(watches ? self.watch_due : time_point::max());
-  if (why == wake_reason::deadline) self.watch_due = {};
-  if (why != wake_reason::permit && !idle_.try_retract(self.index)) {
+auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
+  const bool has_monitor = try_monitor(jobs);
+  if (has_monitor && self.monitor_due == time_point()) self.monitor_due = steady_time().now() + monitor_interval;
+  auto why = self.sleep->sleep_until(has_monitor ? self.monitor_due : time_point::max());
+  if (why == wake_reason::deadline) self.monitor_due = {};
+  if (why != wake_reason::permit && !idle_.try_cancel(self.index)) {
     self.sleep->park();  // the permit is on its way
     why = wake_reason::permit;
   }
-  if (watches) end_watch(self, jobs, why);
+  if (has_monitor) end_monitoring(self, jobs, why);
   switch (why) {
-    case wake_reason::permit: return wake_cause::picked;
+    case wake_reason::permit: return wake_cause::claimed;
     case wake_reason::work: return wake_cause::called;
     case wake_reason::deadline: break;
   }
-  return wake_cause::watched;
+  return wake_cause::monitored;
 }
 
 /// It does not count as the monitor, and no worker relies on it: each worker that is awake for long checks by itself.
-auto sleepers::is_watch_due(worker& self) noexcept -> bool {
+auto sleepers::is_monitor_due(worker& self) noexcept -> bool {
   const time_point now = steady_time().now();
-  if (self.watch_due == time_point()) self.watch_due = now + watch_interval;
-  if (now < self.watch_due) return false;
-  self.watch_due = {};
+  if (self.monitor_due == time_point()) self.monitor_due = now + monitor_interval;
+  if (now < self.monitor_due) return false;
+  self.monitor_due = {};
   return true;
 }
 
 /// Jobs of threads that relied on this monitor are found by the next poll: that of this worker, or, where it has
 /// something else to do first, the poll here on behalf of others.
-void sleepers::end_watch(worker& self, crew& jobs, wake_reason why) noexcept {
-  watching_.store(0, relaxed);
+void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept {
+  monitoring_.store(0, relaxed);
   barrier_.heavy();
   if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
 /// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
 /// job at its own seat.
-auto sleepers::try_watch(crew& jobs) noexcept -> bool {
-  if (!jobs.watches() || is_done(jobs)) return false;
-  return watching_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
+auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
+  if (!jobs.has_monitor() || is_done(jobs)) return false;
+  return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
 /// Whether all have idled from before the look at the queues until after it: one that announced itself may be about to
 /// find a job, take it before the look comes to its seat, and post another where the look has been.
-auto sleepers::is_done(crew& jobs) noexcept -> bool {
+auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
 }
 
-auto sleepers::wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool {
+auto sleepers::wait_idle_until(scheduler_base& jobs, time_point deadline) noexcept -> bool {
   for (bool in_time = true;;) {
     const auto key = became_idle_.prepare();
     const bool idle = is_done(jobs);
@@ -134,18 +134,18 @@ auto sleepers::wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool
 
 /// Once for all, because each look is at the seats of all workers. Where all have idled during an ordinary look nobody
 /// has moved jobs either. Requires that the pool stops.
-void sleepers::settle(crew& jobs) noexcept {
-  if (is_settled() || !(jobs.is_settled() || is_done(jobs))) return;
-  phase_.store(phase::settled, release);  // edge sleepers.stopping: publish
+void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
+  if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
+  phase_.store(phase::quiescent, release);  // edge sleepers.stopping: publish
 }
 
-void sleepers::stop(crew& jobs) noexcept {
+void sleepers::stop(scheduler_base& jobs) noexcept {
   auto before = phase::running;
   phase_.compare_exchange_strong(before, phase::stopping, release, relaxed);  // edge sleepers.stopping: publish
   barrier_.heavy();  // a worker that reads the phase before this store has advertised itself, and is claimed below
-  settle(jobs);
+  try_quiesce(jobs);
   for (const auto& self : workers_)
-    if (idle_.try_pick(self->index)) wake(*self);
+    if (idle_.try_claim(self->index)) wake(*self);
 }
 
 }  // namespace braid::detail

@@ -35,30 +35,30 @@ struct last_job final : job {
 
 }  // namespace
 
-void strand::turn::act(job& self, action what) {
-  strand& owner = static_cast<turn&>(self).owner;
+void strand::drain_job::act(job& self, action what) {
+  strand& owner = static_cast<drain_job&>(self).owner;
   if (what == action::run)
-    owner.take_turn();
+    owner.drain();
   else
-    owner.drop_turn();
+    owner.drop_all_jobs();
 }
 
 /// The last job of all says that the others have run; then its thread gives the strand up within a few steps.
 strand::~strand() {
   BRAID_EXPECTS(!is_current(), "a strand is not destroyed by one of its own jobs");
-  if (last_job last; !mailbox_.is_resting() && try_post(last)) detail::block_until_set(last.ended, where_);
-  detail::block_until([this] { return mailbox_.is_resting(); }, where_);
+  if (last_job last; !queue_.is_idle() && try_post(last)) detail::block_until_set(last.ended, where_);
+  detail::block_until([this] { return queue_.is_idle(); }, where_);
   retire();
 }
 
 auto strand::try_post(job& work) noexcept -> bool {
-  const detail::strand_push became = mailbox_.try_push(work);
+  const detail::strand_push became = queue_.try_push(work);
   if (became != detail::strand_push::first) return became == detail::strand_push::queued;
-  if (detail::try_post_to(where_, turn_)) return true;
+  if (detail::try_post_to(where_, drain_job_)) return true;
   // The turn is the caller's, and its job the oldest. Others were told that theirs were accepted.
-  job* behind = mailbox_.close()->next;
+  job* behind = queue_.close()->next;
   while (behind != nullptr) std::exchange(behind, behind->next)->drop();
-  static_cast<void>(mailbox_.try_rest());
+  static_cast<void>(queue_.try_release());
   return false;
 }
 
@@ -90,25 +90,25 @@ void strand::report(std::exception_ptr error) noexcept {
 }
 
 /// Once `has_more` is false, or the next turn is posted, the strand may be in other hands, or gone.
-void strand::take_turn() noexcept {
+void strand::drain() noexcept {
   const strand_run here(*this);
-  const auto turn_until = [this](auto is_over) {
+  const auto run_until = [this](auto is_over) {
     for (std::size_t ran = 0; has_more(); ++ran) {
       if (yields_ && is_over(ran)) {
-        if (detail::try_post_to(where_, turn_)) return;
+        if (detail::try_post_to(where_, drain_job_)) return;
         yields_ = false;  // what was accepted runs now, and nothing else is accepted, so that it ends
-        ready_.push_chain(mailbox_.close());
+        ready_.push_chain(queue_.close());
       }
       run(*ready_.pop());
     }
   };
-  length_.in_turn([this] { return clock_.now(); }, turn_until);
+  length_.in_drain([this] { return clock_.now(); }, run_until);
 }
 
-void strand::drop_turn() noexcept {
-  ready_.push_chain(mailbox_.close());
+void strand::drop_all_jobs() noexcept {
+  ready_.push_chain(queue_.close());
   while (job* const next = ready_.pop()) next->drop();
-  static_cast<void>(mailbox_.try_rest());
+  static_cast<void>(queue_.try_release());
 }
 
 void strand::run(job& work) noexcept {
@@ -122,9 +122,9 @@ void strand::run(job& work) noexcept {
 /// False when the turn was given away.
 auto strand::has_more() noexcept -> bool {
   while (ready_.empty()) {
-    if (job* const arrived = mailbox_.take(); arrived != nullptr)
+    if (job* const arrived = queue_.take(); arrived != nullptr)
       ready_.push_chain(arrived);
-    else if (mailbox_.try_rest())
+    else if (queue_.try_release())
       return false;
   }
   return true;

@@ -7,8 +7,8 @@
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_patience.hpp>
-#include <braid/task/detail/inline_crew.hpp>
-#include <braid/task/detail/stand_ins.hpp>
+#include <braid/task/detail/inline_scheduler.hpp>
+#include <braid/task/detail/spare_threads.hpp>
 
 #include <climits>
 #include <utility>
@@ -97,7 +97,7 @@ void task_group::start(detail::group_task& task) {
   unfinished_.fetch_add(1, relaxed);
   worker* const self = detail::worker_of_thread;
   if (self == nullptr || self->pool != &where_) {
-    if (self == nullptr && detail::runs_in_place()) return task.run(task);
+    if (self == nullptr && detail::runs_inline()) return task.run(task);
     has_posts_.store(true, relaxed);
     return static_cast<void>(post(where_, posted_task(task)));  // one that is refused is dropped
   }
@@ -154,7 +154,7 @@ void task_group::wait_on(worker& self) noexcept {
       continue;
     }
     if (self.forks.wanted() && self.forks.private_size() != 0) self.exchange->answer(self);
-    if (self.away != 0) self.substitutes->give_way(self);
+    if (self.absent != 0) self.spares->yield_context(self);
     if (!some.is_used_up() || !run_other(self)) some.wait(end);
   }
 }

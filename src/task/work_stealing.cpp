@@ -4,13 +4,13 @@
 namespace braid {
 
 auto work_stealing::steal(worker& self, search why) noexcept -> found_job {
-  if (seats_.has_settled()) return {};
-  const bool anything = why == search::woken || seats_.is_closed();
+  if (local_queues_.is_known_quiescent()) return {};
+  const bool anything = why == search::woken || local_queues_.is_closed();
   for (const std::size_t index : self.victims) {
-    worker& victim = *seats_.workers()[index];
-    const bool held_up = why == search::watch && seats_.is_held_up(self, victim);
+    worker& victim = *local_queues_.workers()[index];
+    const bool held_up = why == search::monitor && local_queues_.is_held_up(self, victim);
     if (!anything && !held_up && !detail::is_worth_a_wake(victim, victim.backlog())) continue;
-    found_job oldest = seats_.take_half(self, victim);
+    found_job oldest = local_queues_.take_half(self, victim);
     if (!oldest) continue;
     if (held_up) kept_busy_.store(&self, relaxed);
     return oldest;

@@ -7,14 +7,14 @@ namespace braid {
 namespace detail {
 
 constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-constinit thread_local bool thread_turns_a_loop __attribute__((tls_model("initial-exec"))) = false;
+constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace detail
 
 [[gnu::noinline]] auto current_worker() noexcept -> worker* { return detail::worker_of_thread; }
 
 [[gnu::noinline]] auto waits_for_io() noexcept -> bool {
-  if (detail::thread_turns_a_loop) return true;
+  if (detail::thread_runs_a_loop) return true;
   return detail::worker_of_thread != nullptr && detail::worker_of_thread->has_own_work;
 }
 
@@ -27,7 +27,7 @@ worker::worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
       fork_pace(clock),
       pace(clock),
       box(barrier),
-      spoils(box.open_port()),  // before any other thread can ask for one
+      own_producer(box.open_producer()),  // before any other thread can ask for one
       forks(first_forks, barrier, max_forks) {}
 
 namespace detail {

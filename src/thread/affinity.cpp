@@ -25,24 +25,24 @@ auto repeated(const std::vector<unsigned>& items, std::size_t count) -> std::vec
   return all;
 }
 
-auto allowed_places(const topology& machine) -> std::vector<cpu_place> {
-  std::vector<cpu_place> places;
-  for (const cpu_place& place : machine.places)
-    if (machine.allowed.contains(place.cpu)) places.push_back(place);
-  return places;
+auto allowed_locations(const topology& machine) -> std::vector<cpu_location> {
+  std::vector<cpu_location> locations;
+  for (const cpu_location& location : machine.locations)
+    if (machine.allowed.contains(location.cpu)) locations.push_back(location);
+  return locations;
 }
 
 /// The allowed CPUs of each node, those first that a node should use first.
 auto queues_of_nodes(const topology& machine) -> std::vector<std::vector<unsigned>> {
-  std::vector<cpu_place> places = allowed_places(machine);
+  std::vector<cpu_location> locations = allowed_locations(machine);
   std::map<unsigned, unsigned> rank;  // of a CPU among the allowed threads of its core
   std::map<unsigned, unsigned> threads;
-  for (const cpu_place& place : places) rank[place.cpu] = threads[place.core]++;
-  std::ranges::sort(places, {}, [&](const cpu_place& place) {
-    return std::tuple(rank[place.cpu], machine.cores[place.core].kind == core_kind::efficiency, place.cpu);
+  for (const cpu_location& location : locations) rank[location.cpu] = threads[location.core]++;
+  std::ranges::sort(locations, {}, [&](const cpu_location& location) {
+    return std::tuple(rank[location.cpu], machine.cores[location.core].kind == core_kind::efficiency, location.cpu);
   });
   std::vector<std::vector<unsigned>> queues(machine.nodes.size());
-  for (const cpu_place& place : places) queues[place.node].push_back(place.cpu);
+  for (const cpu_location& location : locations) queues[location.node].push_back(location.cpu);
   return queues;
 }
 
@@ -84,19 +84,19 @@ auto spread_over_nodes(const topology& machine, std::size_t workers) -> std::vec
   const std::vector<std::vector<unsigned>> queues = queues_of_nodes(machine);
   const std::size_t allowed = machine.allowed.size();
   std::vector<unsigned> order;
-  for (std::size_t turn = 0; turn < allowed; ++turn)
+  for (std::size_t step = 0; step < allowed; ++step)
     for (const auto& queue : queues)
-      if (turn < queue.size()) order.push_back(queue[turn]);
+      if (step < queue.size()) order.push_back(queue[step]);
   return repeated(order, workers);
 }
 
 auto compact(const topology& machine, std::size_t workers) -> std::vector<unsigned> {
-  std::vector<cpu_place> places = allowed_places(machine);
-  std::ranges::sort(places, {}, [](const cpu_place& place) {
-    return std::tuple(place.package, place.node, place.l3, place.l2, place.core, place.cpu);
+  std::vector<cpu_location> locations = allowed_locations(machine);
+  std::ranges::sort(locations, {}, [](const cpu_location& location) {
+    return std::tuple(location.package, location.node, location.l3, location.l2, location.core, location.cpu);
   });
   std::vector<unsigned> order;
-  std::ranges::transform(places, std::back_inserter(order), &cpu_place::cpu);
+  std::ranges::transform(locations, std::back_inserter(order), &cpu_location::cpu);
   return repeated(order, workers);
 }
 

@@ -42,15 +42,15 @@ struct membership {
 };
 
 /// A cgroup as files: `point / below`, and its parents up to `point`.
-struct group_place {
+struct cgroup_location {
   version kind = version::v2;
   fs::path point;
   fs::path below;
 };
 
 /// Longer paths than the system takes are not followed.
-constexpr std::size_t longest_path = 4096;
-constexpr std::size_t longest_mountinfo = std::size_t{1} << 20U;
+constexpr std::size_t max_path = 4096;
+constexpr std::size_t max_mountinfo = std::size_t{1} << 20U;
 
 auto lists(std::string_view controllers, std::string_view wanted) -> bool {
   while (!controllers.empty())
@@ -87,12 +87,12 @@ auto mount_of_line(std::string_view line) -> std::optional<mount> {
   found.controllers = tail;
   found.root = unescaped(take_until(line, ' '));
   found.point = unescaped(take_until(line, ' '));
-  if (!found.point.is_absolute() || found.point.native().size() > longest_path) return std::nullopt;
+  if (!found.point.is_absolute() || found.point.native().size() > max_path) return std::nullopt;
   return found;
 }
 
 auto mounts_of(const fs::path& root) -> std::vector<mount> {
-  const std::string text = detail::read_system_file(root / "proc/self/mountinfo", longest_mountinfo).value_or("");
+  const std::string text = detail::read_system_file(root / "proc/self/mountinfo", max_mountinfo).value_or("");
   std::vector<mount> found;
   for (std::string_view rest = text; !rest.empty();)
     if (auto each = mount_of_line(take_until(rest, '\n'))) found.push_back(*std::move(each));
@@ -101,7 +101,7 @@ auto mounts_of(const fs::path& root) -> std::vector<mount> {
 
 /// `number:controllers:path`, without controllers for version 2.
 auto membership_of_line(std::string_view line) -> std::optional<membership> {
-  if (std::ranges::count(line, ':') < 2 || line.size() > longest_path) return std::nullopt;
+  if (std::ranges::count(line, ':') < 2 || line.size() > max_path) return std::nullopt;
   take_until(line, ':');
   membership found;
   found.controllers = take_until(line, ':');
@@ -124,7 +124,7 @@ auto shown_at(const mount& where, const fs::path& path) -> std::optional<fs::pat
 }
 
 /// The usual places, for a tree that says nothing of mounts.
-auto usual_places(const membership& of, std::string_view controller) -> std::vector<group_place> {
+auto usual_locations(const membership& of, std::string_view controller) -> std::vector<cgroup_location> {
   const fs::path usual = "/sys/fs/cgroup";
   const fs::path below = climbs(of.path) ? fs::path() : of.path.relative_path();
   if (of.kind == version::v2) return {{of.kind, usual, below}, {of.kind, usual / "unified", below}};
@@ -134,8 +134,8 @@ auto usual_places(const membership& of, std::string_view controller) -> std::vec
 
 /// Where the cgroup is found. A container may see the hierarchy from a cgroup below the top, or not see the path that
 /// the host gave it: then the place of the mount is all there is.
-auto places_of(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
-    -> std::vector<group_place> {
+auto locations_of(const membership& of, std::string_view controller, const std::vector<mount>& mounts)
+    -> std::vector<cgroup_location> {
   const mount* first = nullptr;
   for (const mount& each : mounts) {
     if (each.kind != of.kind || (each.kind == version::v1 && !lists(each.controllers, controller))) continue;
@@ -143,27 +143,27 @@ auto places_of(const membership& of, std::string_view controller, const std::vec
     if (first == nullptr) first = &each;
   }
   if (first != nullptr) return {{of.kind, first->point, {}}};
-  return usual_places(of, controller);
+  return usual_locations(of, controller);
 }
 
 /// Every place in which the process is a member of a cgroup that may limit by `controller`.
-auto places_of_process(const fs::path& root, std::string_view controller) -> std::vector<group_place> {
+auto locations_of_process(const fs::path& root, std::string_view controller) -> std::vector<cgroup_location> {
   const std::string text = detail::read_system_file(root / "proc/self/cgroup").value_or("");
   const std::vector<mount> mounts = mounts_of(root);
-  std::vector<group_place> all;
+  std::vector<cgroup_location> all;
   for (std::string_view rest = text; !rest.empty();) {
     const auto member = membership_of_line(take_until(rest, '\n'));
     if (!member || (member->kind == version::v1 && !lists(member->controllers, controller))) continue;
-    std::ranges::move(places_of(*member, controller, mounts), std::back_inserter(all));
+    std::ranges::move(locations_of(*member, controller, mounts), std::back_inserter(all));
   }
   return all;
 }
 
 /// The folders of a cgroup and its parents, from the inside out.
-auto folders_of(const group_place& place) -> std::vector<fs::path> {
+auto folders_of(const cgroup_location& location) -> std::vector<fs::path> {
   std::vector<fs::path> folders;
-  for (fs::path at = place.below; !at.empty(); at = at.parent_path()) folders.push_back(place.point / at);
-  folders.push_back(place.point);
+  for (fs::path at = location.below; !at.empty(); at = at.parent_path()) folders.push_back(location.point / at);
+  folders.push_back(location.point);
   return folders;
 }
 
@@ -225,11 +225,11 @@ auto thread_file_of(const struct ::statfs& facts) -> const char* {
 
 auto cgroup_cpu_quotas(const fs::path& root) -> std::vector<cpu_quota> {
   std::vector<cpu_quota> all;
-  const std::vector<group_place> places = places_of_process(root, "cpu");
-  for (const group_place& place : places) {
-    const std::vector<fs::path> folders = folders_of(place);
+  const std::vector<cgroup_location> locations = locations_of_process(root, "cpu");
+  for (const cgroup_location& location : locations) {
+    const std::vector<fs::path> folders = folders_of(location);
     for (const fs::path& folder : folders)
-      if (auto quota = quota_in(root, place.kind, folder)) all.push_back(*std::move(quota));
+      if (auto quota = quota_in(root, location.kind, folder)) all.push_back(*std::move(quota));
   }
   return all;
 }
@@ -242,11 +242,11 @@ auto cgroup_cpu_quota(const fs::path& root) -> std::optional<cpu_quota> {
 }
 
 auto cgroup_cpu_set(const fs::path& root) -> std::optional<cgroup_cpus> {
-  const std::vector<group_place> places = places_of_process(root, "cpuset");
-  for (const group_place& place : places) {
-    const std::vector<fs::path> folders = folders_of(place);
+  const std::vector<cgroup_location> locations = locations_of_process(root, "cpuset");
+  for (const cgroup_location& location : locations) {
+    const std::vector<fs::path> folders = folders_of(location);
     for (const fs::path& folder : folders)
-      if (auto cpus = cpus_of_folder(root, place.kind, folder)) return cpus;
+      if (auto cpus = cpus_of_folder(root, location.kind, folder)) return cpus;
   }
   return std::nullopt;
 }

@@ -125,10 +125,10 @@ void chaos::state::look_at(const std::vector<thread_info>& threads, std::uint64_
 }
 
 void chaos::state::run(duration interval) {
-  constexpr duration longest = 1000h;  // a point in time that is further away could not be written down
+  constexpr duration max_length = 1000h;  // a point in time that is further away could not be written down
   while (!stop.load(relaxed)) {
     step();
-    static_cast<void>(sleep.park_until(steady_time().now() + std::min(interval, longest)));
+    static_cast<void>(sleep.park_until(steady_time().now() + std::min(interval, max_length)));
   }
   restore();
 }

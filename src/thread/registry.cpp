@@ -70,28 +70,28 @@ void observer::end() noexcept {
 }
 
 void registry_state::add(registered_thread_node& node) noexcept {
-  std::shared_ptr<const observers> told;
+  std::shared_ptr<const observers> notified;
   {
     const std::lock_guard lock(mutex);
     node.entry.generation = last_generation.fetch_add(1, relaxed) + 1;
     threads.push_back(node);
     ++size;
-    told = watching;
+    notified = watching;
   }
-  if (!told) return;
-  for (const auto& each : *told) each->call(&registry_hooks::registered, node.entry);
+  if (!notified) return;
+  for (const auto& each : *notified) each->call(&registry_hooks::registered, node.entry);
 }
 
 void registry_state::remove(registered_thread_node& node) noexcept {
-  std::shared_ptr<const observers> told;
+  std::shared_ptr<const observers> notified;
   {
     const std::lock_guard lock(mutex);
     node.unlink();
     --size;
-    told = watching;
+    notified = watching;
   }
-  if (!told) return;
-  for (const auto& each : *told) each->call(&registry_hooks::unregistered, node.entry);
+  if (!notified) return;
+  for (const auto& each : *notified) each->call(&registry_hooks::unregistered, node.entry);
 }
 
 }  // namespace detail

@@ -91,7 +91,7 @@ using cpu_mask = std::array<unsigned long, cpu_set::limit / word_bits>;
 }  // namespace
 
 auto check_name(std::string_view name) -> result<void> {
-  if (name.size() > longest_thread_name || name.find('\0') != std::string_view::npos) return invalid();
+  if (name.size() > max_thread_name || name.find('\0') != std::string_view::npos) return invalid();
   return {};
 }
 

@@ -24,9 +24,9 @@ auto first_answer(const std::filesystem::path& root, topology_source first) -> d
 
 }  // namespace
 
-auto topology::place_of(unsigned cpu) const noexcept -> const cpu_place* {
-  const auto found = std::ranges::lower_bound(places, cpu, {}, &cpu_place::cpu);
-  return found != places.end() && found->cpu == cpu ? &*found : nullptr;
+auto topology::location_of(unsigned cpu) const noexcept -> const cpu_location* {
+  const auto found = std::ranges::lower_bound(locations, cpu, {}, &cpu_location::cpu);
+  return found != locations.end() && found->cpu == cpu ? &*found : nullptr;
 }
 
 auto topology::node_with_id(unsigned id) const noexcept -> const numa_node* {

@@ -41,8 +41,8 @@ class settlement {
     l2_of_ = place_caches(&cpu_claim::l2, made_.l2);
     place_cores();
     for (const unsigned cpu : made_.online)
-      made_.places.push_back({cpu, package_of_.at(cpu), node_of_.at(cpu), core_of_.at(cpu), position_in(l2_of_, cpu),
-                              position_in(l3_of_, cpu)});
+      made_.locations.push_back({cpu, package_of_.at(cpu), node_of_.at(cpu), core_of_.at(cpu), position_in(l2_of_, cpu),
+                                 position_in(l3_of_, cpu)});
     name_kinds();
     made_.reason = std::move(draft_.reason);
     return std::move(made_);

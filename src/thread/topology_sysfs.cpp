@@ -14,7 +14,7 @@ constexpr const char* cpu_folder = "sys/devices/system/cpu";
 constexpr const char* node_folder = "sys/devices/system/node";
 
 /// No CPU has more; the kernel counts them without gaps.
-constexpr int most_caches = 16;
+constexpr int max_caches = 16;
 
 auto numbered(const fs::path& folder, std::string_view name, unsigned number) -> fs::path {
   return folder / (std::string(name) + std::to_string(number));
@@ -27,7 +27,7 @@ auto cpus_in_either(const fs::path& newer, const fs::path& older) -> cpu_set {
 }
 
 void add_caches(const fs::path& folder, cpu_claim& claim) {
-  for (int at = 0; at < most_caches; ++at) {
+  for (int at = 0; at < max_caches; ++at) {
     const fs::path cache = folder / ("index" + std::to_string(at));
     const std::string level = first_line_of(cache / "level");
     if (level.empty()) return;

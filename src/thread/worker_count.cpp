@@ -14,20 +14,20 @@ namespace braid {
 namespace {
 
 constexpr const char* variable = "BRAID_WORKERS";
-constexpr unsigned most_workers = 4096;
+constexpr unsigned max_workers = 4096;
 
 auto workers_in(std::string_view text) -> std::optional<unsigned> {
   const auto count = detail::number_in<unsigned>(text);
-  if (!count || *count < 1 || *count > most_workers) return std::nullopt;
+  if (!count || *count < 1 || *count > max_workers) return std::nullopt;
   return count;
 }
 
 /// The text as one can print it: short, and without what moves a terminal's cursor.
 auto printable(std::string_view text) -> std::string {
-  constexpr std::size_t longest = 40;
-  std::string shown(text.substr(0, longest));
+  constexpr std::size_t max_length = 40;
+  std::string shown(text.substr(0, max_length));
   std::ranges::replace_if(shown, [](char each) { return each < ' ' || each > '~'; }, '?');
-  return text.size() > longest ? shown + "..." : shown;
+  return text.size() > max_length ? shown + "..." : shown;
 }
 
 auto shortest(double number) -> std::string {
@@ -41,7 +41,7 @@ auto explain(const worker_count& count) -> std::string {
   return cpus + " allowed, " + count.quota->file.string() + " grants the time of " + shortest(count.quota->cpus);
 }
 
-auto at_least_one_of(unsigned allowed, const std::optional<cpu_quota>& quota) -> unsigned {
+auto one_or_more_of(unsigned allowed, const std::optional<cpu_quota>& quota) -> unsigned {
   if (!quota) return std::max(1U, allowed);
   return std::max(1U, static_cast<unsigned>(std::min<double>(std::ceil(quota->cpus), allowed)));
 }
@@ -54,14 +54,14 @@ auto default_worker_count(const std::filesystem::path& root) -> worker_count {
   count.allowed_cpus = static_cast<unsigned>(read_allowed_cpus(root).cpus.size());
   count.quota = cgroup_cpu_quota(root);
   count.environment = text == nullptr ? std::nullopt : workers_in(text);
-  count.workers = count.environment.value_or(at_least_one_of(count.allowed_cpus, count.quota));
+  count.workers = count.environment.value_or(one_or_more_of(count.allowed_cpus, count.quota));
   if (count.environment)
     count.reason = std::string(variable) + " says " + std::to_string(*count.environment);
   else
     count.reason = explain(count);
   if (text != nullptr && !count.environment)
     count.reason += "; " + std::string(variable) + " is ignored: \"" + printable(text) + "\" is no number from 1 to " +
-                    std::to_string(most_workers);
+                    std::to_string(max_workers);
   return count;
 }
 

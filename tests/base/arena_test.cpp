@@ -80,10 +80,10 @@ TEST_CASE("a size that no memory can hold is refused and leaves the arena as it 
   arena memory;
   const auto before = memory.copied("before");
   const std::size_t reserved = memory.reserved();
-  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  CHECK_THROWS_AS(static_cast<void>(memory.bytes(most, 8)), std::bad_alloc);
-  CHECK_THROWS_AS(static_cast<void>(memory.uninitialized<std::uint64_t>(most / 8 + 2)), std::bad_array_new_length);
-  CHECK_THROWS_AS(static_cast<void>(memory.filled<std::uint32_t>(most / 2, 1)), std::bad_array_new_length);
+  constexpr std::size_t max_count = std::numeric_limits<std::size_t>::max();
+  CHECK_THROWS_AS(static_cast<void>(memory.bytes(max_count, 8)), std::bad_alloc);
+  CHECK_THROWS_AS(static_cast<void>(memory.uninitialized<std::uint64_t>(max_count / 8 + 2)), std::bad_array_new_length);
+  CHECK_THROWS_AS(static_cast<void>(memory.filled<std::uint32_t>(max_count / 2, 1)), std::bad_array_new_length);
   CHECK(memory.reserved() == reserved);
   CHECK(before == "before");
 }

@@ -1,4 +1,4 @@
-// tests/base/diagnostics_test.cpp: complaints keep their order, their places are valid pointers, hints are near.
+// tests/base/diagnostics_test.cpp: diagnostics keep their order, their places are valid pointers, hints are near.
 #include <braid/base/diagnostics.hpp>
 
 #include <doctest/doctest.h>
@@ -16,41 +16,41 @@ using braid::json_pointer;
 
 namespace {
 
-auto complaint(std::string code) -> diagnostic {
+auto make_diagnostic(std::string code) -> diagnostic {
   return {.code = std::move(code), .pointer = "/a", .message = "it is wrong", .hint = {}, .node = {}, .source = {}};
 }
 
 }  // namespace
 
-TEST_CASE("complaints stay in the order in which they were found, also when two lists are joined") {
-  diagnostics first(complaint("one"));
+TEST_CASE("diagnostics stay in the order in which they were found, also when two lists are joined") {
+  diagnostics first(make_diagnostic("one"));
   diagnostics second;
   CHECK(second.empty());
-  second.add(complaint("two"));
-  second.add(complaint("three"));
+  second.add(make_diagnostic("two"));
+  second.add(make_diagnostic("three"));
   first.append(std::move(second));
   first.append({});
   REQUIRE(first.size() == 3);
   std::vector<std::string> codes;
   for (const diagnostic& item : first) codes.push_back(item.code);
   CHECK(codes == std::vector<std::string>{"one", "two", "three"});
-  CHECK(first.front() == complaint("one"));
+  CHECK(first.front() == make_diagnostic("one"));
 }
 
-TEST_CASE("of very many complaints the first are kept") {
+TEST_CASE("of very many diagnostics the first are kept") {
   diagnostics all;
-  for (std::size_t i = 0; i < diagnostics::most + 5; ++i) all.add(complaint(std::to_string(i)));
-  CHECK(all.size() == diagnostics::most);
+  for (std::size_t i = 0; i < diagnostics::max_items + 5; ++i) all.add(make_diagnostic(std::to_string(i)));
+  CHECK(all.size() == diagnostics::max_items);
   CHECK(all.front().code == "0");
-  diagnostics joined(complaint("before"));
+  diagnostics joined(make_diagnostic("before"));
   joined.append(all);
-  CHECK(joined.size() == diagnostics::most);
-  CHECK(std::prev(joined.end())->code == std::to_string(diagnostics::most - 2));
+  CHECK(joined.size() == diagnostics::max_items);
+  CHECK(std::prev(joined.end())->code == std::to_string(diagnostics::max_items - 2));
 }
 
 TEST_CASE("source and node are filled in where they are missing and nowhere else") {
-  diagnostics all(complaint("one"));
-  diagnostic known = complaint("two");
+  diagnostics all(make_diagnostic("one"));
+  diagnostic known = make_diagnostic("two");
   known.source = "inner.json";
   known.node = "inner";
   all.add(known);
@@ -62,7 +62,7 @@ TEST_CASE("source and node are filled in where they are missing and nowhere else
   CHECK((all.begin() + 1)->node == "inner");
 }
 
-TEST_CASE("the text has one line a complaint, with only the parts that are known") {
+TEST_CASE("the text has one line a diagnostic, with only the parts that are known") {
   diagnostics all;
   all.add({.code = "unknown_key",
            .pointer = "/nodes/0",
@@ -120,9 +120,9 @@ TEST_CASE("names too long to be a slip are not compared") {
   CHECK(did_you_mean(longest, {too_long}).empty());
 }
 
-TEST_CASE("a checked value carries either the value or every complaint") {
+TEST_CASE("a checked value carries either the value or every diagnostic") {
   const braid::checked<int> good = 3;
-  const braid::checked<int> bad = std::unexpected(diagnostics(complaint("one")));
+  const braid::checked<int> bad = std::unexpected(diagnostics(make_diagnostic("one")));
   CHECK(good.value() == 3);
   REQUIRE_FALSE(bad.has_value());
   CHECK(bad.error().front().code == "one");

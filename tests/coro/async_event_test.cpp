@@ -121,7 +121,7 @@ TEST_CASE("an endless run of ready awaits lets the other tasks of the home go on
   };
   where.root().spawn(greedy());
   CHECK(rounds > 0);
-  CHECK(rounds <= 2 * detail::ready_awaits_in_a_row);
+  CHECK(rounds <= 2 * detail::ready_awaits_in_succession);
   where.root().spawn(other());
   where.run_all();
   CHECK(where.root().tasks() == 0);

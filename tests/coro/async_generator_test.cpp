@@ -8,7 +8,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/stack_extent.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,7 +21,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -52,7 +52,7 @@ TEST_CASE("elements come in order, and the end stays the end") {
 }
 
 TEST_CASE("the coroutine may wait between its elements") {
-  turned_loop here;
+  test_loop here;
   outcome<std::vector<int>> ended = here.run_through(collect(ticks(3)), 1ms);
   CHECK(ended.take() == std::vector{0, 1, 2});
 }
@@ -102,7 +102,7 @@ TEST_CASE("what the coroutine throws is rethrown by next, and then it has ended"
 }
 
 TEST_CASE("a stop of the consumer destroys the generator where it waits") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool went_on = false;
   auto waiting = [](mortal /*held*/) -> async_generator<int> {
@@ -117,10 +117,10 @@ TEST_CASE("a stop of the consumer destroys the generator where it waits") {
     went_on = true;
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 0);
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK_FALSE(went_on);
 }

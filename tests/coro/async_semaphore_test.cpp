@@ -19,18 +19,18 @@ TEST_CASE("so many tasks hold a permit at once, and not one more") {
   scripted_home where;
   async_semaphore permits(3);
   int inside = 0;
-  int most = 0;
+  int max_count = 0;
   int done = 0;
   auto user = [&]() -> task<void> {
     const auto held = co_await permits.acquire();
-    most = std::max(most, ++inside);
+    max_count = std::max(max_count, ++inside);
     co_await yield();
     --inside;
     ++done;
   };
   for (int i = 0; i < 50; ++i) where.root().spawn(user());
   where.run_all();
-  CHECK(most == 3);
+  CHECK(max_count == 3);
   CHECK(done == 50);
   CHECK(permits.available() == 3);
 }

@@ -17,7 +17,7 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/pipes.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@
 
 using namespace braid;
 using testing::ends;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -44,7 +44,7 @@ static_assert(std::same_as<decltype(as_task(give(1))), task<int>>);
 }  // namespace
 
 TEST_CASE("a value of a channel, a sleep and a task come together") {
-  turned_loop here;
+  test_loop here;
   channel<int> numbers(1);
   auto body = [&]() -> task<int> {
     auto all = when_all(numbers.receive(), sleep_for(1ms), give(2));
@@ -62,7 +62,7 @@ TEST_CASE("a value of a channel, a sleep and a task come together") {
 }
 
 TEST_CASE("of a descriptor, a value and a sleep the first wins, and the others leave") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   channel<int> numbers(1);
   auto body = [&](bool writes) -> task<std::size_t> {
@@ -80,7 +80,7 @@ TEST_CASE("of a descriptor, a value and a sleep the first wins, and the others l
 }
 
 TEST_CASE("whatever is awaited can be given a time, and has left when that is over") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   channel<int> numbers(1);
   async_mutex lock;
@@ -109,7 +109,7 @@ TEST_CASE("whatever is awaited can be given a time, and has left when that is ov
 }
 
 TEST_CASE("an awaitable that is moved into a task lives there, also when it is awaited much later") {
-  turned_loop here;
+  test_loop here;
   testing::manual_executor where;
   auto number = std::make_unique<int>(5);
   auto body = [&]() -> task<int> {
@@ -124,12 +124,12 @@ TEST_CASE("an awaitable that is moved into a task lives there, also when it is a
   here.advance(2ms);
   REQUIRE(where.pending() == 1);
   where.run();
-  here.turn();
+  here.run_once();
   CHECK(ended.take() == 5);
 }
 
 TEST_CASE("what cannot be moved comes as a function that gives it") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<std::size_t> {
     auto any = when_any([] { return yield(); }, sleep_for(1h));
     const auto first = co_await std::move(any);
@@ -139,7 +139,7 @@ TEST_CASE("what cannot be moved comes as a function that gives it") {
 }
 
 TEST_CASE("a stop ends what was made a task as it ends a task") {
-  turned_loop here;
+  test_loop here;
   channel<int> numbers(1);
   testing::deaths seen;
   auto body = [&]() -> task<void> {
@@ -148,9 +148,9 @@ TEST_CASE("a stop ends what was made a task as it ends a task") {
     co_await std::move(both);
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK(numbers.try_send(3).has_value());
 }

@@ -11,7 +11,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -79,7 +79,7 @@ auto stop_at_once() -> task<int> {
 }  // namespace
 
 TEST_CASE("a task awaits a future, ready or not, and goes on at home") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(1));
   promise<std::unique_ptr<int>> later;
   auto ahead = later.get_future();
@@ -98,7 +98,7 @@ TEST_CASE("a task awaits a future, ready or not, and goes on at home") {
 }
 
 TEST_CASE("nothing and references arrive, and so do failures and broken promises") {
-  turned_loop here;
+  test_loop here;
   int object = 0;
   promise<void> nothing;
   promise<int&> reference;
@@ -127,7 +127,7 @@ TEST_CASE("nothing and references arrive, and so do failures and broken promises
 }
 
 TEST_CASE("continuations that only read come first, then the task takes the value") {
-  turned_loop here;
+  test_loop here;
   promise<std::string> later;
   auto ahead = later.get_future();
   std::string read;
@@ -140,7 +140,7 @@ TEST_CASE("continuations that only read come first, then the task takes the valu
 }
 
 TEST_CASE("a stopped task goes without the result, which dies with the future") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   promise<std::unique_ptr<mortal>> later;
   bool went_on = false;
@@ -149,9 +149,9 @@ TEST_CASE("a stopped task goes without the result, which dies with the future") 
     went_on = true;
   };
   here.io().spawn(body(later.get_future()));
-  here.turn();
+  here.run_once();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(here.io().root().tasks() == 0);
   static_cast<void>(later.set_value(std::make_unique<mortal>(seen)));
   CHECK(seen.count == 1);
@@ -159,7 +159,7 @@ TEST_CASE("a stopped task goes without the result, which dies with the future") 
 }
 
 TEST_CASE("spawn_future on a home gives what the task gives, throws or that it was stopped") {
-  turned_loop here;
+  test_loop here;
   auto fails = []() -> task<int> {
     throw std::runtime_error("task");
     co_return 0;
@@ -167,7 +167,7 @@ TEST_CASE("spawn_future on a home gives what the task gives, throws or that it w
   auto value = spawn_future(here.io(), give_after(1ms, 5));
   auto thrown = spawn_future(here.io(), fails());
   auto stopped = spawn_future(here.io(), stop_at_once());
-  here.turn();
+  here.run_once();
   CHECK_FALSE(value.is_ready());
   here.advance(2ms);
   CHECK(value.get() == 5);
@@ -176,9 +176,9 @@ TEST_CASE("spawn_future on a home gives what the task gives, throws or that it w
 }
 
 TEST_CASE("a stop ends the task and the future, and a home that does not run refuses both") {
-  turned_loop here;
+  test_loop here;
   auto sleeping = spawn_future(here.io(), give_after(1h, 5));
-  here.turn();
+  here.run_once();
   here.stop();
   CHECK(failure_code(sleeping) == errc::stopped);
   auto refused = spawn_future(here.io(), give_after(1ms, 5));
@@ -186,7 +186,7 @@ TEST_CASE("a stop ends the task and the future, and a home that does not run ref
 }
 
 TEST_CASE("a task that is spawned into a scope for a future does not stop the others") {
-  turned_loop here;
+  test_loop here;
   auto fails = []() -> task<int> {
     throw std::runtime_error("task");
     co_return 0;
@@ -228,7 +228,7 @@ TEST_CASE("tasks on a pool run at the same time, wait for futures and sleep ther
 }
 
 TEST_CASE("a value given by a task is taken by a task elsewhere") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(1));
   auto body = [&]() -> task<int> { co_return co_await spawn_future(workers, give_after(1us, 9)); };
   outcome<int> ended = here.run(body());

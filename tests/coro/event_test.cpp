@@ -2,7 +2,7 @@
 #include <braid/coro/event.hpp>
 
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,10 +11,10 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 TEST_CASE("waiters go on after set, in the order in which they came, and not inside of set") {
-  turned_loop here;
+  test_loop here;
   event happened;
   std::vector<int> order;
   auto waiter = [&](int number) -> task<void> {
@@ -22,19 +22,19 @@ TEST_CASE("waiters go on after set, in the order in which they came, and not ins
     order.push_back(number);
   };
   for (int i = 0; i < 100; ++i) here.io().spawn(waiter(i));
-  here.turn();
+  here.run_once();
   CHECK(order.empty());
   CHECK_FALSE(happened.is_set());
   happened.set();
   CHECK(happened.is_set());
   CHECK(order.empty());
-  here.turn();
+  here.run_once();
   REQUIRE(order.size() == 100);
   for (int i = 0; i < 100; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
 }
 
 TEST_CASE("nobody waits for what has happened") {
-  turned_loop here;
+  test_loop here;
   event happened;
   happened.set();
   happened.set();
@@ -50,7 +50,7 @@ TEST_CASE("nobody waits for what has happened") {
 }
 
 TEST_CASE("a stopped waiter leaves the event, and the others still wait") {
-  turned_loop here;
+  test_loop here;
   event happened;
   deaths seen;
   bool went_on = false;
@@ -72,17 +72,17 @@ TEST_CASE("a stopped waiter leaves the event, and the others still wait") {
   };
   here.io().spawn(other());
   here.io().spawn(owner());
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK_FALSE(went_on);
   happened.set();
-  here.turn();
+  here.run_once();
   CHECK(other_went_on);
   CHECK_FALSE(went_on);
 }
 
 TEST_CASE("a stop after set comes too late for this wait, and in time for the next") {
-  turned_loop here;
+  test_loop here;
   event happened;
   event never;
   bool went_on = false;
@@ -97,13 +97,13 @@ TEST_CASE("a stop after set comes too late for this wait, and in time for the ne
   here.io().spawn(waiter());
   happened.set();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(went_on);
   CHECK(seen.count == 1);
 }
 
 TEST_CASE("a waiter may set another event, and destroy the one it waited for") {
-  turned_loop here;
+  test_loop here;
   auto first = std::make_unique<event>();
   event second;
   bool done = false;
@@ -119,6 +119,6 @@ TEST_CASE("a waiter may set another event, and destroy the one it waited for") {
   here.io().spawn(two());
   here.io().spawn(one());
   first->set();
-  here.turn();
+  here.run_once();
   CHECK(done);
 }

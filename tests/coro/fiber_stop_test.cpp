@@ -7,7 +7,7 @@
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -32,7 +32,7 @@ auto after(duration span, int value) -> task<int> {
 
 TEST_CASE("a stop reaches a fiber where it waits, destroys its locals once and at home, and runs nothing else of it") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   deaths ends;
   bool went_on = false;
   const auto leaf = [&] {
@@ -50,10 +50,10 @@ TEST_CASE("a stop reaches a fiber where it waits, destroys its locals once and a
   auto watched = [&]() -> task<void> { ended = co_await as_outcome(run_fiber(body)); };
   scope in(here.io().root());
   in.spawn(watched());
-  here.turn();
+  here.run_once();
   CHECK(ends.count == 0);
   in.request_stop();
-  here.turn();
+  here.run_once();
   CHECK(ends.count == 2);
   CHECK(ends.last_on == std::this_thread::get_id());
   CHECK(ended.is_stopped());
@@ -63,7 +63,7 @@ TEST_CASE("a stop reaches a fiber where it waits, destroys its locals once and a
 
 TEST_CASE("a stop goes through nested fibers and tasks, each once, the innermost first") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   std::string order;
   struct note {
     std::string* to;
@@ -84,16 +84,16 @@ TEST_CASE("a stop goes through nested fibers and tasks, each once, the innermost
   };
   scope in(here.io().root());
   in.spawn(run_fiber(outer));
-  here.turn();
+  here.run_once();
   in.request_stop();
-  here.turn();
+  here.run_once();
   CHECK(order == "abc");
   CHECK(in.tasks() == 0);
 }
 
 TEST_CASE("in a scope that is stopped the first wait is the last thing that a fiber does") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   deaths ends;
   scope in(here.io().root());
   int reached = 0;
@@ -106,7 +106,7 @@ TEST_CASE("in a scope that is stopped the first wait is the last thing that a fi
     ++reached;
   };
   in.spawn(run_fiber(body));
-  here.turn();
+  here.run_once();
   CHECK(reached == 2);
   CHECK(ends.count == 1);
   CHECK(in.tasks() == 0);
@@ -114,7 +114,7 @@ TEST_CASE("in a scope that is stopped the first wait is the last thing that a fi
 
 TEST_CASE("a stop that is swallowed is thrown again at the next wait; what the fiber gives in spite of it counts") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   int caught = 0;
   auto body = [&] {
     for (int i = 0; i < 3; ++i) {
@@ -131,7 +131,7 @@ TEST_CASE("a stop that is swallowed is thrown again at the next wait; what the f
   scope in(here.io().root());
   in.spawn(watched());
   in.request_stop();
-  here.turn();
+  here.run_once();
   CHECK(caught == 3);
   REQUIRE(ended.has_value());
   CHECK(ended.take() == 7);
@@ -139,7 +139,7 @@ TEST_CASE("a stop that is swallowed is thrown again at the next wait; what the f
 
 TEST_CASE("an exception that a stop turns into is the fiber's") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   auto body = [] {
     try {
       fiber_await(sleep_for(1h));
@@ -152,14 +152,14 @@ TEST_CASE("an exception that a stop turns into is the fiber's") {
   scope in(here.io().root());
   in.spawn(watched());
   in.request_stop();
-  here.turn();
+  here.run_once();
   REQUIRE(ended.has_exception());
   CHECK_THROWS_WITH(std::rethrow_exception(ended.exception()), "instead");
 }
 
 TEST_CASE("what a fiber awaits and what stops itself stops the fiber") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   deaths ends;
   auto gives_up = []() -> task<void> { co_await stop_here(); };
   auto body = [&] {
@@ -174,7 +174,7 @@ TEST_CASE("what a fiber awaits and what stops itself stops the fiber") {
 
 TEST_CASE("the deadline of the caller is the fiber's") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   deaths ends;
   auto body = [&] {
     const mortal local(ends);
@@ -192,13 +192,13 @@ TEST_CASE("a stop of the loop ends its fibers") {
   if (!has_fibers()) return;
   deaths ends;
   {
-    turned_loop here;
+    test_loop here;
     for (int i = 0; i < 20; ++i)
       here.io().spawn(run_fiber([&] {
         const mortal local(ends);
         fiber_await(sleep_for(1h));
       }));
-    here.turn();
+    here.run_once();
   }
   CHECK(ends.count == 20);
 }

@@ -21,7 +21,7 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/sanitizer.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -44,7 +44,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -84,14 +84,14 @@ auto died(const testing::child_end& end) -> bool { return end.signal != 0 || end
 
 TEST_CASE("a build without fibers says so, and so does an attempt") {
   if (has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   const auto ended = here.run(run_fiber([] { return 1; }));
   CHECK(sentence(ended).find("Boost.Context") != std::string::npos);
 }
 
 TEST_CASE("a fiber gives what its function returns: values, references, nothing, and what cannot be copied") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   int n = 5;
   CHECK(here.run(run_fiber([] { return 41 + 1; })).take() == 42);
   CHECK(&here.run(run_fiber([&]() -> int& { return n; })).take() == &n);
@@ -102,7 +102,7 @@ TEST_CASE("a fiber gives what its function returns: values, references, nothing,
 
 TEST_CASE("a wait at any depth suspends the fiber and not the thread") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   int over = 0;
   auto one = [&]() -> task<void> {
     CHECK(co_await run_fiber([] { return deep_wait(100); }) == 101);
@@ -116,7 +116,7 @@ TEST_CASE("a wait at any depth suspends the fiber and not the thread") {
 
 TEST_CASE("a fiber knows that it is one, and nobody else does") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   CHECK_FALSE(is_fiber());
   bool inside = false;
   bool beside = true;
@@ -138,7 +138,7 @@ TEST_CASE("a fiber knows that it is one, and nobody else does") {
 
 TEST_CASE("everything that a task can await can be awaited on a fiber") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   pool workers({.workers = 1});
   event happened;
   async_mutex mutex;
@@ -170,7 +170,7 @@ TEST_CASE("everything that a task can await can be awaited on a fiber") {
 
 TEST_CASE("a fiber stays at home: what moves a task brings it back at once") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   pool workers({.workers = 1});
   const auto caller = std::this_thread::get_id();
   auto body = [&] {
@@ -191,7 +191,7 @@ TEST_CASE("a fiber stays at home: what moves a task brings it back at once") {
 
 TEST_CASE("what is awaited and throws does so on the fiber, and what the fiber throws goes to who awaits it") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   bool caught = false;
   auto body = [&]() -> int {
     try {
@@ -208,7 +208,7 @@ TEST_CASE("what is awaited and throws does so on the fiber, and what the fiber t
 
 TEST_CASE("fibers that wait inside of handlers keep their own exceptions") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   int right = 0;
   auto one = [&](int n) {
     return run_fiber([&, n] {
@@ -233,14 +233,14 @@ TEST_CASE("fibers that wait inside of handlers keep their own exceptions") {
 TEST_CASE("values that follow tasks follow fibers") {
   if (!has_fibers()) return;
   static constinit task_local<int> number;
-  turned_loop here;
+  test_loop here;
   auto body = [] { return *fiber_await(number.get()); };
   CHECK(here.run(number.bind(9, run_fiber(body))).take() == 9);
 }
 
 TEST_CASE("a fiber within a fiber, and one that a fiber spawns, take turns with it") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   std::string order;
   auto inner = [&] {
     order += "1";
@@ -269,7 +269,7 @@ TEST_CASE("a fiber within a fiber, and one that a fiber spawns, take turns with 
 
 TEST_CASE("fibers nest as deep as there is memory for their stacks") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   struct nest {
     static auto down(int depth) -> int {
       if (depth == 0) return fiber_await(after(1ms, 0));
@@ -281,7 +281,7 @@ TEST_CASE("fibers nest as deep as there is memory for their stacks") {
 
 TEST_CASE("fibers in a ring hand a value round by channels") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   constexpr std::size_t size = 20;
   constexpr int rounds = 50;
   std::vector<std::unique_ptr<channel<int>>> lines;
@@ -304,14 +304,14 @@ TEST_CASE("fibers in a ring hand a value round by channels") {
 
 TEST_CASE("of fibers that wait for a lock each has it alone, and one that is stopped leaves it to the next") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   async_mutex mutex;
   int inside = 0;
-  int most = 0;
+  int max_count = 0;
   int served = 0;
   auto uses = [&] {
     const auto held = fiber_await(mutex.lock());
-    most = std::max(most, ++inside);
+    max_count = std::max(max_count, ++inside);
     fiber_await(sleep_for(1ms));
     --inside;
     ++served;
@@ -323,15 +323,15 @@ TEST_CASE("of fibers that wait for a lock each has it alone, and one that is sto
   here.advance(500us);
   stopped.request_stop();
   for (int i = 0; i < 100 && served < 6; ++i) here.advance(1ms);
-  here.turn();
-  CHECK(most == 1);
+  here.run_once();
+  CHECK(max_count == 1);
   CHECK(served == 6);
   CHECK(stopped.tasks() == 0);
 }
 
 TEST_CASE("a hundred thousand fibers one after another use the same stack") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   const int count = testing::under_thread_sanitizer ? 5'000 : 100'000;
   std::uintptr_t lowest = UINTPTR_MAX;
   std::uintptr_t highest = 0;
@@ -355,7 +355,7 @@ TEST_CASE("a hundred thousand fibers one after another use the same stack") {
 
 TEST_CASE("many fibers at once each have their own stack, and all are given back") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   constexpr int count = 2'000;
   int over = 0;
   auto one = [&] {
@@ -367,14 +367,14 @@ TEST_CASE("many fibers at once each have their own stack, and all are given back
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < count; ++i) here.io().spawn(run_fiber({.stack_bytes = 64 * 1024}, one));
     here.advance(1100us);
-    for (int i = 0; i < 100 && over < 2 * count * (round + 1); ++i) here.turn();
+    for (int i = 0; i < 100 && over < 2 * count * (round + 1); ++i) here.run_once();
   }
   CHECK(over == 2 * count * 3);
 }
 
 TEST_CASE("a stack of another size is as large as was asked for") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   auto body = [] {
     std::array<volatile char, 3'000'000> large{};
     for (std::size_t i = 0; i < large.size(); i += 4096) large[i] = 1;
@@ -387,7 +387,7 @@ TEST_CASE("a stack of another size is as large as was asked for") {
 
 TEST_CASE("a stack that cannot be had is an error of the task") {
   if (!has_fibers()) return;
-  turned_loop here;
+  test_loop here;
   const auto ended = here.run(run_fiber({.stack_bytes = SIZE_MAX}, [] {}));
   CHECK(ended.has_exception());
   CHECK_THROWS_AS(std::rethrow_exception(ended.exception()), std::bad_alloc);
@@ -404,7 +404,7 @@ TEST_CASE("a function that needs more stack than there is ends the process at th
   };
   const auto end = testing::run_in_child([] {
     std::signal(SIGSEGV, SIG_DFL);
-    turned_loop here;
+    test_loop here;
     static_cast<void>(here.run(run_fiber([] { return endless::down(0); })));
   });
   CHECK(died(end));
@@ -436,7 +436,7 @@ TEST_CASE("a wait outside of a fiber, and one while an exception is on its way, 
     struct waits_when_it_goes {
       ~waits_when_it_goes() { fiber_await(yield()); }
     };
-    turned_loop here;
+    test_loop here;
     static_cast<void>(here.run(run_fiber([] {
       const waits_when_it_goes local;
       throw std::runtime_error("on its way");

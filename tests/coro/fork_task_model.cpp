@@ -58,7 +58,7 @@ class played_fork {
  private:
   void end(std::size_t child) { ended_[child] = ended_[child] + 1; }
   void join() {
-    if (balance_.is_one() || balance_.rest_ended()) resume();
+    if (balance_.is_one() || balance_.continuation_ended()) resume();
   }
   void resume() {
     for (model::shared<int>& each : ended_) run_.check(each == 1, "each child has run once");

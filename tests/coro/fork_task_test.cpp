@@ -363,7 +363,7 @@ TEST_CASE_FIXTURE(watched, "a task for each element, a million of them, of which
     constexpr std::uint64_t count = 1'000'000;
     atomic<std::uint64_t> sum{0};
     atomic<int> alive{0};
-    atomic<int> most{0};
+    atomic<int> max_count{0};
     struct life {
       explicit life(atomic<int>& in, atomic<int>& top) : all(in) {
         const int now = all.fetch_add(1, relaxed) + 1;
@@ -375,14 +375,14 @@ TEST_CASE_FIXTURE(watched, "a task for each element, a million of them, of which
       atomic<int>& all;
     };
     auto add = [&](std::uint64_t i) -> fork_task<void> {
-      const life here(alive, most);
+      const life here(alive, max_count);
       sum.fetch_add(i, relaxed);
       co_return;
     };
     run_in(where, fork_each(std::views::iota(std::uint64_t{0}, count), std::ref(add)));
     CHECK(sum.load(relaxed) == count * (count - 1) / 2);
     CHECK(alive.load(relaxed) == 0);
-    CHECK(most.load(relaxed) <= static_cast<int>(workers));
+    CHECK(max_count.load(relaxed) <= static_cast<int>(workers));
   }
 }
 

@@ -18,7 +18,7 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -136,12 +136,12 @@ TEST_CASE("a home on a pool that a task of its own destroys ends the program") {
 TEST_CASE("the frame of a fiber that goes while the function waits ends the program") {
   if (!has_fibers()) return;
   const child_end end = run_in_child([] {
-    testing::turned_loop here;
+    testing::test_loop here;
     auto frame = std::make_unique<detail::fiber_frame>(
         here.io(), std::size_t{65'536}, [](void*) { fiber_await(sleep_for(1h)); }, nullptr);
     auto body = [&]() -> task<void> { co_await detail::fiber_awaiter(*frame); };
     here.io().spawn(body());
-    here.turn();
+    here.run_once();
     frame.reset();
   });
   CHECK(ends_with(end, "a fiber is destroyed when it has ended"));

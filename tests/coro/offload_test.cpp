@@ -9,7 +9,7 @@
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -56,7 +56,7 @@ auto away(executor& where, Fn fn) -> task<std::invoke_result_t<Fn&>> {
 }  // namespace
 
 TEST_CASE("a function runs on the worker and the task goes on at home with its result") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(2));
   std::thread::id ran_on;
   std::thread::id went_on;
@@ -76,7 +76,7 @@ TEST_CASE("a function runs on the worker and the task goes on at home with its r
 }
 
 TEST_CASE("nothing, references and move-only results come home") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   int object = 0;
   auto body = [&]() -> task<void> {
@@ -93,14 +93,14 @@ TEST_CASE("nothing, references and move-only results come home") {
   for (int i = 0; i < 3; ++i) {
     REQUIRE(there.pending() == 1);
     there.run();
-    here.turn();
+    here.run_once();
   }
   CHECK(object == 1);
   CHECK(here.io().root().tasks() == 0);
 }
 
 TEST_CASE("what the function throws is rethrown at home") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(1));
   const outcome<void> ended = here.run(away(workers, [] { throw std::runtime_error("away"); }));
   REQUIRE(ended.has_exception());
@@ -108,7 +108,7 @@ TEST_CASE("what the function throws is rethrown at home") {
 }
 
 TEST_CASE("a closed executor refuses with errc::closed, and the function is not called") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(1));
   REQUIRE(workers.shutdown(shutdown_mode::drain));
   bool called = false;
@@ -118,7 +118,7 @@ TEST_CASE("a closed executor refuses with errc::closed, and the function is not 
 }
 
 TEST_CASE("twenty thousand refusals in a row do not use up the stack") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   there.close();
   auto body = [&]() -> task<int> {
@@ -138,7 +138,7 @@ TEST_CASE("twenty thousand refusals in a row do not use up the stack") {
 }
 
 TEST_CASE("a function that a shutdown drops ends with errc::dropped") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   bool called = false;
   outcome<void> ended;
@@ -148,13 +148,13 @@ TEST_CASE("a function that a shutdown drops ends with errc::dropped") {
   };
   here.io().spawn(body());
   there.drop();
-  here.turn();
+  here.run_once();
   CHECK(code_of(ended) == errc::dropped);
   CHECK_FALSE(called);
 }
 
 TEST_CASE("what a pool's shutdown drops comes home as well, and what it runs") {
-  turned_loop here;
+  test_loop here;
   auto workers = std::make_unique<pool>(with_workers(1));
   atomic<bool> started{false};
   atomic<bool> may_end{false};
@@ -174,15 +174,15 @@ TEST_CASE("what a pool's shutdown drops comes home as well, and what it runs") {
   REQUIRE(testing::eventually([&] { return started.load(relaxed); }));
   for (int i = 0; i < 10; ++i) here.io().spawn(body(false));
   std::thread closer([&] { CHECK(workers->shutdown(shutdown_mode::drop_pending)); });
-  CHECK(here.turn_until([&] { return dropped == 10; }));
+  CHECK(here.run_until([&] { return dropped == 10; }));
   CHECK(done == 0);
   may_end.store(true, relaxed);
   closer.join();
-  CHECK(here.turn_until([&] { return done == 1; }));
+  CHECK(here.run_until([&] { return done == 1; }));
 }
 
 TEST_CASE("a stop does not abandon a function that runs: it ends first, and the task stops at its next leaf") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   deaths seen;
   bool came_home = false;
@@ -200,10 +200,10 @@ TEST_CASE("a stop does not abandon a function that runs: it ends first, and the 
   };
   here.io().spawn(body());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 0);
   there.run();
-  here.turn();
+  here.run_once();
   CHECK(came_home);
   CHECK(saw_stop);
   CHECK_FALSE(went_on);
@@ -211,7 +211,7 @@ TEST_CASE("a stop does not abandon a function that runs: it ends first, and the 
 }
 
 TEST_CASE("a function that is away when its loop stops still comes home, and the loop ends after it") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   bool came_home = false;
   auto body = [&]() -> task<void> {
@@ -220,14 +220,14 @@ TEST_CASE("a function that is away when its loop stops still comes home, and the
   };
   here.io().spawn(body());
   here.io().stop();
-  for (int i = 0; i < 10; ++i) CHECK(here.io().turn());
+  for (int i = 0; i < 10; ++i) CHECK(here.io().run_once());
   std::thread([&] { there.run(); }).join();
-  CHECK(testing::eventually([&] { return !here.io().turn(); }));
+  CHECK(testing::eventually([&] { return !here.io().run_once(); }));
   CHECK(came_home);
 }
 
 TEST_CASE("in a stopped scope nothing is sent away") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   auto body = [&]() -> task<void> {
     here.io().root().request_stop();
@@ -239,7 +239,7 @@ TEST_CASE("in a stopped scope nothing is sent away") {
 }
 
 TEST_CASE("the function and its captures live until the expression ends, on the home's thread") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(1));
   deaths seen;
   auto body = [&]() -> task<void> {
@@ -256,7 +256,7 @@ TEST_CASE("the function and its captures live until the expression ends, on the 
 }
 
 TEST_CASE("many functions are away at once, and each result reaches its own task") {
-  turned_loop here;
+  test_loop here;
   pool workers(with_workers(2));
   int right = 0;
   auto one = [&](int number) -> task<void> {

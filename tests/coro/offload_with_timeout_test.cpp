@@ -3,13 +3,13 @@
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,7 @@ using namespace braid;
 using testing::deaths;
 using testing::eventually;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -42,7 +42,7 @@ class counting_executor final : public executor {
 
 /// A task that waits a millisecond for a function elsewhere, and what it got.
 struct wait_for_a_function {
-  turned_loop here;
+  test_loop here;
   counting_executor away;
   deaths seen;
   result<int> got = fail(errc::full);
@@ -57,7 +57,7 @@ struct wait_for_a_function {
   }
   void begin() {
     here.io().spawn(body([held = std::make_unique<int>(7)] { return *held; }));
-    here.turn();
+    here.run_once();
     REQUIRE(away.jobs().pending() == 1);
   }
 };
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "a result in time is given, and takes the
   begin();
   away.jobs().run();
   CHECK_FALSE(over);
-  here.turn();
+  here.run_once();
   CHECK(got.value() == 7);
   here.advance(1h);
   CHECK(seen.count == 1);
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(wait_for_a_function,
     CHECK(over);
     return 7;
   }));
-  here.turn();
+  here.run_once();
   away.jobs().run();
   CHECK(got.error() == errc::deadline_exceeded);
   CHECK(away.late == 1);
@@ -109,7 +109,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "a result that comes before the timer fir
 TEST_CASE_FIXTURE(wait_for_a_function, "a stop leaves it") {
   begin();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK_FALSE(over);
   CHECK(seen.count == 1);
   away.jobs().run();
@@ -119,19 +119,19 @@ TEST_CASE_FIXTURE(wait_for_a_function, "a stop that comes after the function has
   begin();
   away.jobs().run();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(got.value() == 7);
 }
 
 TEST_CASE_FIXTURE(wait_for_a_function, "a refusal and a drop are told") {
   begin();
   away.jobs().drop();
-  here.turn();
+  here.run_once();
   CHECK(got.error() == errc::dropped);
   away.jobs().close();
   over = false;
   here.io().spawn(body([] { return 1; }));
-  here.turn();
+  here.run_once();
   CHECK(over);
   CHECK(got.error() == errc::closed);
   here.advance(1h);
@@ -155,15 +155,15 @@ TEST_CASE_FIXTURE(wait_for_a_function, "what it throws in time is rethrown, and 
     caught = co_await std::move(inner);
   };
   here.io().spawn(first());
-  here.turn();
+  here.run_once();
   away.jobs().run();
-  here.turn();
+  here.run_once();
   CHECK(caught);
   here.io().spawn(body([this]() -> int {
     here.advance(2ms);
     throw std::runtime_error("late");
   }));
-  here.turn();
+  here.run_once();
   away.jobs().run();
   CHECK(got.error() == errc::deadline_exceeded);
   CHECK(away.late == 1);
@@ -176,10 +176,10 @@ TEST_CASE_FIXTURE(wait_for_a_function, "one that is never awaited does nothing")
 }
 
 TEST_CASE("pools and lanes end after what ran late there, and have counted it") {
-  turned_loop here;
+  test_loop here;
   std::latch opened(3);
   std::latch begun(2);
-  auto lane = std::make_unique<blocking_lane>();
+  auto blocking_threads = std::make_unique<blocking_pool>();
   auto workers = std::make_unique<pool>(pool_options{.workers = 1});
   atomic<int> ended{0};
   auto waits = [&](executor& where) -> task<void> {
@@ -192,16 +192,16 @@ TEST_CASE("pools and lanes end after what ran late there, and have counted it") 
     REQUIRE_FALSE(late.has_value());
     CHECK(late.error() == errc::deadline_exceeded);
   };
-  here.io().spawn(waits(*lane));
+  here.io().spawn(waits(*blocking_threads));
   here.io().spawn(waits(*workers));
-  here.turn();
+  here.run_once();
   begun.wait();
   here.advance(2ms);
   opened.arrive_and_wait();
   REQUIRE(workers->wait_idle());
   CHECK(workers->statistics().late == 1);
-  CHECK(eventually([&] { return lane->late() == 1; }));
+  CHECK(eventually([&] { return blocking_threads->late() == 1; }));
   workers.reset();
-  lane.reset();
+  blocking_threads.reset();
   CHECK(ended.load(relaxed) == 2);
 }

@@ -92,7 +92,7 @@ TEST_CASE("an alarm that rings after the pool has gone ends the sleep, and stops
   auto handle = spawn(home, sleep_long(mortal(ended)));
   workers.reset();
   clock.advance(2h);
-  timers.turn();
+  timers.run_once();
   CHECK(ended.count == 1);
   CHECK(handle.is_done());
 }

@@ -7,7 +7,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -40,7 +40,7 @@ auto length(const std::string& text) -> task<std::size_t> {
 }  // namespace
 
 TEST_CASE("a function runs there with its arguments, and the caller goes on at home") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   std::thread::id ran_on;
   std::thread::id went_on;
@@ -60,14 +60,14 @@ TEST_CASE("a function runs there with its arguments, and the caller goes on at h
 }
 
 TEST_CASE("a coroutine begins there, and its arguments live as long as it does") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   outcome<std::size_t> ended = here.run_through(run_on(workers, length, std::string(100, 'x')), 1ms);
   CHECK(ended.take() == 100);
 }
 
 TEST_CASE("references come back as references, and nothing as nothing") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   int object = 0;
   auto body = [&]() -> task<void> {
@@ -82,7 +82,7 @@ TEST_CASE("references come back as references, and nothing as nothing") {
 }
 
 TEST_CASE("what the function or the coroutine throws is rethrown at home") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   std::thread::id caught_on;
   auto fail = [] { throw std::runtime_error("function"); };
@@ -105,7 +105,7 @@ TEST_CASE("what the function or the coroutine throws is rethrown at home") {
 }
 
 TEST_CASE("the callable is destroyed once, when the expression has ended") {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   deaths seen;
   auto body = [&]() -> task<void> {
@@ -116,20 +116,20 @@ TEST_CASE("the callable is destroyed once, when the expression has ended") {
   };
   here.io().spawn(body());
   there.run();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK(here.io().root().tasks() == 0);
 }
 
 TEST_CASE("a coroutine that ends there as stopped stops the caller") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   auto stops = []() -> task<void> { co_await stop_here(); };
   CHECK(here.run(run_on(workers, stops)).is_stopped());
 }
 
 TEST_CASE("resume_on goes on there after the task has ended, and a stop passes by") {
-  turned_loop here;
+  test_loop here;
   pool workers(one_worker());
   std::thread::id went_on;
   auto child = []() -> task<int> {

@@ -8,7 +8,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -21,7 +21,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -36,7 +36,7 @@ auto hop_code(executor& where) -> task<std::error_code> {
 
 /// Ends on the test's thread only if that is the home's.
 struct scene {
-  turned_loop here;
+  test_loop here;
   manual_executor there;
   std::thread::id home = std::this_thread::get_id();
 
@@ -61,7 +61,7 @@ TEST_CASE("a task goes on elsewhere, and its next wait brings it home") {
   at.here.io().spawn(body());
   at.run_there();
   CHECK(away != at.home);
-  at.here.turn();
+  at.here.run_once();
   at.here.advance(2ms);
   CHECK(back == at.home);
   CHECK(at.here.io().root().tasks() == 0);
@@ -79,7 +79,7 @@ TEST_CASE("resume_home brings a task home, and changes nothing there") {
   at.here.io().spawn(body());
   at.run_there();
   CHECK(back == std::thread::id());
-  at.here.turn();
+  at.here.run_once();
   CHECK(back == at.home);
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a task that ends away is ended at home: its scope is touched there on
   at.run_there();
   CHECK(seen.count == 0);
   CHECK(at.here.io().root().tasks() == 1);
-  at.here.turn();
+  at.here.run_once();
   CHECK(seen.count == 1);
   CHECK(seen.last_on == at.home);
   CHECK(at.here.io().root().tasks() == 0);
@@ -127,7 +127,7 @@ TEST_CASE("whoever awaits a task that ends away goes on there, with its value or
   CHECK(went_on != at.home);
   at.run_there();
   CHECK(caught);
-  at.here.turn();
+  at.here.run_once();
   CHECK(at.here.io().root().tasks() == 0);
 }
 
@@ -151,12 +151,12 @@ TEST_CASE("a scope of its own and a deadline can be made by a task that is away"
   };
   at.here.io().spawn(body());
   at.run_there();
-  at.here.turn();
+  at.here.run_once();
   at.run_there();
   at.here.advance(2ms);
   CHECK(done == 1);
   at.run_there();
-  at.here.turn();
+  at.here.run_once();
   at.here.advance(2ms);
   CHECK(done == 2);
   CHECK(at.here.io().root().tasks() == 0);
@@ -176,11 +176,11 @@ TEST_CASE("a stop that comes while a task is away ends it at its next wait, at h
   };
   at.here.io().spawn(body());
   at.here.io().root().request_stop();
-  at.here.turn();
+  at.here.run_once();
   CHECK(seen.count == 0);
   at.run_there();
   CHECK(ran_away);
-  at.here.turn();
+  at.here.run_once();
   CHECK(seen.count == 1);
   CHECK(seen.last_on == at.home);
   CHECK_FALSE(went_on);
@@ -208,7 +208,7 @@ TEST_CASE("a refusal and a drop are errors that the task sees at home") {
   at.here.io().spawn(body());
   std::thread([&] { at.there.drop(); }).join();
   CHECK_FALSE(code);
-  at.here.turn();
+  at.here.run_once();
   CHECK(code == errc::dropped);
   CHECK(on == at.home);
   at.there.close();

@@ -205,5 +205,5 @@ TEST_CASE("of completion and a stop one ends a wait, whatever it waits for and w
                 count(ending::error), count(ending::stopped));
     for (const ending how : {ending::value, ending::error, ending::stopped}) CHECK(count(how) > 0);
   }
-  CHECK(std::string(races.complaint() == nullptr ? "" : races.complaint()) == "");
+  CHECK(std::string(races.diagnostic() == nullptr ? "" : races.diagnostic()) == "");
 }

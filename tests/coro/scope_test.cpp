@@ -8,7 +8,7 @@
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ using namespace braid;
 using testing::deaths;
 using testing::mortal;
 using testing::scripted_home;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -57,7 +57,7 @@ auto join(scope& children, joined& seen) -> task<void> {
 }  // namespace
 
 TEST_CASE("a chain of a million tasks, each spawning the next before its first wait, does not use up the stack") {
-  turned_loop here;
+  test_loop here;
   struct chain {
     static auto link(scope& in, int left, int& ended) -> task<void> {
       if (left > 1) in.spawn(link(in, left - 1, ended));
@@ -70,13 +70,13 @@ TEST_CASE("a chain of a million tasks, each spawning the next before its first w
   joined seen;
   children.spawn(chain::link(children, 1'000'000, ended));
   here.io().spawn(join(children, seen));
-  CHECK(here.turn_until([&] { return seen.over; }));
+  CHECK(here.run_until([&] { return seen.over; }));
   CHECK(ended == 1'000'000);
 }
 
 TEST_CASE("beyond 64 beginnings inside of each other a task begins at its home's next step") {
   for (const bool stops : {false, true}) {
-    turned_loop here;
+    test_loop here;
     struct chain {
       static auto link(scope& in, int left, int& begun, mortal local) -> task<void> {
         ++begun;
@@ -95,7 +95,7 @@ TEST_CASE("beyond 64 beginnings inside of each other a task begins at its home's
     if (stops) children.request_stop();
     here.io().spawn(join(children, seen));
     CHECK_FALSE(seen.over);
-    here.turn();
+    here.run_once();
     CHECK(seen.over);
     CHECK(seen.error.empty());
     CHECK(begun == (stops ? 65 : 100));  // what was spawned before the stop begins
@@ -104,7 +104,7 @@ TEST_CASE("beyond 64 beginnings inside of each other a task begins at its home's
 }
 
 TEST_CASE("a spawned task runs until it first suspends, and lives in the scope that spawned it") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   scope* found = nullptr;
   bool ended = false;
@@ -124,7 +124,7 @@ TEST_CASE("a spawned task runs until it first suspends, and lives in the scope t
 }
 
 TEST_CASE("join waits for every task") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   joined end;
@@ -140,7 +140,7 @@ TEST_CASE("join waits for every task") {
 }
 
 TEST_CASE("join of a scope without tasks does not wait, and a scope can be joined again") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   for (int round = 0; round < 3; ++round) {
@@ -148,13 +148,13 @@ TEST_CASE("join of a scope without tasks does not wait, and a scope can be joine
     here.io().spawn(join(children, end));
     CHECK(end.over);
     children.spawn(sleeping(0ns, seen));
-    here.turn();
+    here.run_once();
   }
   CHECK(seen.count == 3);
 }
 
 TEST_CASE("the first failure stops the rest and is rethrown by join; what fails later is counted") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   joined end;
@@ -179,7 +179,7 @@ TEST_CASE("the first failure stops the rest and is rethrown by join; what fails 
 }
 
 TEST_CASE("a task that fails before it suspends stops the others as well") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   joined end;
@@ -190,13 +190,13 @@ TEST_CASE("a task that fails before it suspends stops the others as well") {
   children.spawn(sleeping(1h, seen));
   children.spawn(fails());
   here.io().spawn(join(children, end));
-  here.turn();
+  here.run_once();
   CHECK(end.error == "at once");
   CHECK(seen.count == 1);
 }
 
 TEST_CASE("in a stopped scope a task does not start, and its arguments are destroyed") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   bool started = false;
@@ -212,7 +212,7 @@ TEST_CASE("in a stopped scope a task does not start, and its arguments are destr
 }
 
 TEST_CASE("a stop destroys the locals of every task once, and repeated stops change nothing") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   joined end;
@@ -228,17 +228,17 @@ TEST_CASE("a stop destroys the locals of every task once, and repeated stops cha
   children.request_stop();
   children.request_stop(errc::deadline_exceeded);
   CHECK(seen.count == 0);
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 100);
   CHECK(end.over);
   CHECK(children.stop().reason() == errc::stopped);
   children.request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 100);
 }
 
 TEST_CASE("a task may stop its own scope, and ends at its next leaf") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   bool after_stop = false;
   bool after_leaf = false;
@@ -250,14 +250,14 @@ TEST_CASE("a task may stop its own scope, and ends at its next leaf") {
     after_leaf = true;
   };
   children.spawn(body());
-  here.turn();
+  here.run_once();
   CHECK(after_stop);
   CHECK_FALSE(after_leaf);
   CHECK(children.tasks() == 0);
 }
 
 TEST_CASE("stop_here ends one task and leaves the others alone") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   auto gives_up = [&]() -> task<void> {
@@ -274,7 +274,7 @@ TEST_CASE("stop_here ends one task and leaves the others alone") {
 }
 
 TEST_CASE("a stop goes down to scopes inside, and not up") {
-  turned_loop here;
+  test_loop here;
   scope outer(here.io().root());
   scope middle(outer);
   scope inner(middle);
@@ -283,7 +283,7 @@ TEST_CASE("a stop goes down to scopes inside, and not up") {
   outer.spawn(sleeping(1ms, in_outer));
   inner.spawn(sleeping(1h, in_inner));
   middle.request_stop();
-  here.turn();
+  here.run_once();
   CHECK(in_inner.count == 1);
   CHECK(in_outer.count == 0);
   CHECK(inner.stop().requested());
@@ -293,7 +293,7 @@ TEST_CASE("a stop goes down to scopes inside, and not up") {
 }
 
 TEST_CASE("the reason for a stop goes down as it was given") {
-  turned_loop here;
+  test_loop here;
   scope outer(here.io().root());
   scope inner(outer);
   outer.request_stop(errc::deadline_exceeded);
@@ -303,7 +303,7 @@ TEST_CASE("the reason for a stop goes down as it was given") {
 }
 
 TEST_CASE("a scope has the earlier of its own deadline and its parent's") {
-  turned_loop here;
+  test_loop here;
   const auto early = here.now() + 1ms;
   const auto late = here.now() + 5ms;
   scope outer(here.io().root(), early);
@@ -331,11 +331,11 @@ TEST_CASE("a scope has the earlier of its own deadline and its parent's") {
 }
 
 TEST_CASE("a deadline that has passed stops the tasks in the next turn") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root(), here.now() - 1s);
   deaths seen;
   children.spawn(sleeping(0ns, seen));
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK(children.stop().requested());
   CHECK(children.stop().reason() == errc::deadline_exceeded);
@@ -354,7 +354,7 @@ TEST_CASE("a scope that ends before its deadline takes its timer along") {
 }
 
 TEST_CASE("callbacks are told of a stop once; one that leaves before is not told") {
-  turned_loop here;
+  test_loop here;
   struct counting : stop_callback {
     explicit counting(int& n) noexcept : stop_callback(&count), told(&n) {}
     static void count(stop_callback& self) noexcept { ++*static_cast<counting&>(self).told; }
@@ -377,7 +377,7 @@ TEST_CASE("callbacks are told of a stop once; one that leaves before is not told
 }
 
 TEST_CASE("a callback may destroy itself, and the one that would be told next") {
-  turned_loop here;
+  test_loop here;
   struct mine : stop_callback {
     explicit mine(std::vector<std::unique_ptr<mine>>& a, int& n) noexcept : stop_callback(&tell), all(&a), told(&n) {}
     ~mine() {
@@ -404,7 +404,7 @@ TEST_CASE("a callback may destroy itself, and the one that would be told next") 
 }
 
 TEST_CASE("a stop from another thread is seen by computations at once and ends the tasks at home") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   joined end;
@@ -417,7 +417,7 @@ TEST_CASE("a stop from another thread is seen by computations at once and ends t
   });
   other.join();
   CHECK(seen.count == 0);
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 3);
   CHECK(seen.last_on == std::this_thread::get_id());
   CHECK(end.over);
@@ -492,7 +492,7 @@ TEST_CASE("a stop that the stopping home refuses leaves the scope usable, and th
 }
 
 TEST_CASE("when_idle calls once no task is left, and may destroy the scope") {
-  turned_loop here;
+  test_loop here;
   std::optional<scope> children(std::in_place, here.io().root());
   deaths seen;
   children->spawn(sleeping(1ms, seen));
@@ -508,7 +508,7 @@ TEST_CASE("when_idle calls once no task is left, and may destroy the scope") {
 }
 
 TEST_CASE("a task that spawns into its own scope keeps it busy until the last one has ended") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   joined end;
   int ran = 0;
@@ -530,12 +530,12 @@ TEST_CASE("a task that spawns into its own scope keeps it busy until the last on
 }
 
 TEST_CASE("ten thousand tasks in a scope are stopped together") {
-  turned_loop here;
+  test_loop here;
   scope children(here.io().root());
   deaths seen;
   for (int i = 0; i < 10'000; ++i) children.spawn(sleeping(1h, seen));
   children.request_stop();
-  REQUIRE(here.turn_until([&] { return children.tasks() == 0; }));
+  REQUIRE(here.run_until([&] { return children.tasks() == 0; }));
   CHECK(seen.count == 10'000);
 }
 

@@ -9,7 +9,7 @@
 #include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -33,7 +33,7 @@ constexpr duration tick{duration::rep{1} << timer_wheel::tick_bits};
 }  // namespace
 
 TEST_CASE("a sleep is never shorter than asked for, and at most one tick longer") {
-  turned_loop here;
+  test_loop here;
   const auto begin = here.now();
   std::vector<duration> spans;
   for (const int step : {0, 1, 2, 63, 64, 65, 4096})
@@ -48,21 +48,21 @@ TEST_CASE("a sleep is never shorter than asked for, and at most one tick longer"
   };
   for (const duration span : spans) here.io().spawn(sleeper(span));
   for (int i = 0; i < 4200; ++i) {
-    here.turn(1);
+    here.run_once(1);
     here.advance(tick);
   }
   CHECK(woken == spans.size());
 }
 
 TEST_CASE("a sleeper does not wake while the clock stands still") {
-  turned_loop here;
+  test_loop here;
   bool woken = false;
   auto sleeper = [&]() -> task<void> {
     co_await sleep_for(1ms);
     woken = true;
   };
   here.io().spawn(sleeper());
-  here.turn(100);
+  here.run_once(100);
   CHECK_FALSE(woken);
   here.advance(1ms - 1ns);
   CHECK_FALSE(woken);
@@ -71,7 +71,7 @@ TEST_CASE("a sleeper does not wake while the clock stands still") {
 }
 
 TEST_CASE("sleepers wake in the order of their times, whatever the order in which they began") {
-  turned_loop here;
+  test_loop here;
   random_source random(1);
   std::vector<int> woken;
   auto sleeper = [&](int number) -> task<void> {
@@ -88,7 +88,7 @@ TEST_CASE("sleepers wake in the order of their times, whatever the order in whic
 }
 
 TEST_CASE("a sleep is counted from where it is awaited") {
-  turned_loop here;
+  test_loop here;
   bool woken = false;
   auto sleeper = [&]() -> task<void> {
     auto later = sleep_for(10ms);
@@ -105,7 +105,7 @@ TEST_CASE("a sleep is counted from where it is awaited") {
 }
 
 TEST_CASE("spans and times beyond the end of time never wake") {
-  turned_loop here;
+  test_loop here;
   bool woken = false;
   auto forever = [&](auto pause) -> task<void> {
     co_await pause();
@@ -122,7 +122,7 @@ TEST_CASE("spans and times beyond the end of time never wake") {
 }
 
 TEST_CASE("spans that are not positive and times that have passed let others go first, and wake without the clock") {
-  turned_loop here;
+  test_loop here;
   std::vector<int> order;
   auto sleeper = [&](auto pause) -> task<void> {
     co_await pause();
@@ -133,12 +133,12 @@ TEST_CASE("spans that are not positive and times that have passed let others go 
   here.io().spawn(sleeper([] { return sleep_for(duration::min()); }));
   here.io().spawn(sleeper([] { return sleep_until(time_point::min()); }));
   order.push_back(1);
-  here.turn();
+  here.run_once();
   CHECK(order == std::vector{1, 2, 2, 2, 2});
 }
 
 TEST_CASE("fractions of a nanosecond are rounded up") {
-  turned_loop here;
+  test_loop here;
   using picoseconds = std::chrono::duration<long, std::pico>;
   static_assert(detail::after(time_point{}, picoseconds(1)) == time_point(1ns));
   static_assert(detail::after(time_point{}, std::chrono::duration<double, std::nano>(1.5)) == time_point(2ns));
@@ -146,7 +146,7 @@ TEST_CASE("fractions of a nanosecond are rounded up") {
 }
 
 TEST_CASE("a stop ends a sleep at once, and its timer with it") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool woken = false;
   auto sleeper = [&]() -> task<void> {
@@ -157,7 +157,7 @@ TEST_CASE("a stop ends a sleep at once, and its timer with it") {
   here.io().spawn(sleeper());
   here.io().root().request_stop();
   CHECK(seen.count == 0);  // not inside of the call that asks for the stop
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   here.advance(2h);
   CHECK_FALSE(woken);
@@ -165,7 +165,7 @@ TEST_CASE("a stop ends a sleep at once, and its timer with it") {
 }
 
 TEST_CASE("a stop that comes with the timer already due wins only if it comes first") {
-  turned_loop here;
+  test_loop here;
   bool first_woken = false;
   bool second_woken = false;
   auto first = [&]() -> task<void> {
@@ -186,7 +186,7 @@ TEST_CASE("a stop that comes with the timer already due wins only if it comes fi
 }
 
 TEST_CASE("in a stopped scope a sleep does not begin") {
-  turned_loop here;
+  test_loop here;
   bool before = false;
   bool after = false;
   auto sleeper = [&]() -> task<void> {
@@ -205,18 +205,18 @@ namespace {
 
 /// A loop whose tasks take time: they move its clock while they run.
 struct slow_loop {
-  slow_loop() { io->turn(); }
+  slow_loop() { io->run_once(); }
   slow_loop(const slow_loop&) = delete;
   auto operator=(const slow_loop&) -> slow_loop& = delete;
   ~slow_loop() {
     io->stop();
-    while (io->turn()) {}
+    while (io->run_once()) {}
   }
   /// Turns with so much time between the turns until `holds()`.
   template <typename Fn>
-  void turn_until(duration pause, Fn&& holds) {
+  void run_until(duration pause, Fn&& holds) {
     while (!holds()) {
-      io->turn();
+      io->run_once();
       clock.advance(pause);
     }
   }
@@ -238,7 +238,7 @@ TEST_CASE("a sleep after long computing lasts its full length, and so does one o
     ++woken;
   };
   for (const duration computing : {duration(300ms), duration(0ms), duration(1ms)}) here.io->spawn(sleeper(computing));
-  here.turn_until(100us, [&] { return woken == 3; });
+  here.run_until(100us, [&] { return woken == 3; });
   CHECK(here.clock.now() - time_point() < 2s);
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("a timeout that begins after a long idleness does not pass early") {
     over = true;
   };
   here.io->spawn(waits());
-  here.turn_until(100us, [&] { return over; });
+  here.run_until(100us, [&] { return over; });
   CHECK(here.clock.now() - begin < 11ms);
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("intervals that are counted from the one before do not drift, whatever
     }
   };
   here.io->spawn(ticks());
-  here.turn_until(100us, [&] { return rounds == 1'000; });
+  here.run_until(100us, [&] { return rounds == 1'000; });
   CHECK(here.clock.now() - begin < 10ms * 1'000 + 8ms);
 }
 

@@ -90,7 +90,7 @@ class stop_races {
     return counts_[kind][static_cast<std::size_t>(how)];
   }
   /// What was wrong first; null for nothing.
-  [[nodiscard]] auto complaint() const noexcept -> const char* { return complaint_; }
+  [[nodiscard]] auto diagnostic() const noexcept -> const char* { return diagnostic_; }
 
  private:
   using races = std::deque<stop_race>;
@@ -131,7 +131,7 @@ class stop_races {
     tell(of, ended.has_value() ? ending::value : ended.has_exception() ? ending::error : ending::stopped);
   }
   void expect(bool holds, const char* sentence) noexcept {
-    if (!holds && complaint_ == nullptr) complaint_ = sentence;
+    if (!holds && diagnostic_ == nullptr) diagnostic_ = sentence;
   }
 
   auto round(const lines& sockets) -> task<void>;
@@ -157,7 +157,7 @@ class stop_races {
   pool helpers_{{.workers = 2}};
   std::size_t posts_ran_ = 0;  // in this round
   std::array<std::array<std::uint64_t, 3>, kinds> counts_{};
-  const char* complaint_ = nullptr;
+  const char* diagnostic_ = nullptr;
 };
 
 inline auto stop_races::rounds(std::size_t count) -> task<void> {

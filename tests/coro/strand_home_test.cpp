@@ -126,22 +126,22 @@ TEST_CASE("a turn takes many short steps, and few long ones") {
     };
     auto start = [&] { where.root().spawn(body()); };
     REQUIRE(post(where, start));
-    const auto in_a_turn_of = [&](duration length) {
+    const auto in_a_drain_of = [&](duration length) {
       each = length;
       const int before = steps;
       there.run();
       CHECK(there.pending() == 1);
       return steps - before;
     };
-    CHECK(in_a_turn_of(0us) == 64);
-    for (int i = 0; i < 3; ++i) CHECK(in_a_turn_of(1ms) == 64);  // nobody looks at the clock, because steps were short
-    CHECK(in_a_turn_of(1ms) == 32);
-    CHECK(in_a_turn_of(1ms) == 2);
-    CHECK(in_a_turn_of(60us) == 4);
-    CHECK(in_a_turn_of(10us) == 16);
-    for (int i = 0; i < 10; ++i) CHECK(in_a_turn_of(1us) == 64);
-    for (int i = 0; i < 4; ++i) static_cast<void>(in_a_turn_of(1ms));
-    CHECK(in_a_turn_of(1ms) == 2);
+    CHECK(in_a_drain_of(0us) == 64);
+    for (int i = 0; i < 3; ++i) CHECK(in_a_drain_of(1ms) == 64);  // nobody looks at the clock, because steps were short
+    CHECK(in_a_drain_of(1ms) == 32);
+    CHECK(in_a_drain_of(1ms) == 2);
+    CHECK(in_a_drain_of(60us) == 4);
+    CHECK(in_a_drain_of(10us) == 16);
+    for (int i = 0; i < 10; ++i) CHECK(in_a_drain_of(1us) == 64);
+    for (int i = 0; i < 4; ++i) static_cast<void>(in_a_drain_of(1ms));
+    CHECK(in_a_drain_of(1ms) == 2);
     over = true;
     there.run_all();
     there.close();
@@ -190,7 +190,7 @@ TEST_CASE("the end of a home waits for its tasks before it silences the alarm, a
   timers.before = [&] {
     tasks_had_ended = seen.count == 1;
     clock.advance(2h);
-    timers.turn();  // the alarm rings at the last moment, and posts
+    timers.run_once();  // the alarm rings at the last moment, and posts
   };
   const std::size_t posts = there.posts();
   const testing::sleeper ends([&] { where.reset(); });
@@ -225,7 +225,7 @@ TEST_CASE("timers that are given decide when a sleep ends") {
     for (const char* const expected : {"0a", "0ab", "0abc"}) {
       clock.advance(1ms + 100us);
       CHECK(there.pending() == 0);
-      timers.turn();
+      timers.run_once();
       there.run_all();
       CHECK(woken == expected);
     }
@@ -242,7 +242,7 @@ TEST_CASE("after long steps a home lets others go first, by the clock of its tim
     int steps = 0;
     auto walks = [&]() -> task<void> {
       for (int i = 0; i < 10; ++i) {
-        clock.advance(strand_home::longest_turn);
+        clock.advance(strand_home::max_drain);
         ++steps;
         co_await yield();
       }

@@ -61,10 +61,10 @@ template <typename Scene>
 void with_each_lonely_pool(Scene&& scene) {
   const testing::watchdog dog(std::chrono::seconds(100));
   for (const scheduler chosen : {scheduler::work_stealing, scheduler::least_loaded, scheduler::shared_queue}) {
-    for (const unsigned most_stand_ins : {64U, 0U}) {
+    for (const unsigned max_spare_threads : {64U, 0U}) {
       CAPTURE(static_cast<int>(chosen));
-      CAPTURE(most_stand_ins);
-      pool where({.workers = 1, .scheduler = chosen, .most_stand_ins = most_stand_ins});
+      CAPTURE(max_spare_threads);
+      pool where({.workers = 1, .scheduler = chosen, .max_spare_threads = max_spare_threads});
       scene(where);
     }
   }
@@ -213,7 +213,7 @@ TEST_CASE("on the thread of a loop a wait for another home is refused, with a se
     for (home* each : {static_cast<home*>(&other->io()), static_cast<home*>(&strand)})
       CHECK(refusal_of([&] { sync_wait(*each, give(1)); }).find("co_await the task") != std::string::npos);
     CHECK(refusal_of([&] { sync_wait(give(1)); }).find("co_await the task") != std::string::npos);
-    CHECK(refusal_of([&] { other->run(give(1)); }).find("on the blocking lane") != std::string::npos);
+    CHECK(refusal_of([&] { other->run(give(1)); }).find("on the blocking pool") != std::string::npos);
     co_return;
   };
   sync_wait(started->io(), body());
@@ -222,11 +222,11 @@ TEST_CASE("on the thread of a loop a wait for another home is refused, with a se
 TEST_CASE("who turns a loop by hand may wait between the turns") {
   const auto other = runtime::create({.workers = 1}).value();
   const auto mine = loop::create().value();
-  CHECK(mine->turn());
+  CHECK(mine->run_once());
   CHECK(sync_wait(other->io(), give(1)) == 1);
   CHECK(sync_wait(give(2)) == 2);
   mine->stop();
-  while (mine->turn()) {}
+  while (mine->run_once()) {}
   CHECK(sync_wait(other->io(), give(3)) == 3);
 
   const auto third = loop::create().value();

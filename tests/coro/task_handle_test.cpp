@@ -9,7 +9,7 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/looping_threads.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -55,7 +55,7 @@ auto code_of(const outcome<int>& ended) -> std::error_code {
 }  // namespace
 
 TEST_CASE("a handle gives the value, what was thrown, or that it was stopped") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<int> {
     scope& around = co_await this_scope();
     auto gives = spawn(around, give_after(1ms, 40));
@@ -79,7 +79,7 @@ TEST_CASE("a handle gives the value, what was thrown, or that it was stopped") {
 }
 
 TEST_CASE("the value of a task that gives one in spite of its stop counts") {
-  turned_loop here;
+  test_loop here;
   event asked;
   auto stubborn = [&]() -> task<int> {
     outcome<int> cut = co_await as_outcome(give_after(1h, 0));
@@ -97,7 +97,7 @@ TEST_CASE("the value of a task that gives one in spite of its stop counts") {
 TEST_CASE("a stop by the handle reaches what the task has spawned, and nobody else") {
   deaths stopped;
   deaths others;
-  turned_loop here;
+  test_loop here;
   auto family = [&]() -> task<int> {
     scope& own = co_await this_scope();
     own.spawn(hold_for(1h, mortal(stopped)));
@@ -121,7 +121,7 @@ TEST_CASE("a stop by the handle reaches what the task has spawned, and nobody el
 
 TEST_CASE("a failure does not stop the others, and one that nobody waits for is reported") {
   std::vector<std::string> reported;
-  turned_loop here({.on_error = [&](std::exception_ptr error) {
+  test_loop here({.on_error = [&](std::exception_ptr error) {
     try {
       std::rethrow_exception(std::move(error));
     } catch (const std::exception& thrown) {
@@ -142,7 +142,7 @@ TEST_CASE("a failure does not stop the others, and one that nobody waits for is 
 }
 
 TEST_CASE("a waiter that is stopped lets the task go on") {
-  turned_loop here;
+  test_loop here;
   bool ran = false;
   auto worker = [&]() -> task<void> {
     co_await sleep_for(5ms);
@@ -163,7 +163,7 @@ TEST_CASE("a waiter that is stopped lets the task go on") {
 }
 
 TEST_CASE("in a stopped scope nothing begins, and the handle says so") {
-  turned_loop here;
+  test_loop here;
   std::optional<task_handle<int>> handle;
   auto body = [&]() -> task<void> {
     scope& around = co_await this_scope();
@@ -217,7 +217,7 @@ TEST_CASE("a task on another thread is awaited and stopped from here") {
 }
 
 TEST_CASE("handles move, and one that was moved from has no task") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<int> {
     scope& around = co_await this_scope();
     auto first = spawn(around, give_after(1us, 1));

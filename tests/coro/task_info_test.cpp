@@ -5,14 +5,14 @@
 #include <braid/coro/task_handle.hpp>
 #include <braid/coro/with_scope.hpp>
 
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
 #include <string>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -31,7 +31,7 @@ auto name_in_a_scope() -> task<std::string> {
 }  // namespace
 
 TEST_CASE("a task without a handle has no name, and one with a handle has its own") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<std::string> {
     scope& around = co_await this_scope();
     auto outer = spawn(around, {.name = "outer"}, name_in_a_scope());
@@ -53,7 +53,7 @@ TEST_CASE("a task without a handle has no name, and one with a handle has its ow
 }
 
 TEST_CASE("numbers are different, and the task sees the number of its handle") {
-  turned_loop here;
+  test_loop here;
   auto own_id = []() -> task<task_id> {
     const task_info* const found = co_await this_task();
     co_return found->id;

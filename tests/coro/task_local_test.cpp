@@ -7,7 +7,7 @@
 #include <braid/coro/yield.hpp>
 
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@
 #include <utility>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -37,7 +37,7 @@ auto name_later() -> task<std::string> {
 }  // namespace
 
 TEST_CASE("what a task awaits and spawns sees the value, and others do not") {
-  turned_loop here;
+  test_loop here;
   auto inside = []() -> task<std::string> {
     std::string found = co_await name_here();
     auto family = [&](scope& children) -> task<void> {
@@ -59,7 +59,7 @@ TEST_CASE("what a task awaits and spawns sees the value, and others do not") {
 }
 
 TEST_CASE("two tasks of one home have values of their own, and an inner binding hides the outer one") {
-  turned_loop here;
+  test_loop here;
   auto both = []() -> task<std::string> {
     const std::string outer = co_await name_later();
     const std::string inner = co_await name.bind("inner", name_later());
@@ -75,7 +75,7 @@ TEST_CASE("two tasks of one home have values of their own, and an inner binding 
 }
 
 TEST_CASE("several names are bound at once, and a value can be changed in place") {
-  turned_loop here;
+  test_loop here;
   auto inside = [&]() -> task<int> {
     int* const found = co_await number.get();
     ++*found;
@@ -88,7 +88,7 @@ TEST_CASE("several names are bound at once, and a value can be changed in place"
 }
 
 TEST_CASE("a task that is away sees its values, and one without a home sees none") {
-  turned_loop here;
+  test_loop here;
   testing::manual_executor there;
   std::string found;
   auto body = [&]() -> task<void> {
@@ -97,13 +97,13 @@ TEST_CASE("a task that is away sees its values, and one without a home sees none
   };
   here.io().spawn(name.bind("away", body()));
   there.run();
-  here.turn();
+  here.run_once();
   CHECK(found == "away");
   CHECK(sync_wait(name_here()) == "none");
 }
 
 TEST_CASE("failures and stops pass through a binding, whose value dies with it") {
-  turned_loop here;
+  test_loop here;
   auto fails = []() -> task<void> {
     throw std::runtime_error("bound");
     co_return;

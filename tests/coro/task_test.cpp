@@ -10,7 +10,7 @@
 #include <tests/support/deaths.hpp>
 #include <tests/support/sanitizer.hpp>
 #include <tests/support/stack_extent.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -308,7 +308,7 @@ TEST_CASE("a stop destroys a chain of a hundred thousand tasks, each awaiting th
     }
   };
   const auto stops = [](bool is_asked_for) {
-    testing::turned_loop here;
+    testing::test_loop here;
     scope children(here.io().root());
     int next = 0;
     bool in_order = true;
@@ -318,10 +318,10 @@ TEST_CASE("a stop destroys a chain of a hundred thousand tasks, each awaiting th
       CHECK(next == length);
     };
     children.spawn(is_asked_for ? asks() : chain::link(length - 1, next, in_order));
-    here.turn();
+    here.run_once();
     children.request_stop();
     CHECK(next == 0);
-    here.turn();
+    here.run_once();
     CHECK(children.tasks() == 0);
     CHECK(next == length);
     CHECK(in_order);

@@ -6,7 +6,7 @@
 #include <braid/task/pool.hpp>
 
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -45,7 +45,7 @@ auto pass_after(duration span) -> task<void> { co_await sleep_for(span); }
 }  // namespace
 
 TEST_CASE("the values of several kinds of tasks come as a tuple") {
-  turned_loop here;
+  test_loop here;
   int object = 1;
   auto refer = [&]() -> task<int&> { co_return object; };
   auto point = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
@@ -61,7 +61,7 @@ TEST_CASE("the values of several kinds of tasks come as a tuple") {
 }
 
 TEST_CASE("the tasks wait at the same time") {
-  turned_loop here;
+  test_loop here;
   bool ended = false;
   auto body = [&]() -> task<void> {
     std::vector<task<int>> all;
@@ -78,7 +78,7 @@ TEST_CASE("the tasks wait at the same time") {
 }
 
 TEST_CASE("no tasks have ended at once, and tasks that give nothing fit a vector too") {
-  turned_loop here;
+  test_loop here;
   auto body = []() -> task<void> {
     const auto none = co_await when_all(std::vector<task<int>>());
     CHECK(none.empty());
@@ -91,7 +91,7 @@ TEST_CASE("no tasks have ended at once, and tasks that give nothing fit a vector
 }
 
 TEST_CASE("the first failure stops the others, which have ended when it is rethrown") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool caught = false;
   auto body = [&]() -> task<void> {
@@ -106,7 +106,7 @@ TEST_CASE("the first failure stops the others, which have ended when it is rethr
 }
 
 TEST_CASE("a task behind one that fails at once does not start") {
-  turned_loop here;
+  test_loop here;
   bool started = false;
   auto fails = []() -> task<void> {
     throw std::runtime_error("part");
@@ -121,7 +121,7 @@ TEST_CASE("a task behind one that fails at once does not start") {
 }
 
 TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops all and the caller") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool went_on = false;
   auto body = [&]() -> task<void> {
@@ -135,7 +135,7 @@ TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops al
     co_await inside.join();
   };
   here.io().spawn(owner());
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 2);
   auto stops = []() -> task<int> {
     co_await stop_here();
@@ -147,7 +147,7 @@ TEST_CASE("a stop of the caller stops all, and one that ends as stopped stops al
 }
 
 TEST_CASE("parts that compute elsewhere come home with their values") {
-  turned_loop here;
+  test_loop here;
   pool_options options;
   options.workers = 2;
   pool workers(std::move(options));

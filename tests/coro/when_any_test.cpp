@@ -6,7 +6,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/nested_steps.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -44,7 +44,7 @@ auto pass_after(duration span) -> task<void> { co_await sleep_for(span); }
 }  // namespace
 
 TEST_CASE("the first value comes with the index of its task, and the others have ended by then") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto body = [&]() -> task<void> {
     const auto first = co_await when_any(wait_long(seen), give_after(1ms, 5), pass_after(1h));
@@ -57,7 +57,7 @@ TEST_CASE("the first value comes with the index of its task, and the others have
 }
 
 TEST_CASE("tasks of one type come in a vector, those that give nothing too") {
-  turned_loop here;
+  test_loop here;
   auto body = []() -> task<void> {
     std::vector<task<int>> all;
     for (int i = 0; i < 10; ++i) all.push_back(give_after(std::chrono::milliseconds(10 - i), i));
@@ -74,7 +74,7 @@ TEST_CASE("tasks of one type come in a vector, those that give nothing too") {
 }
 
 TEST_CASE("a failure is passed over while another may give a value") {
-  turned_loop here;
+  test_loop here;
   auto body = []() -> task<void> {
     const auto first = co_await when_any(fail_after(1ms, "early"), give_after(2ms, 5));
     CHECK(first.index == 1);
@@ -83,7 +83,7 @@ TEST_CASE("a failure is passed over while another may give a value") {
 }
 
 TEST_CASE("when all fail the first failure is rethrown, and of no tasks there is no first") {
-  turned_loop here;
+  test_loop here;
   outcome<any_result<std::variant<int, int>>> failed =
       here.run_through(when_any(fail_after(2ms, "second"), fail_after(1ms, "first")), 1ms);
   CHECK_THROWS_WITH(static_cast<void>(failed.take()), "first");
@@ -91,7 +91,7 @@ TEST_CASE("when all fail the first failure is rethrown, and of no tasks there is
 }
 
 TEST_CASE("a task behind one that has a value at once does not start") {
-  turned_loop here;
+  test_loop here;
   bool started = false;
   auto ready = []() -> task<int> { co_return 1; };
   auto starts = [&]() -> task<int> {
@@ -104,9 +104,9 @@ TEST_CASE("a task behind one that has a value at once does not start") {
 }
 
 TEST_CASE("a task behind one that has a value does not start either where first steps are queued") {
-  for (int steps = testing::fewest_nested; steps <= testing::most_nested; ++steps) {
+  for (int steps = testing::fewest_nested; steps <= testing::max_nested; ++steps) {
     CAPTURE(steps);
-    turned_loop here;
+    test_loop here;
     bool ended = false;
     int started = 0;
     auto gives = [&]() -> task<int> { co_return ++started; };
@@ -116,14 +116,14 @@ TEST_CASE("a task behind one that has a value does not start either where first 
       ended = true;
     };
     here.io().spawn(testing::nested(here.io().root(), steps, body()));
-    here.turn();
+    here.run_once();
     CHECK(ended);
     CHECK(started == 1);
   }
 }
 
 TEST_CASE("a stop of the caller stops all, and where all are stopped the caller is") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool went_on = false;
   auto body = [&]() -> task<void> {
@@ -131,16 +131,16 @@ TEST_CASE("a stop of the caller stops all, and where all are stopped the caller 
     went_on = true;
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 2);
   CHECK_FALSE(went_on);
   CHECK(here.io().root().tasks() == 0);
 }
 
 TEST_CASE("a value that a loser gives in spite of the stop is dropped") {
-  turned_loop here;
+  test_loop here;
   int given = 0;
   auto stubborn = [&]() -> task<int> {
     const outcome<int> ended = co_await as_outcome(give_after(1h, 0));

@@ -5,7 +5,7 @@
 #include <braid/coro/sleep.hpp>
 
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 using namespace braid;
 using testing::deaths;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -50,7 +50,7 @@ auto sentence_of(const outcome<int>& ended) -> std::string {
 }  // namespace
 
 TEST_CASE("with_scope gives the value of its body after everything spawned has ended") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   int at_the_end = -1;
   auto body = [&](scope& children) -> task<int> {
@@ -70,7 +70,7 @@ TEST_CASE("with_scope gives the value of its body after everything spawned has e
 }
 
 TEST_CASE("a body that fails stops what it spawned, and its exception comes through when that has ended") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto body = [&](scope& children) -> task<int> {
     children.spawn(sleeping(1h, seen));
@@ -83,7 +83,7 @@ TEST_CASE("a body that fails stops what it spawned, and its exception comes thro
 }
 
 TEST_CASE("a body that throws without being a coroutine stops what it spawned as well") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto body = [&](scope& children) -> task<int> {
     children.spawn(sleeping(1h, seen));
@@ -95,7 +95,7 @@ TEST_CASE("a body that throws without being a coroutine stops what it spawned as
 }
 
 TEST_CASE("a spawned task that fails stops the body and the others, and is rethrown") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool body_went_on = false;
   auto body = [&](scope& children) -> task<int> {
@@ -113,7 +113,7 @@ TEST_CASE("a spawned task that fails stops the body and the others, and is rethr
 }
 
 TEST_CASE("a body that stops itself stops what it spawned and whoever awaits it") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto body = [&](scope& children) -> task<int> {
     children.spawn(sleeping(1h, seen));
@@ -126,7 +126,7 @@ TEST_CASE("a body that stops itself stops what it spawned and whoever awaits it"
 }
 
 TEST_CASE("a stop from outside ends body and children before with_scope ends") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   int at_the_end = 0;
   auto body = [&](scope& children) -> task<void> {
@@ -144,13 +144,13 @@ TEST_CASE("a stop from outside ends body and children before with_scope ends") {
   };
   here.io().spawn(all());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 2);
   CHECK(at_the_end == 2);
 }
 
 TEST_CASE("a stop does not cut the join short: a child that takes long to end is waited for") {
-  turned_loop here;
+  test_loop here;
   event may_end;
   bool left = false;
   auto stubborn = [&]() -> task<void> {
@@ -176,13 +176,13 @@ TEST_CASE("a stop does not cut the join short: a child that takes long to end is
   };
   here.io().spawn(all());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(may_end.is_set());
   CHECK(left);
 }
 
 TEST_CASE("a stop from another thread that races with the end of the tasks leaves the scope joined") {
-  turned_loop here;
+  test_loop here;
   for (int round = 0; round < 100; ++round) {
     auto body = [&](scope& children) -> task<int> {
       std::thread other([&] { children.request_stop(); });
@@ -195,7 +195,7 @@ TEST_CASE("a stop from another thread that races with the end of the tasks leave
 }
 
 TEST_CASE("scopes nest, and each is left joined") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   struct tree {
     static auto grow(int depth, deaths& seen) -> task<int> {
@@ -218,7 +218,7 @@ TEST_CASE("scopes nest, and each is left joined") {
 }
 
 TEST_CASE("with_deadline gives the value of work that ends in time, and takes its timer along") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto all = [&]() -> task<int> {
     const result<int> value = co_await with_timeout(2ms, value_after(1ms, 5));
@@ -236,7 +236,7 @@ TEST_CASE("with_deadline gives the value of work that ends in time, and takes it
 }
 
 TEST_CASE("work that is not done by the deadline is stopped, and its locals are gone when with_deadline ends") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   int at_the_end = 0;
   time_point ended_at;
@@ -255,7 +255,7 @@ TEST_CASE("work that is not done by the deadline is stopped, and its locals are 
 }
 
 TEST_CASE("a value that is given in spite of the deadline wins") {
-  turned_loop here;
+  test_loop here;
   auto stubborn = [&]() -> task<int> {
     auto never = []() -> task<void> { co_await sleep_for(1h); };
     const outcome<void> ended = co_await as_outcome(never());
@@ -270,7 +270,7 @@ TEST_CASE("a value that is given in spite of the deadline wins") {
 }
 
 TEST_CASE("what the work throws comes through a deadline") {
-  turned_loop here;
+  test_loop here;
   auto all = [&]() -> task<int> {
     const result<void> value = co_await with_timeout(1h, failing(1ms, "thrown"));
     co_return value ? 1 : 2;
@@ -280,7 +280,7 @@ TEST_CASE("what the work throws comes through a deadline") {
 }
 
 TEST_CASE("a stop of the parent is not mistaken for the own deadline, and goes on upwards") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool went_on = false;
   auto all = [&]() -> task<void> {
@@ -289,14 +289,14 @@ TEST_CASE("a stop of the parent is not mistaken for the own deadline, and goes o
   };
   here.io().spawn(all());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK_FALSE(went_on);
   CHECK(here.io().root().tasks() == 0);
 }
 
 TEST_CASE("of two nested deadlines the earlier one fires, and is reported by the one it belongs to") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto nested = [&](duration outer, duration inner) -> task<std::string> {
     auto inside = [&]() -> task<std::string> {
@@ -312,7 +312,7 @@ TEST_CASE("of two nested deadlines the earlier one fires, and is reported by the
 }
 
 TEST_CASE("work that stops itself is not reported as late") {
-  turned_loop here;
+  test_loop here;
   bool went_on = false;
   auto gives_up = []() -> task<int> {
     co_await stop_here();
@@ -328,7 +328,7 @@ TEST_CASE("work that stops itself is not reported as late") {
 }
 
 TEST_CASE("with a deadline that has passed, work still gives what it has without waiting") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto ready = []() -> task<int> { co_return 4; };
   auto all = [&]() -> task<int> {
@@ -342,7 +342,7 @@ TEST_CASE("with a deadline that has passed, work still gives what it has without
 }
 
 TEST_CASE("timeouts beyond the end of time never fire") {
-  turned_loop here;
+  test_loop here;
   auto all = [&]() -> task<int> {
     const result<int> value = co_await with_timeout(std::chrono::hours::max(), value_after(std::chrono::years(50), 1));
     const result<int> other = co_await with_timeout(duration::max(), value_after(1ms, 2));
@@ -353,7 +353,7 @@ TEST_CASE("timeouts beyond the end of time never fire") {
 }
 
 TEST_CASE("tasks that the work spawned into its deadline's scope are joined with it") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   auto work = [&]() -> task<int> {
     scope& limited = co_await this_scope();
@@ -372,7 +372,7 @@ TEST_CASE("tasks that the work spawned into its deadline's scope are joined with
 }
 
 TEST_CASE("with_scope over a body that gives a reference gives the reference") {
-  turned_loop here;
+  test_loop here;
   int object = 1;
   auto body = [&](scope& /*children*/) -> task<int&> { co_return object; };
   outcome<int&> ended = here.run(with_scope(body));

@@ -6,7 +6,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ using namespace braid;
 using testing::deaths;
 using testing::mortal;
 using testing::scripted_home;
-using testing::turned_loop;
+using testing::test_loop;
 
 TEST_CASE("tasks that yield take turns") {
   scripted_home where;
@@ -35,7 +35,7 @@ TEST_CASE("tasks that yield take turns") {
 }
 
 TEST_CASE("a stopped task ends where it yields, and one that has yielded goes on once more") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   int rounds = 0;
   auto endless = [&]() -> task<void> {
@@ -47,7 +47,7 @@ TEST_CASE("a stopped task ends where it yields, and one that has yielded goes on
   };
   here.io().spawn(endless());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK(rounds == 2);
 }
@@ -64,8 +64,8 @@ TEST_CASE("two tasks that wake each other for ever delay a third by one step eac
   scripted_home where;
   int steps = 0;
   int steps_before_third = -1;
-  auto turn_of_first = std::make_unique<event>();
-  auto turn_of_second = std::make_unique<event>();
+  auto drain_of_first = std::make_unique<event>();
+  auto drain_of_second = std::make_unique<event>();
   auto player = [&](std::unique_ptr<event>& mine, std::unique_ptr<event>& other) -> task<void> {
     while (steps < 1000) {
       co_await *mine;
@@ -78,9 +78,9 @@ TEST_CASE("two tasks that wake each other for ever delay a third by one step eac
     co_await yield();
     steps_before_third = steps;
   };
-  where.root().spawn(player(turn_of_first, turn_of_second));
-  where.root().spawn(player(turn_of_second, turn_of_first));
-  turn_of_first->set();
+  where.root().spawn(player(drain_of_first, drain_of_second));
+  where.root().spawn(player(drain_of_second, drain_of_first));
+  drain_of_first->set();
   where.root().spawn(third());
   where.run_all();
   CHECK(steps >= 1000);

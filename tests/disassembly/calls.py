@@ -113,7 +113,7 @@ class Program:
             path = waiting.pop()
             for function in self.definitions[path[-1]]:
                 for branch in function.branches:
-                    why = self._complaint(branch, outside, left_out)
+                    why = self._diagnostic(branch, outside, left_out)
                     if why:
                         found.append(Finding(path, branch.address, branch.text, why))
                     elif branch.target in self.definitions and branch.target not in seen and not left_out(branch.target):
@@ -121,7 +121,7 @@ class Program:
                         waiting.append((*path, branch.target))
         return found
 
-    def _complaint(self, branch, outside, left_out):
+    def _diagnostic(self, branch, outside, left_out):
         if branch.target is None or THUNK.match(branch.target):
             return "indirect"
         if branch.target in self.definitions or left_out(branch.target) or outside(branch.target):

@@ -2,7 +2,7 @@
 // at.
 #include <braid/sync/run_queue.hpp>
 #include <braid/sync/split_deque.hpp>
-#include <braid/task/detail/seats.hpp>
+#include <braid/task/detail/local_queues.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/work_stealing.hpp>
@@ -34,8 +34,8 @@ auto own_yield_to_next(braid::worker& self, braid::job& woken) -> braid::job* {
 // --- the same as the schedulers with seats do it ---
 
 /// What a worker posts for itself.
-auto own_place(braid::detail::seats& seats, braid::worker& self, braid::job& work) -> bool {
-  return seats.place_own(self, work).how != braid::placement::verdict::refused;
+auto own_place(braid::detail::local_queues& local_queues, braid::worker& self, braid::job& work) -> bool {
+  return local_queues.place_own(self, work).how != braid::placement::verdict::refused;
 }
 
 /// The worker's own jobs, its inbox last. What is found is handed over.

@@ -25,7 +25,7 @@ class Probes(unittest.TestCase):
     def setUpClass(cls):
         cls.program = Program([disassembled(each) for each in OBJECTS])
 
-    def complaints(self, function):
+    def diagnostics(self, function):
         return [demangled(str(each)) for each in
                 self.program.findings(function, lambda name: OUTSIDE.fullmatch(demangled(name)),
                                       lambda name: LEFT_OUT.fullmatch(demangled(name)))]
@@ -33,12 +33,12 @@ class Probes(unittest.TestCase):
     def test_what_a_worker_does_with_its_own_jobs_contains_no_indirect_call(self):
         for function in OWN:
             with self.subTest(function):
-                self.assertEqual(self.complaints(function), [])
+                self.assertEqual(self.diagnostics(function), [])
 
     def test_an_indirect_call_is_found_also_in_a_function_that_is_called(self):
         for function in ("indirect_pop", "calls_indirect_pop"):
             with self.subTest(function):
-                self.assertTrue(any(": indirect: call" in each for each in self.complaints(function)))
+                self.assertTrue(any(": indirect: call" in each for each in self.diagnostics(function)))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // tests/fuzz/expression_fuzz.cpp: any JSON as an expression and as a predicate, evaluated as a naive interpreter does.
-#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 #include <tests/rankd/expr/expr_world.hpp>
 #include <tests/rankd/expr/naive.hpp>
@@ -136,12 +136,12 @@ template <typename Tree, typename Compile>
 void try_tree(const json& document, const braid::checked<Tree>& tree, Compile compile) {
   if (!tree) {
     expect_sound(tree.error());
-    return expect_places(tree.error(), document);
+    return expect_locations(tree.error(), document);
   }
   const auto code = compile(*tree, world());
   if (!code) {
     expect_sound(code.error());
-    return expect_places(code.error(), document);
+    return expect_locations(code.error(), document);
   }
   for (const std::string_view name : rankd::detail::kernel_instructions()) {
     const rankd::detail::forced_instructions forced(name);

@@ -73,10 +73,10 @@ auto end_of_string(std::string_view text, std::size_t at) -> std::size_t {
 
 /// Strings, words and what stands in brackets, each with its end.
 auto values_of(std::string_view text) -> std::vector<piece> {
-  constexpr std::size_t most = 4'000;
+  constexpr std::size_t max_count = 4'000;
   std::vector<piece> out;
   std::vector<std::size_t> open;
-  for (std::size_t at = 0; at < text.size() && out.size() < most;) {
+  for (std::size_t at = 0; at < text.size() && out.size() < max_count;) {
     const std::size_t begin = at++;
     const char c = text[begin];
     if (c == '"') {

@@ -1,5 +1,5 @@
 // tests/fuzz/plan_fuzz.cpp: any text as an artifact: refused with its reasons, or bound, and run where that is cheap.
-#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 #include <tests/rankd/engine/engine_world.hpp>
 #include <tests/rankd/op/op_world.hpp>
@@ -103,7 +103,7 @@ constexpr std::array<std::string_view, 78> words{
     "\"keys\":[3001],\"out_keys\":[1001,2001],\"values\":[\"US\",\"CA\"]}}",
     "\"transform\":\"bucket\",\"keys\":[1],\"out_keys\":[1001],\"boundaries\":[-1e300,0,7.5]"};
 
-constexpr std::size_t longest_list = 6;
+constexpr std::size_t max_list = 6;
 
 void fill(memory_store& out) {
   out.hashes = {{"user:7", {{"country", "US"}}}, {"user:2", {{"country", "CA"}}}, {"user:-3", {{"country", ""}}}};
@@ -138,15 +138,15 @@ auto rows_of(const plan_node& node, const std::vector<std::int64_t>& rows) -> st
   if (node.op == "test::fixed_source") return int_param(node, "row_count", 1);
   std::int64_t incoming = 0;
   for (const node_index source : node.sources) incoming += rows[source];
-  return incoming * std::min<std::int64_t>(int_param(node, "fanout", 1), longest_list);
+  return incoming * std::min<std::int64_t>(int_param(node, "fanout", 1), max_list);
 }
 
 auto is_cheap(const plan& loaded) -> bool {
-  constexpr std::int64_t most_rows = 1'000;
+  constexpr std::int64_t max_rows = 1'000;
   std::vector<std::int64_t> rows(loaded.nodes.size());
   for (const node_index i : loaded.order) {
     const auto bound = rows_of(loaded.nodes[i], rows);
-    if (!bound || *bound > most_rows) return false;
+    if (!bound || *bound > max_rows) return false;
     rows[i] = *bound;
   }
   return true;
@@ -181,7 +181,7 @@ void bind_and_run(const plan& loaded, const nlohmann::json& document) {
   const auto bound = bind_plan(loaded, op_world(), {}, &models);
   if (!bound) {
     expect_sound(bound.error());
-    expect_places(bound.error(), document);
+    expect_locations(bound.error(), document);
   } else if (is_cheap(loaded)) {
     run_twice(*bound);
   }
@@ -199,8 +199,8 @@ void run(std::string_view text) {
   const auto again = parse_plan(document->dump(), "fuzz", rules);
   BRAID_EXPECTS(loaded.has_value() == again.has_value(), "layout does not matter");
   if (!loaded) {
-    BRAID_EXPECTS(same_complaints(loaded.error(), again.error()), "layout does not matter to complaints");
-    return expect_places(loaded.error(), *document);
+    BRAID_EXPECTS(same_diagnostics(loaded.error(), again.error()), "layout does not matter to diagnostics");
+    return expect_locations(loaded.error(), *document);
   }
   BRAID_EXPECTS(loaded->digest == sha256_hex(text), "the digest is that of the bytes");
   expect_limits(*loaded);

@@ -1,5 +1,5 @@
 // tests/fuzz/record_fuzz.cpp: any bytes as a record of the store, and any lines as data that become records.
-#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 
 #include <rankd/store/record.hpp>
@@ -98,7 +98,7 @@ void read_line(record_parser& parser, std::string_view line, std::uint32_t numbe
   const auto made = parser.parse({.text = text, .number = number}, 0);
   if (!made) {
     expect_sound(made.error());
-    if (const auto document = parse_json(line, "line")) expect_places(made.error(), *document);
+    if (const auto document = parse_json(line, "line")) expect_locations(made.error(), *document);
   } else if (*made) {
     expect_same(**made, line);
   }

@@ -1,5 +1,5 @@
 // tests/fuzz/registry_fuzz.cpp: any text, cut at lines of `%%`, as the five files of a registry.
-#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 #include <tests/support/scratch_folder.hpp>
 
@@ -129,7 +129,7 @@ void run(std::string_view text) {
   BRAID_EXPECTS(loaded.has_value() == again.has_value(), "what is right stays right");
   if (!loaded) {
     expect_sound(loaded.error());
-    BRAID_EXPECTS(same_complaints(loaded.error(), again.error()), "complaints do not change");
+    BRAID_EXPECTS(same_diagnostics(loaded.error(), again.error()), "diagnostics do not change");
     return;
   }
   expect_consistent(*loaded);

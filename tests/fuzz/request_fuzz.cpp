@@ -1,5 +1,5 @@
 // tests/fuzz/request_fuzz.cpp: any text as a request: refused with its reasons, or read, written and read again.
-#include <tests/fuzz/complaints.hpp>
+#include <tests/fuzz/diagnostics.hpp>
 #include <tests/fuzz/target.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
@@ -78,7 +78,7 @@ void run(std::string_view text) {
   BRAID_EXPECTS(is_utf8(id), "an id can be printed");
   if (!request) {
     expect_sound(request.error());
-    if (const auto document = parse_json(text, "request")) expect_places(request.error(), *document);
+    if (const auto document = parse_json(text, "request")) expect_locations(request.error(), *document);
     BRAID_EXPECTS(parse_json(rankd::to_json(request.error(), id), "answer"), "a refusal is JSON");
     return;
   }

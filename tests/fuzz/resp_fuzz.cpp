@@ -106,12 +106,12 @@ auto same(const resp_value& ours, const redisReply& theirs) -> bool {
 }
 
 /// What hiredis 0.14 does not know: the types of RESP3, and deep nesting. It knows no `+` before a number either.
-auto is_beyond(std::string_view complaint) -> bool {
-  if (complaint.find("nested multi bulk") != std::string_view::npos) return true;
+auto is_beyond(std::string_view diagnostic) -> bool {
+  if (diagnostic.find("nested multi bulk") != std::string_view::npos) return true;
   constexpr std::string_view before = "got \"";
-  const std::size_t at = complaint.find(before);
-  if (at == std::string_view::npos || at + before.size() >= complaint.size()) return false;
-  return std::string_view("_,#(!=%~>|").find(complaint[at + before.size()]) != std::string_view::npos;
+  const std::size_t at = diagnostic.find(before);
+  if (at == std::string_view::npos || at + before.size() >= diagnostic.size()) return false;
+  return std::string_view("_,#(!=%~>|").find(diagnostic[at + before.size()]) != std::string_view::npos;
 }
 
 /// What a reply announces up to a place that ours refuses, by the rules of RESP2, which hiredis knows alone.
@@ -177,9 +177,9 @@ class other_reader {
     const int status_of_read = ::redisReaderGetReply(reader_.get(), &read);
     const std::unique_ptr<void, decltype(&::freeReplyObject)> reply(read, &::freeReplyObject);
     if (status_of_read != REDIS_OK) {
-      const std::string_view complaint = static_cast<const char*>(reader_->errstr);
-      const bool is_signed = complaint == "Bad integer value" && bytes.find(":+") != std::string_view::npos;
-      BRAID_EXPECTS(is_signed || is_beyond(complaint), "what is read is what hiredis reads");
+      const std::string_view diagnostic = static_cast<const char*>(reader_->errstr);
+      const bool is_signed = diagnostic == "Bad integer value" && bytes.find(":+") != std::string_view::npos;
+      BRAID_EXPECTS(is_signed || is_beyond(diagnostic), "what is read is what hiredis reads");
       return false;
     }
     BRAID_EXPECTS((reply != nullptr) == (ours.state == status::complete), "replies end where those of hiredis do");

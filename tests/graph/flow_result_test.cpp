@@ -5,7 +5,7 @@
 #include <braid/graph/flow_builder.hpp>
 
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -23,9 +23,9 @@ namespace {
 /// Runs flows in time that stands still but where a node sleeps or says how long it takes.
 struct scene {
   struct loops_clock final : clock_source {
-    explicit loops_clock(const testing::turned_loop& l) noexcept : of(&l) {}
+    explicit loops_clock(const testing::test_loop& l) noexcept : of(&l) {}
     [[nodiscard]] auto now() const noexcept -> time_point override { return of->now(); }
-    const testing::turned_loop* of;
+    const testing::test_loop* of;
   };
 
   template <typename Flow>
@@ -60,7 +60,7 @@ struct scene {
     };
   }
 
-  testing::turned_loop here;
+  testing::test_loop here;
   testing::manual_executor workers;
   loops_clock clock{here};
   int turns = 0;

@@ -7,7 +7,7 @@
 
 #include <tests/support/deaths.hpp>
 #include <tests/support/manual_executor.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -58,7 +58,7 @@ struct watched_run {
     return ended.take();
   }
 
-  testing::turned_loop here;
+  testing::test_loop here;
   testing::manual_executor workers;
   outcome<flow_result<T>> ended;
   bool is_over = false;
@@ -190,7 +190,7 @@ TEST_CASE("a flow is built once and run by many at the same time, each with valu
   const auto waited = draft.add("waited", [](const int& n) { return after(n * 1ms, n); }, draft.input());
   const auto squared = draft.add("squared", [](int n) { return n * n; }, waited);
   auto flow = std::make_unique<braid::flow<int(int)>>(std::move(draft).build(squared).value());
-  testing::turned_loop here;
+  testing::test_loop here;
   testing::manual_executor workers;
   int sum = 0;
   int over = 0;
@@ -200,7 +200,7 @@ TEST_CASE("a flow is built once and run by many at the same time, each with valu
     ++over;
   };
   for (int n = 1; n <= 50; ++n) here.io().spawn(one(n));
-  here.turn();
+  here.run_once();
   flow.reset();  // runs need it no longer
   while (over < 50) {
     workers.run_all();
@@ -223,9 +223,9 @@ TEST_CASE(
   watched_run<int> run;
   run.start(flow, {});
   run.workers.run_all();
-  run.here.turn();
+  run.here.run_once();
   run.workers.run_all();
-  run.here.turn();
+  run.here.run_once();
   CHECK_FALSE(run.is_over);  // slow stands before bad
   const auto result = run.finish();
   REQUIRE(result.failure().has_value());
@@ -369,12 +369,12 @@ TEST_CASE("a stop of the scope around stops the run, which has joined when it en
   around.spawn(run.keep(flow.run(run.workers)));
   CHECK(alive == 1);
   around.request_stop();
-  run.here.turn();
+  run.here.run_once();
   CHECK(ends.count == 1);
   CHECK(alive == 1);  // a function may still look at it
   CHECK_FALSE(run.is_over);
   run.workers.run_all();
-  run.here.turn();
+  run.here.run_once();
   CHECK(run.is_over);
   CHECK(run.ended.is_stopped());
   CHECK(alive == 0);
@@ -395,7 +395,7 @@ TEST_CASE("with_timeout around a run works as around any task") {
   flow_builder<> draft;
   const auto slow = draft.add("slow", [] { return after(1h, 1); });
   const auto flow = std::move(draft).build(slow).value();
-  testing::turned_loop here;
+  testing::test_loop here;
   testing::manual_executor workers;
   auto limited = with_timeout(2ms, flow.run(workers));
   auto ended = here.run_through(std::move(limited), 100us).take();

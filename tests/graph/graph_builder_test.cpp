@@ -23,8 +23,8 @@ using braid::testing::mortal;
 
 namespace {
 
-/// The complaints about a graph, a line each.
-auto complaints(graph_builder& draft) -> std::string {
+/// The diagnostics about a graph, a line each.
+auto diagnostics(graph_builder& draft) -> std::string {
   const auto made = std::move(draft).build();
   return made ? "none" : made.error().to_text();
 }
@@ -43,7 +43,7 @@ void run_here(static_graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a circle is told by the names of its nodes, in their order") {
+TEST_CASE("a cycle is told by the names of its nodes, in their order") {
   graph_builder draft;
   const auto node = letters(draft, 5);
   draft.precede(node[0], node[1]);
@@ -57,21 +57,21 @@ TEST_CASE("a circle is told by the names of its nodes, in their order") {
   CHECK(made.error().front().code == "cycle");
   const std::string text = made.error().front().message;
   const std::array<std::string, 3> turns{
-      "the edges form a circle: node 1 (b) before node 2 (c) before node 3 (d) before node 1 (b)",
-      "the edges form a circle: node 2 (c) before node 3 (d) before node 1 (b) before node 2 (c)",
-      "the edges form a circle: node 3 (d) before node 1 (b) before node 2 (c) before node 3 (d)"};
+      "the edges form a cycle: node 1 (b) before node 2 (c) before node 3 (d) before node 1 (b)",
+      "the edges form a cycle: node 2 (c) before node 3 (d) before node 1 (b) before node 2 (c)",
+      "the edges form a cycle: node 3 (d) before node 1 (b) before node 2 (c) before node 3 (d)"};
   CHECK_MESSAGE((text == turns[0] || text == turns[1] || text == turns[2]), text);
 }
 
-TEST_CASE("a circle that no source leads to is found") {
+TEST_CASE("a cycle that no source leads to is found") {
   graph_builder draft;
   const auto node = letters(draft, 2);
   draft.precede(node[0], node[1]);
   draft.succeed(node[0], node[1]);
-  CHECK(complaints(draft).find("form a circle") != std::string::npos);
+  CHECK(diagnostics(draft).find("form a cycle") != std::string::npos);
 }
 
-TEST_CASE("a circle through a node with many successors names no hidden node") {
+TEST_CASE("a cycle through a node with many successors names no hidden node") {
   graph_builder draft;
   const graph_node root = draft.add([] {});
   const graph_node wide = draft.add("wide", [] {});
@@ -82,12 +82,12 @@ TEST_CASE("a circle through a node with many successors names no hidden node") {
   const auto made = std::move(draft).build();
   REQUIRE(!made);
   const std::string text = made.error().front().message;
-  CHECK_MESSAGE((text == "the edges form a circle: node 1 (wide) before node 1001 (leaf) before node 1 (wide)" ||
-                 text == "the edges form a circle: node 1001 (leaf) before node 1 (wide) before node 1001 (leaf)"),
+  CHECK_MESSAGE((text == "the edges form a cycle: node 1 (wide) before node 1001 (leaf) before node 1 (wide)" ||
+                 text == "the edges form a cycle: node 1001 (leaf) before node 1 (wide) before node 1001 (leaf)"),
                 text);
 }
 
-TEST_CASE("a long circle is told in part") {
+TEST_CASE("a long cycle is told in part") {
   graph_builder draft;
   const graph_node first = draft.add([] {});
   graph_node last = first;
@@ -97,14 +97,14 @@ TEST_CASE("a long circle is told in part") {
     last = node;
   }
   draft.precede(last, first);
-  CHECK(complaints(draft).find("80 more before") != std::string::npos);
+  CHECK(diagnostics(draft).find("80 more before") != std::string::npos);
 }
 
 TEST_CASE("an edge from a node to itself is named") {
   graph_builder draft;
   const auto node = letters(draft, 2);
   draft.precede(node[1], node[1]);
-  CHECK(complaints(draft) == "node `1`: node 1 (b) is to begin after itself [self_edge]\n");
+  CHECK(diagnostics(draft) == "node `1`: node 1 (b) is to begin after itself [self_edge]\n");
 }
 
 TEST_CASE("an edge that was given before is named, each time") {
@@ -113,7 +113,7 @@ TEST_CASE("an edge that was given before is named, each time") {
   draft.precede(node[0], node[1], node[2], node[1]);
   draft.succeed(node[1], node[0]);
   const std::string line = "node `0`: the edge from node 0 (a) to node 1 (b) was given before [duplicate_edge]\n";
-  CHECK(complaints(draft) == line + line);
+  CHECK(diagnostics(draft) == line + line);
 }
 
 TEST_CASE("nodes that the builder has not given are refused") {
@@ -123,12 +123,12 @@ TEST_CASE("nodes that the builder has not given are refused") {
   const graph_node foreign = other.add([] {});
   draft.precede(mine, foreign);
   draft.precede(graph_node(), mine);
-  CHECK(complaints(draft) ==
+  CHECK(diagnostics(draft) ==
         "an edge from node 0 (mine) names a node that this builder has not given [unknown_node]\n"
         "an edge to node 0 (mine) names a node that this builder has not given [unknown_node]\n");
 }
 
-TEST_CASE("all complaints come at once") {
+TEST_CASE("all diagnostics come at once") {
   graph_builder draft;
   const auto node = letters(draft, 2);
   draft.precede(node[0], node[0]);
@@ -146,7 +146,7 @@ TEST_CASE("a builder is empty after it has built, and its nodes are not those of
   CHECK(draft.size() == 0);
   const graph_node next = draft.add([] {});
   draft.precede(node, next);
-  CHECK(complaints(draft).find("unknown_node") != std::string::npos);
+  CHECK(diagnostics(draft).find("unknown_node") != std::string::npos);
 }
 
 TEST_CASE("callables of any size and kind are kept, and destroyed with the graph") {

@@ -27,12 +27,12 @@ auto fails(const stop_flag& /*stop*/) -> node_status { return node_status::faile
 
 TEST_CASE("once a run is joined, each node tells how far it came") {
   bench b(6, {{2, 4}});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].start = [] { return test_node::done_after(3ms); };
-  b.nodes.nodes[1].place = node_place::here;
+  b.nodes.nodes[1].mode = node_mode::here;
   b.nodes.nodes[2].start = [] { return fail_after(1ms); };
   b.nodes.nodes[3].start = [] { return test_node::done_after(1h); };
-  b.nodes.nodes[5].place = node_place::worker;
+  b.nodes.nodes[5].mode = node_mode::worker;
   b.start();
   CHECK(b.run->progress(0) == node_progress::running);
   CHECK(b.run->progress(1) == node_progress::done);
@@ -51,25 +51,25 @@ TEST_CASE("once a run is joined, each node tells how far it came") {
 
 TEST_CASE("a node whose first step was queued does not begin after a node before it has failed") {
   int queued = 0;
-  for (int steps = testing::fewest_nested; steps <= testing::most_nested; ++steps) {
+  for (int steps = testing::fewest_nested; steps <= testing::max_nested; ++steps) {
     CAPTURE(steps);
     bench b(4, {});
-    b.place_all(node_place::task);
+    b.mode_of_all(node_mode::task);
     b.nodes.nodes[0].start = [] { return test_node::done_after(1ms); };
-    b.nodes.nodes[1].place = node_place::here;
+    b.nodes.nodes[1].mode = node_mode::here;
     b.nodes.nodes[1].run = fails;
     b.nodes.nodes[2].start = [] { return test_node::done_after(1h); };
-    b.nodes.nodes[3].place = node_place::worker;
+    b.nodes.nodes[3].mode = node_mode::worker;
     auto begin = [&]() -> task<void> {
       b.start();
       co_return;
     };
     b.here.io().spawn(testing::nested(b.here.io().root(), steps, begin()));
-    b.here.turn();
+    b.here.run_once();
     b.here.advance(2ms);
     REQUIRE(b.settled());
     b.workers.run_all();
-    b.here.turn();
+    b.here.run_once();
     CHECK(b.in->tasks() == 0);
     CHECK(b.failure().node == 1);
     CHECK(b.run->progress(0) == node_progress::done);
@@ -84,7 +84,7 @@ TEST_CASE("a node whose first step was queued does not begin after a node before
 TEST_CASE("a node that says it was skipped is no failure where something had stopped it") {
   const auto skips = [](const stop_flag& stop) { return stop.requested() ? node_status::skipped : node_status::done; };
   bench b(2, {});
-  b.nodes.nodes[1].place = node_place::worker;
+  b.nodes.nodes[1].mode = node_mode::worker;
   b.nodes.nodes[1].run = skips;
   b.nodes.nodes[0].run = fails;
   b.start();
@@ -105,7 +105,7 @@ TEST_CASE("a node that says it was skipped though nothing had stopped it has fai
 
 TEST_CASE("a node that timed out has failed, however it ends, and one that a worker skips then is not late") {
   bench b(1, {});
-  b.place_all(node_place::worker);
+  b.mode_of_all(node_mode::worker);
   b.nodes.nodes[0].timeout = 1ms;
   b.nodes.nodes[0].run = [](const stop_flag&) { return node_status::skipped; };
   b.start();

@@ -32,7 +32,7 @@ using cause = graph_failure::cause;
 enum class fate : std::uint8_t { good, says_no, throws };
 
 struct plan {
-  node_place place = node_place::here;
+  node_mode mode = node_mode::here;
   duration timeout = duration::max();
   duration takes = duration::zero();
   fate end = fate::good;
@@ -46,7 +46,7 @@ class checked_nodes {
     for (const auto [from, to] : edges) before_[to].push_back(from);
   }
 
-  [[nodiscard]] auto place(node_index node) const noexcept -> node_place { return plans_[node].place; }
+  [[nodiscard]] auto mode(node_index node) const noexcept -> node_mode { return plans_[node].mode; }
   [[nodiscard]] auto timeout(node_index node) const noexcept -> duration { return plans_[node].timeout; }
 
   auto run(node_index node, const stop_flag& stop) -> node_status {
@@ -95,8 +95,8 @@ enum class trouble : std::uint8_t { failures, timeouts, deadline, stop };
 
 auto random_plan(random_source& random, trouble with) -> plan {
   plan made;
-  made.place = std::array{node_place::here, node_place::worker, node_place::task}[random.below(3)];
-  made.takes = duration(static_cast<duration::rep>(random.below(made.place == node_place::here ? 500 : 10'000)));
+  made.mode = std::array{node_mode::here, node_mode::worker, node_mode::task}[random.below(3)];
+  made.takes = duration(static_cast<duration::rep>(random.below(made.mode == node_mode::here ? 500 : 10'000)));
   if (random.below(20) == 0) made.end = random.below(2) == 0 ? fate::says_no : fate::throws;
   if (with == trouble::timeouts && random.below(3) == 0)
     made.timeout = duration(static_cast<duration::rep>(random.below(20'000)));

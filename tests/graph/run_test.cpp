@@ -73,29 +73,29 @@ TEST_CASE("nodes that run here have all run when start returns, each after its p
 
 TEST_CASE("a node on a worker starts when the last of its predecessors has ended") {
   bench b(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}});
-  b.place_all(node_place::worker);
+  b.mode_of_all(node_mode::worker);
   b.start();
   REQUIRE(b.workers.pending() == 1);
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   REQUIRE(b.workers.pending() == 2);
   b.workers.run(1);
-  b.here.turn();
+  b.here.run_once();
   REQUIRE(b.workers.pending() == 1);
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   REQUIRE(b.workers.pending() == 1);
   CHECK_FALSE(b.settled());
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.settled());
   CHECK(b.run->late() == 0);
 }
 
 TEST_CASE("nodes that run elsewhere are on their way before a node that runs here begins") {
   bench b(3, {});
-  b.nodes.nodes[1].place = node_place::worker;
-  b.nodes.nodes[2].place = node_place::task;
+  b.nodes.nodes[1].mode = node_mode::worker;
+  b.nodes.nodes[2].mode = node_mode::task;
   std::size_t away = 0;
   b.nodes.nodes[0].run = [&](const stop_flag&) {
     away = b.workers.pending() + b.in->tasks();
@@ -104,7 +104,7 @@ TEST_CASE("nodes that run elsewhere are on their way before a node that runs her
   b.start();
   CHECK(away == 3);  // one job, and the two tasks that drive a node
   b.workers.run_all();
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.settled());
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("tasks of one fan wait side by side") {
     edges.push_back({node, fan + 1});
   }
   bench b(fan + 2, edges);
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   for (test_node& node : b.nodes.nodes) node.start = [] { return test_node::done_after(1ms); };
   b.start();
   for (int i = 0; i < 3; ++i) {
@@ -128,10 +128,10 @@ TEST_CASE("tasks of one fan wait side by side") {
 }
 
 TEST_CASE("long chains do not use up the stack") {
-  for (const node_place place : {node_place::here, node_place::task}) {
+  for (const node_mode mode : {node_mode::here, node_mode::task}) {
     constexpr node_index length = 100'000;
     bench b(length, chain_of(length));
-    b.place_all(place);
+    b.mode_of_all(mode);
     for (test_node& node : b.nodes.nodes) node.start = []() -> task<node_status> { co_return node_status::done; };
     b.start();
     CHECK(b.settled());
@@ -142,7 +142,7 @@ TEST_CASE("long chains do not use up the stack") {
 
 TEST_CASE("a run gives its result in a task that waits for it to settle") {
   bench b(2, {{0, 1}});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.start();
   bool happened = false;
   auto body = [&]() -> task<void> {
@@ -160,7 +160,7 @@ TEST_CASE("every node of a random graph runs once and after its predecessors, wh
     const std::size_t count = 1 + random.below(40);
     bench b(count, testing::random_acyclic_edges(random, count, random.below(3 * count)));
     for (test_node& node : b.nodes.nodes) {
-      node.place = std::array{node_place::here, node_place::worker, node_place::task}[random.below(3)];
+      node.mode = std::array{node_mode::here, node_mode::worker, node_mode::task}[random.below(3)];
       const duration span(static_cast<duration::rep>(random.below(3'000'000)));
       node.start = [span] { return test_node::done_after(span); };
     }
@@ -182,7 +182,7 @@ TEST_CASE("every node of a random graph runs once and after its predecessors, wh
 TEST_CASE("of several nodes that fail, the first in order is reported, whichever ends first") {
   for (const bool first_ends_first : {true, false}) {
     bench b(3, {});
-    b.place_all(node_place::task);
+    b.mode_of_all(node_mode::task);
     b.nodes.nodes[1].start = [&] { return fail_after(first_ends_first ? 1ms : 2ms); };
     b.nodes.nodes[2].start = [&] { return fail_after(first_ends_first ? 2ms : 1ms); };
     b.start();
@@ -197,7 +197,7 @@ TEST_CASE("of several nodes that fail, the first in order is reported, whichever
 
 TEST_CASE("a failure stops the nodes behind it and lets those before it go on") {
   bench b(4, {{1, 3}});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].start = [] { return test_node::done_after(5ms); };
   b.nodes.nodes[1].start = [] { return test_node::done_after(4ms); };
   b.nodes.nodes[2].start = [] { return fail_after(1ms); };
@@ -215,7 +215,7 @@ TEST_CASE("a failure stops the nodes behind it and lets those before it go on") 
 
 TEST_CASE("a failure that is found later but stands earlier takes over") {
   bench b(3, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   for (node_index node = 0; node < 3; ++node)
     b.nodes.nodes[node].start = [node] { return fail_after((3 - node) * 1ms); };
   b.start();
@@ -236,7 +236,7 @@ TEST_CASE("which failure of a random graph is reported depends on the graph only
     std::optional<node_index> expected;
     for (const node_index number : b.shape.order()) {
       test_node& node = b.nodes.nodes[number];
-      node.place = std::array{node_place::here, node_place::worker, node_place::task}[random.below(3)];
+      node.mode = std::array{node_mode::here, node_mode::worker, node_mode::task}[random.below(3)];
       const duration span(static_cast<duration::rep>(random.below(3'000'000)));
       const bool broken = random.below(6) == 0;
       const bool throws = random.below(2) == 0;
@@ -269,13 +269,13 @@ TEST_CASE("which failure of a random graph is reported depends on the graph only
 
 TEST_CASE("an exception fails its node and reaches the report, wherever it is thrown") {
   const auto throws = [](const stop_flag&) -> node_status { throw std::runtime_error("thrown"); };
-  for (const node_place place : {node_place::here, node_place::worker}) {
+  for (const node_mode mode : {node_mode::here, node_mode::worker}) {
     bench b(1, {});
-    b.place_all(place);
+    b.mode_of_all(mode);
     b.nodes.nodes[0].run = throws;
     b.start();
     b.workers.run_all();
-    b.here.turn();
+    b.here.run_once();
     CHECK(b.failure().why == cause::node_failed);
     CHECK(sentence_of(b.failure()) == "thrown");
     CHECK_FALSE(b.in->stop().requested());
@@ -287,10 +287,10 @@ TEST_CASE("an exception fails its node and reaches the report, wherever it is th
   };
   for (const bool at_once : {true, false}) {
     bench b(1, {});
-    b.place_all(node_place::task);
+    b.mode_of_all(node_mode::task);
     b.nodes.nodes[0].start = at_once ? std::function<task<node_status>()>(throws_at_once) : throws_as_task;
     b.start();
-    b.here.turn();
+    b.here.run_once();
     CHECK(b.failure().why == cause::node_failed);
     CHECK(sentence_of(b.failure()) == "thrown");
     CHECK_FALSE(b.in->stop().requested());
@@ -299,7 +299,7 @@ TEST_CASE("an exception fails its node and reaches the report, wherever it is th
 
 TEST_CASE("a node whose task stops itself has failed without an exception") {
   bench b(1, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].start = []() -> task<node_status> {
     co_await stop_here();
     co_return node_status::done;
@@ -311,7 +311,7 @@ TEST_CASE("a node whose task stops itself has failed without an exception") {
 
 TEST_CASE("an executor that refuses a node fails it") {
   bench b(1, {});
-  b.place_all(node_place::worker);
+  b.mode_of_all(node_mode::worker);
   b.workers.close();
   b.start();
   CHECK(b.failure().why == cause::node_failed);
@@ -320,17 +320,17 @@ TEST_CASE("an executor that refuses a node fails it") {
 
 TEST_CASE("an executor that drops a node fails it") {
   bench b(1, {});
-  b.place_all(node_place::worker);
+  b.mode_of_all(node_mode::worker);
   b.start();
   b.workers.drop();
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.failure().why == cause::node_failed);
   CHECK(sentence_of(b.failure()) == make_error_code(errc::dropped).message());
 }
 
 TEST_CASE("a task that takes longer than its timeout is stopped, and reported by its number") {
   bench b(2, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[1].timeout = 2ms;
   b.nodes.nodes[1].start = [] { return test_node::done_after(1h); };
   b.start();
@@ -346,7 +346,7 @@ TEST_CASE("a task that takes longer than its timeout is stopped, and reported by
 
 TEST_CASE("a timeout is counted from the start of its node, and does not hit one that ends in time") {
   bench b(3, chain_of(3));
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   for (test_node& node : b.nodes.nodes) {
     node.timeout = 2ms;
     node.start = [] { return test_node::done_after(1ms); };
@@ -361,7 +361,7 @@ TEST_CASE("a timeout is counted from the start of its node, and does not hit one
 
 TEST_CASE("a worker that takes longer than its timeout settles the run at once, and is counted when it ends") {
   bench b(1, {});
-  b.place_all(node_place::worker);
+  b.mode_of_all(node_mode::worker);
   b.nodes.nodes[0].timeout = 1ms;
   bool saw_stop = false;
   b.nodes.nodes[0].run = [&](const stop_flag& stop) {
@@ -374,7 +374,7 @@ TEST_CASE("a worker that takes longer than its timeout settles the run at once, 
   CHECK(b.run->late() == 0);
   CHECK(b.in->tasks() == 1);
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   CHECK(saw_stop);
   CHECK(b.run->late() == 1);
   CHECK(b.in->tasks() == 0);
@@ -383,8 +383,8 @@ TEST_CASE("a worker that takes longer than its timeout settles the run at once, 
 
 TEST_CASE("a timeout behind a node that still runs does not settle the run before that node has ended") {
   bench b(2, {});
-  b.nodes.nodes[0].place = node_place::worker;
-  b.nodes.nodes[1].place = node_place::task;
+  b.nodes.nodes[0].mode = node_mode::worker;
+  b.nodes.nodes[1].mode = node_mode::task;
   b.nodes.nodes[1].timeout = 1ms;
   b.nodes.nodes[1].start = [] { return test_node::done_after(1h); };
   b.nodes.nodes[0].run = fails;
@@ -392,7 +392,7 @@ TEST_CASE("a timeout behind a node that still runs does not settle the run befor
   b.here.advance(2ms);
   CHECK_FALSE(b.settled());
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.failure().why == cause::node_failed);
   CHECK(b.failure().node == 0);
 }
@@ -400,7 +400,7 @@ TEST_CASE("a timeout behind a node that still runs does not settle the run befor
 TEST_CASE("timeouts that are not positive stop the task at its first wait; the longest possible never does") {
   for (const duration timeout : {0ns, duration(-1), duration::min()}) {
     bench b(1, {});
-    b.place_all(node_place::task);
+    b.mode_of_all(node_mode::task);
     b.nodes.nodes[0].timeout = timeout;
     b.nodes.nodes[0].start = [] { return test_node::done_after(1h); };
     b.start();
@@ -408,7 +408,7 @@ TEST_CASE("timeouts that are not positive stop the task at its first wait; the l
     CHECK(b.failure().why == cause::node_timeout);
   }
   bench b(1, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].timeout = duration::max() - 1ns;
   b.nodes.nodes[0].start = [] { return test_node::done_after(std::chrono::hours(24)); };
   b.start();
@@ -419,8 +419,8 @@ TEST_CASE("timeouts that are not positive stop the task at its first wait; the l
 
 TEST_CASE("the deadline of the run settles it at once while a worker still runs, and join waits for that") {
   bench b(2, {});
-  b.nodes.nodes[0].place = node_place::worker;
-  b.nodes.nodes[1].place = node_place::task;
+  b.nodes.nodes[0].mode = node_mode::worker;
+  b.nodes.nodes[1].mode = node_mode::task;
   b.nodes.nodes[1].start = [] { return test_node::done_after(1h); };
   b.start(b.here.now() + 1ms);
   bool joined = false;
@@ -435,14 +435,14 @@ TEST_CASE("the deadline of the run settles it at once while a worker still runs,
   CHECK_FALSE(joined);
   CHECK(b.run->late() == 0);
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   CHECK(joined);
   CHECK(b.run->late() == 1);
 }
 
 TEST_CASE("a run deadline that comes before a node's is the run's") {
   bench b(1, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].timeout = 2ms;
   b.nodes.nodes[0].start = [] { return test_node::done_after(1h); };
   b.start(b.here.now() + 1ms);
@@ -452,13 +452,13 @@ TEST_CASE("a run deadline that comes before a node's is the run's") {
 
 TEST_CASE("a stop of the scope ends the run, and nothing starts any more") {
   bench b(3, chain_of(3));
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.nodes[0].start = [] { return test_node::done_after(1h); };
   b.start();
   b.in->request_stop();
   CHECK(b.failure().why == cause::run_stopped);
   CHECK(b.failure().reason == errc::stopped);
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.in->tasks() == 0);
   CHECK(b.nodes.started == std::vector<node_index>{0});
   CHECK(b.nodes.ended.empty());
@@ -477,10 +477,10 @@ TEST_CASE("a run in a scope that is stopped already starts nothing") {
 
 TEST_CASE("a stop that another thread requests while a node starts is not mistaken for a failure of the node") {
   bench b(1, {});
-  b.place_all(node_place::task);
+  b.mode_of_all(node_mode::task);
   b.nodes.asked = [&](node_index) { std::thread([&] { b.in->request_stop(); }).join(); };
   b.start();
-  b.here.turn();
+  b.here.run_once();
   CHECK(b.failure().why == cause::run_stopped);
 }
 
@@ -501,7 +501,7 @@ TEST_CASE("a node that runs here sees the stop of the run") {
 
 TEST_CASE("a failure stops a computation behind it through its flag") {
   bench b(2, {});
-  b.nodes.nodes[1].place = node_place::worker;
+  b.nodes.nodes[1].mode = node_mode::worker;
   bool saw_stop = false;
   b.nodes.nodes[1].run = [&](const stop_flag& stop) {
     saw_stop = stop.requested();
@@ -511,7 +511,7 @@ TEST_CASE("a failure stops a computation behind it through its flag") {
   b.start();
   CHECK(b.failure().node == 0);
   b.workers.run();
-  b.here.turn();
+  b.here.run_once();
   CHECK(saw_stop);
   CHECK(b.run->late() == 1);
 }

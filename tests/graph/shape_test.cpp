@@ -76,7 +76,7 @@ TEST_CASE("an edge given twice counts twice on both sides") {
   CHECK(shape.order().size() == 2);
 }
 
-TEST_CASE("circles of any length are refused") {
+TEST_CASE("cycles of any length are refused") {
   CHECK(shape_of(1, {{0, 0}}).error() == errc::cycle);
   CHECK(shape_of(2, {{0, 1}, {1, 0}}).error() == errc::cycle);
   CHECK(shape_of(5, {{0, 1}, {1, 2}, {2, 3}, {3, 1}, {3, 4}}).error() == errc::cycle);
@@ -103,7 +103,7 @@ TEST_CASE("a chain of a hundred thousand nodes, given backwards, is put in order
   CHECK(std::is_sorted(order.rbegin(), order.rend()));
 }
 
-TEST_CASE("the order of random graphs is the one by definition, and random circles are found") {
+TEST_CASE("the order of random graphs is the one by definition, and random cycles are found") {
   random_source random(7);
   for (int round = 0; round < 200; ++round) {
     const std::size_t nodes = 2 + random.below(20);

@@ -62,7 +62,7 @@ class small_graph {
 
   explicit small_graph(model::run& r) : run_(r) {
     waiting_for_last_.set(leaves);
-    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].place = static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].mode = static_cast<std::uint32_t>(i);
   }
 
   /// What the running thread does.
@@ -78,7 +78,7 @@ class small_graph {
     if (stolen == nullptr) stolen = deques_[victim]->take();
     if (stolen == nullptr) return;
     walks_.begin();
-    if (walks_.end(walk(stolen->place, *deques_[self], order::later))) ended_.set();
+    if (walks_.end(walk(stolen->mode, *deques_[self], order::later))) ended_.set();
   }
 
   /// Somebody will come to steal.
@@ -86,7 +86,7 @@ class small_graph {
 
  private:
   struct node {
-    std::uint32_t place = 0;
+    std::uint32_t mode = 0;
     model::shared<int> calls{0};
   };
   using deque = split_deque<node>;
@@ -127,7 +127,7 @@ class small_graph {
       if (next == none) {
         if (node* const newest = own.pop(); newest != nullptr) {
           --pushed;
-          next = newest->place;
+          next = newest->mode;
         }
       }
     }

@@ -55,11 +55,11 @@ class random_graph {
     for (std::size_t i = 0; i < nodes; ++i) order[i] = i;
     for (std::size_t i = nodes; i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
     const std::size_t reach = 1 + random_.below(nodes);
-    const std::size_t most = random_.below(6);
+    const std::size_t max_count = random_.below(6);
     const std::size_t hub = random_.below(8) == 0 ? random_.below(nodes) : nodes;
     for (std::size_t at = 1; at < nodes; ++at) {
       auto& before = before_[order[at]];
-      for (std::size_t i = random_.below(most + 1); i != 0; --i)
+      for (std::size_t i = random_.below(max_count + 1); i != 0; --i)
         before.push_back(order[at - 1 - random_.below(std::min(at, reach))]);
       if (at > hub) before.push_back(order[hub]);
       std::ranges::sort(before);

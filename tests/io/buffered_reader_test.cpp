@@ -5,7 +5,7 @@
 #include <braid/io/stream_socket.hpp>
 
 #include <tests/support/connections.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@
 
 using namespace braid;
 using testing::served_peer;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -33,7 +33,7 @@ auto line_of(buffered_reader& from, std::string_view delimiter = "\r\n") -> task
 TEST_CASE("lines come out whole, whatever pieces they came in") {
   const std::string_view text = "one\r\n\r\nthree \r four\n\r\n";
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
-    turned_loop here;
+    test_loop here;
     served_peer both = served_peer::on(here.io());
     std::vector<std::string> lines;
     auto body = [&]() -> task<void> {
@@ -43,16 +43,16 @@ TEST_CASE("lines come out whole, whatever pieces they came in") {
     here.io().spawn(body());
     for (std::size_t at = 0; at < text.size(); at += piece) {
       both.peer.send(text.substr(at, piece));
-      here.turn(2);
+      here.run_once(2);
     }
     both.peer.end_writing();
-    CHECK(here.turn_until([&] { return !lines.empty() && lines.back() == "<end>"; }));
+    CHECK(here.run_until([&] { return !lines.empty() && lines.back() == "<end>"; }));
     CHECK(lines == std::vector<std::string>{"one", "", "three \r four\n", "<end>"});
   }
 }
 
 TEST_CASE("an end in the middle of a line is an error, and so is a line beyond the limit") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("short\n" + std::string(105, 'x'));
   both.peer.end_writing();
@@ -74,7 +74,7 @@ TEST_CASE("an end in the middle of a line is an error, and so is a line beyond t
 }
 
 TEST_CASE("blocks and lines follow each other from one buffer") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("5\nabcde3\nfgh");
   auto body = [&]() -> task<void> {
@@ -89,7 +89,7 @@ TEST_CASE("blocks and lines follow each other from one buffer") {
     CHECK(text_of(rest.value()) == "fgh");
     const auto nothing = co_await reader.read_exactly(0);
     CHECK(nothing.value().empty());
-    const auto too_much = co_await reader.read_exactly(buffered_reader::default_most + 1);
+    const auto too_much = co_await reader.read_exactly(buffered_reader::default_max_size + 1);
     CHECK(too_much.error() == errc::full);
     both.peer.send("xy");
     both.peer.end_writing();
@@ -101,7 +101,7 @@ TEST_CASE("blocks and lines follow each other from one buffer") {
 }
 
 TEST_CASE("the buffer grows to its limit and is used again and again") {
-  turned_loop here;
+  test_loop here;
   auto both = stream_socket::pair(here.io()).value();
   const std::string line(10'000, 'y');
   auto writer = [&]() -> task<void> {
@@ -123,7 +123,7 @@ TEST_CASE("the buffer grows to its limit and is used again and again") {
 }
 
 TEST_CASE("a deadline in the middle of a line loses nothing") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("first ha");
   auto body = [&]() -> task<void> {
@@ -138,7 +138,7 @@ TEST_CASE("a deadline in the middle of a line loses nothing") {
 }
 
 TEST_CASE("a reset is told, after the lines before it") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::vector<std::string> lines;
   auto body = [&]() -> task<void> {
@@ -147,8 +147,8 @@ TEST_CASE("a reset is told, after the lines before it") {
   };
   here.io().spawn(body());
   both.peer.send("a\n");
-  CHECK(here.turn_until([&] { return lines.size() == 1; }));
+  CHECK(here.run_until([&] { return lines.size() == 1; }));
   both.peer.reset();
-  CHECK(here.turn_until([&] { return lines.size() == 2; }));
+  CHECK(here.run_until([&] { return lines.size() == 2; }));
   CHECK(lines == std::vector<std::string>{"a", "Connection reset by peer"});
 }

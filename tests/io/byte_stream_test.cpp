@@ -8,7 +8,7 @@
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
 #include <tests/support/deaths.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,13 +27,13 @@ using namespace braid;
 using testing::deaths;
 using testing::mortal;
 using testing::served_peer;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
 /// Reads once and gives the text.
-auto read_text(const byte_stream& from, std::size_t most = 100) -> task<std::string> {
-  std::vector<std::byte> room(most);
+auto read_text(const byte_stream& from, std::size_t max_count = 100) -> task<std::string> {
+  std::vector<std::byte> room(max_count);
   const result<std::size_t> got = co_await from.read_some(room);
   if (!got) throw std::system_error(got.error());
   co_return std::string(text_of(std::span(room).first(*got)));
@@ -48,7 +48,7 @@ auto big_text(std::size_t size) -> std::string {
 }  // namespace
 
 TEST_CASE("what the peer sends is read, and what is written arrives there") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("hello");
   auto body = [&]() -> task<void> {
@@ -62,35 +62,35 @@ TEST_CASE("what the peer sends is read, and what is written arrives there") {
 }
 
 TEST_CASE("a reader waits until something comes") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::string text;
   auto body = [&]() -> task<void> { text = co_await read_text(both.served); };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   CHECK(text.empty());
   both.peer.send("late");
-  CHECK(here.turn_until([&] { return !text.empty(); }));
+  CHECK(here.run_until([&] { return !text.empty(); }));
   CHECK(text == "late");
 }
 
 TEST_CASE("the end of the peer is a read of no bytes, again and again, after all that it sent") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::vector<std::string> read;
   auto body = [&]() -> task<void> {
     for (int i = 0; i < 4; ++i) read.push_back(co_await read_text(both.served, 4));
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   both.peer.send("abcdef");
   both.peer.end_writing();
-  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  CHECK(here.run_until([&] { return read.size() == 4; }));
   CHECK(read == std::vector<std::string>{"abcd", "ef", "", ""});
 }
 
 TEST_CASE("a peer that has ended its side is still written to") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.end_writing();
   auto body = [&]() -> task<void> {
@@ -105,7 +105,7 @@ TEST_CASE("a peer that has ended its side is still written to") {
 }
 
 TEST_CASE("an end that comes with the last bytes is seen by a reader that has read before") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   int rounds = 0;
   bool ended = false;
@@ -118,12 +118,12 @@ TEST_CASE("an end that comes with the last bytes is seen by a reader that has re
     ended = true;
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   both.peer.send("one");
-  CHECK(here.turn_until([&] { return rounds == 1; }));
+  CHECK(here.run_until([&] { return rounds == 1; }));
   both.peer.send("two");
   both.peer.end_writing();
-  CHECK(here.turn_until([&] { return ended; }));
+  CHECK(here.run_until([&] { return ended; }));
   CHECK(rounds == 2);
 }
 
@@ -146,52 +146,52 @@ auto read_times(const byte_stream& from, int times, std::vector<std::string>& re
 
 TEST_CASE(
     "a wait that is ended gives an error, once the caller has gone on, and so do the next ones until they may wait") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::vector<std::string> read;
   here.io().spawn(read_times(both.served, 3, read));
-  here.turn();
+  here.run_once();
   both.served.end_read_waits();
   CHECK(read.empty());
   both.served.end_read_waits();  // again changes nothing
-  CHECK(here.turn_until([&] { return read.size() == 3; }));
+  CHECK(here.run_until([&] { return read.size() == 3; }));
   CHECK(read == std::vector<std::string>{"gave up", "gave up", "gave up"});
   both.served.allow_read_waits();
   here.io().spawn(read_times(both.served, 2, read));
-  here.turn(20);
+  here.run_once(20);
   CHECK(read.size() == 3);
   both.peer.send("later");
-  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  CHECK(here.run_until([&] { return read.size() == 4; }));
   both.peer.end_writing();
-  CHECK(here.turn_until([&] { return read.size() == 5; }));
+  CHECK(here.run_until([&] { return read.size() == 5; }));
   CHECK(read[3] == "later");
   CHECK(read[4].empty());
 }
 
 TEST_CASE("a wait that is ended gives what has come and nobody has looked at, and after that the error") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::vector<std::string> read;
   here.io().spawn(read_times(both.served, 1, read));
-  here.turn();
+  here.run_once();
   both.peer.send("first");
-  CHECK(here.turn_until([&] { return read.size() == 1; }));
+  CHECK(here.run_until([&] { return read.size() == 1; }));
   here.io().spawn(read_times(both.served, 3, read));  // after a short read it waits without a try
   both.peer.send("and more");
   both.served.end_read_waits();
-  CHECK(here.turn_until([&] { return read.size() == 4; }));
+  CHECK(here.run_until([&] { return read.size() == 4; }));
   CHECK(read == std::vector<std::string>{"first", "and more", "gave up", "gave up"});
   both.peer.send("the rest");
   both.peer.end_writing();
   here.io().spawn(read_times(both.served, 3, read));
-  CHECK(here.turn_until([&] { return read.size() == 7; }));
+  CHECK(here.run_until([&] { return read.size() == 7; }));
   CHECK(read[4] == "the rest");
   CHECK(read[5].empty());
   CHECK(read[6].empty());
 }
 
 TEST_CASE("bytes that come while a wait is being ended are read then, or stay for the next read") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::string all;
   int gave_up = 0;
@@ -210,19 +210,19 @@ TEST_CASE("bytes that come while a wait is being ended are read then, or stay fo
   here.io().spawn(body());
   const std::string sent = big_text(600);
   for (std::size_t at = 0; at < sent.size(); ++at) {
-    if (at % 3 == 0) here.turn(2);
+    if (at % 3 == 0) here.run_once(2);
     both.served.end_read_waits();
     both.peer.send(std::string_view(sent).substr(at, 1));
-    if (at % 2 == 0) here.turn(1);
+    if (at % 2 == 0) here.run_once(1);
   }
   both.peer.end_writing();
-  CHECK(here.turn_until([&] { return all.size() == sent.size(); }));
+  CHECK(here.run_until([&] { return all.size() == sent.size(); }));
   CHECK(all == sent);
   CHECK(gave_up > 0);
 }
 
 TEST_CASE("a task whose wait is being ended can still be stopped") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   bool went_on = false;
   bool over = false;
@@ -243,14 +243,14 @@ TEST_CASE("a task whose wait is being ended can still be stopped") {
     over = true;
   };
   here.io().spawn(whole());
-  here.turn();
+  here.run_once();
   here.advance(2ms);
-  CHECK(here.turn_until([&] { return over; }));
+  CHECK(here.run_until([&] { return over; }));
   CHECK_FALSE(went_on);
 }
 
 TEST_CASE("a reset is the error connection_reset for a reader") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::error_code why;
   auto body = [&]() -> task<void> {
@@ -259,14 +259,14 @@ TEST_CASE("a reset is the error connection_reset for a reader") {
     if (!got) why = got.error();
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   both.peer.reset();
-  CHECK(here.turn_until([&] { return static_cast<bool>(why); }));
+  CHECK(here.run_until([&] { return static_cast<bool>(why); }));
   CHECK(why == std::errc::connection_reset);
 }
 
 TEST_CASE("a reset is an error for a writer that waits, and no signal") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   std::signal(SIGPIPE, SIG_DFL);
   const std::string text = big_text(std::size_t{64} << 20U);
@@ -278,16 +278,16 @@ TEST_CASE("a reset is an error for a writer that waits, and no signal") {
     }
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   CHECK(why.empty());
   both.peer.reset();
-  CHECK(here.turn_until([&] { return why.size() == 2; }));
+  CHECK(here.run_until([&] { return why.size() == 2; }));
   CHECK((why.at(0) == std::errc::connection_reset || why.at(0) == std::errc::broken_pipe));
   CHECK(why.at(1) == std::errc::broken_pipe);
 }
 
 TEST_CASE("writes that are longer than all buffers arrive whole, from a text and from parts") {
-  turned_loop here;
+  test_loop here;
   auto both = stream_socket::pair(here.io()).value();
   const std::string text = big_text((std::size_t{4} << 20U) + 17);
   std::vector<std::span<const std::byte>> parts;
@@ -320,7 +320,7 @@ TEST_CASE("writes that are longer than all buffers arrive whole, from a text and
 }
 
 TEST_CASE("write_some writes what there is room for, and waits when there is none") {
-  turned_loop here;
+  test_loop here;
   auto both = stream_socket::pair(here.io()).value();
   const std::string text = big_text(std::size_t{8} << 20U);
   std::size_t first = 0;
@@ -335,22 +335,22 @@ TEST_CASE("write_some writes what there is room for, and waits when there is non
     }
   };
   here.io().spawn(writer());
-  CHECK(here.turn_until([&] { return first != 0; }));
+  CHECK(here.run_until([&] { return first != 0; }));
   CHECK(first < text.size());
-  here.turn(100);
+  here.run_once(100);
   second = false;
-  here.turn(100);
+  here.run_once(100);
   CHECK_FALSE(second);
   auto reader = [&]() -> task<void> {
     while (!second) co_await read_text(both.second, 65'536);
   };
   CHECK(here.run(reader()).has_value());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
 }
 
 TEST_CASE("empty writes are over at once") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   auto body = [&]() -> task<void> {
     const auto one = co_await both.served.write_all(std::span<const std::byte>());
@@ -365,7 +365,7 @@ TEST_CASE("empty writes are over at once") {
 }
 
 TEST_CASE("read_exactly collects what comes one byte at a time") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io(), {.no_delay = true});
   std::array<std::byte, 100> room{};
   bool done = false;
@@ -378,17 +378,17 @@ TEST_CASE("read_exactly collects what comes one byte at a time") {
   for (std::size_t i = 0; i < room.size(); ++i) {
     CHECK_FALSE(done);
     both.peer.send(std::string_view(text).substr(i, 1));
-    here.turn(2);
+    here.run_once(2);
   }
   both.peer.send("z");
-  CHECK(here.turn_until([&] { return done; }));
+  CHECK(here.run_until([&] { return done; }));
   CHECK(text_of(room) == text.substr(0, room.size()));
   auto next = [&]() -> task<std::string> { return read_text(both.served); };
   CHECK(here.run(next()).take() == "z");
 }
 
 TEST_CASE("read_exactly says when the stream ends too early, and reads nothing where nothing is wanted") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("abc");
   both.peer.end_writing();
@@ -404,7 +404,7 @@ TEST_CASE("read_exactly says when the stream ends too early, and reads nothing w
 }
 
 TEST_CASE("a deadline ends a read, and what comes later is there for the next one") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   deaths seen;
   auto reader = [&]() -> task<std::string> {
@@ -424,7 +424,7 @@ TEST_CASE("a deadline ends a read, and what comes later is there for the next on
 }
 
 TEST_CASE("a deadline ends a write that waits") {
-  turned_loop here;
+  test_loop here;
   auto both = stream_socket::pair(here.io()).value();
   const std::string text = big_text(std::size_t{8} << 20U);
   auto writer = [&]() -> task<void> { static_cast<void>(co_await both.first.write_all(bytes_of(text))); };
@@ -437,7 +437,7 @@ TEST_CASE("a deadline ends a write that waits") {
 }
 
 TEST_CASE("of two that are read in one batch the first may stop the second, whose bytes are not lost") {
-  turned_loop here;
+  test_loop here;
   served_peer one = served_peer::on(here.io());
   served_peer two = served_peer::on(here.io());
   std::string read;
@@ -447,10 +447,10 @@ TEST_CASE("of two that are read in one batch the first may stop the second, whos
   };
   here.io().spawn(reader(one.served));
   here.io().spawn(reader(two.served));
-  here.turn();
+  here.run_once();
   one.peer.send("x");
   two.peer.send("x");
-  CHECK(here.turn_until([&] { return here.io().root().tasks() == 0; }));
+  CHECK(here.run_until([&] { return here.io().root().tasks() == 0; }));
   for (const stream_socket* each : {&one.served, &two.served}) {
     char left = 0;
     if (::recv(each->number(), &left, 1, MSG_DONTWAIT) == 1) read += left;
@@ -459,7 +459,7 @@ TEST_CASE("of two that are read in one batch the first may stop the second, whos
 }
 
 TEST_CASE("in a stopped scope nothing is read, though there is something") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   both.peer.send("x");
   bool went_on = false;
@@ -469,14 +469,14 @@ TEST_CASE("in a stopped scope nothing is read, though there is something") {
     went_on = true;
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   CHECK_FALSE(went_on);
   CHECK(here.io().root().tasks() == 0);
   CHECK(both.peer.number() >= 0);
 }
 
 TEST_CASE("a reader whose peer never stops sending lets the other tasks of the loop run") {
-  turned_loop here;
+  test_loop here;
   auto both = stream_socket::pair(here.io()).value();
   bool over = false;
   int others = 0;
@@ -494,12 +494,12 @@ TEST_CASE("a reader whose peer never stops sending lets the other tasks of the l
   here.io().spawn(writer());
   here.io().spawn(reader());
   here.io().spawn(other());
-  CHECK(here.turn_until([&] { return over; }));
+  CHECK(here.run_until([&] { return over; }));
   here.stop();
 }
 
 TEST_CASE("streams are moved, and one that is not open says so") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   stream_socket moved = std::move(both.served);
   CHECK(moved);
@@ -531,7 +531,7 @@ TEST_CASE("a loop that goes before a stream of its own ends the program") {
 TEST_CASE("two readers at once, a stream that goes while it is read, and a read of nothing end the program") {
   const auto ends_with = [](std::string_view sentence, auto act) {
     const testing::child_end end = testing::run_in_child([&] {
-      turned_loop here;
+      test_loop here;
       auto both = stream_socket::pair(here.io()).value();
       act(here, both.first);
     });
@@ -540,13 +540,13 @@ TEST_CASE("two readers at once, a stream that goes while it is read, and a read 
     CHECK(end.errors.find(sentence) != std::string::npos);
   };
   auto reader = [](const stream_socket& from) -> task<void> { co_await read_text(from); };
-  ends_with("one task at a time reads", [&](turned_loop& here, stream_socket& one) {
+  ends_with("one task at a time reads", [&](test_loop& here, stream_socket& one) {
     here.io().spawn(reader(one));
     here.io().spawn(reader(one));
   });
-  ends_with("lives until what reads", [&](turned_loop& here, stream_socket& one) {
+  ends_with("lives until what reads", [&](test_loop& here, stream_socket& one) {
     here.io().spawn(reader(one));
     one.close();
   });
-  ends_with("a read of no bytes", [](turned_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
+  ends_with("a read of no bytes", [](test_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
 }

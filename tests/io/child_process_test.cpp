@@ -10,7 +10,7 @@
 #include <tests/support/environment.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -74,7 +74,7 @@ auto has_children() -> bool { return ::waitpid(-1, nullptr, WNOHANG) != -1 || er
 }  // namespace
 
 TEST_CASE("the status says how a program ended") {
-  turned_loop here;
+  test_loop here;
   CHECK(here.run(status_of(here.io(), shell("exit 0"))).take().is_success());
   CHECK(here.run(status_of(here.io(), shell("exit 3"))).take() == exit_status{.code = 3, .signal = 0});
   CHECK(here.run(status_of(here.io(), shell("kill -9 $$"))).take() == exit_status{.code = 0, .signal = SIGKILL});
@@ -82,7 +82,7 @@ TEST_CASE("the status says how a program ended") {
 }
 
 TEST_CASE("what is written to a program comes back by its streams") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<void> {
     child_process child = child_process::start(here.io(), shell("cat; echo problem >&2", child_stream::pipe)).value();
     const auto wrote = co_await child.in().write_all(bytes_of("one\ntwo\n"));
@@ -102,7 +102,7 @@ TEST_CASE("what is written to a program comes back by its streams") {
 }
 
 TEST_CASE("folder, environment and arguments are those that were given") {
-  turned_loop here;
+  test_loop here;
   const testing::scratch_folder folder;
   auto body = [&]() -> task<std::string> {
     child_options how = shell("pwd; echo $WORD $0", child_stream::pipe);
@@ -120,7 +120,7 @@ TEST_CASE("folder, environment and arguments are those that were given") {
 }
 
 TEST_CASE("a program has none of our descriptors but its streams") {
-  turned_loop here;
+  test_loop here;
   const auto ours = stream_socket::pair(here.io()).value();
   std::string name(100, '\0');
   const std::string link = "/proc/self/fd/" + std::to_string(ours.first.number());
@@ -140,7 +140,7 @@ TEST_CASE("a program has none of our descriptors but its streams") {
 }
 
 TEST_CASE("a program that is not there, or may not run, or a folder that is not there is the error of the system") {
-  turned_loop here;
+  test_loop here;
   const std::size_t before = testing::open_descriptors();
   const auto error_of = [&](child_options how) {
     how.in = how.out = how.err = child_stream::pipe;
@@ -160,7 +160,7 @@ TEST_CASE("a program that is not there, or may not run, or a folder that is not 
 }
 
 TEST_CASE("a stop kills the program and awaits its end") {
-  turned_loop here;
+  test_loop here;
   const std::size_t before = testing::open_descriptors();
   pid_t id = -1;
   auto runs = [&]() -> task<void> {
@@ -173,13 +173,13 @@ TEST_CASE("a stop kills the program and awaits its end") {
     CHECK(late.error() == errc::deadline_exceeded);
   };
   CHECK(here.run_through(body(), 100us).has_value());
-  CHECK(here.turn_until([&] { return !is_known(id); }));
+  CHECK(here.run_until([&] { return !is_known(id); }));
   CHECK_FALSE(has_children());
-  CHECK(here.turn_until([&] { return testing::open_descriptors() == before; }));
+  CHECK(here.run_until([&] { return testing::open_descriptors() == before; }));
 }
 
 TEST_CASE("many objects that go at once leave no process, whose ends the loop sees") {
-  turned_loop here;
+  test_loop here;
   const std::size_t before = testing::open_descriptors();
   std::vector<pid_t> ids;
   {
@@ -187,12 +187,12 @@ TEST_CASE("many objects that go at once leave no process, whose ends the loop se
     for (int i = 0; i < 20; ++i) children.push_back(child_process::start(here.io(), shell("exec sleep 1000")).value());
     for (const child_process& each : children) ids.push_back(each.id());
   }
-  CHECK(here.turn_until([&] { return std::ranges::none_of(ids, is_known); }));
-  CHECK(here.turn_until([&] { return testing::open_descriptors() == before; }));
+  CHECK(here.run_until([&] { return std::ranges::none_of(ids, is_known); }));
+  CHECK(here.run_until([&] { return testing::open_descriptors() == before; }));
 }
 
 TEST_CASE("a loop that is stopped leaves no process either") {
-  turned_loop here;
+  test_loop here;
   std::vector<pid_t> ids;
   const auto start = [&] {
     child_process child = child_process::start(here.io(), shell("exec sleep 1000")).value();
@@ -212,7 +212,7 @@ TEST_CASE("a loop that is stopped leaves no process either") {
 }
 
 TEST_CASE("a signal that is sent ends the program") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<exit_status> {
     child_process child = child_process::start(here.io(), shell("exec sleep 1000")).value();
     CHECK(child.kill(SIGTERM).has_value());
@@ -223,7 +223,7 @@ TEST_CASE("a signal that is sent ends the program") {
 }
 
 TEST_CASE("a program that does not read is a broken pipe, and no signal") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<void> {
     child_process child = child_process::start(here.io(), shell("exec <&-; echo closed", child_stream::pipe)).value();
     buffered_reader out(child.out());
@@ -237,14 +237,14 @@ TEST_CASE("a program that does not read is a broken pipe, and no signal") {
 }
 
 TEST_CASE("many programs at once are all awaited") {
-  turned_loop here;
+  test_loop here;
   int done = 0;
   auto one = [&](int number) -> task<void> {
     const exit_status ended = co_await status_of(here.io(), shell("exit " + std::to_string(number)));
     if (ended.code == number) ++done;
   };
   for (int i = 0; i < 30; ++i) here.io().spawn(one(i));
-  CHECK(here.turn_until([&] { return done == 30; }));
+  CHECK(here.run_until([&] { return done == 30; }));
   CHECK_FALSE(has_children());
 }
 
@@ -282,15 +282,15 @@ TEST_CASE("an object that goes before its loop has run leaves no process, whethe
   const auto io = loop::create().value();
   start(*io);
   CHECK(testing::eventually([&] {
-    io->turn();
+    io->run_once();
     return !is_known(id);
   }));
   io->stop();
-  CHECK(testing::eventually([&] { return !io->turn(); }));
+  CHECK(testing::eventually([&] { return !io->run_once(); }));
 }
 
 TEST_CASE("without a descriptor for the process no program is begun, and none of the failures leaves a process") {
-  turned_loop here;
+  test_loop here;
   const auto interrupts = [](int) {};
   struct sigaction caught{};
   caught.sa_handler = interrupts;  // without SA_RESTART: it interrupts what waits
@@ -320,7 +320,7 @@ TEST_CASE("without a descriptor for the process no program is begun, and none of
 }
 
 TEST_CASE("where SIGCHLD is ignored a start is refused, because the system would forget the status") {
-  turned_loop here;
+  test_loop here;
   const testing::scratch_folder folder;
   struct sigaction ignored{};
   ignored.sa_handler = SIG_IGN;
@@ -340,7 +340,7 @@ TEST_CASE("where SIGCHLD is ignored a start is refused, because the system would
 }
 
 TEST_CASE("a status that other code has taken is an error, and no signal goes to a process of the same number") {
-  turned_loop here;
+  test_loop here;
   auto body = [&]() -> task<void> {
     const child_process untaken = child_process::start(here.io(), shell("exec sleep 1000")).value();
     child_process child = child_process::start(here.io(), shell("exit 3")).value();
@@ -358,7 +358,7 @@ TEST_CASE("a status that other code has taken is an error, and no signal goes to
 }
 
 TEST_CASE("a program has no blocked signal; what is ignored stays so, but for SIGPIPE") {
-  turned_loop here;
+  test_loop here;
   const auto before_usr2 = std::signal(SIGUSR2, SIG_IGN);
   const auto before_pipe = std::signal(SIGPIPE, SIG_IGN);
   sigset_t blocked;
@@ -386,7 +386,7 @@ TEST_CASE("a program has no blocked signal; what is ignored stays so, but for SI
 }
 
 TEST_CASE("a name is looked for in the parts of PATH, in their order") {
-  turned_loop here;
+  test_loop here;
   const testing::scratch_folder folder;
   const auto said_by = [&](const char* name, const std::string& path) {
     const testing::environment search("PATH", path.c_str());

@@ -204,12 +204,12 @@ TEST_CASE("a stopping loop is no work while it waits for a function that is away
   driven here;
   testing::manual_executor away;
   bool over = false;
-  auto traveller = [&]() -> task<void> {
+  auto tracked = [&]() -> task<void> {
     auto hop = offload(away, [] {});
     co_await hop;
     over = true;
   };
-  here.spawn(traveller());
+  here.spawn(tracked());
   here.io().stop();
   here.driver.work();
   CHECK_FALSE(here.driver.is_ready());

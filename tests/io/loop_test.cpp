@@ -13,7 +13,7 @@
 #include <tests/support/eventually.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/sleeper.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -31,7 +31,7 @@ using namespace braid;
 using testing::deaths;
 using testing::manual_executor;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -72,7 +72,7 @@ TEST_CASE("a loop goes through its states, and takes posts only while it runs") 
   CHECK_FALSE(io->is_current());
   CHECK(post(*io, [] {}).error() == errc::closed);
 
-  REQUIRE(io->turn());
+  REQUIRE(io->run_once());
   CHECK(io->status() == loop::state::running);
   CHECK(io->is_current());
   CHECK(post(*io, [] {}).has_value());
@@ -81,11 +81,11 @@ TEST_CASE("a loop goes through its states, and takes posts only while it runs") 
   CHECK(io->status() == loop::state::stopping);
   CHECK(post(*io, [] {}).error() == errc::closed);
 
-  CHECK_FALSE(io->turn());
+  CHECK_FALSE(io->run_once());
   CHECK(io->status() == loop::state::stopped);
   CHECK_FALSE(io->is_current());
   CHECK(post(*io, [] {}).error() == errc::closed);
-  CHECK_FALSE(io->turn());
+  CHECK_FALSE(io->run_once());
 }
 
 TEST_CASE("a refused function is destroyed without being called") {
@@ -156,20 +156,20 @@ TEST_CASE("everything that was accepted runs before run returns, also what was p
 }
 
 TEST_CASE("more jobs than one turn takes all run, and others get their turn in between") {
-  turned_loop here;
+  test_loop here;
   int ran = 0;
   for (int i = 0; i < 1000; ++i) REQUIRE(post(here.io(), [&] { ++ran; }));
-  here.turn(1);
+  here.run_once(1);
   CHECK(ran > 0);
   CHECK(ran < 1000);
-  here.turn(20);
+  here.run_once(20);
   CHECK(ran == 1000);
 }
 
 TEST_CASE("a turn takes many short jobs, and few long ones") {
   manual_clock clock;
   const auto io = loop::create({.clock = &clock}).value();
-  REQUIRE(io->turn());
+  REQUIRE(io->run_once());
   int ran = 0;
   const auto post_many = [&](duration each) {
     for (int i = 0; i < 400; ++i)
@@ -178,27 +178,27 @@ TEST_CASE("a turn takes many short jobs, and few long ones") {
         clock.advance(each);
       }));
   };
-  const auto in_a_turn = [&] {
+  const auto in_an_iteration = [&] {
     const int before = ran;
-    io->turn();
+    io->run_once();
     return ran - before;
   };
   struct expected {
     duration each;
-    int in_a_turn;
+    int in_an_iteration;
   };
   for (const auto& [each, count] : {expected{0us, 128}, {1us, 112}, {20us, 8}, {60us, 2}, {101us, 1}, {1ms, 1}}) {
     ran = 0;
     post_many(each);
-    CHECK(in_a_turn() == count);
-    while (ran < 400) io->turn();
+    CHECK(in_an_iteration() == count);
+    while (ran < 400) io->run_once();
   }
   io->stop();
-  while (io->turn()) {}
+  while (io->run_once()) {}
 }
 
 TEST_CASE("a post from elsewhere waits for no more than two rounds of jobs that post themselves") {
-  turned_loop here;
+  test_loop here;
   std::string order;
   struct again {
     loop& io;
@@ -213,13 +213,13 @@ TEST_CASE("a post from elsewhere waits for no more than two rounds of jobs that 
   };
   REQUIRE(post(here.io(), again{here.io(), order, 'a', 20}));
   REQUIRE(post(here.io(), again{here.io(), order, 'b', 20}));
-  here.io().turn();
+  here.io().run_once();
   CHECK(order.substr(0, 12) == "ababababab!a");  // posted by the fourth a; one turn, whose bounds are far away
   CHECK(order.size() == 43);
 }
 
 TEST_CASE("a job that posts itself for ever does not keep timers from firing") {
-  turned_loop here;
+  test_loop here;
   struct again {
     loop& io;
     void operator()() const { static_cast<void>(post(io, again{io})); }
@@ -239,7 +239,7 @@ TEST_CASE("stop before run makes run return at once") {
   io->run();
   CHECK(io->status() == loop::state::stopped);
   CHECK_FALSE(io->is_current());
-  CHECK_FALSE(io->turn());
+  CHECK_FALSE(io->run_once());
 }
 
 TEST_CASE("tasks that were spawned before the loop runs start in their order when it does") {
@@ -318,7 +318,7 @@ TEST_CASE("a stop from a task of its own stops the tasks, destroys what they hol
 }
 
 TEST_CASE("a stopping loop ends only after its tasks, however long they take, and starts none") {
-  turned_loop here;
+  test_loop here;
   bool started = false;
   auto late = [&]() -> task<void> {
     started = true;
@@ -335,15 +335,15 @@ TEST_CASE("a stopping loop ends only after its tasks, however long they take, an
   };
   here.io().spawn(stubborn());
   here.io().stop();
-  for (int i = 0; i < 10; ++i) CHECK(here.io().turn());
+  for (int i = 0; i < 10; ++i) CHECK(here.io().run_once());
   here.io().spawn(late());
   CHECK_FALSE(started);
   may_end.set();
-  CHECK(testing::eventually([&] { return !here.io().turn(); }));
+  CHECK(testing::eventually([&] { return !here.io().run_once(); }));
 }
 
 TEST_CASE("timers fire once, in their order and never early") {
-  turned_loop here;
+  test_loop here;
   int first = 0;
   int second = 0;
   counting_timer early(first);
@@ -361,7 +361,7 @@ TEST_CASE("timers fire once, in their order and never early") {
 }
 
 TEST_CASE("a timer that is moved fires at its new time, and one that is taken back not at all") {
-  turned_loop here;
+  test_loop here;
   int moved = 0;
   int taken = 0;
   counting_timer mover(moved);
@@ -379,7 +379,7 @@ TEST_CASE("a timer that is moved fires at its new time, and one that is taken ba
 }
 
 TEST_CASE("a timer may take back another one that is due in the same turn") {
-  turned_loop here;
+  test_loop here;
   int fired = 0;
   counting_timer victim(fired);
   struct killing_timer : timer {
@@ -418,7 +418,7 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
       errors.emplace_back(thrown.what());
     }
   };
-  turned_loop here(loop_options{.clock = nullptr, .on_error = note});
+  test_loop here(loop_options{.clock = nullptr, .on_error = note});
   bool ran = false;
   auto body = []() -> task<void> {
     co_await sleep_for(0ns);
@@ -427,7 +427,7 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
   REQUIRE(post(here.io(), [] { throw std::runtime_error("job"); }));
   REQUIRE(post(here.io(), [&] { ran = true; }));
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   std::ranges::sort(errors);
   CHECK(errors == std::vector<std::string>{"job", "task"});
   CHECK(ran);
@@ -437,7 +437,7 @@ TEST_CASE("what jobs and tasks throw goes to on_error, and the loop goes on") {
 TEST_CASE("a task that ends away counts until it is home, and what it throws is told there") {
   manual_executor away;
   int errors = 0;
-  turned_loop here(loop_options{.clock = nullptr, .on_error = [&](const std::exception_ptr&) { ++errors; }});
+  test_loop here(loop_options{.clock = nullptr, .on_error = [&](const std::exception_ptr&) { ++errors; }});
   auto body = [&]() -> task<void> {
     co_await schedule_on(away);
     throw std::runtime_error("away");
@@ -446,18 +446,18 @@ TEST_CASE("a task that ends away counts until it is home, and what it throws is 
   std::thread([&] { away.run_all(); }).join();
   CHECK(here.io().spawned() == 1);
   CHECK(errors == 0);
-  here.turn();
+  here.run_once();
   CHECK(here.io().spawned() == 0);
   CHECK(errors == 1);
 }
 
 TEST_CASE("an on_error that throws does not hurt the loop") {
   const auto rethrow = [](std::exception_ptr error) { std::rethrow_exception(std::move(error)); };
-  turned_loop here(loop_options{.clock = nullptr, .on_error = rethrow});
+  test_loop here(loop_options{.clock = nullptr, .on_error = rethrow});
   bool ran = false;
   REQUIRE(post(here.io(), [] { throw std::runtime_error("on purpose, for a test"); }));
   REQUIRE(post(here.io(), [&] { ran = true; }));
-  here.turn();
+  here.run_once();
   CHECK(ran);
 }
 
@@ -466,7 +466,7 @@ TEST_CASE("a loop that never ran can be destroyed") { CHECK(loop::create().has_v
 TEST_CASE("destroying a loop that runs ends the program") {
   const auto end = testing::run_in_child([] {
     const auto io = loop::create().value();
-    io->turn();
+    io->run_once();
   });
   CHECK(end.signal == SIGABRT);
   CHECK(end.errors.find("has stopped before it is destroyed") != std::string::npos);
@@ -475,9 +475,9 @@ TEST_CASE("destroying a loop that runs ends the program") {
 TEST_CASE("a resumption for a loop that has stopped ends the program, because it could not run any more") {
   const auto end = testing::run_in_child([] {
     const auto io = loop::create().value();
-    io->turn();
+    io->run_once();
     io->stop();
-    while (io->turn()) {}
+    while (io->run_once()) {}
     io->post_resumption(make_job([] {}));
   });
   CHECK(end.signal == SIGABRT);
@@ -487,15 +487,15 @@ TEST_CASE("a resumption for a loop that has stopped ends the program, because it
 TEST_CASE("a loop runs once, and a thread runs one loop at a time") {
   const auto twice = testing::run_in_child([] {
     const auto io = loop::create().value();
-    io->turn();
+    io->run_once();
     io->run();
   });
   CHECK(twice.signal == SIGABRT);
   const auto nested = testing::run_in_child([] {
     const auto outer = loop::create().value();
     const auto inner = loop::create().value();
-    outer->turn();
-    inner->turn();
+    outer->run_once();
+    inner->run_once();
   });
   CHECK(nested.signal == SIGABRT);
   CHECK(nested.errors.find("one loop at a time") != std::string::npos);

@@ -3,7 +3,7 @@
 
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,10 +18,10 @@
 #include <fcntl.h>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 TEST_CASE("what is written to one end is read at the other, to the end, however long it is") {
-  turned_loop here;
+  test_loop here;
   auto both = pipe_stream::pair(here.io()).value();
   const std::string text(300'000, 'p');
   std::string arrived;
@@ -44,7 +44,7 @@ TEST_CASE("what is written to one end is read at the other, to the end, however 
 }
 
 TEST_CASE("a pipe that nobody reads is an error and no signal, and a signal of others is left alone") {
-  turned_loop here;
+  test_loop here;
   std::signal(SIGPIPE, SIG_DFL);
   auto both = pipe_stream::pair(here.io()).value();
   both.first.close();
@@ -69,7 +69,7 @@ TEST_CASE("a pipe that nobody reads is an error and no signal, and a signal of o
 }
 
 TEST_CASE("the wrong end is refused, and so is a file that nobody can wait for") {
-  turned_loop here;
+  test_loop here;
   auto both = pipe_stream::pair(here.io()).value();
   auto reads = [&]() -> task<std::error_code> {
     std::array<std::byte, 1> room{};

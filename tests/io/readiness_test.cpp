@@ -9,7 +9,7 @@
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -23,10 +23,10 @@ using namespace braid;
 using testing::deaths;
 using testing::ends;
 using testing::mortal;
-using testing::turned_loop;
+using testing::test_loop;
 
 TEST_CASE("a reader goes on when there is something to read") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   bool ready = false;
   auto reader = [&]() -> task<void> {
@@ -34,14 +34,14 @@ TEST_CASE("a reader goes on when there is something to read") {
     ready = waited.has_value();
   };
   here.io().spawn(reader());
-  here.turn();
+  here.run_once();
   CHECK_FALSE(ready);
   testing::write_byte(pipe.second);
-  CHECK(here.turn_until([&] { return ready; }));
+  CHECK(here.run_until([&] { return ready; }));
 }
 
 TEST_CASE("a writer goes on when there is room again") {
-  turned_loop here;
+  test_loop here;
   const ends sockets = ends::of_sockets();
   testing::fill(sockets.second);
   int rounds = 0;
@@ -50,15 +50,15 @@ TEST_CASE("a writer goes on when there is room again") {
     if (first) ++rounds;
   };
   here.io().spawn(writer());
-  here.turn();
+  here.run_once();
   CHECK(rounds == 0);
   std::vector<char> drain(1U << 20U);
   REQUIRE(::read(sockets.first.number(), drain.data(), drain.size()) > 0);
-  CHECK(here.turn_until([&] { return rounds == 1; }));
+  CHECK(here.run_until([&] { return rounds == 1; }));
 }
 
 TEST_CASE("the end of the other side makes a descriptor readable") {
-  turned_loop here;
+  test_loop here;
   ends sockets = ends::of_sockets();
   bool ready = false;
   auto reader = [&]() -> task<void> {
@@ -67,11 +67,11 @@ TEST_CASE("the end of the other side makes a descriptor readable") {
   };
   here.io().spawn(reader());
   sockets.second.close();
-  CHECK(here.turn_until([&] { return ready; }));
+  CHECK(here.run_until([&] { return ready; }));
 }
 
 TEST_CASE("a regular file is ready at once, and for what is no descriptor the task goes on with the error") {
-  turned_loop here;
+  test_loop here;
   const testing::scratch_folder folder;
   const descriptor file(::open(folder.write("plain", "x").c_str(), O_RDONLY | O_CLOEXEC));
   auto body = [&]() -> task<void> {
@@ -85,7 +85,7 @@ TEST_CASE("a regular file is ready at once, and for what is no descriptor the ta
 }
 
 TEST_CASE("a wait that was refused leaves nothing behind that a later stop would find") {
-  turned_loop here;
+  test_loop here;
   deaths seen;
   bool went_on = false;
   auto body = [&]() -> task<void> {
@@ -97,14 +97,14 @@ TEST_CASE("a wait that was refused leaves nothing behind that a later stop would
   };
   here.io().spawn(body());
   here.io().root().request_stop();
-  here.turn();
+  here.run_once();
   CHECK(seen.count == 1);
   CHECK_FALSE(went_on);
   CHECK_FALSE(here.io().backend().has_watches());
 }
 
 TEST_CASE("a second waiter for the same descriptor is refused, and the first one still waits") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   bool ready = false;
   auto first = [&]() -> task<void> {
@@ -120,11 +120,11 @@ TEST_CASE("a second waiter for the same descriptor is refused, and the first one
   here.io().spawn(second());
   CHECK(refused == std::errc::file_exists);
   testing::write_byte(pipe.second);
-  CHECK(here.turn_until([&] { return ready; }));
+  CHECK(here.run_until([&] { return ready; }));
 }
 
 TEST_CASE("one task can wait for the same descriptor again and again") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   auto reader = [&]() -> task<int> {
     int read = 0;
@@ -141,7 +141,7 @@ TEST_CASE("one task can wait for the same descriptor again and again") {
 }
 
 TEST_CASE("a stop ends a wait, and the descriptor can be waited for again") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   deaths seen;
   auto reader = [&]() -> task<void> {
@@ -162,7 +162,7 @@ TEST_CASE("a stop ends a wait, and the descriptor can be waited for again") {
 }
 
 TEST_CASE("in a stopped scope nobody waits") {
-  turned_loop here;
+  test_loop here;
   const ends pipe = ends::of_pipe();
   testing::write_byte(pipe.second);
   bool went_on = false;
@@ -172,14 +172,14 @@ TEST_CASE("in a stopped scope nobody waits") {
     went_on = true;
   };
   here.io().spawn(reader());
-  here.turn();
+  here.run_once();
   CHECK_FALSE(went_on);
   CHECK_FALSE(here.io().backend().has_watches());
   CHECK(here.io().root().tasks() == 0);
 }
 
 TEST_CASE("of two that become ready in one batch, the first may stop the second") {
-  turned_loop here;
+  test_loop here;
   const ends one = ends::of_pipe();
   const ends two = ends::of_pipe();
   int went_on = 0;
@@ -193,14 +193,14 @@ TEST_CASE("of two that become ready in one batch, the first may stop the second"
   here.io().spawn(reader(two));
   testing::write_byte(one.second);
   testing::write_byte(two.second);
-  here.turn();
+  here.run_once();
   CHECK(went_on == 1);
   CHECK(here.io().root().tasks() == 0);
   CHECK_FALSE(here.io().backend().has_watches());
 }
 
 TEST_CASE("hundreds of tasks wait for hundreds of descriptors, and each gets its own") {
-  turned_loop here;
+  test_loop here;
   std::vector<ends> pipes;
   for (int i = 0; i < 300; ++i) pipes.push_back(ends::of_pipe());
   std::vector<int> ready(pipes.size());
@@ -210,14 +210,14 @@ TEST_CASE("hundreds of tasks wait for hundreds of descriptors, and each gets its
   };
   for (std::size_t i = 0; i < pipes.size(); ++i) here.io().spawn(reader(i));
   for (std::size_t i = 0; i < pipes.size(); i += 2) testing::write_byte(pipes[i].second);
-  here.turn(20);
+  here.run_once(20);
   for (std::size_t i = 0; i < pipes.size(); ++i) CHECK(ready[i] == (i % 2 == 0 ? 1 : 0));
   CHECK(here.io().root().tasks() == pipes.size() / 2);
 }
 
 TEST_CASE("a task of another home that waits for a descriptor of a loop ends the program") {
   const testing::child_end end = testing::run_in_child([] {
-    turned_loop here;
+    test_loop here;
     testing::scripted_home elsewhere;
     const ends pipe = ends::of_pipe();
     auto body = [&]() -> task<void> { static_cast<void>(co_await readable(here.io(), pipe.first.number())); };

@@ -4,7 +4,7 @@
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/stream_listener.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>
@@ -12,7 +12,7 @@
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/queue_executor.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@
 #include <vector>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -43,7 +43,7 @@ struct oracle {
   }
 };
 
-auto count_of(turned_loop& here, resolver& of, std::string name) -> std::size_t {
+auto count_of(test_loop& here, resolver& of, std::string name) -> std::size_t {
   auto found = here.run(of.resolve(std::move(name), 80)).take();
   return found ? found->size() : 0;
 }
@@ -51,10 +51,10 @@ auto count_of(turned_loop& here, resolver& of, std::string name) -> std::size_t 
 }  // namespace
 
 TEST_CASE("a name has its addresses, with the port that was asked for") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   oracle asked;
-  resolver names(here.io(), lane, asked.options());
+  resolver names(here.io(), blocking_threads, asked.options());
   const auto found = here.run(names.resolve("somewhere", 81)).take();
   REQUIRE(found.has_value());
   REQUIRE(found->size() == 2);
@@ -65,10 +65,10 @@ TEST_CASE("a name has its addresses, with the port that was asked for") {
 }
 
 TEST_CASE("numbers are no names, and what cannot be a name is not asked for") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   oracle asked;
-  resolver names(here.io(), lane, asked.options());
+  resolver names(here.io(), blocking_threads, asked.options());
   CHECK(here.run(names.resolve("192.0.2.7", 5)).take()->at(0).to_string() == "192.0.2.7:5");
   CHECK(here.run(names.resolve("fe80::1", 5)).take()->at(0).to_string() == "[fe80::1]:5");
   CHECK(here.run(names.resolve("", 5)).take().error() == errc::unknown_host);
@@ -77,10 +77,10 @@ TEST_CASE("numbers are no names, and what cannot be a name is not asked for") {
 }
 
 TEST_CASE("an answer is remembered for its lifetime, and a failure for a shorter one") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   oracle asked;
-  resolver names(here.io(), lane, asked.options());
+  resolver names(here.io(), blocking_threads, asked.options());
   CHECK(count_of(here, names, "a") == 2);
   CHECK(count_of(here, names, "a") == 2);
   CHECK(asked.asked == 1);
@@ -102,12 +102,12 @@ TEST_CASE("an answer is remembered for its lifetime, and a failure for a shorter
 }
 
 TEST_CASE("no more names are remembered than the limit, and the oldest goes first") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   oracle asked;
   auto options = asked.options();
-  options.most_names = 2;
-  resolver names(here.io(), lane, options);
+  options.max_names = 2;
+  resolver names(here.io(), blocking_threads, options);
   for (const char* name : {"a", "b", "c"}) {
     here.advance(1ms);
     static_cast<void>(count_of(here, names, name));
@@ -121,11 +121,11 @@ TEST_CASE("no more names are remembered than the limit, and the oldest goes firs
 }
 
 TEST_CASE("who asks meanwhile waits for the same answer, and a deadline ends the wait but not the question") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   std::latch may_answer(1);
   std::atomic<int> asked{0};
-  resolver names(here.io(), lane, {.lookup = [&](const std::string&) -> result<addresses> {
+  resolver names(here.io(), blocking_threads, {.lookup = [&](const std::string&) -> result<addresses> {
                    ++asked;
                    may_answer.wait();
                    return addresses{socket_address::loopback(0)};
@@ -140,16 +140,16 @@ TEST_CASE("who asks meanwhile waits for the same answer, and a deadline ends the
   CHECK(here.run_through(hurries(), 100us).has_value());
   CHECK(found == 0);
   may_answer.count_down();
-  CHECK(here.turn_until([&] { return found == 3; }));
+  CHECK(here.run_until([&] { return found == 3; }));
   CHECK(asked == 1);
 }
 
 TEST_CASE("where the executor takes nothing the error says so, and the next question is asked anew") {
-  turned_loop here;
-  blocking_lane lane;
-  REQUIRE(lane.shutdown(shutdown_mode::drain));
+  test_loop here;
+  blocking_pool blocking_threads;
+  REQUIRE(blocking_threads.shutdown(shutdown_mode::drain));
   oracle asked;
-  resolver names(here.io(), lane, asked.options());
+  resolver names(here.io(), blocking_threads, asked.options());
   for (int i = 0; i < 2; ++i) CHECK(here.run(names.resolve("a", 1)).take().error() == errc::closed);
   CHECK(asked.asked == 0);
 }
@@ -162,7 +162,7 @@ TEST_CASE("the system knows this machine by its name, and no name that cannot be
 }
 
 TEST_CASE("the first address that answers is taken, whatever stands before it") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
   const auto good = listener.local_address().value();
   const auto bad = socket_address::unix_abstract("braid-nobody-is-here").value();
@@ -176,7 +176,7 @@ TEST_CASE("the first address that answers is taken, whatever stands before it") 
 }
 
 TEST_CASE("an address that does not answer is overtaken by the next one") {
-  turned_loop here;
+  test_loop here;
   const auto silent = socket_address::unix_abstract("braid-silent-" + std::to_string(::getpid())).value();
   stream_listener deaf = stream_listener::listen(here.io(), silent, {.backlog = 0}).value();
   const auto first = testing::plain_peer::connected_to(silent);  // the only one it has room for
@@ -192,7 +192,7 @@ TEST_CASE("an address that does not answer is overtaken by the next one") {
 }
 
 TEST_CASE("a task that was away comes home before it asks") {
-  turned_loop here;
+  test_loop here;
   pool workers({.workers = 1});
   oracle asked;
   resolver names(here.io(), workers, asked.options());
@@ -206,7 +206,7 @@ TEST_CASE("a task that was away comes home before it asks") {
 
 TEST_CASE("a task that is not at home on the loop of a resolver ends the program when it asks, also after the loop") {
   const testing::child_end end = testing::run_in_child([] {
-    turned_loop its_own;
+    test_loop its_own;
     testing::manual_executor nobody;
     resolver strange(its_own.io(), nobody);
     its_own.stop();

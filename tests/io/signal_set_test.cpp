@@ -4,7 +4,7 @@
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/child.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@
 #include <vector>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -28,24 +28,24 @@ auto collect(signal_set& from, std::vector<int>& into) -> task<void> {
 }  // namespace
 
 TEST_CASE("a signal wakes who waits for it, whichever thread it comes to") {
-  turned_loop here;
+  test_loop here;
   signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
   std::vector<int> seen;
   here.io().spawn(collect(signals, seen));
-  here.turn();
+  here.run_once();
   CHECK(seen.empty());
   std::raise(SIGUSR1);
-  CHECK(here.turn_until([&] { return seen.size() == 1; }));
+  CHECK(here.run_until([&] { return seen.size() == 1; }));
   std::thread([] { std::raise(SIGUSR2); }).join();
-  CHECK(here.turn_until([&] { return seen.size() == 2; }));
+  CHECK(here.run_until([&] { return seen.size() == 2; }));
   ::kill(::getpid(), SIGUSR1);
-  CHECK(here.turn_until([&] { return seen.size() == 3; }));
+  CHECK(here.run_until([&] { return seen.size() == 3; }));
   CHECK(seen == std::vector<int>{SIGUSR1, SIGUSR2, SIGUSR1});
   here.stop();
 }
 
 TEST_CASE("a signal that came before the wait is not lost, and a stop takes none") {
-  turned_loop here;
+  test_loop here;
   signal_set signals = signal_set::create(here.io(), {SIGUSR1}).value();
   std::vector<int> seen;
   auto body = [&]() -> task<void> {
@@ -60,20 +60,20 @@ TEST_CASE("a signal that came before the wait is not lost, and a stop takes none
 }
 
 TEST_CASE("a signal that comes more often than a pipe has room for hides no other") {
-  turned_loop here;
+  test_loop here;
   signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
   constexpr int room_of_a_pipe = 65'536;
   for (int i = 0; i <= room_of_a_pipe; ++i) std::raise(SIGUSR1);
   std::raise(SIGUSR2);
   std::vector<int> seen;
   here.io().spawn(collect(signals, seen));
-  CHECK(here.turn_until([&] { return std::ranges::count(seen, SIGUSR2) == 1; }));
+  CHECK(here.run_until([&] { return std::ranges::count(seen, SIGUSR2) == 1; }));
   CHECK(std::ranges::count(seen, SIGUSR1) >= 1);
   here.stop();
 }
 
 TEST_CASE("a signal that comes again each time that it is taken leaves the others their turns") {
-  turned_loop here;
+  test_loop here;
   for (const auto& [flood, other] : {std::pair{SIGUSR1, SIGUSR2}, std::pair{SIGUSR2, SIGUSR1}}) {
     signal_set signals = signal_set::create(here.io(), {SIGUSR1, SIGUSR2}).value();
     int seen = 0;
@@ -91,7 +91,7 @@ TEST_CASE("a signal that comes again each time that it is taken leaves the other
 }
 
 TEST_CASE("every signal that can be caught is given by its number") {
-  turned_loop here;
+  test_loop here;
   signal_set signals = signal_set::create(here.io(), {SIGHUP, SIGUSR1, SIGTERM, 64}).value();
   auto body = [&]() -> task<std::vector<int>> {
     std::vector<int> all;
@@ -107,7 +107,7 @@ TEST_CASE("every signal that can be caught is given by its number") {
 TEST_CASE("several sets see the same signal, and the last one gives it back") {
   static std::atomic<int> own_handler{0};
   std::signal(SIGUSR1, [](int) { ++own_handler; });
-  turned_loop here;
+  test_loop here;
   {
     signal_set one = signal_set::create(here.io(), {SIGUSR1}).value();
     std::vector<int> seen;
@@ -117,9 +117,9 @@ TEST_CASE("several sets see the same signal, and the last one gives it back") {
       here.io().spawn(collect(one, seen));
       here.io().spawn(collect(two, by_two));
       std::raise(SIGUSR1);
-      CHECK(here.turn_until([&] { return seen.size() == 1 && by_two.size() == 1; }));
+      CHECK(here.run_until([&] { return seen.size() == 1 && by_two.size() == 1; }));
       here.io().root().request_stop();
-      here.turn();
+      here.run_once();
     }
     std::raise(SIGUSR1);
     CHECK(own_handler == 0);
@@ -130,13 +130,13 @@ TEST_CASE("several sets see the same signal, and the last one gives it back") {
 }
 
 TEST_CASE("what is no signal, or cannot be caught, is refused, and so is one set too many") {
-  turned_loop here;
+  test_loop here;
   CHECK(signal_set::create(here.io(), {}).error() == errc::invalid_argument);
   CHECK(signal_set::create(here.io(), {0}).error() == errc::invalid_argument);
   CHECK(signal_set::create(here.io(), {65}).error() == errc::invalid_argument);
   CHECK(signal_set::create(here.io(), {SIGUSR1, SIGKILL}).error() == std::errc::invalid_argument);
   std::vector<signal_set> all;
-  for (std::size_t i = 0; i < signal_set::most_sets; ++i)
+  for (std::size_t i = 0; i < signal_set::max_sets; ++i)
     all.push_back(signal_set::create(here.io(), {SIGUSR1}).value());
   CHECK(signal_set::create(here.io(), {SIGUSR1}).error() == errc::full);
   const testing::child_end end = testing::run_in_child([&] {
@@ -147,7 +147,7 @@ TEST_CASE("what is no signal, or cannot be caught, is refused, and so is one set
 }
 
 TEST_CASE("sets that come and go while signals arrive lose nothing but what nobody has") {
-  turned_loop here;
+  test_loop here;
   std::signal(SIGUSR1, SIG_IGN);
   std::atomic<bool> over{false};
   // With pauses: a thread that never stops raising leaves the thread that runs the handlers no time for anything else.

@@ -4,7 +4,7 @@
 #include <braid/coro/sleep.hpp>
 
 #include <tests/support/child.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 #include <thread>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -25,7 +25,7 @@ auto thread_after_a_sleep() -> task<std::thread::id> {
 }  // namespace
 
 TEST_CASE("a task that is spawned locally belongs to the loop of the thread, and outlives the scope of its spawner") {
-  turned_loop here;
+  test_loop here;
   task_handle<std::thread::id> handle;
   auto body = [&]() -> task<void> {
     handle = spawn_local({.name = "local"}, thread_after_a_sleep());

@@ -6,7 +6,7 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/connections.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -47,7 +47,7 @@ extern "C" [[gnu::visibility("default")]] auto accept4(int listener, sockaddr* p
 
 using namespace braid;
 using testing::plain_peer;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -101,7 +101,7 @@ void allow_descriptors(rlim_t count) {
 }  // namespace
 
 TEST_CASE("connections are accepted in order, those that came before included") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   const auto at = listener.local_address().value();
   CHECK(at.port() != 0);
@@ -109,9 +109,9 @@ TEST_CASE("connections are accepted in order, those that came before included") 
   for (int i = 0; i < 3; ++i) peers.push_back(plain_peer::connected_to(at));
   std::vector<stream_socket> accepted;
   here.io().spawn(accept_all(listener, accepted));
-  CHECK(here.turn_until([&] { return accepted.size() == 3; }));
+  CHECK(here.run_until([&] { return accepted.size() == 3; }));
   peers.push_back(plain_peer::connected_to(at));
-  CHECK(here.turn_until([&] { return accepted.size() == 4; }));
+  CHECK(here.run_until([&] { return accepted.size() == 4; }));
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK((::fcntl(accepted[i].number(), F_GETFL) & O_NONBLOCK) != 0);
     CHECK((::fcntl(accepted[i].number(), F_GETFD) & FD_CLOEXEC) != 0);
@@ -125,7 +125,7 @@ TEST_CASE("connections are accepted in order, those that came before included") 
 }
 
 TEST_CASE("where every accept is refused the loop goes on, and who comes later is taken") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   const auto at = listener.local_address().value();
   const plain_peer first = plain_peer::connected_to(at);
@@ -133,7 +133,7 @@ TEST_CASE("where every accept is refused the loop goes on, and who comes later i
   refuses_with = EPERM;
   refused_accepts = 0;
   here.io().spawn(accept_all(listener, accepted));
-  here.turn(100);
+  here.run_once(100);
   CHECK(refused_accepts > 0);
   CHECK(refused_accepts <= 64);  // and then it waits
   here.advance(11ms);
@@ -141,12 +141,12 @@ TEST_CASE("where every accept is refused the loop goes on, and who comes later i
   CHECK(refused_accepts <= 128);
   refuses_with = 0;
   here.advance(11ms);
-  CHECK(here.turn_until([&] { return accepted.size() == 1; }));
+  CHECK(here.run_until([&] { return accepted.size() == 1; }));
   here.stop();
 }
 
 TEST_CASE("accepted connections have the options of their listener") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(
       here.io(), {.connection = {.no_delay = true, .keep_alive = std::chrono::seconds(9), .receive_buffer = 20'000}});
   const plain_peer peer = plain_peer::connected_to(listener.local_address().value());
@@ -160,7 +160,7 @@ TEST_CASE("accepted connections have the options of their listener") {
 }
 
 TEST_CASE("an address in use is refused, and free again when its listener is gone") {
-  turned_loop here;
+  test_loop here;
   std::optional<stream_listener> first = on_loopback(here.io());
   const auto at = first->local_address().value();
   const auto second = stream_listener::listen(here.io(), at);
@@ -175,7 +175,7 @@ TEST_CASE("an address in use is refused, and free again when its listener is gon
 }
 
 TEST_CASE("listeners that share a port all get connections") {
-  turned_loop here;
+  test_loop here;
   constexpr std::size_t shards = 4;
   std::vector<stream_listener> listeners;
   listeners.push_back(on_loopback(here.io(), {.reuse_port = true}));
@@ -186,7 +186,7 @@ TEST_CASE("listeners that share a port all get connections") {
   for (std::size_t i = 0; i < shards; ++i) here.io().spawn(accept_all(listeners[i], accepted[i]));
   std::vector<plain_peer> peers;
   for (int i = 0; i < 200; ++i) peers.push_back(plain_peer::connected_to(at));
-  CHECK(here.turn_until([&] {
+  CHECK(here.run_until([&] {
     std::size_t all = 0;
     for (const auto& each : accepted) all += each.size();
     return all == peers.size();
@@ -196,7 +196,7 @@ TEST_CASE("listeners that share a port all get connections") {
 }
 
 TEST_CASE("a stop ends an accept, and the listener goes on with the next") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   const auto at = listener.local_address().value();
   std::vector<stream_socket> accepted;
@@ -212,7 +212,7 @@ TEST_CASE("a stop ends an accept, and the listener goes on with the next") {
 }
 
 TEST_CASE("a connection that was reset before it was accepted disturbs nobody") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   const auto at = listener.local_address().value();
   plain_peer gone = plain_peer::connected_to(at);
@@ -232,7 +232,7 @@ TEST_CASE("a connection that was reset before it was accepted disturbs nobody") 
 
 TEST_CASE("without descriptors a connection is closed at once, and served again as soon as there are some") {
   without_descriptors([](void (*check)(bool, const char*)) {
-    turned_loop here;
+    test_loop here;
     stream_listener listener = on_loopback(here.io());
     const auto at = listener.local_address().value();
     std::vector<plain_peer> peers;
@@ -245,15 +245,15 @@ TEST_CASE("without descriptors a connection is closed at once, and served again 
       for (const plain_peer& each : peers) count += is_over(each) ? 1 : 0;
       return count;
     };
-    check(here.turn_until([&] { return over() == 7; }), "those that cannot be served are not told\n");
+    check(here.run_until([&] { return over() == 7; }), "those that cannot be served are not told\n");
     check(accepted.size() == 1, "the one that can be is not served\n");
     check(listener.refused() == 7, "refusals are not counted\n");
-    here.turn(50);
+    here.run_once(50);
     check(listener.refused() == 7, "refusals go on without connections\n");
     peers.clear();
     accepted.clear();
     peers.push_back(plain_peer::connected_to(at));
-    check(here.turn_until([&] { return accepted.size() == 1; }), "it does not serve again\n");
+    check(here.run_until([&] { return accepted.size() == 1; }), "it does not serve again\n");
     check(listener.refused() == 7, "it refuses what it could serve\n");
     here.stop();
   });
@@ -261,7 +261,7 @@ TEST_CASE("without descriptors a connection is closed at once, and served again 
 
 TEST_CASE("without even a reserve the listener waits, and serves when there are descriptors") {
   without_descriptors([](void (*check)(bool, const char*)) {
-    turned_loop here;
+    test_loop here;
     std::optional<stream_listener> listener;
     std::vector<plain_peer> peers;
     allow_descriptors(next_number() + 1);  // for its own: so it has no reserve
@@ -269,14 +269,14 @@ TEST_CASE("without even a reserve the listener waits, and serves when there are 
     const auto at = listener->local_address().value();
     std::vector<stream_socket> accepted;
     here.io().spawn(accept_all(*listener, accepted));
-    here.turn();
+    here.run_once();
     allow_descriptors(1000);
     peers.push_back(plain_peer::connected_to(at));
     allow_descriptors(static_cast<rlim_t>(peers[0].number()) + 1);
-    here.turn(20);
+    here.run_once(20);
     check(accepted.empty(), "it serves what it cannot\n");
     allow_descriptors(1000);
-    check(here.turn_until([&] {
+    check(here.run_until([&] {
       here.advance(10ms);
       return accepted.size() == 1;
     }),
@@ -288,7 +288,7 @@ TEST_CASE("without even a reserve the listener waits, and serves when there are 
 TEST_CASE("two that accept at once, and a listener that goes meanwhile, end the program") {
   const auto ends_with = [](std::string_view sentence, auto act) {
     const testing::child_end end = testing::run_in_child([&] {
-      turned_loop here;
+      test_loop here;
       stream_listener listener = on_loopback(here.io());
       act(here, listener);
     });
@@ -297,22 +297,22 @@ TEST_CASE("two that accept at once, and a listener that goes meanwhile, end the 
     CHECK(end.errors.find(sentence) != std::string::npos);
   };
   auto accepts = [](stream_listener& by) -> task<void> { static_cast<void>(co_await by.accept()); };
-  ends_with("one task at a time", [&](turned_loop& here, stream_listener& by) {
+  ends_with("one task at a time", [&](test_loop& here, stream_listener& by) {
     here.io().spawn(accepts(by));
     here.io().spawn(accepts(by));
   });
-  ends_with("lives until", [&](turned_loop& here, stream_listener& by) {
+  ends_with("lives until", [&](test_loop& here, stream_listener& by) {
     here.io().spawn(accepts(by));
     by.close();
   });
-  ends_with("is not open", [&](turned_loop& here, stream_listener& by) {
+  ends_with("is not open", [&](test_loop& here, stream_listener& by) {
     by.close();
     here.io().spawn(accepts(by));
   });
 }
 
 TEST_CASE("a listener that was moved from is closed, and to accept by it ends the program") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   const stream_listener moved = std::move(listener);
   CHECK(moved.local_address().has_value());
@@ -328,7 +328,7 @@ TEST_CASE("a listener that was moved from is closed, and to accept by it ends th
 }
 
 TEST_CASE("a listener knows how many wait to be accepted, where it is of TCP") {
-  turned_loop here;
+  test_loop here;
   stream_listener listener = on_loopback(here.io());
   CHECK(listener.waiting() == 0U);
   std::vector<plain_peer> peers;

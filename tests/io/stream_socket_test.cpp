@@ -8,7 +8,7 @@
 #include <tests/support/connections.hpp>
 #include <tests/support/pipes.hpp>
 #include <tests/support/scratch_folder.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@
 
 using namespace braid;
 using testing::served_peer;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -80,7 +80,7 @@ auto meet(loop& io, socket_address at) -> task<void> {
 }  // namespace
 
 TEST_CASE("a client and a server meet by IPv4, by IPv6, and by both kinds of Unix names") {
-  turned_loop here;
+  test_loop here;
   const testing::scratch_folder folder;
   const std::string path = folder.path() / "x.sock";
   CHECK(here.run(meet(here.io(), socket_address::loopback(0))).has_value());
@@ -92,7 +92,7 @@ TEST_CASE("a client and a server meet by IPv4, by IPv6, and by both kinds of Uni
 }
 
 TEST_CASE("where nobody listens a connection is refused") {
-  turned_loop here;
+  test_loop here;
   const unused_address nobody;
   const auto at = nobody.value();
   auto body = [&]() -> task<void> {
@@ -111,7 +111,7 @@ TEST_CASE("where nobody listens a connection is refused") {
 }
 
 TEST_CASE("a connect to a Unix listener without room waits for it") {
-  turned_loop here;
+  test_loop here;
   const auto at = socket_address::unix_abstract("braid-room-" + std::to_string(::getpid())).value();
   stream_listener listener = stream_listener::listen(here.io(), at, {.backlog = 0}).value();
   std::vector<stream_socket> made;
@@ -120,21 +120,21 @@ TEST_CASE("a connect to a Unix listener without room waits for it") {
     made.push_back(std::move(one.value()));
   };
   for (int i = 0; i < 4; ++i) here.io().spawn(connects());
-  here.turn();
+  here.run_once();
   CHECK(made.size() < 4);
   std::vector<stream_socket> accepted;
   auto accepts = [&]() -> task<void> {
     while (accepted.size() < 4) accepted.push_back(std::move((co_await listener.accept()).value()));
   };
   CHECK(here.run_through(accepts(), 1ms).has_value());
-  CHECK(here.turn_until([&] {
+  CHECK(here.run_until([&] {
     here.advance(1ms);
     return made.size() == 4;
   }));
 }
 
 TEST_CASE("a deadline ends a connect that gets no answer, and its descriptor is closed") {
-  turned_loop here;
+  test_loop here;
   // A listener whose backlog is full answers nobody.
   const descriptor deaf(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto any = socket_address::loopback(0);
@@ -160,7 +160,7 @@ TEST_CASE("a deadline ends a connect that gets no answer, and its descriptor is 
 }
 
 TEST_CASE("shutdown ends one direction and leaves the other") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   CHECK(both.served.shutdown(socket_side::write));
   CHECK(both.peer.receive().empty());
@@ -179,7 +179,7 @@ TEST_CASE("shutdown ends one direction and leaves the other") {
 }
 
 TEST_CASE("a shutdown wakes the reader that waits") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   bool over = false;
   auto body = [&]() -> task<void> {
@@ -187,13 +187,13 @@ TEST_CASE("a shutdown wakes the reader that waits") {
     over = text.empty();
   };
   here.io().spawn(body());
-  here.turn();
+  here.run_once();
   CHECK(both.served.shutdown(socket_side::both));
-  CHECK(here.turn_until([&] { return over; }));
+  CHECK(here.run_until([&] { return over; }));
 }
 
 TEST_CASE("options reach the system, and what does not concern a socket is passed over") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io(), {.no_delay = false});
   const int number = both.served.number();
   CHECK(option_of(number, IPPROTO_TCP, TCP_NODELAY) == 0);
@@ -210,7 +210,7 @@ TEST_CASE("options reach the system, and what does not concern a socket is passe
 }
 
 TEST_CASE("descriptors of sockets do not block and are closed on exec; only sockets are adopted") {
-  turned_loop here;
+  test_loop here;
   served_peer both = served_peer::on(here.io());
   CHECK((::fcntl(both.served.number(), F_GETFL) & O_NONBLOCK) != 0);
   CHECK((::fcntl(both.served.number(), F_GETFD) & FD_CLOEXEC) != 0);
@@ -221,7 +221,7 @@ TEST_CASE("descriptors of sockets do not block and are closed on exec; only sock
 
 TEST_CASE("a socket that is used by a task of another loop ends the program") {
   const testing::child_end end = testing::run_in_child([] {
-    turned_loop here;
+    test_loop here;
     auto both = stream_socket::pair(here.io()).value();
     const auto other = loop::create().value();
     auto body = [&]() -> task<void> { co_await read_text(both.first); };

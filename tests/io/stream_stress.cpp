@@ -9,7 +9,7 @@
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/stream_socket.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <tests/support/busy.hpp>
 #include <tests/support/connections.hpp>
@@ -152,10 +152,10 @@ auto own_id() -> ::pid_t { return static_cast<::pid_t>(::syscall(SYS_gettid)); }
 
 /// Opens a FIFO again and again until the threads have been interrupted many times. True when each open was refused, as
 /// it is without interruptions.
-auto is_refused_a_fifo(blocking_lane& lane, std::string path) -> task<bool> {
+auto is_refused_a_fifo(blocking_pool& blocking_threads, std::string path) -> task<bool> {
   const std::uint64_t first = interrupter::taken();
   while (interrupter::taken() < first + 500) {
-    const auto got = co_await file::open(lane, path, file_mode::read);
+    const auto got = co_await file::open(blocking_threads, path, file_mode::read);
     if (got || got.error() != std::errc::invalid_seek) co_return false;
     co_await sleep_for(100us);
   }
@@ -163,18 +163,18 @@ auto is_refused_a_fifo(blocking_lane& lane, std::string path) -> task<bool> {
 }
 
 /// Writes a file, reads it in both ways, renames and removes it.
-auto use_file(blocking_lane& lane, std::string path, std::string text) -> task<bool> {
-  const auto made = co_await file::open(lane, path, file_mode::make);
+auto use_file(blocking_pool& blocking_threads, std::string path, std::string text) -> task<bool> {
+  const auto made = co_await file::open(blocking_threads, path, file_mode::make);
   if (!made) co_return false;
   if (const auto wrote = co_await made->write_at(0, bytes_of(text)); !wrote) co_return false;
   if (const auto synced = co_await made->sync(); !synced) co_return false;
   std::vector<std::byte> back(text.size());
   const auto read = co_await made->read_at(0, back);
   if (!read || *read != text.size() || text_of(back) != text) co_return false;
-  if (const auto renamed = co_await rename_entry(lane, path, path + ".new"); !renamed) co_return false;
-  const auto whole = co_await read_file(lane, path + ".new");
+  if (const auto renamed = co_await rename_entry(blocking_threads, path, path + ".new"); !renamed) co_return false;
+  const auto whole = co_await read_file(blocking_threads, path + ".new");
   if (!whole || *whole != text) co_return false;
-  const auto removed = co_await remove_file(lane, path + ".new");
+  const auto removed = co_await remove_file(blocking_threads, path + ".new");
   co_return removed.has_value();
 }
 
@@ -187,13 +187,13 @@ TEST_CASE("system calls that signals interrupt are made again: every byte arrive
   const std::string pipe = folder.path() / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   looping_threads loops(1);
-  blocking_lane lane({.most_threads = 1, .linger = 1h});
+  blocking_pool blocking_threads({.max_threads = 1, .linger = 1h});
   stream_listener listener = stream_listener::listen(loops[0], socket_address::loopback(0)).value();
   const auto bound = listener.local_address().value();
   auto ids = [&]() -> task<std::vector<::pid_t>> {
-    auto there = offload(lane, &own_id);
-    const ::pid_t of_lane = co_await there;
-    co_return std::vector<::pid_t>{own_id(), of_lane};
+    auto there = offload(blocking_threads, &own_id);
+    const ::pid_t of_blocking = co_await there;
+    co_return std::vector<::pid_t>{own_id(), of_blocking};
   };
   const interrupter storm(sync_wait(loops[0], ids()));
   const std::uint64_t before = interrupter::taken();
@@ -205,10 +205,10 @@ TEST_CASE("system calls that signals interrupt are made again: every byte arrive
     if (co_await talk(loops[0], bound, seed + number, static_cast<int>(rounds))) ++answered;
   };
   auto uses_files = [&]() -> task<void> {
-    refused = co_await is_refused_a_fifo(lane, pipe);
+    refused = co_await is_refused_a_fifo(blocking_threads, pipe);
     for (std::size_t i = 0; i < rounds; ++i) {
       const std::string text(200'000 + i, byte_of(i));
-      if (co_await use_file(lane, folder.path() / std::to_string(i), text)) ++files;
+      if (co_await use_file(blocking_threads, folder.path() / std::to_string(i), text)) ++files;
     }
   };
   auto all = [&](scope& children) -> task<void> {

@@ -1,12 +1,12 @@
 // tests/io/tls_handshake_test.cpp: verification of peers, negotiation, and failures of a handshake.
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/tls_stream.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/raw_tls.hpp>
 #include <tests/support/tls_scene.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -30,19 +30,19 @@ using testing::raw_context;
 using testing::raw_tls;
 using testing::server_context;
 using testing::shake_hands;
+using testing::test_loop;
 using testing::tls_ends;
 using testing::tls_people;
-using testing::turned_loop;
 
 namespace {
 
-auto run_handshake(turned_loop& here, tls_context client, tls_context server, std::string host = "localhost")
+auto run_handshake(test_loop& here, tls_context client, tls_context server, std::string host = "localhost")
     -> tls_ends {
   return here.run(shake_hands(here.io(), std::move(client), std::move(server), std::move(host))).take();
 }
 
 /// A server with this certificate, as a client that trusts the known authority finds it.
-auto as_server(turned_loop& here, const certified& who, std::string host = "localhost") -> tls_ends {
+auto as_server(test_loop& here, const certified& who, std::string host = "localhost") -> tls_ends {
   auto server = testing::known_server();
   server.identity = testing::identity_of(who);
   return run_handshake(here, client_context(), server_context(server), std::move(host));
@@ -71,7 +71,7 @@ struct loop_and_plain {
 
 /// Runs a handshake of ours against what `peer` does with its end on a thread of its own.
 template <typename Peer>
-auto against(turned_loop& here, const tls_context& ours, std::string host, Peer peer) -> result<tls_stream> {
+auto against(test_loop& here, const tls_context& ours, std::string host, Peer peer) -> result<tls_stream> {
   loop_and_plain ends(here.io());
   std::thread other([&] { peer(ends.theirs); });
   auto hands = host.empty() ? tls_stream::accept(ours, std::move(ends.ours))
@@ -83,7 +83,7 @@ auto against(turned_loop& here, const tls_context& ours, std::string host, Peer 
 }
 
 /// What a server gets from a client first.
-auto client_hello(turned_loop& here) -> std::string {
+auto client_hello(test_loop& here) -> std::string {
   loop_and_plain ends(here.io());
   std::string hello;
   scope stopped(here.io().root());
@@ -91,11 +91,11 @@ auto client_hello(turned_loop& here) -> std::string {
     static_cast<void>(co_await tls_stream::connect(client_context(), std::move(ends.ours), "localhost"));
   };
   stopped.spawn(asks());
-  here.turn();
+  here.run_once();
   char room[4096];
   const auto size = ::recv(ends.theirs.number(), room, sizeof(room), 0);
   stopped.request_stop();
-  CHECK(here.turn_until([&] { return stopped.tasks() == 0; }));
+  CHECK(here.run_until([&] { return stopped.tasks() == 0; }));
   return {room, static_cast<std::size_t>(size)};
 }
 
@@ -126,7 +126,7 @@ auto exchange_word(tls_stream& from, tls_stream& to) -> task<void> {
 }  // namespace
 
 TEST_CASE("both ends agree on the newest version, and the client knows the server's certificate and name") {
-  turned_loop here;
+  test_loop here;
   const auto ends = run_handshake(here, client_context(), server_context());
   REQUIRE(ends.client.has_value());
   REQUIRE(ends.server.has_value());
@@ -140,7 +140,7 @@ TEST_CASE("both ends agree on the newest version, and the client knows the serve
 }
 
 TEST_CASE("a certificate is for the names and addresses that it lists, and for nothing else") {
-  turned_loop here;
+  test_loop here;
   const certified wild = signed_server({.hosts = "DNS:*.example.com,DNS:plain.example,IP:127.0.0.1,IP:::1"});
   for (const char* host : {"a.example.com", "A.EXAMPLE.com", "plain.example", "plain.example.", "127.0.0.1", "::1"}) {
     CAPTURE(host);
@@ -159,7 +159,7 @@ TEST_CASE("a certificate is for the names and addresses that it lists, and for n
 }
 
 TEST_CASE("a certificate that cannot be trusted is refused with the reason, and the server learns that it was") {
-  turned_loop here;
+  test_loop here;
   const certified stranger = make_certificate({.name = "stranger", .authority = true});
   const certified of_stranger = make_certificate({.name = "server"}, &stranger);
   const certified with_stranger{.certificate = of_stranger.certificate + stranger.certificate, .key = of_stranger.key};
@@ -188,7 +188,7 @@ TEST_CASE("a certificate that cannot be trusted is refused with the reason, and 
 }
 
 TEST_CASE("who verifies nothing takes any server") {
-  turned_loop here;
+  test_loop here;
   auto server = testing::known_server();
   server.identity = testing::identity_of(make_certificate({.name = "self", .until = -60}));
   const auto ends =
@@ -198,7 +198,7 @@ TEST_CASE("who verifies nothing takes any server") {
 }
 
 TEST_CASE("a host that is none is refused before anything is sent") {
-  turned_loop here;
+  test_loop here;
   for (const std::string& host : {std::string(), std::string("."), std::string("a\0b", 3), std::string(300, 'x')}) {
     const auto ends = run_handshake(here, client_context(), server_context(), host);
     CHECK(ends.client.error() == errc::invalid_argument);
@@ -207,7 +207,7 @@ TEST_CASE("a host that is none is refused before anything is sent") {
 }
 
 TEST_CASE("a server's key that is too weak is refused") {
-  turned_loop here;
+  test_loop here;
   const certified weak = signed_server({.rsa_bits = 1024});
   const raw_context as(raw_context::side::server, &weak);
   const auto made = against(here, client_context(), "localhost",
@@ -216,11 +216,11 @@ TEST_CASE("a server's key that is too weak is refused") {
 }
 
 TEST_CASE("versions before TLS 1.2 are refused on both sides, and TLS 1.2 where 1.3 is the least") {
-  turned_loop here;
+  test_loop here;
   const raw_context client(raw_context::side::client);
   const raw_context server(raw_context::side::server, &tls_people::known().server);
   auto only_new = testing::known_server();
-  only_new.least = tls_version::tls_1_3;
+  only_new.min_version = tls_version::tls_1_3;
   for (const int version : {TLS1_1_VERSION, TLS1_2_VERSION}) {
     ::SSL_CTX_set_max_proto_version(client.get(), version);
     ::SSL_CTX_set_max_proto_version(server.get(), version);
@@ -231,7 +231,7 @@ TEST_CASE("versions before TLS 1.2 are refused on both sides, and TLS 1.2 where 
     const auto accepted = against(here, server_context(is_old ? testing::known_server() : only_new), "", hands(client));
     CHECK(accepted.error().message() == "unsupported protocol");
     auto newest = testing::trusting_client();
-    if (!is_old) newest.least = tls_version::tls_1_3;
+    if (!is_old) newest.min_version = tls_version::tls_1_3;
     const auto connected = against(here, client_context(newest), "localhost", hands(server));
     REQUIRE_FALSE(connected.has_value());
     CHECK(connected.error().message() == "tlsv1 alert protocol version");
@@ -239,7 +239,7 @@ TEST_CASE("versions before TLS 1.2 are refused on both sides, and TLS 1.2 where 
 }
 
 TEST_CASE("a protocol is agreed on by ALPN: the server's first that the client offers") {
-  turned_loop here;
+  test_loop here;
   auto client = testing::trusting_client();
   client.protocols = {"http/1.1", "h2", "other"};
   auto server = testing::known_server();
@@ -254,7 +254,7 @@ TEST_CASE("a protocol is agreed on by ALPN: the server's first that the client o
 }
 
 TEST_CASE("without a protocol in common both sides say so") {
-  turned_loop here;
+  test_loop here;
   auto client = testing::trusting_client();
   client.protocols = {"h2"};
   auto server = testing::known_server();
@@ -265,7 +265,7 @@ TEST_CASE("without a protocol in common both sides say so") {
 }
 
 TEST_CASE("a client goes on from its last session with a host, and with no other") {
-  turned_loop here;
+  test_loop here;
   const tls_context client = client_context();
   const tls_context server = server_context();
   const auto connect = [&](const std::string& host) {
@@ -283,9 +283,9 @@ TEST_CASE("a client goes on from its last session with a host, and with no other
 }
 
 TEST_CASE("a session is not resumed with a server that has other keys, or where a side does not want to") {
-  turned_loop here;
+  test_loop here;
   auto frugal = testing::trusting_client();
-  frugal.most_sessions = 0;
+  frugal.max_sessions = 0;
   auto fresh = testing::known_server();
   fresh.resumption = false;
   struct row {
@@ -306,9 +306,9 @@ TEST_CASE("a session is not resumed with a server that has other keys, or where 
 }
 
 TEST_CASE("of too many hosts the one that came first is forgotten") {
-  turned_loop here;
+  test_loop here;
   auto small = testing::trusting_client();
-  small.most_sessions = 2;
+  small.max_sessions = 2;
   const tls_context client = client_context(small);
   auto named = testing::known_server();
   named.identity = testing::identity_of(signed_server({.hosts = "DNS:a.test,DNS:b.test,DNS:c.test"}));
@@ -325,7 +325,7 @@ TEST_CASE("of too many hosts the one that came first is forgotten") {
 }
 
 TEST_CASE("sessions of TLS 1.2 are resumed on both sides") {
-  turned_loop here;
+  test_loop here;
   const raw_context peer_server(raw_context::side::server, &tls_people::known().server);
   ::SSL_CTX_set_max_proto_version(peer_server.get(), TLS1_2_VERSION);
   const tls_context client = client_context();
@@ -354,7 +354,7 @@ TEST_CASE("sessions of TLS 1.2 are resumed on both sides") {
 }
 
 TEST_CASE("a server that wants a certificate takes a good one, and refuses another one and none") {
-  turned_loop here;
+  test_loop here;
   const auto& people = tls_people::known();
   auto wants = testing::known_server();
   wants.client_certificate = tls_client_certificate::required;
@@ -384,7 +384,7 @@ TEST_CASE("a server that wants a certificate takes a good one, and refuses anoth
 }
 
 TEST_CASE("a client of a server that verifies it resumes its session, certificate and all") {
-  turned_loop here;
+  test_loop here;
   auto wants = testing::known_server();
   wants.client_certificate = tls_client_certificate::required;
   wants.client_authorities = tls_pem::text(tls_people::known().authority.certificate);
@@ -401,10 +401,10 @@ TEST_CASE("a client of a server that verifies it resumes its session, certificat
 }
 
 TEST_CASE("what is no TLS is refused at once") {
-  turned_loop here;
+  test_loop here;
   struct row {
     std::string bytes;
-    std::string complaint;
+    std::string diagnostic;
   };
   using namespace std::string_literals;
   const std::vector<row> rows{
@@ -419,7 +419,7 @@ TEST_CASE("what is no TLS is refused at once") {
       {"\x16\x03\x01\x00\x00"s, ""},
   };
   for (const row& one : rows) {
-    CAPTURE(one.complaint);
+    CAPTURE(one.diagnostic);
     CAPTURE(one.bytes);
     const auto made = against(here, server_context(), "", [&](testing::plain_peer& end) {
       end.send(one.bytes);
@@ -427,12 +427,12 @@ TEST_CASE("what is no TLS is refused at once") {
     });
     REQUIRE_FALSE(made.has_value());
     CHECK(made.error().category() == tls_category());
-    if (!one.complaint.empty()) CHECK(made.error().message() == one.complaint);
+    if (!one.diagnostic.empty()) CHECK(made.error().message() == one.diagnostic);
   }
 }
 
 TEST_CASE("a connection that ends anywhere in a ClientHello was cut") {
-  turned_loop here;
+  test_loop here;
   const std::string hello = client_hello(here);
   REQUIRE(hello.size() > 100);
   const tls_context server = server_context();
@@ -447,7 +447,7 @@ TEST_CASE("a connection that ends anywhere in a ClientHello was cut") {
 }
 
 TEST_CASE("a peer that stops in the middle of a handshake is given up after its time") {
-  turned_loop here;
+  test_loop here;
   const std::string hello = client_hello(here);
   for (const std::size_t size : {std::size_t{0}, std::size_t{3}, hello.size() / 2, hello.size()}) {
     CAPTURE(size);
@@ -461,11 +461,11 @@ TEST_CASE("a peer that stops in the middle of a handshake is given up after its 
         why = made.error();
       };
       here.io().spawn(accepts());
-      here.turn();
+      here.run_once();
       here.advance(9s);
       CHECK_FALSE(why.has_value());
       here.advance(2s);
-      REQUIRE(here.turn_until([&] { return why.has_value(); }));
+      REQUIRE(here.run_until([&] { return why.has_value(); }));
       CHECK(*why == errc::deadline_exceeded);
     }
     CHECK(testing::open_descriptors() == before);
@@ -473,9 +473,9 @@ TEST_CASE("a peer that stops in the middle of a handshake is given up after its 
 }
 
 TEST_CASE("the steps of a handshake run on the executor, and those that get nowhere are not taken") {
-  turned_loop here;
-  blocking_lane lane;
-  counting_executor counted(lane);
+  test_loop here;
+  blocking_pool blocking_threads;
+  counting_executor counted(blocking_threads);
   auto server = testing::known_server();
   server.handshakes = &counted;
   const auto ends = run_handshake(here, client_context(), server_context(server));
@@ -491,7 +491,7 @@ TEST_CASE("the steps of a handshake run on the executor, and those that get nowh
   CHECK(made.error() == tls_errc::truncated);
   CHECK(counted.posts == 1);
 
-  counting_executor of_client(lane);
+  counting_executor of_client(blocking_threads);
   auto verifying = testing::trusting_client();
   verifying.handshakes = &of_client;
   CHECK(run_handshake(here, client_context(verifying), server_context()).client.has_value());
@@ -499,11 +499,11 @@ TEST_CASE("the steps of a handshake run on the executor, and those that get nowh
 }
 
 TEST_CASE("where the executor takes nothing more, a handshake fails and closes its socket") {
-  turned_loop here;
-  blocking_lane lane;
-  REQUIRE(lane.shutdown(shutdown_mode::drain).has_value());
+  test_loop here;
+  blocking_pool blocking_threads;
+  REQUIRE(blocking_threads.shutdown(shutdown_mode::drain).has_value());
   auto server = testing::known_server();
-  server.handshakes = &lane;
+  server.handshakes = &blocking_threads;
   const std::size_t before = testing::open_descriptors();
   {
     const auto ends = run_handshake(here, client_context(), server_context(server));
@@ -514,11 +514,11 @@ TEST_CASE("where the executor takes nothing more, a handshake fails and closes i
 }
 
 TEST_CASE("a handshake that is stopped at any moment leaves nothing behind") {
-  turned_loop here;
-  blocking_lane lane;
+  test_loop here;
+  blocking_pool blocking_threads;
   auto server = testing::known_server();
   auto client = testing::trusting_client();
-  for (executor* const where : {static_cast<executor*>(nullptr), static_cast<executor*>(&lane)}) {
+  for (executor* const where : {static_cast<executor*>(nullptr), static_cast<executor*>(&blocking_threads)}) {
     server.handshakes = where;
     client.handshakes = where;
     const tls_context as_client = client_context(client);
@@ -536,9 +536,9 @@ TEST_CASE("a handshake that is stopped at any moment leaves nothing behind") {
           finished = ends.client && ends.server;
         };
         all.spawn(both());
-        here.turn(turns);
+        here.run_once(turns);
         all.request_stop();
-        CHECK(here.turn_until([&] { return all.tasks() == 0; }));
+        CHECK(here.run_until([&] { return all.tasks() == 0; }));
       }
       if (turns != 0) CHECK(testing::open_descriptors() == before);
       CHECK_FALSE(here.io().backend().has_watches());

@@ -10,7 +10,7 @@
 #include <tests/support/raw_tls.hpp>
 #include <tests/support/seed.hpp>
 #include <tests/support/tls_scene.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,8 +35,8 @@ using testing::raw_context;
 using testing::raw_tls;
 using testing::server_context;
 using testing::shake_hands;
+using testing::test_loop;
 using testing::tls_people;
-using testing::turned_loop;
 
 namespace {
 
@@ -44,7 +44,7 @@ struct open_pair {
   tls_stream client;
   tls_stream server;
 
-  explicit open_pair(turned_loop& here) {
+  explicit open_pair(test_loop& here) {
     auto ends = here.run(shake_hands(here.io(), client_context(), server_context())).take();
     client = std::move(ends.client.value());
     server = std::move(ends.server.value());
@@ -61,8 +61,8 @@ auto pattern(std::size_t size, std::uint64_t seed) -> std::string {
 auto write_in_pieces(const tls_stream& to, std::string_view text, std::uint64_t seed) -> task<void> {
   random_source random(seed);
   while (!text.empty()) {
-    const std::size_t most = random.below(4) == 0 ? 300'000 : 20'000;
-    const std::size_t size = std::min<std::size_t>(text.size(), random.below(most));
+    const std::size_t max_count = random.below(4) == 0 ? 300'000 : 20'000;
+    const std::size_t size = std::min<std::size_t>(text.size(), random.below(max_count));
     const auto wrote = co_await to.write_all(bytes_of(text.substr(0, size)));
     REQUIRE(wrote.has_value());
     text.remove_prefix(size);
@@ -75,8 +75,8 @@ auto read_in_pieces(const tls_stream& from, std::string& into, std::uint64_t see
   random_source random(seed);
   std::vector<std::byte> room(100'000);
   for (;;) {
-    const std::size_t most = random.below(4) == 0 ? room.size() : 2000;
-    const auto got = co_await from.read_some(std::span(room).first(1 + random.below(most)));
+    const std::size_t max_count = random.below(4) == 0 ? room.size() : 2000;
+    const auto got = co_await from.read_some(std::span(room).first(1 + random.below(max_count)));
     REQUIRE(got.has_value());
     if (*got == 0) co_return;
     into += text_of(std::span(room).first(*got));
@@ -100,7 +100,7 @@ struct with_raw_peer {
   tls_stream ours;
   std::thread other;
 
-  with_raw_peer(turned_loop& here, const raw_context& as, Peer peer) {
+  with_raw_peer(test_loop& here, const raw_context& as, Peer peer) {
     auto ends = testing::served_peer::on(here.io());
     other = std::thread([&as, peer, end = std::move(ends.peer)]() mutable {
       const raw_tls raw(as, end.number());
@@ -124,7 +124,7 @@ struct with_raw_peer {
 
 TEST_CASE("any number of bytes goes through in any pieces, both ways at once") {
   const std::uint64_t seed = testing::printed_seed();
-  turned_loop here;
+  test_loop here;
   std::uint64_t run = seed;
   for (const std::size_t size : {0UL, 1UL, 2UL, 16383UL, 16384UL, 16385UL, 70'000UL, 10UL * 1024 * 1024}) {
     CAPTURE(size);
@@ -142,7 +142,7 @@ TEST_CASE("any number of bytes goes through in any pieces, both ways at once") {
 }
 
 TEST_CASE("parts of any sizes arrive as one text") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   const std::string big = pattern(40'000, 1);
   const std::string small = "small";
@@ -167,7 +167,7 @@ TEST_CASE("parts of any sizes arrive as one text") {
 }
 
 TEST_CASE("small parts share a record") {
-  turned_loop here;
+  test_loop here;
   const raw_context as(raw_context::side::client);
   std::string first;
   {
@@ -179,7 +179,7 @@ TEST_CASE("small parts share a record") {
 }
 
 TEST_CASE("a read of an exact size spans records, and tells where there is less") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   auto body = [&]() -> task<void> {
     static_cast<void>(co_await both.client.write_all(bytes_of("abc")));
@@ -196,7 +196,7 @@ TEST_CASE("a read of an exact size spans records, and tells where there is less"
 }
 
 TEST_CASE("after the end of one direction the other goes on, and no more can be written") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   auto body = [&]() -> task<void> {
     std::array<std::byte, 10> room{};
@@ -219,7 +219,7 @@ TEST_CASE("after the end of one direction the other goes on, and no more can be 
 }
 
 TEST_CASE("a connection that ends without notice was cut, and what came before is read") {
-  turned_loop here;
+  test_loop here;
   open_pair both(here);
   std::array<std::byte, 10> room{};
   here.run(both.server.write_all(bytes_of("x"))).take().value();
@@ -233,7 +233,7 @@ TEST_CASE("a connection that ends without notice was cut, and what came before i
 }
 
 TEST_CASE("who has no time to wait may still say that it ends") {
-  turned_loop here;
+  test_loop here;
   open_pair both(here);
   std::array<std::byte, 10> room{};
   here.run(both.server.write_all(bytes_of("x"))).take().value();
@@ -249,7 +249,7 @@ TEST_CASE("who has no time to wait may still say that it ends") {
 }
 
 TEST_CASE("a notice that does not go at once is not waited for, and the peer sees a cut") {
-  turned_loop here;
+  test_loop here;
   open_pair both(here);
   std::array<std::byte, 10> room{};
   here.run(both.server.write_all(bytes_of("x"))).take().value();
@@ -267,7 +267,7 @@ TEST_CASE("a notice that does not go at once is not waited for, and the peer see
 }
 
 TEST_CASE("a record that is cut in the middle counts for nothing") {
-  turned_loop here;
+  test_loop here;
   const raw_context as(raw_context::side::client);
   const with_raw_peer pair(here, as, [&](const raw_tls& raw, testing::plain_peer& end) {
     CHECK(raw.send("whole"));
@@ -280,17 +280,17 @@ TEST_CASE("a record that is cut in the middle counts for nothing") {
 }
 
 TEST_CASE("what is no record, or was changed on its way, ends both directions") {
-  turned_loop here;
+  test_loop here;
   struct row {
     std::string_view bytes;
-    const char* complaint;
+    const char* diagnostic;
   };
   using namespace std::string_view_literals;
   for (const row& one :
        {row{"\x17\x03\x03\x00\x20this was never encrypted by us.."sv, "decryption failed or bad record mac"},
         row{"GET / HTTP/1.1\r\n\r\n"sv, "wrong version number"},
         row{"\x17\x03\x03\xff\xff"sv, "packet length too long"}}) {
-    CAPTURE(one.complaint);
+    CAPTURE(one.diagnostic);
     const raw_context as(raw_context::side::client);
     std::string alert;
     {
@@ -298,12 +298,12 @@ TEST_CASE("what is no record, or was changed on its way, ends both directions") 
         CHECK(raw.send("before"));
         end.send(one.bytes);
         CHECK(raw.receive().empty());
-        alert = raw_tls::complaint();
+        alert = raw_tls::diagnostic();
       });
       const auto [text, why] = here.run(read_to_end(pair.ours)).take();
       CHECK(text == "before");
       CHECK(why.category() == tls_category());
-      CHECK(why.message() == one.complaint);
+      CHECK(why.message() == one.diagnostic);
       CHECK(here.run(pair.ours.write_all(bytes_of("more"))).take().error() == why);
       CHECK(here.run(pair.ours.shutdown()).take().error() == why);
       CHECK_FALSE(pair.ours.try_shutdown());
@@ -315,7 +315,7 @@ TEST_CASE("what is no record, or was changed on its way, ends both directions") 
 }
 
 TEST_CASE("a client that wants to negotiate anew is refused") {
-  turned_loop here;
+  test_loop here;
   const raw_context as(raw_context::side::client);
   ::SSL_CTX_set_max_proto_version(as.get(), TLS1_2_VERSION);
   std::string answer;
@@ -324,7 +324,7 @@ TEST_CASE("a client that wants to negotiate anew is refused") {
       CHECK(raw.send("before"));
       CHECK(::SSL_renegotiate(raw.get()) == 1);
       CHECK_FALSE(raw.shake_hands());
-      answer = raw_tls::complaint();
+      answer = raw_tls::diagnostic();
     });
     const auto [text, why] = here.run(read_to_end(pair.ours)).take();
     CHECK(text == "before");
@@ -334,7 +334,7 @@ TEST_CASE("a client that wants to negotiate anew is refused") {
 }
 
 TEST_CASE("a peer may change its keys as often as it likes, and ask us to") {
-  turned_loop here;
+  test_loop here;
   const raw_context as(raw_context::side::client);
   constexpr int changes = 3000;
   std::string back;
@@ -355,7 +355,7 @@ TEST_CASE("a peer may change its keys as often as it likes, and ask us to") {
 }
 
 TEST_CASE("a read that is stopped loses nothing") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   std::array<std::byte, 20> room{};
   auto reads = [&]() -> task<result<std::size_t>> {
@@ -372,7 +372,7 @@ TEST_CASE("a read that is stopped loses nothing") {
 }
 
 TEST_CASE("a write that is stopped leaves a part written, whole records and in order, and the stream goes on") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   const std::string big = pattern(4 * 1024 * 1024, 3);
   auto writes = [&]() -> task<void> { static_cast<void>(co_await both.client.write_all(bytes_of(big))); };
@@ -395,7 +395,7 @@ TEST_CASE("a write that is stopped leaves a part written, whole records and in o
 }
 
 TEST_CASE("writing to a peer that has gone is an error, and raises no signal") {
-  turned_loop here;
+  test_loop here;
   open_pair both(here);
   both.server.close();
   const std::string big = pattern(300'000, 4);
@@ -409,7 +409,7 @@ TEST_CASE("writing to a peer that has gone is an error, and raises no signal") {
 }
 
 TEST_CASE("a reader does not wait for a writer whose peer does not read") {
-  turned_loop here;
+  test_loop here;
   const open_pair both(here);
   const std::string big = pattern(4 * 1024 * 1024, 6);
   auto body = [&](scope& tasks) -> task<void> {
@@ -426,7 +426,7 @@ TEST_CASE("a reader does not wait for a writer whose peer does not read") {
 }
 
 TEST_CASE("a stream that is moved is the same connection") {
-  turned_loop here;
+  test_loop here;
   open_pair both(here);
   tls_stream moved = std::move(both.client);
   CHECK_FALSE(static_cast<bool>(both.client));

@@ -7,7 +7,7 @@
 #include <braid/io/tls_error.hpp>
 #include <braid/io/tls_stream.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/looping_threads.hpp>
@@ -148,11 +148,11 @@ auto talk(loop& io, tls_context as, socket_address to, std::size_t size, std::ui
   co_return back == text;
 }
 
-auto contexts_on(executor& lane) -> std::pair<tls_context, tls_context> {
+auto contexts_on(executor& blocking_threads) -> std::pair<tls_context, tls_context> {
   auto client = testing::trusting_client();
   auto server = testing::known_server();
-  client.handshakes = &lane;
-  server.handshakes = &lane;
+  client.handshakes = &blocking_threads;
+  server.handshakes = &blocking_threads;
   client.handshake_timeout = 60s;  // sanitizers are slow
   server.handshake_timeout = 60s;
   return {testing::client_context(client), testing::server_context(server)};
@@ -283,8 +283,8 @@ TEST_CASE("two hundred connections at once, between two loops, get their bytes b
   const std::size_t before = testing::open_descriptors();
   {
     looping_threads loops(2);
-    blocking_lane lane({.most_threads = 4});  // ends before the loops that its threads post to
-    const auto [client, server] = contexts_on(lane);
+    blocking_pool blocking_threads({.max_threads = 4});  // ends before the loops that its threads post to
+    const auto [client, server] = contexts_on(blocking_threads);
     counts all;
     {
       const echo_server serves(loops[0], server);
@@ -312,8 +312,8 @@ TEST_CASE("stops at any moment leave nothing behind, and no wrong byte is seen")
   const std::size_t before = testing::open_descriptors();
   {
     looping_threads loops(2);
-    blocking_lane lane({.most_threads = 4});  // ends before the loops that its threads post to
-    const auto [client, server] = contexts_on(lane);
+    blocking_pool blocking_threads({.max_threads = 4});  // ends before the loops that its threads post to
+    const auto [client, server] = contexts_on(blocking_threads);
     counts all;
     {
       const echo_server serves(loops[0], server);

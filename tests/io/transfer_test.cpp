@@ -29,7 +29,8 @@ namespace {
 /// One transfer with room of its own, which tells what it was answered.
 class probe : public io_transfer {
  public:
-  probe(io_port& port, io_interest side, aim what = aim::bytes) : io_transfer(port, side, what, told) {
+  probe(io_registration& registration, io_interest side, aim what = aim::bytes)
+      : io_transfer(registration, side, what, told) {
     part_ = {.iov_base = room.data(), .iov_len = room.size()};
     message().msg_iov = &part_;
     message().msg_iovlen = 1;
@@ -62,45 +63,45 @@ void cancel(io_backend& backend, probe& item) {
   while (item.answers_seen == 0) backend.wait(std::nullopt);
 }
 
-constexpr auto socket_kind = io_port::kind::socket;
+constexpr auto socket_kind = io_registration::kind::socket;
 
 }  // namespace
 
 TEST_CASE("a try that would block says so, and the port knows it") {
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
-  CHECK(port.may_be_ready(io_interest::read));
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
+  CHECK(registration.may_be_ready(io_interest::read));
   CHECK(move_now(reading) == -EAGAIN);
-  CHECK_FALSE(port.may_be_ready(io_interest::read));
-  CHECK(port.may_be_ready(io_interest::write));
+  CHECK_FALSE(registration.may_be_ready(io_interest::read));
+  CHECK(registration.may_be_ready(io_interest::write));
   testing::write_byte(sockets.second);
   CHECK(move_now(reading) == 1);
 }
 
 TEST_CASE("a short read empties TCP, but nothing is concluded from it once an end was reported") {
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), io_port::kind::tcp);
-  probe reading(port, io_interest::read);
+  io_registration registration(sockets.first.number(), io_registration::kind::tcp);
+  probe reading(registration, io_interest::read);
   testing::write_byte(sockets.second);
   CHECK(move_now(reading) == 1);
-  CHECK_FALSE(port.may_be_ready(io_interest::read));
-  port.set_ready(io_interest::read, true);
-  port.distrust_short_reads();
+  CHECK_FALSE(registration.may_be_ready(io_interest::read));
+  registration.set_ready(io_interest::read, true);
+  registration.distrust_short_reads();
   testing::write_byte(sockets.second);
   CHECK(move_now(reading) == 1);
-  CHECK(port.may_be_ready(io_interest::read));
+  CHECK(registration.may_be_ready(io_interest::read));
 }
 
 TEST_CASE("a transfer is answered when there is something, once") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
+  io_registration registration(sockets.first.number(), socket_kind);
   for (int round = 0; round < 3; ++round) {
-    probe reading(port, io_interest::read);
+    probe reading(registration, io_interest::read);
     REQUIRE(move_now(reading) == -EAGAIN);
     REQUIRE(backend->start(reading));
-    CHECK(port.pending(io_interest::read) == &reading);
+    CHECK(registration.pending(io_interest::read) == &reading);
     CHECK(backend->has_watches());
     backend->wait(0ns);
     CHECK(reading.answers_seen == 0);
@@ -109,34 +110,34 @@ TEST_CASE("a transfer is answered when there is something, once") {
     CHECK(reading.answers_seen == 1);
     CHECK(reading.outcome == 1);
     CHECK(reading.room[0] == std::byte{'x'});
-    CHECK(port.pending(io_interest::read) == nullptr);
+    CHECK(registration.pending(io_interest::read) == nullptr);
     CHECK_FALSE(backend->has_watches());
     backend->wait(0ns);
     CHECK(reading.answers_seen == 1);
   }
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("what came before the port was registered is found") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
   REQUIRE(move_now(reading) == -EAGAIN);
   testing::write_byte(sockets.second);
   REQUIRE(backend->start(reading));
   backend->wait(std::nullopt);
   CHECK(reading.outcome == 1);
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("the end and an error are answered") {
   const auto backend = made();
   ends sockets = ends::of_sockets();
   testing::fill(sockets.first);
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
-  probe writing(port, io_interest::write);
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
+  probe writing(registration, io_interest::write);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(move_now(writing) == -EAGAIN);
   REQUIRE(backend->start(reading));
@@ -145,14 +146,14 @@ TEST_CASE("the end and an error are answered") {
   while (backend->has_watches()) backend->wait(std::nullopt);
   CHECK((reading.outcome == 0 || reading.outcome == -ECONNRESET));
   CHECK((writing.outcome == -EPIPE || writing.outcome == -ECONNRESET));
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("a cancelled transfer moves nothing, and what comes is there for the next") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(backend->start(reading));
   backend->wait(0ns);
@@ -162,19 +163,19 @@ TEST_CASE("a cancelled transfer moves nothing, and what comes is there for the n
   testing::write_byte(sockets.second);
   backend->wait(0ns);
   CHECK(reading.room[0] == std::byte{});
-  probe next(port, io_interest::read);
+  probe next(registration, io_interest::read);
   CHECK(move_now(next) == 1);
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("of cancel and completion one wins, and no byte is lost or read twice") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
+  io_registration registration(sockets.first.number(), socket_kind);
   int read = 0;
   int written = 0;
   for (int round = 0; round < 1000; ++round) {
-    probe reading(port, io_interest::read);
+    probe reading(registration, io_interest::read);
     if (const int found = move_now(reading); found != -EAGAIN) {
       read += found;
       continue;
@@ -187,19 +188,19 @@ TEST_CASE("of cancel and completion one wins, and no byte is lost or read twice"
     while (backend->has_watches()) backend->wait(std::nullopt);
     if (reading.outcome.value_or(0) > 0) read += *reading.outcome;
   }
-  probe rest(port, io_interest::read);
+  probe rest(registration, io_interest::read);
   if (const int found = move_now(rest); found != -EAGAIN) read += found;
   CHECK(read == written);
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("both sides of a port wait at the same time, and the first may cancel the second") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
   testing::fill(sockets.first);
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
-  probe writing(port, io_interest::write);
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
+  probe writing(registration, io_interest::write);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(move_now(writing) == -EAGAIN);
   REQUIRE(backend->start(reading));
@@ -212,26 +213,26 @@ TEST_CASE("both sides of a port wait at the same time, and the first may cancel 
   CHECK(reading.outcome == 1);
   CHECK(writing.answers_seen == (over ? 0 : 1));
   CHECK(writing.outcome.value_or(-ECANCELED) == -ECANCELED);
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("a port may be forgotten and its number closed in an answer, though the other side is in the same batch") {
   const auto backend = made();
   ends sockets = ends::of_sockets();
-  auto port = std::make_unique<io_port>(sockets.first.number(), socket_kind);
-  probe reading(*port, io_interest::read);
+  auto registration = std::make_unique<io_registration>(sockets.first.number(), socket_kind);
+  probe reading(*registration, io_interest::read);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(backend->start(reading));
   reading.call = [&] {
-    backend->forget(*port);
-    port.reset();
+    backend->forget(*registration);
+    registration.reset();
     sockets.first.close();
   };
   testing::write_byte(sockets.second);
   backend->wait(std::nullopt);
   CHECK(reading.answers_seen == 1);
   const ends others = ends::of_sockets();  // likely of the same number
-  io_port another(others.first.number(), socket_kind);
+  io_registration another(others.first.number(), socket_kind);
   probe next(another, io_interest::read);
   REQUIRE(move_now(next) == -EAGAIN);
   REQUIRE(backend->start(next));
@@ -246,7 +247,7 @@ TEST_CASE("a port in the place of one that was forgotten in an answer hears noth
   ends sockets = ends::of_sockets();  // readable and writable, in one answer of the kernel
   const ends full = ends::of_sockets();
   testing::fill(full.first);
-  std::optional<io_port> place(std::in_place, sockets.first.number(), socket_kind);
+  std::optional<io_registration> place(std::in_place, sockets.first.number(), socket_kind);
   probe reading(*place, io_interest::read);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(backend->start(reading));
@@ -270,56 +271,56 @@ TEST_CASE("a port in the place of one that was forgotten in an answer hears noth
 TEST_CASE("a wait for readiness moves nothing, on sockets and on pipes") {
   const auto backend = made();
   const ends pipe = ends::of_pipe();
-  io_port port(pipe.first.number(), io_port::kind::other);
-  probe waiting(port, io_interest::read, io_transfer::aim::readiness);
-  port.set_ready(io_interest::read, false);
+  io_registration registration(pipe.first.number(), io_registration::kind::other);
+  probe waiting(registration, io_interest::read, io_transfer::aim::readiness);
+  registration.set_ready(io_interest::read, false);
   REQUIRE(backend->start(waiting));
   backend->wait(0ns);
   CHECK(waiting.answers_seen == 0);
   testing::write_byte(pipe.second);
   backend->wait(std::nullopt);
   CHECK(waiting.answers_seen == 1);
-  CHECK(port.may_be_ready(io_interest::read));
-  probe reading(port, io_interest::read);
+  CHECK(registration.may_be_ready(io_interest::read));
+  probe reading(registration, io_interest::read);
   CHECK(move_now(reading) == 1);
   CHECK(move_now(reading) == -EAGAIN);
-  probe next(port, io_interest::read);
+  probe next(registration, io_interest::read);
   REQUIRE(backend->start(next));
   testing::write_byte(pipe.second);
   backend->wait(std::nullopt);
   CHECK(next.outcome == 1);
-  backend->forget(port);
+  backend->forget(registration);
 }
 
 TEST_CASE("more transfers than the ring of the kernel has room for are all answered") {
   const auto backend = made();
   std::vector<ends> all;
-  std::vector<std::unique_ptr<io_port>> ports;
+  std::vector<std::unique_ptr<io_registration>> registrations;
   std::vector<std::unique_ptr<probe>> probes;
   for (std::size_t i = 0; i < 1000; ++i) {
     all.push_back(ends::of_sockets());
-    ports.push_back(std::make_unique<io_port>(all[i].first.number(), socket_kind));
-    probes.push_back(std::make_unique<probe>(*ports[i], io_interest::read));
+    registrations.push_back(std::make_unique<io_registration>(all[i].first.number(), socket_kind));
+    probes.push_back(std::make_unique<probe>(*registrations[i], io_interest::read));
     REQUIRE(move_now(*probes[i]) == -EAGAIN);
     REQUIRE(backend->start(*probes[i]));
   }
   for (const ends& each : all) testing::write_byte(each.second);
   while (backend->has_watches()) backend->wait(std::nullopt);
   for (const auto& each : probes) CHECK(each->outcome == 1);
-  for (const auto& each : ports) backend->forget(*each);
+  for (const auto& each : registrations) backend->forget(*each);
 }
 
 TEST_CASE("a number is a port or is watched, not both") {
   const auto backend = made();
   const ends sockets = ends::of_sockets();
-  io_port port(sockets.first.number(), socket_kind);
-  probe reading(port, io_interest::read);
+  io_registration registration(sockets.first.number(), socket_kind);
+  probe reading(registration, io_interest::read);
   REQUIRE(move_now(reading) == -EAGAIN);
   REQUIRE(backend->start(reading));
   io_watch watching{.descriptor = sockets.first.number(), .interest = io_interest::read, .ready = nullptr};
   CHECK(backend->watch(watching).error() == std::errc::file_exists);
   cancel(*backend, reading);
-  backend->forget(port);
+  backend->forget(registration);
   watching.ready = [](io_watch&) noexcept {};
   REQUIRE(backend->watch(watching));
   CHECK(backend->start(reading).error() == std::errc::file_exists);
@@ -328,7 +329,7 @@ TEST_CASE("a number is a port or is watched, not both") {
 
 TEST_CASE("what is no descriptor is refused or answered with the error") {
   const auto backend = made();
-  io_port none(-1, socket_kind);
+  io_registration none(-1, socket_kind);
   probe reading(none, io_interest::read);
   CHECK(backend->start(reading).error() == std::errc::bad_file_descriptor);
   CHECK(none.pending(io_interest::read) == nullptr);

@@ -3,11 +3,11 @@
 
 #include <braid/io/pipe_stream.hpp>
 #include <braid/io/stream_listener.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/tls_scene.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@
 #include <utility>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -79,7 +79,7 @@ auto ask(Stream of) -> task<std::string> {
 }
 
 template <transport Stream>
-auto talk(turned_loop& here, Stream one, Stream other) -> std::string {
+auto talk(test_loop& here, Stream one, Stream other) -> std::string {
   auto both = when_all(ask(std::move(one)), echo(std::move(other)));
   return std::get<0>(here.run(std::move(both)).take());
 }
@@ -87,7 +87,7 @@ auto talk(turned_loop& here, Stream one, Stream other) -> std::string {
 }  // namespace
 
 TEST_CASE("the same code talks over a plain connection and over TLS") {
-  turned_loop here;
+  test_loop here;
   auto plain = stream_socket::pair(here.io()).value();
   CHECK(talk(here, std::move(plain.first), std::move(plain.second)) == "<word>");
   auto ends = here.run(testing::shake_hands(here.io(), testing::client_context(), testing::server_context())).take();
@@ -102,17 +102,17 @@ TEST_CASE("a server and a client of TLS need few lines") {
   folder.write("authority.pem", people.authority.certificate);
   const std::string at = folder.path().string() + "/";
   // [contexts]
-  blocking_lane lane;
+  blocking_pool blocking_threads;
   const result<tls_context> server = tls_context::server({
       .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
-      .handshakes = &lane,
+      .handshakes = &blocking_threads,
   });
   const result<tls_context> client = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
   // [/contexts]
   REQUIRE(server.has_value());
   REQUIRE(client.has_value());
-  turned_loop here;
+  test_loop here;
   stream_listener listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
   auto both = when_all(ask_server(here.io(), *client, listener.local_address().value()), serve_one(*server, listener));
   CHECK(std::get<0>(here.run(std::move(both)).take()) == "<hello>");

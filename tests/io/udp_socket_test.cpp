@@ -6,7 +6,7 @@
 
 #include <tests/support/child.hpp>
 #include <tests/support/scripted_home.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 #include <vector>
 
 using namespace braid;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -30,7 +30,7 @@ auto on_loopback(loop& io, udp_options options = {}) -> udp_socket {
 }  // namespace
 
 TEST_CASE("a datagram arrives whole, with its sender's address, and is answered") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   const udp_socket two = on_loopback(here.io());
   auto body = [&]() -> task<void> {
@@ -52,7 +52,7 @@ TEST_CASE("a datagram arrives whole, with its sender's address, and is answered"
 }
 
 TEST_CASE("what does not fit is cut off, and the datagram says so") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   auto body = [&]() -> task<void> {
     std::array<std::byte, 3> room{};
@@ -70,7 +70,7 @@ TEST_CASE("what does not fit is cut off, and the datagram says so") {
 }
 
 TEST_CASE("a receiver waits until something comes, again and again") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   const udp_socket two = on_loopback(here.io());
   int received = 0;
@@ -86,13 +86,13 @@ TEST_CASE("a receiver waits until something comes, again and again") {
   for (int round = 1; round <= 50; ++round) {
     auto sends = [&]() -> task<void> { static_cast<void>(co_await one.send_to(bytes_of("x"), to)); };
     CHECK(here.run(sends()).has_value());
-    CHECK(here.turn_until([&] { return received == round; }));
+    CHECK(here.run_until([&] { return received == round; }));
   }
   here.stop();
 }
 
 TEST_CASE("a connected socket hears its peer only, and learns that the peer is gone") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   udp_socket two = on_loopback(here.io());
   const udp_socket stranger = on_loopback(here.io());
@@ -114,7 +114,7 @@ TEST_CASE("a connected socket hears its peer only, and learns that the peer is g
 }
 
 TEST_CASE("a deadline ends a receive, and what comes later is there for the next") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   const auto self = one.local_address().value();
   std::array<std::byte, 10> room{};
@@ -133,7 +133,7 @@ TEST_CASE("a deadline ends a receive, and what comes later is there for the next
 }
 
 TEST_CASE("what is too long, or no address, is refused") {
-  turned_loop here;
+  test_loop here;
   const udp_socket one = on_loopback(here.io());
   CHECK(udp_socket::bind(here.io(), one.local_address().value()).error() == std::errc::address_in_use);
   CHECK(udp_socket::bind(here.io(), socket_address()).error() == errc::invalid_argument);
@@ -148,7 +148,7 @@ TEST_CASE("what is too long, or no address, is refused") {
 }
 
 TEST_CASE("sockets that share a port each get what some senders send") {
-  turned_loop here;
+  test_loop here;
   const udp_socket first = on_loopback(here.io(), {.reuse_port = true});
   const auto at = first.local_address().value();
   const udp_socket second = udp_socket::bind(here.io(), at, {.reuse_port = true}).value();
@@ -167,7 +167,7 @@ TEST_CASE("sockets that share a port each get what some senders send") {
     }
   };
   CHECK(here.run(sends()).has_value());
-  CHECK(here.turn_until([&] { return received[0] + received[1] == 100; }));
+  CHECK(here.run_until([&] { return received[0] + received[1] == 100; }));
   CHECK(received[0] > 5);
   CHECK(received[1] > 5);
   here.stop();
@@ -182,7 +182,7 @@ TEST_CASE("a loop that goes before a socket of its own ends the program, and so 
   CHECK(outlived.signal == SIGABRT);
   CHECK(outlived.errors.find("ends before it") != std::string::npos);
   const testing::child_end strange = testing::run_in_child([] {
-    turned_loop here;
+    test_loop here;
     const udp_socket one = on_loopback(here.io());
     testing::scripted_home elsewhere;
     std::array<std::byte, 10> room{};

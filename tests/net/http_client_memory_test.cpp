@@ -8,7 +8,7 @@
 #include <tests/support/http_child.hpp>
 #include <tests/support/scarce_memory.hpp>
 #include <tests/support/spare_frames.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ using testing::no_spare_frames;
 using testing::scarce_memory;
 using testing::scarcity;
 using testing::survives;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -34,7 +34,7 @@ using answered = result<http_answer>;
 
 /// What a call of the client gives whose allocation `n` fails, counted from 0; and `then` how many after it.
 template <typename Ask>
-auto answer_without(turned_loop& here, http_client& client, long n, scarcity then, Ask& ask) -> answered {
+auto answer_without(test_loop& here, http_client& client, long n, scarcity then, Ask& ask) -> answered {
   answered answer = fail(errc::unfinished);
   bool is_over = false;
   auto asking = [&]() -> task<void> {
@@ -51,9 +51,9 @@ auto answer_without(turned_loop& here, http_client& client, long n, scarcity the
     const scarce_memory scarce(n, then);
     const bool has_begun = survives([&] { here.io().spawn(asking()); });
     is_over = is_over || !has_begun;
-    for (int turns = 0; turns < 50 && !is_over; ++turns) here.turn(1);
+    for (int turns = 0; turns < 50 && !is_over; ++turns) here.run_once(1);
   }
-  REQUIRE(here.turn_until([&] { return is_over; }));
+  REQUIRE(here.run_until([&] { return is_over; }));
   return answer;
 }
 
@@ -63,7 +63,7 @@ void fail_calls(const http_child& server, std::string_view expected, bool is_new
   CAPTURE(is_new);
   CAPTURE(then == scarcity::rest);
   long hit = 0;
-  turned_loop here;
+  test_loop here;
   auto client = std::make_unique<http_client>(here.io());
   for (long n = 0, passed = 0; passed < 3; ++n) {
     CAPTURE(n);
@@ -130,7 +130,7 @@ TEST_CASE("a router, a server and a client are made, or say that there is no mem
     routes.get("/one/and/two", [](http_exchange& x) { x.reply(http_status::ok, "text/plain", "hello"); });
     routes.post("/", [](http_exchange&) -> task<void> { co_return; });
     http_server_options options;
-    options.word_refusal = [](const http_refusal&) { return http_refusal_text(); };
+    options.format_refusal = [](const http_refusal&) { return http_refusal_text(); };
     const http_server server(**io, routes, options);
     const http_client client(**io);
   });

@@ -21,7 +21,7 @@
 
 using namespace braid;
 using testing::http_scene;
-using testing::turned_loop;
+using testing::test_loop;
 
 namespace {
 
@@ -57,8 +57,8 @@ auto test_routes() -> http_router {
     static_cast<void>(x.set_field("Location", "/user"));
     x.reply(http_status::found);
   });
-  routes.get("/circle", [](http_exchange& x) {
-    static_cast<void>(x.set_field("Location", "/circle"));
+  routes.get("/cycle", [](http_exchange& x) {
+    static_cast<void>(x.set_field("Location", "/cycle"));
     x.reply(http_status::found);
   });
   routes.get("/secret", [](http_exchange& x) {
@@ -98,11 +98,11 @@ struct client_scene : http_scene {
 class liar {
  public:
   enum class afterwards : std::uint8_t { closes, keeps };
-  liar(turned_loop& here, std::vector<std::string> texts, afterwards then = afterwards::closes)
+  liar(test_loop& here, std::vector<std::string> texts, afterwards then = afterwards::closes)
       : here_(&here), texts_(std::move(texts)), then_(then) {
     listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
     here.io().spawn(serve(*this));
-    here.turn();
+    here.run_once();
   }
   liar(const liar&) = delete;
   auto operator=(const liar&) -> liar& = delete;
@@ -129,7 +129,7 @@ class liar {
     }
   }
 
-  turned_loop* here_;
+  test_loop* here_;
   std::vector<std::string> texts_;
   afterwards then_;
   std::vector<testing::tested_stream> kept_;
@@ -141,10 +141,10 @@ class liar {
 /// A server that answers the first request of each connection, says a few last words to the second, and goes.
 class deserter {
  public:
-  deserter(turned_loop& here, std::string last_words) : here_(&here), last_words_(std::move(last_words)) {
+  deserter(test_loop& here, std::string last_words) : here_(&here), last_words_(std::move(last_words)) {
     listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
     here.io().spawn(serve(*this));
-    here.turn();
+    here.run_once();
   }
   deserter(const deserter&) = delete;
   auto operator=(const deserter&) -> deserter& = delete;
@@ -171,14 +171,14 @@ class deserter {
     }
   }
 
-  turned_loop* here_;
+  test_loop* here_;
   std::string last_words_;
   stream_listener listener_;
   std::size_t requests_ = 0;
 };
 
 template <typename Server>
-auto fetch_from(Server& server, turned_loop& here, http_client& client, http_method method = http_method::get)
+auto fetch_from(Server& server, test_loop& here, http_client& client, http_method method = http_method::get)
     -> result<http_answer> {
   outcome<result<http_answer>> ended = here.run(client.fetch({.method = method, .url = server.url()}));
   return ended.take();
@@ -277,7 +277,7 @@ TEST_CASE("an answer that comes before the call was sent is the answer") {
 }
 
 TEST_CASE("a connection over which a call was not sent to its end is not used again, though the server keeps it") {
-  turned_loop here;
+  test_loop here;
   const std::string refusal = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno";
   const std::string welcome = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
   liar server(here, {refusal, refusal, welcome}, liar::afterwards::keeps);
@@ -303,7 +303,7 @@ TEST_CASE("a connection over which a call was not sent to its end is not used ag
 }
 
 TEST_CASE("a connection that dies while a call is sent, and says why, has said why") {
-  turned_loop here;
+  test_loop here;
   liar server(here, {"HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno", ""});
   http_client client(here.io(), testing::tested(http_client_options()));
   auto endless = [&]() -> task<result<std::string>> { co_return std::string(100'000, 'x'); };
@@ -345,10 +345,10 @@ TEST_CASE("connections that nobody uses are closed by time alone") {
   CHECK(scene.client.idle_connections() == 2);
   scene.here.advance(2s);
   CHECK(scene.client.idle_connections() == 1);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 1; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 1; }));
   scene.here.advance(20s);
   CHECK(scene.client.idle_connections() == 0);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
   CHECK(scene.get("/")->body == "hello");
   CHECK(scene.client.idle_connections() == 1);
 }
@@ -364,13 +364,13 @@ TEST_CASE("what would smuggle something into a request is not sent") {
 
 TEST_CASE("a body is read piece by piece, and given up it closes the connection") {
   client_scene scene;
-  auto read = [&](std::size_t most) -> task<std::size_t> {
+  auto read = [&](std::size_t max_count) -> task<std::size_t> {
     http_call call{.url = scene.url("/pieces")};
     auto opened = co_await scene.client.open(std::move(call));
     REQUIRE(opened.has_value());
     CHECK(opened->head().status == http_status::ok);
     std::size_t size = 0;
-    while (size < most) {
+    while (size < max_count) {
       const auto piece = co_await opened->read_some();
       REQUIRE(piece.has_value());
       if (piece->empty()) break;
@@ -422,12 +422,12 @@ TEST_CASE("redirects are followed where the options say so, and not without end"
   REQUIRE(answer.has_value());
   CHECK(answer->body == "nobody");
   CHECK(answer->url == on.url("/user"));
-  CHECK(on.get("/circle").error() == http_errc::too_many_redirects);
+  CHECK(on.get("/cycle").error() == http_errc::too_many_redirects);
 }
 
 TEST_CASE("credentials do not follow a redirect to another host") {
   client_scene other;
-  turned_loop& here = other.here;
+  test_loop& here = other.here;
   liar server(here, {"HTTP/1.1 302 Found\r\nLocation: " + other.url("/user") + "\r\nContent-Length: 0\r\n\r\n"});
   http_client client(here.io(), testing::tested(http_client_options{.redirects = 1}));
   http_call call{.url = server.url(), .fields = {{"Authorization", "secret"}, {"User-Agent", "kept"}}};
@@ -442,12 +442,12 @@ TEST_CASE("credentials do not follow a redirect to another host") {
 }
 
 TEST_CASE("a connection that died while it was free is replaced") {
-  turned_loop here;
+  test_loop here;
   const std::string fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
   liar server(here, {fine + "ok", fine + "ok"});
   http_client client(here.io(), testing::tested(http_client_options()));
   CHECK(fetch_from(server, here, client)->body == "ok");
-  here.turn(20);
+  here.run_once(20);
   CHECK(fetch_from(server, here, client, http_method::post)->body == "ok");
   CHECK(server.connections() == 2);
   CHECK(server.requests() == 2);
@@ -456,7 +456,7 @@ TEST_CASE("a connection that died while it was free is replaced") {
 TEST_CASE("a call is sent again where a used connection died without a word, unless it may not be repeated") {
   for (const http_method method : {http_method::get, http_method::put, http_method::post, http_method::patch}) {
     INFO(name_of(method));
-    turned_loop here;
+    test_loop here;
     deserter server(here, "");
     http_client client(here.io(), testing::tested(http_client_options()));
     REQUIRE(fetch_from(server, here, client).has_value());
@@ -467,7 +467,7 @@ TEST_CASE("a call is sent again where a used connection died without a word, unl
 }
 
 TEST_CASE("a call that got the beginning of an answer is not sent again") {
-  turned_loop here;
+  test_loop here;
   deserter server(here, "HTTP/1.1 2");
   http_client client(here.io(), testing::tested(http_client_options()));
   REQUIRE(fetch_from(server, here, client).has_value());
@@ -477,7 +477,7 @@ TEST_CASE("a call that got the beginning of an answer is not sent again") {
 
 TEST_CASE("a connection that the server will close is not kept") {
   for (const std::string end : {"Connection: close\r\n", "Connection: x, Close\r\n"}) {
-    turned_loop here;
+    test_loop here;
     deserter server(here, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + end + "\r\nok");
     http_client client(here.io(), testing::tested(http_client_options()));
     REQUIRE(fetch_from(server, here, client).has_value());
@@ -488,7 +488,7 @@ TEST_CASE("a connection that the server will close is not kept") {
 }
 
 TEST_CASE("a call over a new connection that dies is not repeated") {
-  turned_loop here;
+  test_loop here;
   liar server(here, {"", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"});
   http_client client(here.io(), testing::tested(http_client_options()));
   CHECK_FALSE(fetch_from(server, here, client).has_value());
@@ -506,7 +506,7 @@ TEST_CASE("answers that lie are errors, and their connection is not used again")
       {"HTTP/1.1 200", http_errc::truncated}};
   for (const auto& [text, error] : lies) {
     INFO(text);
-    turned_loop here;
+    test_loop here;
     liar server(here, {text});
     http_client client(here.io(), testing::tested(http_client_options()));
     const auto answer = fetch_from(server, here, client);
@@ -517,7 +517,7 @@ TEST_CASE("answers that lie are errors, and their connection is not used again")
 }
 
 TEST_CASE("informational answers are passed over, and what follows an answer ends the connection") {
-  turned_loop here;
+  test_loop here;
   std::string hints;
   for (int i = 0; i < 3; ++i) hints += "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
   liar server(here, {hints + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n"});
@@ -561,7 +561,7 @@ TEST_CASE("a limit of connections that nobody reaches is no limit") {
 }
 
 TEST_CASE("nobody there is an error of the system, a name needs a resolver") {
-  turned_loop here;
+  test_loop here;
   http_client client(here.io(), testing::tested(http_client_options()));
   outcome<result<http_answer>> nobody = here.run(client.get("http://127.0.0.1:1/"));
   CHECK(nobody.take().error() == std::errc::connection_refused);

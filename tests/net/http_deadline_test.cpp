@@ -70,7 +70,7 @@ TEST_CASE("a head that does not come in time is answered with 408, however its b
   CHECK(client->heard().starts_with("HTTP/1.1 408 Request Timeout\r\n"));
   CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
   CHECK(scene.server().counts().timeouts == 1);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
 }
 
 TEST_CASE("the time for a second head begins with its first byte") {
@@ -128,7 +128,7 @@ TEST_CASE("a head that has come when nobody was to wait for it any longer has th
     client.forget();
     client.say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
     scene.here.advance(limit + 1s);  // the timer fires before anybody looks at what has come
-    scene.here.turn(20);
+    scene.here.run_once(20);
     CHECK(client.heard().empty());
     client.say("ll");
     CHECK(client.hears("\r\n\r\nwell"));
@@ -179,11 +179,11 @@ TEST_CASE("a client that does not read is cut") {
   const auto client = scene.talker();
   client->be_deaf();
   client->say("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
-  scene.here.turn(50);
+  scene.here.run_once(50);
   scene_of_slow::last_error.clear();
   CHECK(scene.server().counts().open == 1);
   scene.here.advance(6s);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
   CHECK_FALSE(scene_of_slow::last_error.empty());
   CHECK(scene.server().counts().timeouts == 1);
 }
@@ -210,7 +210,7 @@ TEST_CASE("a client that has keys changed for ever and reads nothing has no more
       goes_on = ::SSL_key_update(raw.get(), SSL_KEY_UPDATE_REQUESTED) == 1 && raw.shake_hands();
   });
   // Until the server is held up, which sends replies that nobody takes, or the client because of that.
-  CHECK(scene.here.turn_until([&, before = -1, same = 0]() mutable {
+  CHECK(scene.here.run_until([&, before = -1, same = 0]() mutable {
     const int now = changes.load();
     same = now == before && now > 0 ? same + 1 : 0;
     before = now;
@@ -220,7 +220,7 @@ TEST_CASE("a client that has keys changed for ever and reads nothing has no more
   CHECK(scene.server().counts().open == 1);
   scene.here.advance(6s);
   scene.here.advance(3s);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
   CHECK(scene.server().counts().timeouts == 1);
   ::shutdown(peer.number(), SHUT_RDWR);
   client.join();
@@ -231,11 +231,11 @@ TEST_CASE("each of several answers to what came together has its own time to be 
   scene_of_slow scene({.write_timeout = 5s});
   const auto client = testing::plain_peer::connected_to(scene.address());
   client.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /big HTTP/1.1\r\nHost: a\r\n\r\n");
-  scene.here.turn(20);
+  scene.here.run_once(20);
   scene.here.advance(4s);
   std::string room(1U << 16U, ' ');
   std::size_t heard = 0;
-  REQUIRE(scene.here.turn_until([&] {
+  REQUIRE(scene.here.run_until([&] {
     const ::ssize_t got = ::recv(client.number(), room.data(), room.size(), MSG_DONTWAIT);
     if (got > 0) heard += static_cast<std::size_t>(got);
     return heard > big + 1'000;  // the second one is on its way
@@ -243,7 +243,7 @@ TEST_CASE("each of several answers to what came together has its own time to be 
   scene.here.advance(2s);
   CHECK(scene.server().counts().open == 1);
   scene.here.advance(4s);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
 }
 
 TEST_CASE("a client that never closes does not keep a connection that was refused") {
@@ -251,10 +251,10 @@ TEST_CASE("a client that never closes does not keep a connection that was refuse
   const auto client = scene.talker();
   client->be_deaf();
   client->say("BAD\r\n\r\n");
-  scene.here.turn(20);
+  scene.here.run_once(20);
   CHECK(scene.server().counts().open == 1);
   scene.here.advance(3s);
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 0; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 0; }));
 }
 
 TEST_CASE("no more connections are taken than may be, and the one that is idle longest makes room") {
@@ -282,12 +282,12 @@ TEST_CASE("who has to make room and has sent a head meanwhile may send its body"
   first->forget();
   const auto second = testing::plain_peer::connected_to(scene.address());
   first->say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
-  scene.here.turn(20);
+  scene.here.run_once(20);
   CHECK(first->heard().empty());
   first->say("ll");
   REQUIRE(first->hears_end());
   CHECK(first->heard().ends_with("\r\n\r\nwell"));
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().accepted == 2; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().accepted == 2; }));
 }
 
 TEST_CASE("where the one that has to make room is asked for something first, the next one makes it") {
@@ -303,7 +303,7 @@ TEST_CASE("where the one that has to make room is asked for something first, the
   const auto third = testing::plain_peer::connected_to(scene.address());
   first->say_unheard("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nwe");
   REQUIRE(second->hears_end());
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().accepted == 3; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().accepted == 3; }));
   first->say("ll");
   CHECK(first->hears("\r\n\r\nwell"));
 }
@@ -314,7 +314,7 @@ TEST_CASE("a connection beyond the limit waits until one ends") {
   first->say("GET / HT");
   const auto second = scene.talker();
   second->say(get);
-  scene.here.turn(20);
+  scene.here.run_once(20);
   CHECK(second->heard().empty());
   first->say("TP/1.1\r\nHost: a\r\n\r\n");
   REQUIRE(first->hears("hello"));

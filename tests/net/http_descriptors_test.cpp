@@ -4,7 +4,7 @@
 #include <tests/support/connections.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/http_child.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -77,7 +77,7 @@ TEST_CASE(
 
 TEST_CASE("a client without descriptors says so, and goes on once there is one") {
   const http_child server(room_for(20));
-  testing::turned_loop here;
+  testing::test_loop here;
   http_client client(here.io());
   const std::string url = server.url();
   const rlim_t before = limit_descriptors(0);

@@ -35,7 +35,7 @@ TEST_CASE("a response says its status, its length and its fields") {
 }
 
 TEST_CASE("a head has room for the longest of everything") {
-  constexpr std::string_view most = "18446744073709551615";
+  constexpr std::string_view max_count = "18446744073709551615";
   const std::string date(1'000, 'd');
   const std::string value(5'000, 'v');
   const std::vector<http_field> fields(100, {"Name", value});
@@ -49,7 +49,7 @@ TEST_CASE("a head has room for the longest of everything") {
                                          .date = date,
                                          .type = value,
                                          .fields = fields}) ==
-        "HTTP/1.1 65535 \r\nDate: " + date + "\r\nContent-Length: " + std::string(most) +
+        "HTTP/1.1 65535 \r\nDate: " + date + "\r\nContent-Length: " + std::string(max_count) +
             "\r\nConnection: keep-alive\r\nContent-Type: " + value + "\r\n" + all + "\r\n");
   CHECK(text_of_head(http_request_start{.method = http_method::options,
                                         .target = target,
@@ -57,7 +57,7 @@ TEST_CASE("a head has room for the longest of everything") {
                                         .body = body,
                                         .connection = http_persistence::keep_alive,
                                         .fields = fields}) ==
-        "OPTIONS " + target + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::string(most) +
+        "OPTIONS " + target + " HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::string(max_count) +
             "\r\nConnection: keep-alive\r\n" + all + "\r\n");
   std::string chunks;
   append_chunk_size(chunks, std::numeric_limits<std::size_t>::max());

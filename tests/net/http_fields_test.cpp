@@ -13,7 +13,7 @@ using namespace braid;
 namespace {
 
 constexpr const char* text = "Accept: a X: b accept: c";
-constexpr std::array<detail::http_field_place, 3> places{{{0, 6, 8, 1}, {10, 1, 13, 1}, {15, 6, 23, 1}}};
+constexpr std::array<detail::http_field_span, 3> places{{{0, 6, 8, 1}, {10, 1, 13, 1}, {15, 6, 23, 1}}};
 
 /// How often a control character at `place` of `line`, or another one right behind it, is not found where it stands.
 auto wrong_finds(std::string line, std::size_t place) -> std::size_t {

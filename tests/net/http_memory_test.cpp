@@ -159,7 +159,7 @@ TEST_CASE("whichever allocation fails for a connection, others and new ones are 
         const scarce_memory scarce(n, then);
         guest.begin();
         int turns = 0;  // with too little memory
-        const bool is_over = scene.here.turn_until([&] {
+        const bool is_over = scene.here.run_until([&] {
           scene.here.advance(100us);
           turns += failures() > 0 ? 1 : 0;
           return guest.is_done() || turns == 300;
@@ -167,7 +167,7 @@ TEST_CASE("whichever allocation fails for a connection, others and new ones are 
         REQUIRE(is_over);
       }
       passed = failures() == 0 ? passed + 1 : 0;
-      const bool is_done = scene.here.turn_until([&] {
+      const bool is_done = scene.here.run_until([&] {
         scene.here.advance(1ms);
         return guest.is_done();
       });
@@ -187,7 +187,7 @@ TEST_CASE("whichever allocation fails for a connection, others and new ones are 
   }
   CHECK(whole >= 6);
   CHECK((reported > 0 || testing::under_thread_sanitizer));
-  CHECK(scene.here.turn_until([&] { return scene.server().counts().open == 1; }));
+  CHECK(scene.here.run_until([&] { return scene.server().counts().open == 1; }));
 }
 
 TEST_CASE("whichever allocation fails while a server stops, what has begun is answered") {
@@ -199,14 +199,14 @@ TEST_CASE("whichever allocation fails while a server stops, what has begun is an
     http_scene scene(all.routes, {.on_error = [](const std::exception_ptr&) {}});
     const auto busy = scene.talker();
     busy->say("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
-    REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+    REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
     const auto unseen = testing::plain_peer::connected_to(scene.address());
     {
       const no_spare_frames cold;
       const scarce_memory scarce(n, scarcity::one);
       survives([&] { scene.stop(10s); });
       scene.here.advance(2ms);
-      scene.here.turn(30);
+      scene.here.run_once(30);
     }
     hit += failures();
     passed = failures() == 0 ? passed + 1 : 0;
@@ -217,7 +217,7 @@ TEST_CASE("whichever allocation fails while a server stops, what has begun is an
     REQUIRE(busy->hears_end());
     CHECK(busy->heard().ends_with("at last"));
     scene.here.advance(3s);  // a connection that says nothing shakes hands for so long
-    CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+    CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   }
   CHECK((hit > 0 || testing::under_thread_sanitizer));
 }

@@ -172,7 +172,7 @@ TEST_CASE("every request of the table gets the answer that is due, at once and b
       CHECK(statuses_of(patient->heard()) == due);
       ++closed;
     } else {
-      scene.here.turn(20);
+      scene.here.run_once(20);
       CHECK_FALSE(patient->ended());
       ++stayed;
     }
@@ -254,7 +254,7 @@ TEST_CASE("the server's own answers say what the program wants them to") {
   routes.post("/", &echo);
   routes.get("/silent", [](http_exchange&) {});
   http_server_options options{.limits = {.body_bytes = 10}};
-  options.word_refusal = [](const http_refusal& refusal) -> http_refusal_text {
+  options.format_refusal = [](const http_refusal& refusal) -> http_refusal_text {
     std::string words = std::to_string(static_cast<int>(refusal.status)) + (refusal.why ? " fault " : " plain ");
     return {.type = "text/x", .body = words + std::string(refusal.request ? refusal.request->path : "headless")};
   };
@@ -331,7 +331,7 @@ struct paced_scene : http_scene {
   [[nodiscard]] auto waits(testing::http_talker& client, std::string_view text) -> bool {
     client.forget();
     client.say(text);
-    here.turn(50);
+    here.run_once(50);
     return client.heard().empty();
   }
 
@@ -357,7 +357,7 @@ TEST_CASE("who is refused beyond the share of time is read from in turn, and oth
   CHECK(one->heard().empty());
   scene.here.advance(2ms);
   CHECK(one->hears("no room"));
-  scene.here.turn(50);
+  scene.here.run_once(50);
   CHECK(two->heard().empty());
   scene.here.advance(4ms);
   CHECK(two->hears("no room"));
@@ -375,7 +375,7 @@ TEST_CASE("a refusal within the share of time has no consequences") {
 }
 
 TEST_CASE("no connection waits longer than the longest wait, whatever the share") {
-  paced_scene scene({.share = 0, .longest = 1s});
+  paced_scene scene({.share = 0, .max_wait = 1s});
   const auto client = scene.talker();
   CHECK(scene.is_refused(*client));
   CHECK(scene.waits(*client, get));
@@ -388,7 +388,7 @@ TEST_CASE("no connection waits longer than the longest wait, whatever the share"
 
 TEST_CASE("where there is room, as many connections have their turn, whatever the share") {
   std::size_t room = 0;
-  paced_scene scene({.share = 0, .longest = 1h, .room = [&] { return room; }});
+  paced_scene scene({.share = 0, .max_wait = 1h, .room = [&] { return room; }});
   const auto one = scene.talker();
   const auto two = scene.talker();
   for (const auto& client : {one.get(), two.get()}) {
@@ -400,22 +400,22 @@ TEST_CASE("where there is room, as many connections have their turn, whatever th
   room = 1;
   scene.here.advance(2ms);
   CHECK(one->hears("hello"));
-  scene.here.turn(50);
+  scene.here.run_once(50);
   CHECK(two->heard().empty());
   scene.here.advance(2ms);
   CHECK(two->hears("hello"));
 }
 
 TEST_CASE("requests that come together are refused together") {
-  paced_scene scene({.share = 0, .longest = 1h});
+  paced_scene scene({.share = 0, .max_wait = 1h});
   const auto client = scene.talker();
   client->say(std::string(refused) + std::string(refused) + std::string(refused));
-  CHECK(scene.here.turn_until([&] { return statuses_of(client->heard()) == "503 503 503"; }));
+  CHECK(scene.here.run_until([&] { return statuses_of(client->heard()) == "503 503 503"; }));
   CHECK(scene.server().counts().paced == 1);
 }
 
 TEST_CASE("a stop reads what those have sent who wait for their turn") {
-  paced_scene scene({.share = 0, .longest = 1h});
+  paced_scene scene({.share = 0, .max_wait = 1h});
   const auto asks = scene.talker();
   const auto silent = scene.talker();
   for (const auto& client : {asks.get(), silent.get()}) CHECK(scene.is_refused(*client));
@@ -428,5 +428,5 @@ TEST_CASE("a stop reads what those have sent who wait for their turn") {
   CHECK(asks->heard().find("Connection: close\r\n") != std::string::npos);
   CHECK(silent->heard().empty());
   scene.here.advance(2ms);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }

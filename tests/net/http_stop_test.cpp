@@ -53,7 +53,7 @@ TEST_CASE("a stop closes what is idle, answers what has begun, and then is over"
   const auto silent = scene.talker();
   const auto busy = scene.talker();
   busy->say(wait);
-  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   REQUIRE(idle->hears_end());
   REQUIRE(silent->hears_end());
@@ -64,7 +64,7 @@ TEST_CASE("a stop closes what is idle, answers what has begun, and then is over"
   REQUIRE(busy->hears_end());
   CHECK(busy->heard().find("Connection: close\r\n") != std::string::npos);
   CHECK(busy->heard().ends_with("at last"));
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(scene.server().counts().open == 0);
 }
 
@@ -74,13 +74,13 @@ TEST_CASE("a request that was sent before the stop is answered, though nobody ha
   const auto client = scene.talker();
   client->say(wait);
   client->say(wait);
-  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   all.go_on.set();
   REQUIRE(client->hears_end());
   CHECK(testing::statuses_of(client->heard()) == "200");  // the second one is told that the connection closes
   scene.here.advance(2ms);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("a body may come after the stop, where nobody had looked at its head") {
@@ -94,13 +94,13 @@ TEST_CASE("a body may come after the stop, where nobody had looked at its head")
   scene.stop(10s);
   scene.here.advance(2ms);
   REQUIRE(client->hears("100 Continue\r\n\r\n"));
-  scene.here.turn(20);
+  scene.here.run_once(20);
   CHECK(client->heard() == "HTTP/1.1 100 Continue\r\n\r\n");
   client->say("12345");
   REQUIRE(client->hears_end());
   CHECK(client->heard().ends_with("5 bytes"));
   CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("a large body comes in pieces after the stop, on an idle connection and on a new one") {
@@ -119,14 +119,14 @@ TEST_CASE("a large body comes in pieces after the stop, on an idle connection an
   scene.here.advance(2ms);
   for (int piece = 0; piece < 4; ++piece) {
     for (const auto& client : {idle.get(), silent.get()}) client->say(std::string(1'000'000, 'x'));
-    scene.here.turn(20);
+    scene.here.run_once(20);
   }
   for (const auto& client : {idle.get(), silent.get()}) {
     REQUIRE(client->hears_end());
     CHECK(testing::statuses_of(client->heard()) == "200");
     CHECK(client->heard().ends_with("5000000 bytes"));
   }
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("a connection that only the kernel had taken before the stop may send its body after it") {
@@ -137,12 +137,12 @@ TEST_CASE("a connection that only the kernel had taken before the stop may send 
   peer.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
   scene.stop(10s);
   scene.here.advance(2ms);
-  scene.here.turn(20);
+  scene.here.run_once(20);
   CHECK(scene.server().counts().requests == 1);
   CHECK_FALSE(scene.is_over());
   peer.send("345");
   peer.end_writing();
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(peer.receive().ends_with("5 bytes"));
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("a connection that only the kernel had taken before the stop is served
   scene.stop(10s);  // before the loop has looked at its listener again
   peer.end_writing();
   scene.here.advance(2ms);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(scene.server().counts().accepted == 1);
   CHECK(peer.receive().ends_with("hello"));
 }
@@ -167,7 +167,7 @@ TEST_CASE("a connection that only the kernel had taken, and that says nothing, d
   scene.stop(10s);
   if (testing::tests_tls()) scene.here.advance(3s);  // it may shake hands for as long as a last word takes
   scene.here.advance(2ms);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(scene.server().counts().accepted == 1);
   CHECK(peer.receive().empty());
 }
@@ -183,7 +183,7 @@ TEST_CASE("a head that has begun may come to its end after the stop") {
   REQUIRE(client->hears_end());
   CHECK(client->heard().ends_with("hello"));
   CHECK(client->heard().find("Connection: close\r\n") != std::string::npos);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("what is not done in time is cut") {
@@ -191,14 +191,14 @@ TEST_CASE("what is not done in time is cut") {
   http_scene scene(all.routes);
   const auto client = scene.talker();
   client->say(wait);
-  REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+  REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
   scene.stop(10s);
   scene.here.advance(9s);
   CHECK_FALSE(client->ended());
   scene.here.advance(2s);
   REQUIRE(client->hears_end());
   CHECK(client->heard().empty());
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("after a stop nobody is taken any more") {
@@ -206,7 +206,7 @@ TEST_CASE("after a stop nobody is taken any more") {
   http_scene scene(all.routes);
   scene.stop(1s);
   scene.here.advance(2ms);
-  REQUIRE(scene.here.turn_until([&] { return scene.is_over(); }));
+  REQUIRE(scene.here.run_until([&] { return scene.is_over(); }));
   auto connecting = stream_socket::connect(scene.here.io(), scene.address());
   auto made = scene.here.run(std::move(connecting));
   CHECK(made.take().error() == std::errc::connection_refused);
@@ -219,7 +219,7 @@ TEST_CASE("a loop that stops ends the server and its connections with it") {
   {
     const auto client = scene.talker();
     client->say(wait);
-    REQUIRE(scene.here.turn_until([&] { return all.begun == 1; }));
+    REQUIRE(scene.here.run_until([&] { return all.begun == 1; }));
     scene.here.stop();
     CHECK(scene.server().counts().open == 0);
     CHECK(client->heard().empty());
@@ -235,7 +235,7 @@ TEST_CASE("a storm of new connections does not keep a stop from its end") {
   const auto is_refused = [&] {
     try {
       storm.push_back(testing::plain_peer::connected_to(scene.address()));
-      scene.here.turn();
+      scene.here.run_once();
       return false;
     } catch (const std::runtime_error&) {
       return true;
@@ -244,5 +244,5 @@ TEST_CASE("a storm of new connections does not keep a stop from its end") {
   int peers = 0;
   while (peers < 200 && !is_refused()) ++peers;
   CHECK(peers < 50);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }

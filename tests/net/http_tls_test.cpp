@@ -6,7 +6,7 @@
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/resolver.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <tests/support/connections.hpp>
 #include <tests/support/environment.hpp>
@@ -33,8 +33,8 @@
 using namespace braid;
 using testing::http_scene;
 using testing::make_certificate;
+using testing::test_loop;
 using testing::tls_people;
-using testing::turned_loop;
 
 namespace {
 
@@ -83,7 +83,7 @@ struct tls_scene : http_scene {
   auto silent() -> testing::plain_peer {
     const std::size_t before = counts().handshakes;
     auto peer = testing::plain_peer::connected_to(address());
-    CHECK(here.turn_until([&] { return counts().handshakes > before; }));
+    CHECK(here.run_until([&] { return counts().handshakes > before; }));
     return peer;
   }
 
@@ -96,10 +96,10 @@ class teller {
  public:
   enum class ending { cut, told, none };
 
-  teller(turned_loop& here, std::string text, ending how) : here_(&here), text_(std::move(text)), how_(how) {
+  teller(test_loop& here, std::string text, ending how) : here_(&here), text_(std::move(text)), how_(how) {
     listener_ = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
     here.io().spawn(serve(*this));
-    here.turn();
+    here.run_once();
   }
   teller(const teller&) = delete;
   auto operator=(const teller&) -> teller& = delete;
@@ -132,7 +132,7 @@ class teller {
     }
   }
 
-  turned_loop* here_;
+  test_loop* here_;
   std::string text_;
   ending how_;
   stream_listener listener_;
@@ -141,7 +141,7 @@ class teller {
 };
 
 auto told(std::string text, teller::ending how) -> result<http_answer> {
-  turned_loop here;
+  test_loop here;
   teller server(here, std::move(text), how);
   http_client client(here.io(), trusting());
   return here.run(client.get(server.url())).take();
@@ -178,7 +178,7 @@ TEST_CASE("a server that cannot be believed gets no request") {
     REQUIRE_FALSE(answer.has_value());
     CHECK(answer.error() == error);
     CHECK(scene.client.idle_connections() == 0);
-    CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes + scene.counts().accepted == 2; }));
+    CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes + scene.counts().accepted == 2; }));
     CHECK(scene.counts().requests == 0);
   }
 }
@@ -211,11 +211,11 @@ TEST_CASE("the authorities of the system are read once, and the loop goes on mea
     ++over;
   };
   for (int i = 0; i < 2; ++i) scene.here.io().spawn(ask());
-  CHECK(scene.here.turn_until([&] { return scene.counts().handshakes == 2; }));
-  scene.here.turn(100);
+  CHECK(scene.here.run_until([&] { return scene.counts().handshakes == 2; }));
+  scene.here.run_once(100);
   CHECK(over == 0);
   goes_on.store(true, relaxed);
-  CHECK(scene.here.turn_until([&] { return over == 2; }));
+  CHECK(scene.here.run_until([&] { return over == 2; }));
   writer.join();
   CHECK(went_on);
   CHECK(answered == 2);
@@ -239,7 +239,7 @@ TEST_CASE("a name is resolved, told to the server, and checked") {
       over = true;
     };
     scene.here.io().spawn(ask());
-    CHECK(scene.here.turn_until([&] {
+    CHECK(scene.here.run_until([&] {
       blocking.run_all();
       return over;
     }));
@@ -254,7 +254,7 @@ TEST_CASE("plain HTTP to the port of TLS gets nothing, and holds up nobody") {
   tls_scene scene;
   const auto plain = scene.get(scene.url("http"));
   CHECK_FALSE(plain.has_value());
-  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 1; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 1; }));
   CHECK(scene.counts().requests == 0);
   CHECK(scene.get()->body == "hello");
 }
@@ -303,7 +303,7 @@ TEST_CASE("after an answer whose length is known nobody minds a cut") {
 
 TEST_CASE(
     "a connection that a client closes ends with the notice: too old, with its client, or after its last answer") {
-  turned_loop here;
+  test_loop here;
   const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n";
   teller keeps(here, answer + "\r\nok", teller::ending::none);
   teller closes(here, answer + "Connection: close\r\n\r\nok", teller::ending::none);
@@ -313,25 +313,25 @@ TEST_CASE(
     here.advance(29s);
     CHECK(keeps.ends().empty());
     here.advance(2s);
-    REQUIRE(here.turn_until([&] { return keeps.ends().size() == 1; }));
+    REQUIRE(here.run_until([&] { return keeps.ends().size() == 1; }));
     CHECK(here.run(client.get(keeps.url())).take()->body == "ok");
     CHECK(here.run(client.get(closes.url())).take()->body == "ok");
-    REQUIRE(here.turn_until([&] { return closes.ends().size() == 1; }));
+    REQUIRE(here.run_until([&] { return closes.ends().size() == 1; }));
     CHECK(closes.ends()[0] == 0);
     REQUIRE(keeps.ends().size() == 1);
     CHECK(keeps.ends()[0] == 0);
   }
-  REQUIRE(here.turn_until([&] { return keeps.ends().size() == 2; }));
+  REQUIRE(here.run_until([&] { return keeps.ends().size() == 2; }));
   CHECK(keeps.ends()[1] == 0);
 }
 
 TEST_CASE("a call that is given up ends its connection with the notice, unless it is half sent") {
-  turned_loop here;
+  test_loop here;
   teller silent(here, "", teller::ending::none);
   http_client client(here.io(), trusting());
   auto waiting = with_timeout(1s, client.get(silent.url()));
   CHECK(here.run_through(std::move(waiting), 100ms).take().error() == errc::deadline_exceeded);
-  REQUIRE(here.turn_until([&] { return silent.ends().size() == 1; }));
+  REQUIRE(here.run_until([&] { return silent.ends().size() == 1; }));
   CHECK(silent.ends()[0] == 0);
 
   http_call call{.method = http_method::post, .url = silent.url()};
@@ -341,12 +341,12 @@ TEST_CASE("a call that is given up ends its connection with the notice, unless i
   };
   auto sending = with_timeout(1s, client.fetch(std::move(call)));
   CHECK(here.run_through(std::move(sending), 100ms).take().error() == errc::deadline_exceeded);
-  REQUIRE(here.turn_until([&] { return silent.ends().size() == 2; }));
+  REQUIRE(here.run_until([&] { return silent.ends().size() == 2; }));
   CHECK_FALSE(silent.ends()[1].has_value());
 }
 
 TEST_CASE("what was decrypted behind an answer is not taken for the next one") {
-  turned_loop here;
+  test_loop here;
   // The answer fills the room that it is read into, so that what follows it stays within TLS.
   std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2000\r\nX: ";
   answer.resize(2048 - 2000 - 4, 'x');
@@ -363,7 +363,7 @@ TEST_CASE("what was decrypted behind an answer is not taken for the next one") {
 
 TEST_CASE("a redirect leads to another path of the same scheme, and not from https to http") {
   http_scene below(tls_scene::routes);
-  turned_loop& here = below.here;
+  test_loop& here = below.here;
   const auto leading_to = [](const std::string& where) {
     return "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\nLocation: " + where + "\r\n\r\n";
   };
@@ -386,14 +386,14 @@ TEST_CASE("slow, silent and senseless handshakes hold up nobody, and end in time
   CHECK(scene.get()->body == "hello");
   CHECK(scene.counts().handshakes == 30);
   for (int i = 10; i < 15; ++i) peers[i].send("senseless bytes that are no record of TLS");
-  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 5; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 5; }));
   for (int i = 15; i < 20; ++i) peers[i].close();
-  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 10; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 10; }));
   scene.here.advance(4s);
   CHECK(scene.counts().handshakes == 20);
   peers[0].send("\x01");  // a byte more gains nothing
   scene.here.advance(2s);
-  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 30; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 30; }));
   CHECK(scene.counts().handshakes == 0);
   CHECK(scene.counts().requests == 1);
   CHECK(scene.get()->body == "hello");
@@ -426,7 +426,7 @@ TEST_CASE("a stop waits for handshakes as long as for a last word, and then give
   CHECK_FALSE(scene.is_over());
   CHECK(scene.counts().handshakes == 1);
   scene.here.advance(1s);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
   CHECK(scene.counts().handshakes == 0);
   CHECK(silent.receive().empty());
 }
@@ -435,7 +435,7 @@ TEST_CASE("a handshake that a stop finds under way comes to its end, and what wa
   tls_scene scene;
   auto connecting = stream_socket::connect(scene.here.io(), scene.address());
   stream_socket socket = std::move(scene.here.run(std::move(connecting)).take().value());
-  CHECK(scene.here.turn_until([&] { return scene.counts().handshakes == 1; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().handshakes == 1; }));
   scene.stop(10s);
   std::string heard;
   auto talk = [&]() -> task<void> {
@@ -456,11 +456,11 @@ TEST_CASE("a handshake that a stop finds under way comes to its end, and what wa
   CHECK(heard.ends_with("hello"));
   CHECK(heard.find("Connection: close\r\n") != std::string::npos);
   scene.here.advance(2ms);
-  CHECK(scene.here.turn_until([&] { return scene.is_over(); }));
+  CHECK(scene.here.run_until([&] { return scene.is_over(); }));
 }
 
 TEST_CASE("a server that does not shake hands is given up with the time for a connection") {
-  turned_loop here;
+  test_loop here;
   const auto listener = stream_listener::listen(here.io(), socket_address::loopback(0)).value();
   auto how = trusting();
   how.connect_timeout = 3s;
@@ -481,7 +481,7 @@ TEST_CASE("who agrees on another protocol is not served") {
   asking.tls = testing::client_context(client);
   tls_scene scene({.tls = testing::server_context(server)}, asking);
   CHECK(scene.get().error() == tls_errc::no_application_protocol);
-  CHECK(scene.here.turn_until([&] { return scene.counts().failed_handshakes == 1; }));
+  CHECK(scene.here.run_until([&] { return scene.counts().failed_handshakes == 1; }));
   CHECK(scene.counts().requests == 0);
 }
 
@@ -504,27 +504,27 @@ TEST_CASE("an idle connection that the server closes is told so") {
     over = true;
   };
   scene.here.io().spawn(talk());
-  REQUIRE(scene.here.turn_until([&] { return answered; }));
+  REQUIRE(scene.here.run_until([&] { return answered; }));
   scene.here.advance(61s);
-  REQUIRE(scene.here.turn_until([&] { return over; }));
+  REQUIRE(scene.here.run_until([&] { return over; }));
   CHECK(end == 0);
 }
 
 namespace {
 
 // [guide]
-auto ask_over_tls(loop& io, blocking_lane& lane, const http_router& routes, const std::string& at)
+auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& routes, const std::string& at)
     -> task<std::string> {
   const result<tls_context> ours = tls_context::server({
       .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
-      .handshakes = &lane,
+      .handshakes = &blocking_threads,
   });
   http_server server(io, routes, {.tls = ours.value()});
   stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
   const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
 
-  resolver names(io, lane);  // asks the system on the lane
+  resolver names(io, blocking_threads);  // asks the system on the lane
   const result<tls_context> theirs = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
   http_client client(io, {.names = &names, .tls = theirs.value()});
   // [/guide]
@@ -551,10 +551,10 @@ TEST_CASE("a server and a client over TLS need few lines more, and a lane for th
   folder.write("key.pem", people.server.key);
   folder.write("authority.pem", people.authority.certificate);
   const auto io = loop::create().value();
-  blocking_lane lane;  // ends before the loop that its jobs come home to
+  blocking_pool blocking_threads;  // ends before the loop that its jobs come home to
   std::string body;
   auto ask = [&]() -> task<void> {
-    body = co_await ask_over_tls(*io, lane, tls_scene::routes, folder.path().string() + "/");
+    body = co_await ask_over_tls(*io, blocking_threads, tls_scene::routes, folder.path().string() + "/");
     io->stop();
   };
   io->run([&] { io->spawn(ask()); });

@@ -88,7 +88,7 @@ TEST_CASE("a batch is answered as a whole, errors among the replies") {
   scene.connect();
   const redis_batch batch = gets(3);
   const auto run = scene.run(batch);
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == get_bytes(0, 3));
   scene.send(bulk("a") + "-WRONGTYPE x\r\n");
   CHECK_FALSE(run->over);
@@ -105,7 +105,7 @@ TEST_CASE("a batch larger than the window is sent in parts, and nothing comes be
   const auto before = scene.get("before");
   const auto run = scene.run(batch);
   const auto behind = scene.get("behind");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"GET", "before"}) + get_bytes(0, 3));
   scene.send(bulk("BEFORE") + replies(0, 2));
   CHECK(scene.server().take() == get_bytes(3, 3));
@@ -126,14 +126,14 @@ TEST_CASE("a batch that leaves half-way takes its replies with it") {
   scene.connect();
   const redis_batch batch = gets(10);
   const auto run = scene.run(batch);
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == get_bytes(0, 4));
   scene.send(replies(0, 2));
   CHECK(scene.server().take() == get_bytes(4, 2));
   scene.send("$2\r\nv");
   scene.stop_last();
   const auto next = scene.get("next");
-  scene.turn();
+  scene.run_once();
   scene.send("2\r\n" + replies(3, 3));
   CHECK(scene.server().take() == command_bytes({"GET", "next"}));
   scene.send(bulk("NEXT"));
@@ -149,10 +149,10 @@ TEST_CASE("a batch is lost as a whole when the connection ends, the part that wa
   scene.connect();
   const redis_batch batch = gets(10);
   const auto run = scene.run(batch);
-  scene.turn();
+  scene.run_once();
   scene.send(replies(0, 1));
   scene.server().hang_up();
-  scene.turn();
+  scene.run_once();
   CHECK((run->error == redis_errc::connection_lost));
   scene.connect_again();
   CHECK(scene.server().received().empty());
@@ -166,7 +166,7 @@ TEST_CASE("a reply that a batch cannot have ends the connection, before what fol
   batch.add("GET", "k1");
   const auto run = scene.run(batch);
   const auto behind = scene.get("behind");
-  scene.turn();
+  scene.run_once();
   scene.send(":3\r\n" + bulk("12") + bulk("k1's") + bulk("BEHIND"));
   CHECK((run->error == redis_errc::unexpected_reply));
   CHECK((behind->error == redis_errc::connection_lost));
@@ -217,7 +217,7 @@ TEST_CASE("a batch of ids is sent as the same commands one by one") {
       redis_scene scene;
       scene.connect();
       const auto run = scene.run(by_ids);
-      scene.turn();
+      scene.run_once();
       CHECK(scene.server().take() == one_by_one.bytes());
       scene.send(replies(0, 8));
       CHECK(run->text == "v0 v1 v2 v3 v4 v5 v6 v7 ");
@@ -233,7 +233,7 @@ TEST_CASE("a batch of ids larger than the window is sent in parts") {
   constexpr std::array<std::int64_t, 7> ids{0, 1, 2, 3, 4, 5, 6};
   const redis_id_batch batch{.name = "GET", .prefix = "k", .ids = ids, .expected = redis_replies::text};
   const auto run = scene.run(batch);
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == get_bytes(0, 3));
   scene.send(replies(0, 2));
   CHECK(scene.server().take() == get_bytes(3, 2));
@@ -255,7 +255,7 @@ TEST_CASE("a batch of no ids is over at once, and one that would change the conn
   redis_batch added;
   added.add_each(wrong);
   CHECK_FALSE(added.is_shareable());
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().received().empty());
 }
 
@@ -283,10 +283,10 @@ TEST_CASE("a command that would change the connection for others is refused") {
   CHECK((scene.run(quiet)->error == redis_errc::not_shared));
   CHECK((scene.command({"client", "reply", "skip"})->error == redis_errc::not_shared));
   CHECK((scene.command({})->error == redis_errc::not_shared));
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().received().empty());
   const auto id = scene.command({"CLIENT", "ID"});
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"CLIENT", "ID"}));
   scene.send(":1\r\n");
   CHECK(id->text == "-");
@@ -320,7 +320,7 @@ TEST_CASE("a transaction that does not begin and end in one batch is refused, an
     CHECK(batch.is_shareable());
     CHECK_FALSE(batch.has_transaction());
   }
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().received().empty());
 
   redis_batch two;
@@ -333,7 +333,7 @@ TEST_CASE("a transaction that does not begin and end in one batch is refused, an
   two.add("discard");
   CHECK(two.has_transaction());
   const auto run = scene.run(two);
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == two.bytes());
   scene.send(bulk("0") + "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n+OK\r\n");
   CHECK(run->text == "0 OK - OK QUEUED OK ");
@@ -351,7 +351,7 @@ TEST_CASE("a transaction whose caller leaves in its middle takes the connection 
     for (int i = 0; i < 6; ++i) batch.add("SET", resp_joined{"k", i}, i);
     batch.add("EXEC");
     const auto run = scene.run(batch);
-    scene.turn();
+    scene.run_once();
     CHECK(scene.server().take() == batch.bytes_of(0, 4));
     const auto other = scene.get("other");
     if (answered) scene.send("+OK\r\n+QUEUED\r\n");
@@ -381,12 +381,12 @@ TEST_CASE("a transaction that there is no memory for in its middle takes the con
     for (int i = 0; i < 6; ++i) batch.add("SET", resp_joined{"k", i}, std::string(i < 3 ? 1 : 400'000, 'v'));
     batch.add("EXEC");
     const auto run = scene.run(batch);
-    scene.turn();
+    scene.run_once();
     REQUIRE(scene.server().take() == batch.bytes_of(0, 4));
     scene.server().send("+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n");
     {
       const scarce_memory scarce(succeed, scarcity::one);
-      scene.turn();
+      scene.run_once();
     }
     if (!run->over || run->error != std::errc::not_enough_memory) continue;
     ++cut;
@@ -403,7 +403,7 @@ TEST_CASE("a batch whose begin was answered when the connection ends does not go
   const redis_batch batch = gets(8);
   const auto run = scene.run(batch);
   const auto behind = scene.get("behind");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == get_bytes(0, 4));
   scene.send(replies(0, 4) + "+nobody has asked\r\n");
   CHECK(scene.redis().counts().lost == 1);

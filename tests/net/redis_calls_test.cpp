@@ -20,7 +20,7 @@ auto answered(auto start, const std::string& sent, const std::string& reply) -> 
   std::optional<T> got;
   auto run = [&](auto calling) -> task<void> { got.emplace(co_await calling(scene.redis())); };
   scene.loop().io().spawn(run(start));
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == sent);
   scene.send(reply);
   REQUIRE(got.has_value());

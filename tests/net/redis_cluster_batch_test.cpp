@@ -42,7 +42,7 @@ TEST_CASE("a transaction is no batch for a cluster, and a write is not sent agai
     world.node(0).server.send(reply);
     {
       const scarce_memory scarce(succeed, scarcity::one);
-      world.loop.turn();
+      world.loop.run_once();
     }
     world.node(0).frozen = false;
     world.pass(100);
@@ -95,10 +95,10 @@ TEST_CASE("keys that have moved together are asked for together") {
     return words == "CLUSTER SLOTS" ? world.node(0).slots : "-MOVED 12182 " + world.node(0).path() + ":1\r\n";
   };
   world.pass(100);
-  const auto circle = world.run(batch);
+  const auto cycle = world.run(batch);
   world.node(1).answer = world.node(0).answer;
   world.pass(10);
-  CHECK((circle->error == redis_errc::too_many_hops));
+  CHECK((cycle->error == redis_errc::too_many_hops));
 }
 
 TEST_CASE("a batch whose later commands ran before one that was refused for the moment has failed") {

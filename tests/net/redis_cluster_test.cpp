@@ -39,7 +39,7 @@ struct one_node {
   }
   ~one_node() {
     cluster->close();
-    loop.turn(100);
+    loop.run_once(100);
   }
 
   auto get(std::string key, duration timeout = duration::zero()) -> std::shared_ptr<call_end> {
@@ -57,7 +57,7 @@ struct one_node {
 
   /// Waits until the client has sent exactly this, while a little time passes.
   auto sees(const std::string& sent) -> bool {
-    return loop.turn_until([&] {
+    return loop.run_until([&] {
       loop.advance(1ms);
       node.accept();
       return node.received() == sent;
@@ -65,7 +65,7 @@ struct one_node {
   }
   void send(std::string_view bytes) {
     node.send(bytes);
-    REQUIRE(loop.turn_until([&, turns = 0]() mutable { return ++turns > 50; }));
+    REQUIRE(loop.run_until([&, turns = 0]() mutable { return ++turns > 50; }));
   }
   [[nodiscard]] auto address() const -> std::string { return "127.0.0.1:" + std::to_string(node.port()); }
   /// What CLUSTER SLOTS answers where this node has all of them.
@@ -73,7 +73,7 @@ struct one_node {
     return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + bulk("127.0.0.1") + ":" + std::to_string(node.port()) + "\r\n";
   }
 
-  turned_loop loop;
+  test_loop loop;
   scripted_server node{scripted_server::place::port};
   std::optional<redis_cluster> cluster;
 };
@@ -98,14 +98,14 @@ TEST_CASE("the map of slots is asked for before the first command, and once") {
   CHECK(world.cluster->owner(16'383) == world.address());
 }
 
-TEST_CASE("a command that is sent in circles is given up") {
-  one_node world([](auto& o) { o.most_hops = 3; });
+TEST_CASE("a command that is sent in cycles is given up") {
+  one_node world([](auto& o) { o.max_hops = 3; });
   const auto call = world.get("foo");
   REQUIRE(world.sees(ask_for_slots));
   world.send(world.slots());
   const std::string moved = "-MOVED 12182 " + world.address() + "\r\n";
   for (int hop = 0; hop < 4; ++hop) {
-    REQUIRE(world.loop.turn_until([&] { return !world.node.received().empty(); }));
+    REQUIRE(world.loop.run_until([&] { return !world.node.received().empty(); }));
     if (world.node.take() == ask_for_slots) {
       world.send(world.slots());
       --hop;
@@ -114,7 +114,7 @@ TEST_CASE("a command that is sent in circles is given up") {
     CHECK_FALSE(call->over);
     world.send(moved);
   }
-  REQUIRE(world.loop.turn_until([&] { return call->over; }));
+  REQUIRE(world.loop.run_until([&] { return call->over; }));
   CHECK((call->error == redis_errc::too_many_hops));
   CHECK(world.cluster->redirections() == 4);
 }
@@ -148,7 +148,7 @@ TEST_CASE("a node that asks for patience is asked again until the deadline") {
   world.send(bulk("F"));
   CHECK(call->text == "F");
   const auto late = world.get("foo", 50ms);
-  REQUIRE(world.loop.turn_until([&] {
+  REQUIRE(world.loop.run_until([&] {
     world.loop.advance(1ms);
     if (world.node.take() == command_bytes({"GET", "foo"})) world.node.send("-TRYAGAIN x\r\n");
     return late->over;
@@ -463,7 +463,7 @@ TEST_CASE("calls of a cluster that is closed are refused") {
   const auto call = world.get("foo");
   REQUIRE(world.sees(ask_for_slots));
   world.cluster->close();
-  REQUIRE(world.loop.turn_until([&] { return call->over; }));
+  REQUIRE(world.loop.run_until([&] { return call->over; }));
   CHECK((call->error == errc::closed));
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("commands of a turn are sent together, in the order of the calls") {
   const auto b = scene.set("b", "1");
   const auto c = scene.get("c");
   CHECK(scene.server().received().empty());
-  scene.loop().turn(1);
+  scene.loop().run_once(1);
   CHECK(scene.server().received() ==
         command_bytes({"GET", "a"}) + command_bytes({"SET", "b", "1"}) + command_bytes({"GET", "c"}));
   scene.send("$1\r\nA\r\n+OK\r\n$-1\r\n");
@@ -49,7 +49,7 @@ TEST_CASE("a reply in pieces is given when it is whole") {
   scene.connect();
   const auto a = scene.get("a");
   const auto b = scene.get("b");
-  scene.turn();
+  scene.run_once();
   const std::string replies = bulk("first") + bulk("second");
   for (const char byte : replies.substr(0, 10)) scene.send({&byte, 1});
   CHECK_FALSE(a->over);
@@ -65,14 +65,14 @@ TEST_CASE("a call whose time is over leaves, and its reply is nobody else's") {
   scene.connect();
   const auto late = scene.get("late", 50ms);
   const auto patient = scene.get("patient", 10s);
-  scene.turn();
+  scene.run_once();
   scene.loop().advance(49ms);
   CHECK_FALSE(late->over);
   scene.loop().advance(2ms);
   CHECK((late->error == errc::deadline_exceeded));
   CHECK_FALSE(patient->over);
   const auto after = scene.get("after");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("LATE") + bulk("PATIENT") + bulk("AFTER"));
   CHECK(late->text.empty());
   CHECK(patient->text == "PATIENT");
@@ -150,7 +150,7 @@ TEST_CASE("who shares a reply has a time of its own") {
   const auto first = scene.get("a");
   scene.loop().advance(60ms);
   const auto second = scene.get("a");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("BEFORE") + bulk("OTHER"));  // now the rest is sent, as one
   CHECK((before->text == "BEFORE" && other->text == "OTHER"));
   CHECK(scene.redis().counts().shared == 2);
@@ -169,7 +169,7 @@ TEST_CASE("a reply that is longer than the limit ends the connection, however sh
   scene.connect();
   const auto fits = scene.get("fits");
   const auto is_long = scene.get("long");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("0123456789abc") + bulk("0123456789abcde"));
   CHECK(fits->text == "0123456789abc");
   CHECK((is_long->error == resp_errc::too_large));
@@ -192,11 +192,11 @@ TEST_CASE("a call that is stopped leaves, even in the middle of its reply") {
   scene.connect();
   const auto before = scene.get("before");
   const auto stopped = scene.get("stopped");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("BEFORE") + "$10\r\n01234");
   scene.stop_last();
   const auto after = scene.get("after");
-  scene.turn();
+  scene.run_once();
   scene.send("56789\r\n" + bulk("AFTER"));
   CHECK(before->text == "BEFORE");
   CHECK_FALSE(stopped->over);
@@ -209,7 +209,7 @@ TEST_CASE("no more commands are under way than the window takes, and those behin
   scene.connect();
   std::vector<std::shared_ptr<call_end>> calls;
   for (const char* key : {"a", "b", "c", "d"}) calls.push_back(scene.get(key));
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"GET", "a"}) + command_bytes({"GET", "b"}));
   scene.send(bulk("A"));
   CHECK(scene.server().take() == command_bytes({"GET", "c"}));
@@ -254,10 +254,10 @@ TEST_CASE("when a connection ends, what was sent is lost, and what was not is se
   const auto first = scene.get("first");
   const auto second = scene.get("second");
   const auto third = scene.get("third");
-  scene.turn();
+  scene.run_once();
   scene.send("$5\r\nFI");
   scene.server().hang_up();
-  scene.turn();
+  scene.run_once();
   CHECK((first->error == redis_errc::connection_lost));
   CHECK((second->error == redis_errc::connection_lost));
   CHECK_FALSE(third->over);
@@ -304,7 +304,7 @@ TEST_CASE("bytes that are no reply end the connection, and who waited for them l
   scene.connect();
   const auto first = scene.get("first");
   const auto second = scene.get("second");
-  scene.turn();
+  scene.run_once();
   scene.send("HTTP/1.1 400 Bad Request\r\n\r\n" + bulk("FIRST") + bulk("SECOND"));
   CHECK((first->error == resp_errc::unknown_type));
   CHECK((second->error == redis_errc::connection_lost));
@@ -312,7 +312,7 @@ TEST_CASE("bytes that are no reply end the connection, and who waited for them l
   CHECK(scene.redis().last_fault().byte == 'H');
   scene.connect_again();
   const auto third = scene.get("third");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("THIRD"));
   CHECK(third->text == "THIRD");
 }
@@ -332,7 +332,7 @@ TEST_CASE("a reply of a type that the command cannot have ends the connection, a
   scene.connect();
   const auto first = scene.get("first");
   const auto second = scene.get("second");
-  scene.turn();
+  scene.run_once();
   scene.send(":5\r\n" + bulk("FIRST") + bulk("SECOND"));
   CHECK((first->error == redis_errc::unexpected_reply));
   CHECK((second->error == redis_errc::connection_lost));
@@ -351,7 +351,7 @@ TEST_CASE("errors of the server have their codes, and the connection goes on") {
   for (const auto& [reply, code] : errors) {
     const auto call = scene.get("k");
     const auto write = scene.set("k", "v");
-    scene.turn();
+    scene.run_once();
     scene.send(reply + "\r\n" + reply + "\r\n");
     CHECK((call->error == code));
     CHECK((write->error == code));
@@ -364,7 +364,7 @@ TEST_CASE("messages that are no replies are passed over") {
   scene.connect();
   const auto first = scene.get("first");
   const auto second = scene.get("second");
-  scene.turn();
+  scene.run_once();
   scene.send(">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n" + bulk("FIRST") + ">1\r\n+x\r\n");
   scene.send(bulk("SECOND"));
   CHECK(first->text == "FIRST");
@@ -377,9 +377,9 @@ TEST_CASE("after a close every call is refused, those under way too") {
   scene.connect();
   const auto sent = scene.get("a");
   const auto waits = scene.get("b");
-  scene.turn();
+  scene.run_once();
   scene.redis().close();
-  scene.turn();
+  scene.run_once();
   const auto after = scene.get("c");
   for (const auto& call : {sent, waits, after}) CHECK((call->error == errc::closed));
   CHECK(scene.server().is_ended());
@@ -398,7 +398,7 @@ TEST_CASE("a connection may be destroyed by the task that its reply resumes") {
   };
   scene.loop().io().spawn(ending());
   const auto third = scene.get("third");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("FIRST") + bulk("SECOND") + bulk("THIRD"));
   CHECK(other->text == "FIRST");
   CHECK(over);
@@ -409,10 +409,10 @@ TEST_CASE("a connection may be destroyed with calls under way and commands that 
   redis_scene scene;
   scene.connect();
   const auto sent = scene.get("a");
-  scene.turn();
+  scene.run_once();
   const auto waits = scene.get("b");
   scene.end();
-  scene.turn();
+  scene.run_once();
   CHECK((sent->error == errc::closed));
   CHECK((waits->error == errc::closed));
 }
@@ -430,7 +430,7 @@ TEST_CASE("a resumed caller's next command goes with those of the others") {
   };
   scene.loop().io().spawn(chain("a"));
   scene.loop().io().spawn(chain("b"));
-  scene.turn();
+  scene.run_once();
   for (int i = 0; i < 3; ++i) {
     CHECK(scene.server().take() == command_bytes({"GET", "a"}) + command_bytes({"GET", "b"}));
     scene.send(bulk("a") + bulk("b"));
@@ -448,7 +448,7 @@ TEST_CASE("what the server does not take at once is sent when it does") {
   std::vector<std::shared_ptr<call_end>> calls;
   for (int i = 0; i < 6; ++i) calls.push_back(scene.set("k" + std::to_string(i), value));
   std::string all;
-  REQUIRE(scene.loop().turn_until([&] {
+  REQUIRE(scene.loop().run_until([&] {
     all += scene.server().take();
     return all.size() >= 6 * (value.size() + 30);
   }));
@@ -464,7 +464,7 @@ TEST_CASE("identical reads of a turn are sent once, where that is wanted") {
   scene.connect();
   std::vector<std::shared_ptr<call_end>> calls;
   for (const char* key : {"a", "b", "a", "a", "b"}) calls.push_back(scene.get(key));
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"GET", "a"}) + command_bytes({"GET", "b"}));
   scene.send(bulk("A") + bulk("B"));
   std::string texts;
@@ -473,7 +473,7 @@ TEST_CASE("identical reads of a turn are sent once, where that is wanted") {
   CHECK(scene.redis().counts().shared == 3);
 
   const auto next = scene.get("a");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"GET", "a"}));
   scene.send(bulk("new"));
   CHECK(next->text == "new");
@@ -485,7 +485,7 @@ TEST_CASE("a read behind a write of the same turn is sent, and so sees the write
   const auto before = scene.get("a");
   const auto write = scene.set("a", "2");
   const auto behind = scene.get("a");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() ==
         command_bytes({"GET", "a"}) + command_bytes({"SET", "a", "2"}) + command_bytes({"GET", "a"}));
   scene.send(bulk("1") + "+OK\r\n" + bulk("2"));
@@ -503,7 +503,7 @@ TEST_CASE("a batch of reads is sent as it is, and reads around it are shared; be
     const auto before = scene.get("a");
     const auto all = scene.run(batch);
     const auto behind = scene.get("a");
-    scene.turn();
+    scene.run_once();
     std::string sent;
     for (int i = 0; i < (reads ? 2 : 3); ++i) sent += command_bytes({"GET", "a"});
     CHECK(scene.server().take() == sent);
@@ -523,11 +523,11 @@ TEST_CASE("who shares a reply gets it, whoever of the others leaves and when") {
       scene.connect();
       std::vector<std::shared_ptr<call_end>> calls;
       for (int i = 0; i < 3; ++i) calls.push_back(scene.get("a", i == leaver ? duration(10ms) : duration(10s)));
-      scene.turn();
+      scene.run_once();
       if (in_the_middle) scene.send("$5\r\nab");
       scene.loop().advance(20ms);
       const auto next = scene.get("b");
-      scene.turn();
+      scene.run_once();
       scene.send((in_the_middle ? "cde\r\n" : "$5\r\nabcde\r\n") + bulk("B"));
       for (int i = 0; i < 3; ++i) {
         if (i == leaver)
@@ -545,16 +545,16 @@ TEST_CASE("repeats are sent where nobody said otherwise") {
   scene.connect();
   const auto one = scene.get("a");
   const auto two = scene.get("a");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() == command_bytes({"GET", "a"}) + command_bytes({"GET", "a"}));
   scene.send(bulk("1") + bulk("2"));
   CHECK(two->text == "2");
 }
 
 TEST_CASE("a connection greets its server also where the first steps of its tasks are queued") {
-  for (int steps = fewest_nested; steps <= most_nested; ++steps) {
+  for (int steps = fewest_nested; steps <= max_nested; ++steps) {
     CAPTURE(steps);
-    turned_loop world;
+    test_loop world;
     scripted_server server;
     redis_options options;
     options.socket_path = server.path();
@@ -565,16 +565,16 @@ TEST_CASE("a connection greets its server also where the first steps of its task
       co_return;
     };
     world.io().spawn(nested(world.io().root(), steps, make()));
-    REQUIRE(world.turn_until([&] { return server.accept(); }));
-    world.turn();
+    REQUIRE(world.run_until([&] { return server.accept(); }));
+    world.run_once();
     CHECK(server.received() == command_bytes({"AUTH", "secret"}));
     redis.reset();
-    world.turn();
+    world.run_once();
   }
 }
 
 TEST_CASE("an endpoint that is no address fails the calls") {
-  turned_loop world;
+  test_loop world;
   redis_options options;
   options.host = "no address";
   redis_connection redis(world.io(), options);

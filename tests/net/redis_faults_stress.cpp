@@ -147,7 +147,7 @@ auto through(const std::string& path, std::uint32_t in_flight) -> redis_options 
   options.silence = 300ms;
   options.request_timeout = 20ms;
   options.connect_timeout = 500ms;
-  options.backoff = {.first = 1ms, .longest = 20ms, .seed = 1};
+  options.backoff = {.first = 1ms, .max_delay = 20ms, .seed = 1};
   return options;
 }
 

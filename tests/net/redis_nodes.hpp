@@ -3,7 +3,7 @@
 
 #include <tests/net/redis_scene.hpp>
 #include <tests/support/scripted_server.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -89,7 +89,7 @@ class redis_nodes {
   auto operator=(const redis_nodes&) -> redis_nodes& = delete;
   ~redis_nodes() {
     if (cluster_) cluster_->close();
-    loop.turn(200);
+    loop.run_once(200);
     loop.advance(std::chrono::seconds(1));
   }
 
@@ -129,7 +129,7 @@ class redis_nodes {
   void answer() {
     for (int i = 0; i < 30; ++i) {
       for (const auto& each : nodes_) each->serve();
-      loop.turn();
+      loop.run_once();
     }
   }
   void pass(int milliseconds) {
@@ -140,7 +140,7 @@ class redis_nodes {
     answer();
   }
 
-  turned_loop loop;
+  test_loop loop;
   redis_cluster_options options;
 
  private:

@@ -26,7 +26,7 @@ TEST_CASE("password and database are told before any command") {
   redis_scene scene(options);
   scene.connect();
   const auto call = scene.get("k");
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().take() ==
         command_bytes({"AUTH", "secret"}) + command_bytes({"SELECT", "3"}) + command_bytes({"READONLY"}));
   CHECK(scene.redis().status() == redis_connection::state::connecting);
@@ -82,13 +82,13 @@ TEST_CASE("a server that refuses the greeting fails the calls with its reason, a
   redis_scene scene(options);
   scene.connect();
   const auto call = scene.get("k");
-  scene.turn();
+  scene.run_once();
   scene.send("-WRONGPASS invalid username-password pair or user is disabled.\r\n");
   CHECK((call->error == redis_errc::wrong_password));
-  CHECK(scene.redis().status() == redis_connection::state::resting);
+  CHECK(scene.redis().status() == redis_connection::state::backing_off);
   scene.connect_again();
   const auto second = scene.get("k");
-  scene.turn();
+  scene.run_once();
   scene.send("+OK\r\n");
   scene.send(bulk("v"));
   CHECK(second->text == "v");
@@ -100,7 +100,7 @@ TEST_CASE("a server that loads its data fails the greeting, and is asked again")
   redis_scene scene(options);
   scene.connect();
   const auto call = scene.get("k");
-  scene.turn();
+  scene.run_once();
   scene.send("-LOADING Redis is loading the dataset in memory\r\n");
   CHECK((call->error == redis_errc::loading));
 }
@@ -126,6 +126,6 @@ TEST_CASE("a server that hangs up during the greeting fails the calls") {
   const auto call = scene.get("k");
   CHECK(scene.server().take() == command_bytes({"AUTH", "secret"}));
   scene.server().hang_up();
-  scene.turn();
+  scene.run_once();
   CHECK((call->error == redis_errc::connection_lost));
 }

@@ -3,7 +3,7 @@
 // again.
 #include <tests/net/redis_scene.hpp>
 #include <tests/support/scripted_server.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <braid/base/random.hpp>
 #include <braid/net/redis_cluster.hpp>
@@ -186,7 +186,7 @@ class world {
   ~world() {
     if (redis_) redis_->close();
     if (cluster_) cluster_->close();
-    loop_.turn(200);
+    loop_.run_once(200);
     loop_.advance(1s);
   }
 
@@ -220,7 +220,7 @@ class world {
   }
 
   duration deadline_{};
-  turned_loop loop_;
+  test_loop loop_;
   node server_;
   std::optional<redis_connection> redis_;
   std::optional<redis_cluster> cluster_;
@@ -291,7 +291,7 @@ TEST_CASE("a server that says nothing is given up sooner where nobody waits any 
     redis_scene scene;
     scene.connect();
     const auto call = scene.get("k", 50ms);
-    scene.turn();
+    scene.run_once();
     scene.send(begun);
     scene.loop().advance(60ms);
     CHECK((call->error == errc::deadline_exceeded));
@@ -303,7 +303,7 @@ TEST_CASE("a server that says nothing is given up sooner where nobody waits any 
     CHECK((behind->error == redis_errc::connection_lost));
     scene.connect_again();
     const auto next = scene.get("k");
-    scene.turn();
+    scene.run_once();
     scene.send(bulk("v"));
     CHECK(next->text == "v");
   }
@@ -314,7 +314,7 @@ TEST_CASE("a slow server that answers keeps its connection, whoever does not wai
   scene.connect();
   for (int round = 0; round < 5; ++round) {
     const auto hasty = scene.get("k", 20ms);
-    scene.turn();
+    scene.run_once();
     for (int i = 0; i < 14; ++i) scene.loop().advance(50ms);
     CHECK((hasty->error == errc::deadline_exceeded));
     scene.send(bulk("late"));
@@ -329,12 +329,12 @@ TEST_CASE("a slow server that answers keeps its connection, whoever does not wai
 
   // A loop that was away has not read what has come meanwhile.
   static_cast<void>(scene.get("k", 20ms));
-  scene.turn();
+  scene.run_once();
   scene.loop().advance(30ms);
   scene.server().send(bulk("late"));
   scene.loop().advance(10s);
   const auto next = scene.get("k");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("v"));
   CHECK(next->text == "v");
   CHECK(scene.redis().counts().lost == 0);
@@ -344,7 +344,7 @@ TEST_CASE("a server that is asked nothing may be silent") {
   redis_scene scene;
   scene.connect();
   const auto call = scene.get("k");
-  scene.turn();
+  scene.run_once();
   scene.send(bulk("v"));
   for (int i = 0; i < 20; ++i) scene.loop().advance(1s);
   CHECK(call->text == "v");

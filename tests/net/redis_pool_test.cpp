@@ -19,7 +19,7 @@ struct crowd {
     redis_options options;
     options.socket_path = listener.path();
     pool.emplace(loop.io(), options, connections);
-    loop.turn();
+    loop.run_once();
   }
   ~crowd() { pool.reset(); }
 
@@ -36,7 +36,7 @@ struct crowd {
     return told;
   }
 
-  turned_loop loop;
+  test_loop loop;
   scripted_server listener;
   std::optional<redis_pool> pool;
 };
@@ -47,13 +47,13 @@ TEST_CASE("calls are spread over the connections") {
   crowd world(3);
   std::vector<std::shared_ptr<call_end>> calls;
   for (int i = 0; i < 6; ++i) calls.push_back(world.get("k"));
-  world.loop.turn();
+  world.loop.run_once();
   for (std::size_t i = 0; i < 3; ++i) CHECK(world.pool->counts(i).sent == 2);
   for (std::size_t i = 0; i < 3; ++i) {
     REQUIRE(world.listener.accept());
     CHECK(world.listener.take() == command_bytes({"GET", "k"}) + command_bytes({"GET", "k"}));
     world.listener.send(bulk("1") + bulk("2"));
-    world.loop.turn();
+    world.loop.run_once();
   }
   for (const auto& call : calls) CHECK(call->over);
 }
@@ -63,13 +63,13 @@ TEST_CASE("a connection that is lost gets no calls while others are there") {
   REQUIRE(world.listener.accept());
   world.listener.hang_up();
   REQUIRE(world.listener.accept());
-  world.loop.turn();
+  world.loop.run_once();
   const auto one = world.get("k");
   const auto two = world.get("k");
-  world.loop.turn();
+  world.loop.run_once();
   CHECK(world.listener.take() == command_bytes({"GET", "k"}) + command_bytes({"GET", "k"}));
   world.listener.send(bulk("1") + bulk("2"));
-  world.loop.turn();
+  world.loop.run_once();
   CHECK(one->text == "1");
   CHECK(two->text == "2");
 }
@@ -77,9 +77,9 @@ TEST_CASE("a connection that is lost gets no calls while others are there") {
 TEST_CASE("a pool that is closed refuses calls") {
   crowd world(2);
   const auto under_way = world.get("k");
-  world.loop.turn();
+  world.loop.run_once();
   world.pool->close();
-  world.loop.turn();
+  world.loop.run_once();
   CHECK((under_way->error == errc::closed));
   CHECK((world.get("k")->error == errc::closed));
   CHECK(world.pool->size() == 2);

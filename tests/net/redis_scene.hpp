@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tests/support/scripted_server.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/error.hpp>
@@ -54,39 +54,39 @@ class redis_scene {
   auto operator=(const redis_scene&) -> redis_scene& = delete;
   ~redis_scene() {
     redis_.reset();
-    loop_.turn();
+    loop_.run_once();
     scopes_.clear();
   }
 
   /// Connects; the server has accepted when this returns.
   auto connect() -> redis_connection& {
     if (!redis_) redis_.emplace(loop_.io(), options_);
-    if (!loop_.turn_until([&] { return server_.accept(); })) throw std::runtime_error("the client does not connect");
-    loop_.turn();
+    if (!loop_.run_until([&] { return server_.accept(); })) throw std::runtime_error("the client does not connect");
+    loop_.run_once();
     return *redis_;
   }
   /// Lets the time until the next attempt pass, and connects.
   void connect_again() {
-    loop_.advance(options_.backoff.longest);
+    loop_.advance(options_.backoff.max_delay);
     connect();
   }
   /// Makes the connection object, whatever comes of it.
   auto begin() -> redis_connection& {
     redis_.emplace(loop_.io(), options_);
-    loop_.turn();
+    loop_.run_once();
     return *redis_;
   }
   void end() { redis_.reset(); }
 
   [[nodiscard]] auto server() -> scripted_server& { return server_; }
-  [[nodiscard]] auto loop() -> turned_loop& { return loop_; }
+  [[nodiscard]] auto loop() -> test_loop& { return loop_; }
   [[nodiscard]] auto redis() -> redis_connection& { return *redis_; }
   [[nodiscard]] auto options() -> redis_options& { return options_; }
 
-  void turn() { loop_.turn(); }
+  void run_once() { loop_.run_once(); }
   void send(std::string_view bytes) {
     server_.send(bytes);
-    turn();
+    run_once();
   }
 
   /// Starts to get a key; the end is told in what is returned.
@@ -99,12 +99,12 @@ class redis_scene {
   /// Stops the call that was started last.
   void stop_last() {
     scopes_.back()->request_stop();
-    turn();
+    run_once();
   }
   /// The same for the call that was started first.
   void stop_first() {
     scopes_.front()->request_stop();
-    turn();
+    run_once();
   }
   auto set(std::string key, std::string value) -> std::shared_ptr<call_end> {
     auto told = std::make_shared<call_end>();
@@ -166,7 +166,7 @@ class redis_scene {
       told->text = got->has_text() ? std::string(got->text()) : "-";
   }
 
-  turned_loop loop_;
+  test_loop loop_;
   scripted_server server_;
   redis_options options_;
   std::vector<std::unique_ptr<scope>> scopes_;

@@ -1,6 +1,6 @@
 // tests/net/redis_tls_test.cpp: connections to Redis by TLS: verification of servers, and what becomes of calls when
 // the handshake fails, is broken off or takes too long.
-#include <braid/net/detail/redis_wire.hpp>
+#include <braid/net/detail/redis_transport.hpp>
 #include <braid/net/redis_connection.hpp>
 #include <braid/net/redis_options.hpp>
 
@@ -16,7 +16,7 @@
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/tls_stream.hpp>
 #include <braid/net/redis_batch.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 
 #include <doctest/doctest.h>
 
@@ -189,7 +189,7 @@ TEST_CASE("a connection by TLS that is lost is made again") {
   tls_redis_server own;
   run_on_loop([&](loop& io) -> task<void> {
     redis_options options = by_tls(own.port());
-    options.backoff = {.first = 1ms, .longest = 5ms, .seed = 1};
+    options.backoff = {.first = 1ms, .max_delay = 5ms, .seed = 1};
     redis_connection redis(io, options);
     const auto before = co_await redis.set("k", "1");
     CHECK(before);
@@ -209,7 +209,7 @@ TEST_CASE("a connection by TLS that is lost is made again") {
 
 TEST_CASE("a host that is a name is asked for, and is whom the certificate must be for") {
   run_on_loop([&](loop& io) -> task<void> {
-    blocking_lane blocking;  // ends before the loop that it wakes
+    blocking_pool blocking;  // ends before the loop that it wakes
     resolver_options how;
     how.lookup = [](const std::string& name) -> result<addresses> {
       if (name != "localhost") return fail(errc::unknown_host);
@@ -249,8 +249,8 @@ TEST_CASE("a server that says nothing in the handshake is given up after the tim
   CHECK_FALSE(scene.server().received().empty());
   scene.loop().advance(60ms);
   CHECK((call->error == std::errc::timed_out));
-  CHECK(scene.redis().status() == redis_connection::state::resting);
-  scene.turn();
+  CHECK(scene.redis().status() == redis_connection::state::backing_off);
+  scene.run_once();
   CHECK(scene.server().is_ended());
 }
 
@@ -272,18 +272,18 @@ TEST_CASE("a server that is gone in the middle of the handshake fails the calls,
   redis_scene scene(options);
   scene.connect();
   const auto call = scene.get("k", 10s);
-  scene.turn();
+  scene.run_once();
   SUBCASE("before it has said anything") { scene.server().hang_up(); }
   SUBCASE("behind half a record") {
     scene.server().send(std::string("\x16\x03\x03\x00\x7a\x02", 6));
     scene.server().hang_up();
   }
   SUBCASE("with something that is no record") { scene.server().send("-ERR unknown command\r\n"); }
-  scene.turn();
+  scene.run_once();
   CHECK(call->error);
   CHECK(call->error != errc::deadline_exceeded);
   CHECK(scene.redis().counts().failed == 1);
-  CHECK(scene.redis().status() == redis_connection::state::resting);
+  CHECK(scene.redis().status() == redis_connection::state::backing_off);
   scene.connect_again();
   CHECK(scene.redis().status() == redis_connection::state::connecting);
 }
@@ -294,6 +294,6 @@ TEST_CASE("a connection that goes away in the middle of the handshake leaves not
   redis_scene scene(options);
   scene.connect();
   scene.end();
-  scene.turn();
+  scene.run_once();
   CHECK(scene.server().is_ended());
 }

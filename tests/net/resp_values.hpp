@@ -87,13 +87,13 @@ class resp_generator {
     return resp_value::of_items(type, items);
   }
 
-  auto letters(std::size_t most) -> std::string_view {
-    std::string text(random_.below(most), ' ');
+  auto letters(std::size_t max_count) -> std::string_view {
+    std::string text(random_.below(max_count), ' ');
     std::ranges::generate(text, [this] { return static_cast<char>('!' + random_.below(90)); });
     return memory_->copied(text);
   }
-  auto bytes(std::size_t most) -> std::string_view {
-    std::string text(random_.below(most), ' ');
+  auto bytes(std::size_t max_count) -> std::string_view {
+    std::string text(random_.below(max_count), ' ');
     std::ranges::generate(text, [this] { return static_cast<char>(random_.below(256)); });
     return memory_->copied(text);
   }

@@ -185,7 +185,7 @@ class _Draft:
 
     world: World
     rng: random.Random
-    most_rows: int
+    max_rows: int
     # How probable it is that a sleep fails, or that a vm does not care for null.
     carelessness: float
     nodes: list[Node] = field(default_factory=list)
@@ -231,8 +231,8 @@ class _Draft:
 def make_plan(world: World, seed: int, name: str) -> tuple[dict[str, Any], int]:
     """A valid plan of 1 to 30 nodes, and a bound of the rows in all of them."""
     rng = random.Random(f"plan {seed}")
-    most_rows = MANY_ROWS if rng.random() < 0.03 else MOST_ROWS
-    draft = _Draft(world, rng, most_rows, 0.4 if rng.random() < 0.15 else 0.02)
+    max_rows = MANY_ROWS if rng.random() < 0.03 else MOST_ROWS
+    draft = _Draft(world, rng, max_rows, 0.4 if rng.random() < 0.15 else 0.02)
     target = rng.choice([1, 2, 3, 5, 8, 8, 12, 12, 20, 30])
     _add_source(draft)
     while len(draft.nodes) < target:
@@ -267,7 +267,7 @@ def _add_source(draft: _Draft) -> None:
     if draft.rng.random() < 0.7:
         draft.add("core::viewer", [], 1, endpoint=draft.rng.choice(draft.world.endpoints))
         return
-    many = draft.most_rows == MANY_ROWS
+    many = draft.max_rows == MANY_ROWS
     counts = [4_096, 9_999, 20_000] if many else [0, 1, 2, 7, 12, 63, 64, 65, 129, 300]
     count = draft.rng.choice(counts)
     if count == 1 and draft.rng.random() < 0.5:
@@ -281,7 +281,7 @@ def _add_list(draft: _Draft) -> None:
     source = draft.some_node()
     fanout = draft.rng.choice([1, 2, 3, 5, 10, 100, 10_000])
     bound = draft.bounds[source] * min(fanout, LONGEST_LIST)
-    if bound <= draft.most_rows:
+    if bound <= draft.max_rows:
         op = draft.rng.choice(["core::follow", "core::recommendation", "core::media"])
         draft.add(op, [source], bound, endpoint=draft.rng.choice(draft.world.endpoints), fanout=fanout)
 
@@ -289,7 +289,7 @@ def _add_list(draft: _Draft) -> None:
 def _add_vm(draft: _Draft) -> None:
     rng, source = draft.rng, draft.some_node()
     key = rng.choice(draft.world.out_keys)
-    tree = make_expression(draft.world, rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.most_rows == MOST_ROWS else 4]))
+    tree = make_expression(draft.world, rng, rng.choice([0, 1, 1, 2, 3, 4, 8 if draft.max_rows == MOST_ROWS else 4]))
     if key not in draft.world.nullable_out_keys and rng.random() > draft.carelessness:
         tree = {"op": "coalesce", "a": tree, "b": _const(rng)}
     name = _named(rng, draft.expressions, "e", tree)
@@ -298,7 +298,7 @@ def _add_vm(draft: _Draft) -> None:
 
 def _add_filter(draft: _Draft) -> None:
     rng, source = draft.rng, draft.some_node()
-    tree = make_predicate(draft.world, rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.most_rows == MOST_ROWS else 3]))
+    tree = make_predicate(draft.world, rng, rng.choice([0, 0, 0, 1, 1, 2, 3, 5, 8 if draft.max_rows == MOST_ROWS else 3]))
     if rng.random() < 0.4:
         # Keeps most rows, so that something is left to look at.
         tree = {"op": "or", "a": tree, "b": {"op": "cmp", "cmp": "!=", "a": _key(1), "b": _const(rng)}}
@@ -318,7 +318,7 @@ def _named(rng: random.Random, table: dict[str, Tree], prefix: str, tree: Tree) 
 def _add_concat(draft: _Draft) -> None:
     left, right = draft.some_node(), draft.some_node()
     bound = draft.bounds[left] + draft.bounds[right]
-    if bound <= draft.most_rows:
+    if bound <= draft.max_rows:
         draft.add("core::concat", [left], bound, rhs=right)
 
 

@@ -499,12 +499,12 @@ TEST_CASE("its parts may be ended one by one, in any order, and tasks that never
       while (true) co_await yield();
     };
     for (int i = 0; i < 4; ++i) REQUIRE(all->post(yields()));
-    std::vector<std::function<void()>> ends_in_turn{
+    std::vector<std::function<void()>> ends_in_iteration{
         [&] { all->loops()[0]->stop(); },
         [&] { all->loops()[1]->stop(); },
         [&] { CHECK(all->workers().shutdown(round % 2 == 0 ? shutdown_mode::drain : shutdown_mode::stop_now)); },
     };
-    for (std::size_t i = 0; i < 3; ++i) ends_in_turn[(i + static_cast<std::size_t>(round)) % 3]();
+    for (std::size_t i = 0; i < 3; ++i) ends_in_iteration[(i + static_cast<std::size_t>(round)) % 3]();
     if (round % 3 == 0) CHECK(all->shutdown(shutdown_mode::drop_pending));
   }
 }
@@ -516,7 +516,7 @@ TEST_CASE("one that ends waits for functions that are away") {
     std::latch away(1);
     std::latch comes_back(1);
     atomic<bool> came_home{false};
-    auto traveller = [&]() -> task<void> {
+    auto tracked = [&]() -> task<void> {
       const mortal local(seen);
       auto hop = offload(all->blocking(), [&] {
         away.count_down();
@@ -526,7 +526,7 @@ TEST_CASE("one that ends waits for functions that are away") {
       came_home.store(true, relaxed);
       co_await sleep_for(1h);
     };
-    REQUIRE(all->post(traveller()));
+    REQUIRE(all->post(tracked()));
     away.wait();
     std::thread ending([&] { CHECK(all->shutdown(mode)); });
     REQUIRE(eventually([&] { return all->loops()[0]->status() != loop::state::running; }));

@@ -59,9 +59,9 @@ auto count_away(executor& where, std::atomic<int>& count) -> task<void> {
 
 /// Nodes that count, each in a place of its own.
 struct counting_nodes {
-  static constexpr std::array places = {node_place::here, node_place::worker, node_place::task};
+  static constexpr std::array modes = {node_mode::here, node_mode::worker, node_mode::task};
 
-  [[nodiscard]] static auto place(node_index node) noexcept -> node_place { return places[node % places.size()]; }
+  [[nodiscard]] static auto mode(node_index node) noexcept -> node_mode { return modes[node % modes.size()]; }
   [[nodiscard]] static auto timeout(node_index node) noexcept -> duration { return node == 4 ? 1h : duration::max(); }
   auto run(node_index /*node*/, const stop_flag& /*stop*/) -> node_status {
     ++ran;

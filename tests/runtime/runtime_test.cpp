@@ -135,7 +135,7 @@ TEST_CASE("a wait for a future is refused on the loop's thread, with a sentence 
                                     refusal_of([&] { static_cast<void>(shared.get()); })}) {
       CHECK(said.find("waits for I/O") != std::string::npos);
       CHECK(said.find("co_await the future") != std::string::npos);
-      CHECK(said.find("on the blocking lane") != std::string::npos);
+      CHECK(said.find("on the blocking pool") != std::string::npos);
     }
     auto own = spawn(*loop::current(), [] {});
     CHECK(refusal_of([&] { own.get(); }).find("co_await the future") != std::string::npos);
@@ -287,7 +287,7 @@ TEST_CASE("a runtime that is destroyed waits for functions that are away, and ru
     atomic<int> ran{0};
     auto all = started({.workers = 2});
     pool& workers = all->workers();
-    auto traveller = [&]() -> task<void> {
+    auto tracked = [&]() -> task<void> {
       const mortal local(seen);
       auto hop = offload(workers, [&] { ran.fetch_add(1, relaxed); });
       co_await hop;
@@ -295,7 +295,7 @@ TEST_CASE("a runtime that is destroyed waits for functions that are away, and ru
       co_await sleep_for(1h);
     };
     auto body = [&]() -> task<void> {
-      for (int i = 0; i < 50; ++i) all->io().spawn(traveller());
+      for (int i = 0; i < 50; ++i) all->io().spawn(tracked());
       co_return;
     };
     all->run(body());

@@ -10,7 +10,7 @@
 #include <braid/io/udp_socket.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
@@ -232,10 +232,10 @@ TEST_CASE("a thousand pools that start, work and stop in every way leave no thre
 
 TEST_CASE("lanes and strands leave nothing behind") {
   check_growth(scaled(1'000), [](std::size_t) {
-    braid::blocking_lane lane;
-    braid::strand one(lane);
+    braid::blocking_pool blocking_threads;
+    braid::strand one(blocking_threads);
     for (int i = 0; i < 5; ++i) spawn(one, [] {}).detach();
-    spawn(lane, [] {}).get();
+    spawn(blocking_threads, [] {}).get();
   });
 }
 

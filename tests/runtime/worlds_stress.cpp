@@ -274,7 +274,7 @@ class listener_thing final : public thing {
 
 /// How a task waits for its things.
 struct plan {
-  enum class shape : std::uint8_t { plain, in_turn, limited, either, family } how = shape::plain;
+  enum class shape : std::uint8_t { plain, in_sequence, limited, either, family } how = shape::plain;
   std::vector<thing*> things;
   duration limit = 0us;
 };
@@ -303,7 +303,7 @@ auto shaped(plan by, atomic<int>& alive) -> task<void> {
     case plan::shape::plain: return by.things.front()->wait(counted(alive));
     case plan::shape::either: return waits_for_any(std::move(by), alive);
     case plan::shape::family: return waits_as_family(std::move(by), alive);
-    case plan::shape::in_turn:
+    case plan::shape::in_sequence:
     case plan::shape::limited: break;
   }
   return waits_for_each(std::move(by), alive);

@@ -42,11 +42,11 @@ class plain_peer {
   }
 
   /// All that comes until the end, or until so much has come.
-  [[nodiscard]] auto receive(std::size_t most = std::string::npos) const -> std::string {
+  [[nodiscard]] auto receive(std::size_t max_count = std::string::npos) const -> std::string {
     std::string all;
     char block[4096];
-    while (all.size() < most) {
-      const auto got = ::recv(socket_.number(), block, std::min(sizeof(block), most - all.size()), 0);
+    while (all.size() < max_count) {
+      const auto got = ::recv(socket_.number(), block, std::min(sizeof(block), max_count - all.size()), 0);
       if (got <= 0) break;
       all.append(block, static_cast<std::size_t>(got));
     }

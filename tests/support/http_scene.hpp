@@ -9,7 +9,7 @@
 
 #include <tests/support/http_dialogue.hpp>
 #include <tests/support/tested_transport.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <array>
 #include <memory>
@@ -26,13 +26,13 @@ namespace braid::testing {
 /// A client that writes what it is told, byte by byte if need be, and keeps what it hears.
 class http_talker {
  public:
-  http_talker(turned_loop& here, socket_address to) : here_(&here) {
+  http_talker(test_loop& here, socket_address to) : here_(&here) {
     auto connecting = stream_socket::connect(here.io(), to);
     outcome<result<stream_socket>> made = here.run(std::move(connecting));
     stream_socket socket = std::move(made.take().value());
     number_ = socket.number();
     here.io().spawn(listen(*this, std::move(socket)));
-    here.turn(tests_tls() ? turns_of_handshake : 8);
+    here.run_once(tests_tls() ? iterations_of_handshake : 8);
   }
   http_talker(const http_talker&) = delete;
   auto operator=(const http_talker&) -> http_talker& = delete;
@@ -40,13 +40,13 @@ class http_talker {
     if (ended_ || here_->io().status() == loop::state::stopped) return;
     ::shutdown(number_, SHUT_RDWR);
     if (std::exchange(deaf_, false)) here_->advance(1s);
-    static_cast<void>(here_->turn_until([&] { return ended_; }));
+    static_cast<void>(here_->run_until([&] { return ended_; }));
   }
 
   /// What is written and not taken at once is written by a task.
   void say(std::string_view text) {
     say_unheard(text);
-    here_->turn();
+    here_->run_once();
   }
   /// The same without a turn of the loop: the kernel has it, and the server has not looked.
   void say_unheard(std::string_view text) {
@@ -59,10 +59,10 @@ class http_talker {
     here_->io().spawn(write(*this, std::string(text)));
   }
   void finish() {
-    static_cast<void>(here_->turn_until([&] { return writes_ == 0 || ended_; }));
+    static_cast<void>(here_->run_until([&] { return writes_ == 0 || ended_; }));
     auto end = [](http_talker& by) -> task<void> { static_cast<void>(co_await by.stream_.finish()); };
     if (!ended_) here_->io().spawn(end(*this));
-    here_->turn();
+    here_->run_once();
   }
   /// Stops to listen, so that the other side's writes stay.
   void be_deaf() { deaf_ = true; }
@@ -71,16 +71,16 @@ class http_talker {
   [[nodiscard]] auto ended() const noexcept -> bool { return ended_; }
   [[nodiscard]] auto error() const noexcept -> std::error_code { return error_; }
   [[nodiscard]] auto hears(std::string_view text) -> bool {
-    return here_->turn_until([&] { return heard_.find(text) != std::string::npos || ended_; }) &&
+    return here_->run_until([&] { return heard_.find(text) != std::string::npos || ended_; }) &&
            heard_.find(text) != std::string::npos;
   }
   [[nodiscard]] auto hears_end() -> bool {
-    return here_->turn_until([&] { return ended_; });
+    return here_->run_until([&] { return ended_; });
   }
   void forget() { heard_.clear(); }
 
  private:
-  static constexpr int turns_of_handshake = 40;
+  static constexpr int iterations_of_handshake = 40;
 
   static auto listen(http_talker& by, stream_socket socket) -> task<void> {
     auto opening = tested_stream::as_client(std::move(socket));
@@ -108,7 +108,7 @@ class http_talker {
     static_cast<void>(co_await by.stream_.finish());
   }
 
-  turned_loop* here_;
+  test_loop* here_;
   tested_stream stream_;
   event open_;
   int number_ = -1;
@@ -130,7 +130,7 @@ class http_scene {
       by.over_ = true;
     };
     here.io().spawn(serve(*this, std::move(*listener)));
-    here.turn();
+    here.run_once();
   }
 
   http_scene(const http_scene&) = delete;
@@ -155,10 +155,10 @@ class http_scene {
   void stop(duration grace) {
     auto stopping = [](http_scene& by, duration within) -> task<void> { co_await by.server_->stop(within); };
     here.io().spawn(stopping(*this, grace));
-    here.turn();
+    here.run_once();
   }
 
-  turned_loop here;
+  test_loop here;
 
  private:
   std::unique_ptr<http_server> server_;

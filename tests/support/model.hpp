@@ -36,7 +36,7 @@ struct options {
   unsigned preemptions = 2;
   unsigned surprises = 2;
   std::size_t steps = 2'000;
-  std::size_t most_runs = 2'000'000;
+  std::size_t max_runs = 2'000'000;
 };
 
 namespace machinery {
@@ -45,7 +45,7 @@ using explorer = auto (*)(const detail::model_options&, const detail::model_body
 
 inline auto explore_with(explorer explore, const options& wanted, const site* weakened, const detail::model_body& body)
     -> report {
-  detail::model_options all{.seeds = testing::scaled(wanted.seeds), .most_runs = wanted.most_runs};
+  detail::model_options all{.seeds = testing::scaled(wanted.seeds), .max_runs = wanted.max_runs};
   all.bounds.preemptions = wanted.preemptions;
   all.bounds.surprises = wanted.surprises;
   all.bounds.steps = wanted.steps;

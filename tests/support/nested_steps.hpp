@@ -10,7 +10,7 @@ namespace braid::testing {
 
 /// As many as a thread nests before it queues the next one is somewhere between both.
 inline constexpr int fewest_nested = 60;
-inline constexpr int most_nested = 66;
+inline constexpr int max_nested = 66;
 
 /// Runs `innermost` in the last of so many tasks, each of which spawns the next one into `in` in its first step.
 inline auto nested(scope& in, int steps, task<void> innermost) -> task<void> {

@@ -55,17 +55,17 @@ class raw_tls {
     return ::SSL_write(get(), text.data(), static_cast<int>(text.size())) == static_cast<int>(text.size());
   }
   /// What comes next, or nothing at an end or an error.
-  [[nodiscard]] auto receive(std::size_t most = 4096) const -> std::string {
-    std::string text(most, '\0');
+  [[nodiscard]] auto receive(std::size_t max_count = 4096) const -> std::string {
+    std::string text(max_count, '\0');
     ::ERR_clear_error();
-    const int got = ::SSL_read(get(), text.data(), static_cast<int>(most));
+    const int got = ::SSL_read(get(), text.data(), static_cast<int>(max_count));
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return text;
   }
   void end() const { ::SSL_shutdown(get()); }
 
   /// What the last call failed with, in OpenSSL's words.
-  [[nodiscard]] static auto complaint() -> std::string {
+  [[nodiscard]] static auto diagnostic() -> std::string {
     const char* const text = ::ERR_reason_error_string(::ERR_peek_error());
     return text != nullptr ? text : "";
   }

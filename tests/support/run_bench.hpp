@@ -7,7 +7,7 @@
 
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/test_nodes.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
@@ -52,11 +52,11 @@ struct run_bench {
     return *run->failure();
   }
 
-  void place_all(node_place place) {
-    for (test_node& node : nodes.nodes) node.place = place;
+  void mode_of_all(node_mode mode) {
+    for (test_node& node : nodes.nodes) node.mode = mode;
   }
 
-  turned_loop here;
+  test_loop here;
   manual_executor workers;
   std::vector<graph_edge> edges;
   graph_shape shape;

@@ -122,7 +122,7 @@ auto survives(Part&& part) -> bool {
 template <typename Scene>
 void fail_everywhere(Scene&& scene) {
   constexpr int passes_enough = 3;
-  constexpr long most = 20'000;
+  constexpr long max_count = 20'000;
   const auto once = [&scene](long succeed, scarcity then) {
     std::exception_ptr unexpected;
     std::thread([&] {
@@ -138,11 +138,11 @@ void fail_everywhere(Scene&& scene) {
   };
   for (const scarcity then : {scarcity::one, scarcity::rest}) {
     CAPTURE(then == scarcity::rest);
-    for (int warm = 0; warm < 2; ++warm) once(most, scarcity::one);
+    for (int warm = 0; warm < 2; ++warm) once(max_count, scarcity::one);
     long injected = 0;
     for (long n = 0, passed = 0; passed < passes_enough; ++n) {
       CAPTURE(n);
-      REQUIRE(n < most);
+      REQUIRE(n < max_count);
       const long before = blocks_alive();
       const long hit = once(n, then);
       injected += hit;

@@ -18,14 +18,14 @@ struct scheduled_scene {
   void advance(int beats, bool busy = false) {
     for (const time_point end = clock.now() + beats * beat; clock.now() < end;) {
       clock.advance(beat);
-      timers.turn();
+      timers.run_once();
       if (!busy) where.run_all();
     }
   }
 
   /// Runs what is due without moving the clock.
   void settle() {
-    timers.turn();
+    timers.run_once();
     where.run_all();
   }
 

@@ -16,7 +16,7 @@ namespace braid::testing {
 class no_spare_frames {
  public:
   no_spare_frames() {
-    for (std::size_t size = step; size <= most; size += step) {
+    for (std::size_t size = step; size <= max_count; size += step) {
       for (bool was_spare = true; was_spare;) {
         const long before = blocks_alive();
         held_[size / step] = new (allocate_job(size)) block{held_[size / step]};
@@ -27,7 +27,7 @@ class no_spare_frames {
   no_spare_frames(const no_spare_frames&) = delete;
   auto operator=(const no_spare_frames&) -> no_spare_frames& = delete;
   ~no_spare_frames() {
-    for (std::size_t size = step; size <= most; size += step)
+    for (std::size_t size = step; size <= max_count; size += step)
       while (held_[size / step] != nullptr) {
         block* const first = std::exchange(held_[size / step], held_[size / step]->next);
         free_job(first, size);
@@ -36,11 +36,11 @@ class no_spare_frames {
 
  private:
   static constexpr std::size_t step = 64;
-  static constexpr std::size_t most = 1024;
+  static constexpr std::size_t max_count = 1024;
   struct block {
     block* next;
   };
-  std::array<block*, most / step + 1> held_{};
+  std::array<block*, max_count / step + 1> held_{};
 };
 
 }  // namespace braid::testing

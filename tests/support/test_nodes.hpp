@@ -18,7 +18,7 @@ namespace braid::testing {
 
 /// One node: where it runs, and what it does there.
 struct test_node {
-  node_place place = node_place::here;
+  node_mode mode = node_mode::here;
   duration timeout = duration::max();
   std::function<node_status(const stop_flag&)> run = [](const stop_flag&) { return node_status::done; };
   std::function<task<node_status>()> start = [] { return done_after(duration::zero()); };
@@ -34,7 +34,7 @@ class test_nodes {
  public:
   explicit test_nodes(std::size_t count) : nodes(count) {}
 
-  [[nodiscard]] auto place(node_index node) const noexcept -> node_place { return nodes[node].place; }
+  [[nodiscard]] auto mode(node_index node) const noexcept -> node_mode { return nodes[node].mode; }
   [[nodiscard]] auto timeout(node_index node) const noexcept -> duration {
     if (asked) asked(node);
     return nodes[node].timeout;
@@ -65,17 +65,17 @@ class test_nodes {
   }
 };
 
-/// Edges from the lower to the higher of random pairs of places in a random permutation: never a circle.
+/// Edges from the lower to the higher of random pairs of places in a random permutation: never a cycle.
 inline auto random_acyclic_edges(random_source& random, std::size_t nodes, std::size_t count)
     -> std::vector<graph_edge> {
-  std::vector<node_index> place(nodes);
-  std::iota(place.begin(), place.end(), 0U);
-  std::shuffle(place.begin(), place.end(), random);
+  std::vector<node_index> mode(nodes);
+  std::iota(mode.begin(), mode.end(), 0U);
+  std::shuffle(mode.begin(), mode.end(), random);
   std::vector<graph_edge> edges;
   while (nodes > 1 && edges.size() < count) {
     const auto a = random.below(nodes);
     const auto b = random.below(nodes);
-    if (a != b) edges.push_back({place[std::min(a, b)], place[std::max(a, b)]});
+    if (a != b) edges.push_back({mode[std::min(a, b)], mode[std::max(a, b)]});
   }
   return edges;
 }

@@ -22,12 +22,12 @@ auto groups_with(const std::vector<Group>& groups, unsigned cpu) -> std::size_t 
   }));
 }
 
-inline void check_place(const topology& machine, unsigned cpu) {
+inline void check_location(const topology& machine, unsigned cpu) {
   CAPTURE(cpu);
   CHECK(groups_with(machine.packages, cpu) == 1);
   CHECK(groups_with(machine.nodes, cpu) == 1);
   CHECK(groups_with(machine.cores, cpu) == 1);
-  const cpu_place* place = machine.place_of(cpu);
+  const cpu_location* place = machine.location_of(cpu);
   REQUIRE(place != nullptr);
   CHECK(place->cpu == cpu);
   CHECK(machine.packages.at(place->package).cpus.contains(cpu));
@@ -45,8 +45,8 @@ inline void check_promises(const topology& machine) {
   CHECK_FALSE(machine.allowed_reason.empty());
   CHECK_FALSE(machine.allowed.empty());
   CHECK(machine.online.contains_all(machine.allowed));
-  CHECK(machine.places.size() == machine.online.size());
-  for (const unsigned cpu : machine.online) check_place(machine, cpu);
+  CHECK(machine.locations.size() == machine.online.size());
+  for (const unsigned cpu : machine.online) check_location(machine, cpu);
 
   for (const cpu_package& package : machine.packages) CHECK(machine.online.contains_all(package.cpus));
   for (const cpu_set& cache : machine.l2) CHECK(machine.online.contains_all(cache));
@@ -60,9 +60,9 @@ inline void check_promises(const topology& machine) {
   for (const cpu_core& core : machine.cores) {
     REQUIRE(core.cpus.first());
     CHECK(machine.online.contains_all(core.cpus));
-    const cpu_place first = *machine.place_of(*core.cpus.first());
+    const cpu_location first = *machine.location_of(*core.cpus.first());
     for (const unsigned cpu : core.cpus) {
-      const cpu_place place = *machine.place_of(cpu);
+      const cpu_location place = *machine.location_of(cpu);
       CHECK(place.package == first.package);
       CHECK(place.node == first.node);
       CHECK(place.l2 == first.l2);

@@ -93,13 +93,13 @@ auto counted(int count) -> std::vector<int> {
 /// Two of the callables above fill a segment.
 constexpr std::size_t segment_size = 64 + 2 * braid::detail::inbox_record::size_of<note> + 16;
 using small_inbox = braid::inbox<model::mutex, 2, segment_size>;
-using port = small_inbox::port;
+using producer = small_inbox::producer;
 
 /// An inbox, and what was run of it.
 struct office {
   explicit office(model::run& r, barrier_kind kind = barrier_kind::asymmetric) : run(r), barrier(kind) {}
 
-  auto post(small_inbox& to, port* through, int number) -> post_outcome {
+  auto post(small_inbox& to, producer* through, int number) -> post_outcome {
     auto& payload = payloads[static_cast<std::size_t>(number)];
     payload = 1;
     return to.post_from(through, note(run, log, payload, number));
@@ -125,7 +125,7 @@ struct office {
 /// One producer posts more than a segment holds, and uses one again; the owner runs meanwhile.
 void one_producer(model::run& r) {
   office here(r);
-  const auto mine = here.all.open_port();
+  const auto mine = here.all.open_producer();
   for (int i = 0; i < 3; ++i) here.post(here.all, mine.get(), i);
   r.thread([&] {
     for (int i = 3; i < 6; ++i) r.check(here.post(here.all, mine.get(), i) == post_outcome::posted, "it is open");
@@ -142,7 +142,7 @@ void one_producer(model::run& r) {
 void own_and_shared(model::run& r) {
   office here(r);
   r.thread([&] {
-    const auto mine = here.all.open_port();
+    const auto mine = here.all.open_producer();
     here.post(here.all, mine.get(), 0);
     here.post(here.all, mine.get(), 1);
     mine->give_back();
@@ -162,7 +162,7 @@ void own_and_shared(model::run& r) {
 /// A port changes hands while what its first producer has posted is being run.
 void next_producer(model::run& r) {
   office here(r);
-  const auto first = here.all.open_port();
+  const auto first = here.all.open_producer();
   r.thread([&] {
     here.post(here.all, first.get(), 0);
     first->give_back();
@@ -183,8 +183,8 @@ void next_producer(model::run& r) {
 void owner_and_thief(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
   here.post(here.all, mine.get(), 0);
   here.post(here.all, mine.get(), 1);
   r.thread([&] {
@@ -206,8 +206,8 @@ void owner_and_thief(model::run& r) {
 void passed_by(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
   for (int i = 0; i < 4; ++i) here.post(here.all, mine.get(), i);
   small_inbox::work held = here.all.claim();
   r.thread([&] {
@@ -227,9 +227,9 @@ void stolen_twice(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
   small_inbox again(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
-  const auto others = again.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
+  const auto others = again.open_producer();
   here.post(here.all, mine.get(), 0);
   r.thread([&] { static_cast<void>(stolen.steal_half_of(here.all, *thiefs)); });
   r.thread([&] {
@@ -244,7 +244,7 @@ void stolen_twice(model::run& r) {
 /// Somebody drops everything while the owner runs and the producer posts.
 void dropped(model::run& r) {
   office here(r);
-  const auto mine = here.all.open_port();
+  const auto mine = here.all.open_producer();
   for (int i = 0; i < 3; ++i) here.post(here.all, mine.get(), i);
   r.thread([&] {
     here.all.run_one();
@@ -261,7 +261,7 @@ void dropped(model::run& r) {
 /// Claims end in another order than they began, while others pass by.
 void held_across(model::run& r) {
   office here(r);
-  const auto mine = here.all.open_port();
+  const auto mine = here.all.open_producer();
   for (int i = 0; i < 3; ++i) here.post(here.all, mine.get(), i);
   r.thread([&] {
     small_inbox::work first = here.all.claim();
@@ -285,7 +285,7 @@ void held_across(model::run& r) {
 /// A thread that finds the inbox empty sees what the owner wrote before it took the last callable.
 void taken(model::run& r) {
   office here(r);
-  const auto mine = here.all.open_port();
+  const auto mine = here.all.open_producer();
   model::shared<int> busy{0};
   here.post(here.all, mine.get(), 0);
   r.thread([&] {
@@ -302,8 +302,8 @@ void taken(model::run& r) {
 void stolen_from(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
   model::shared<int> busy{0};
   here.post(here.all, mine.get(), 0);
   r.thread([&] {
@@ -326,7 +326,7 @@ void closing(model::run& r) {
   int accepted = 0;
   bool closed = false;
   r.thread([&] {
-    const auto mine = ByPort ? here.all.open_port() : nullptr;
+    const auto mine = ByPort ? here.all.open_producer() : nullptr;
     for (int i = 0; i < 2; ++i)
       if (here.post(here.all, mine.get(), i) == post_outcome::posted) ++accepted;
   });
@@ -359,7 +359,7 @@ void sleeping_owner(model::run& r) {
     }
   });
   r.thread([&] {
-    const auto mine = ByPort ? here.all.open_port() : nullptr;
+    const auto mine = ByPort ? here.all.open_producer() : nullptr;
     for (int i = 0; i < 2; ++i) {
       here.post(here.all, mine.get(), i);
       if (asleep.load(relaxed) == 1 && asleep.exchange(0, relaxed) == 1) sleep.unpark();
@@ -372,8 +372,8 @@ void sleeping_owner(model::run& r) {
 void steal_and_close(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
   here.post(here.all, mine.get(), 0);
   r.thread([&] { static_cast<void>(stolen.steal_half_of(here.all, *thiefs)); });
   r.thread([&] {
@@ -389,8 +389,8 @@ void steal_and_close(model::run& r) {
 void steal_and_sleep(model::run& r) {
   office here(r);
   small_inbox stolen(here.barrier);
-  const auto mine = here.all.open_port();
-  const auto thiefs = stolen.open_port();
+  const auto mine = here.all.open_producer();
+  const auto thiefs = stolen.open_producer();
   here.post(here.all, mine.get(), 0);
   atomic<int> asleep{0};
   bool woken = false;
@@ -418,7 +418,7 @@ void section(model::run& r) {
   r.thread([&] {
     for (int i = 0; i < 2; ++i) inside.own(add);
   });
-  r.thread([&] { inside.lend(add); });
+  r.thread([&] { inside.revoke(add); });
   r.join();
   r.check(count == 3, "nobody counted while another did");
 }
@@ -482,9 +482,10 @@ TEST_CASE("every order and every barrier of the inbox is needed") {
                                        closing<false>,
                                        sleeping_owner<fault::none>,
                                        sleeping_owner<fault::none, barrier_kind::asymmetric, false>};
-  // The ends of inbox.port: what they pass on is plain data, and the explorer does not see it.
-  CHECK(model::but_for_edge("inbox.port", survivors("inbox.hpp", small), "include/braid/sync/inbox.hpp") == "");
-  CHECK(survivors("inbox_port.hpp", {next_producer, stolen_twice, taken, stolen_from, one_producer, passed_by}) == "");
+  // The ends of inbox.producer: what they pass on is plain data, and the explorer does not see it.
+  CHECK(model::but_for_edge("inbox.producer", survivors("inbox.hpp", small), "include/braid/sync/inbox.hpp") == "");
+  CHECK(survivors("inbox_producer.hpp", {next_producer, stolen_twice, taken, stolen_from, one_producer, passed_by}) ==
+        "");
   CHECK(survivors("biased_section.hpp", {section<barrier_kind::asymmetric>}) == "");
 }
 

@@ -166,7 +166,7 @@ TEST_CASE("a producer that may have few waiting never has more, and loses nothin
   std::size_t runs = 0;
   bool bounded = true;
   std::thread producer([&] {
-    const auto mine = all.open_port();
+    const auto mine = all.open_producer();
     for (std::size_t number = 0; number < count; ++number) {
       while (all.try_post_from(mine.get(), [&runs, number] { runs += runs == number ? 1 : 0; }) == post_outcome::full)
         std::this_thread::yield();

@@ -59,8 +59,8 @@ void operator delete(void* memory, std::size_t /*size*/, std::align_val_t alignm
 namespace {
 
 /// Segments of a few callables.
-template <typename Lock = std::mutex, std::size_t Ports = 16>
-using small_inbox_with = braid::inbox<Lock, Ports, 256>;
+template <typename Lock = std::mutex, std::size_t Producers = 16>
+using small_inbox_with = braid::inbox<Lock, Producers, 256>;
 using small_inbox = small_inbox_with<>;
 using numbers = std::vector<int>;
 
@@ -145,7 +145,7 @@ TEST_CASE("without a capacity try_post refuses nothing") {
 TEST_CASE("a producer knows how many of its own are waiting, and anybody how many there are") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);
-  const auto mine = all.open_port();
+  const auto mine = all.open_producer();
   CHECK(mine->backlog() == 0);
   for (std::size_t i = 1; i <= 20; ++i) {
     all.post_from(mine.get(), [] {});
@@ -269,8 +269,8 @@ TEST_CASE("what was here at the last look can be claimed without another one") {
 TEST_CASE("who claims only what was seen takes turns between producers, too") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);
-  const auto first = all.open_port();
-  const auto second = all.open_port();
+  const auto first = all.open_producer();
+  const auto second = all.open_producer();
   numbers log;
   for (int i = 0; i < 100; ++i)
     for (const auto& from : {first, second})
@@ -360,10 +360,10 @@ TEST_CASE("a callable that is dropped and not run is told so, before its end") {
 TEST_CASE("a steady stream uses its memory again, and a burst leaves little behind") {
   asymmetric_barrier barrier;
   const int before = segments.load(relaxed);
-  std::shared_ptr<braid::inbox<>::port> mine;
+  std::shared_ptr<braid::inbox<>::producer> mine;
   {
     braid::inbox<> all(barrier);
-    mine = all.open_port();
+    mine = all.open_producer();
     int runs = 0;
     const auto post_some = [&](int count) {
       for (int i = 0; i < count; ++i) all.post_from(mine.get(), [&runs] { ++runs; });
@@ -394,25 +394,25 @@ TEST_CASE("memory comes back while a callable runs others for long") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);
   int runs = 0;
-  int most = 0;
+  int max_count = 0;
   const int before = segments.load(relaxed);
   all.post([&] {
     for (int i = 0; i < 10'000; ++i) {
       all.post([&runs] { ++runs; });
       all.run_one();
-      most = std::max(most, segments.load(relaxed) - before);
+      max_count = std::max(max_count, segments.load(relaxed) - before);
     }
   });
   run_all(all);
   CHECK(runs == 10'000);
-  CHECK(most <= 4);
+  CHECK(max_count <= 4);
 }
 
 TEST_CASE("memory comes back although each claim begins before the last one ends") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);
   int runs = 0;
-  int most = 0;
+  int max_count = 0;
   const int before = segments.load(relaxed);
   all.post([&runs] { ++runs; });
   small_inbox::work current = all.claim();
@@ -421,10 +421,10 @@ TEST_CASE("memory comes back although each claim begins before the last one ends
     small_inbox::work next = all.claim();
     current.run();
     current = std::move(next);
-    most = std::max(most, segments.load(relaxed) - before);
+    max_count = std::max(max_count, segments.load(relaxed) - before);
   }
   CHECK(runs == 1000);
-  CHECK(most <= 4);
+  CHECK(max_count <= 4);
 }
 
 TEST_CASE("a thief moves the older half to its own inbox, and at least one") {
@@ -475,16 +475,16 @@ TEST_CASE("memory comes back from what thieves took") {
   small_inbox victim(barrier);
   small_inbox mine(barrier);
   int runs = 0;
-  int most = 0;
+  int max_count = 0;
   const int before = segments.load(relaxed);
   for (int round = 0; round < 100; ++round) {
     for (int i = 0; i < 20; ++i) victim.post([&runs] { ++runs; });
     for (int i = 0; i < round % 4; ++i) victim.run_one();
-    while (mine.steal_half_of(victim) > 0) most = std::max(most, segments.load(relaxed) - before);
+    while (mine.steal_half_of(victim) > 0) max_count = std::max(max_count, segments.load(relaxed) - before);
     run_all(mine);
   }
   CHECK(runs == 2000);
-  CHECK(most <= 10);
+  CHECK(max_count <= 10);
 }
 
 TEST_CASE("what the owner has claimed stays whole when a thief passes it") {
@@ -513,7 +513,7 @@ TEST_CASE("anybody may drop all that is here, and the memory is used again") {
   asymmetric_barrier barrier;
   small_inbox all(barrier);
   const auto owned = std::make_shared<int>(0);
-  int most = 0;
+  int max_count = 0;
   const int before = segments.load(relaxed);
   for (int round = 0; round < 20; ++round) {
     for (int i = 0; i < 20; ++i) all.post([owned] { ++*owned; });
@@ -522,10 +522,10 @@ TEST_CASE("anybody may drop all that is here, and the memory is used again") {
     std::thread([&all] { all.drop_all(); }).join();
     CHECK(all.empty());
     CHECK(owned.use_count() == 1);
-    most = std::max(most, segments.load(relaxed) - before);
+    max_count = std::max(max_count, segments.load(relaxed) - before);
   }
   CHECK(*owned == 20);
-  CHECK(most <= 10);
+  CHECK(max_count <= 10);
 }
 
 TEST_CASE("a closed inbox refuses, and what it had can be taken") {
@@ -547,13 +547,13 @@ TEST_CASE("threads beyond the number of ports share one, and ports of ended thre
   small_inbox_with<std::mutex, 2> all(barrier);
   numbers log;
   {
-    const auto first = all.open_port();
-    const auto second = all.open_port();
-    CHECK(all.open_port() == nullptr);
+    const auto first = all.open_producer();
+    const auto second = all.open_producer();
+    CHECK(all.open_producer() == nullptr);
     for (int i = 0; i < 10; ++i) all.post_from(nullptr, [&log, i] { log.push_back(i); });
     run_all(all);
     first->give_back();
-    CHECK(all.open_port() == first);
+    CHECK(all.open_producer() == first);
     first->give_back();
   }
   for (int i = 10; i < 20; ++i) std::thread([&all, &log, i] { all.post([&log, i] { log.push_back(i); }); }).join();

@@ -31,8 +31,8 @@ struct item {
 };
 
 /// An owner that sleeps when there is nothing, and producers that wake it when they are told to.
-struct mailbox {
-  explicit mailbox(std::size_t producers, std::size_t each)
+struct queue {
+  explicit queue(std::size_t producers, std::size_t each)
       : items(producers * each), pushed(producers), arrived(producers) {
     for (std::size_t i = 0; i < items.size(); ++i) items[i] = {i / each, i % each, nullptr};
   }
@@ -90,7 +90,7 @@ TEST_CASE("an owner that sleeps when there is nothing gets everything, and one w
   const std::size_t each = scaled(200'000);
   const braid::testing::watchdog dog(200s);
   for (std::size_t producers = 1; producers <= 4; ++producers) {
-    mailbox box(producers, each);
+    queue box(producers, each);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < producers; ++i) threads.emplace_back([&, i] { box.produce(i, seed + i); });
     box.consume(producers * each);
@@ -110,7 +110,7 @@ TEST_CASE("closing between pushes splits them into those that arrive and those t
   bool in_order = true;
   for (std::size_t round = 0; round < rounds; ++round) {
     constexpr std::size_t producers = 2;
-    mailbox box(producers, 200);
+    queue box(producers, 200);
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < producers; ++i) threads.emplace_back([&, i] { box.produce(i, seed + round + i); });
     for (std::uint64_t takes = random.below(100); takes > 0; --takes) box.receive(box.stack.take());

@@ -46,7 +46,7 @@ namespace {
 /// A scheduler that runs the newest job first, and every job within a tick counts as one.
 class newest_first {
  public:
-  static constexpr bool watches = false;
+  static constexpr bool has_monitor = false;
 
   explicit newest_first(const braid::worker_list& /*workers*/) noexcept {}
 

@@ -3,7 +3,7 @@
 #include <braid/task/detail/fork_exchange.hpp>
 
 #include <braid/sync/futex.hpp>
-#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/end_signal.hpp>
 #include <braid/task/detail/fork_record.hpp>
 #include <braid/task/detail/sleepers.hpp>
@@ -69,7 +69,7 @@ class fork final : public fork_record {
 
 /// The workers of a pool, and a scheduler without jobs.
 template <fault Fault>
-class small_pool final : public braid::detail::crew {
+class small_pool final : public braid::detail::scheduler_base {
  public:
   explicit small_pool(std::size_t count) : workers_(made(count)), asleep_(workers_, barrier_) {
     for (const auto& each : workers_) each->exchange = &forks_;
@@ -113,11 +113,11 @@ class small_pool final : public braid::detail::crew {
   }
   [[nodiscard]] auto empty() noexcept -> bool override { return forks_.empty(); }
 
-  [[nodiscard]] auto watches() const noexcept -> bool override { return false; }
-  auto place(braid::job& /*work*/, worker* /*poster*/, braid::lane /*level*/) noexcept -> placement override {
+  [[nodiscard]] auto has_monitor() const noexcept -> bool override { return false; }
+  auto place(braid::job& /*work*/, worker* /*poster*/, braid::priority /*level*/) noexcept -> placement override {
     return {};
   }
-  auto seat_for(worker* /*poster*/) noexcept -> worker* override { return nullptr; }
+  auto worker_for(worker* /*poster*/) noexcept -> worker* override { return nullptr; }
   auto run_one(worker& /*self*/, braid::search /*why*/) noexcept -> bool override { return false; }
   void close() noexcept override {}
   void drop_all() noexcept override {}

@@ -15,7 +15,7 @@ namespace {
 constexpr auto none = std::numeric_limits<std::int64_t>::max();
 
 /// So many forks come back, one after another.
-void come_back(fork_pace& pace, braid::manual_clock& clock, int count, braid::duration each) {
+void reacquire(fork_pace& pace, braid::manual_clock& clock, int count, braid::duration each) {
   for (int i = 0; i < count; ++i) {
     clock.advance(each);
     pace.came_back();
@@ -34,25 +34,25 @@ TEST_CASE("at first no fork is left out") {
 TEST_CASE("a row of short forks allows it, until a thief asks") {
   braid::manual_clock clock;
   fork_pace pace(clock);
-  come_back(pace, clock, 23, 100ns);
+  reacquire(pace, clock, 23, 100ns);
   CHECK(pace.enough() == none);
-  come_back(pace, clock, 1, 100ns);
+  reacquire(pace, clock, 1, 100ns);
   CHECK(pace.enough() == 4);
   CHECK(pace.enough_of_a_loop() == 1);
   pace.was_asked();
   CHECK(pace.enough() == none);
   CHECK(pace.enough_of_a_loop() == none);
-  come_back(pace, clock, 24, 100ns);
+  reacquire(pace, clock, 24, 100ns);
   CHECK(pace.enough() == 4);
 }
 
 TEST_CASE("a row with one long fork does not, and the next one is looked at anew") {
   braid::manual_clock clock;
   fork_pace pace(clock);
-  come_back(pace, clock, 20, 1ns);
-  come_back(pace, clock, 1, 20ms);
-  come_back(pace, clock, 3, 1ns);
+  reacquire(pace, clock, 20, 1ns);
+  reacquire(pace, clock, 1, 20ms);
+  reacquire(pace, clock, 3, 1ns);
   CHECK(pace.enough() == none);
-  come_back(pace, clock, 24, 1ns);
+  reacquire(pace, clock, 24, 1ns);
   CHECK(pace.enough() == 4);
 }

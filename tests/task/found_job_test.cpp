@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/bare_workers.hpp>
 
 #include <memory>
 #include <utility>
@@ -51,23 +51,25 @@ TEST_CASE("a job that was found and not run is dropped") {
 }
 
 TEST_CASE("so is a callable in an inbox, whose captures end with it") {
-  braid::testing::crew_of_workers crew(1);
+  braid::testing::bare_workers scheduler_base(1);
   const auto captured = std::make_shared<int>(0);
-  const auto post = [&] { CHECK(crew[0].box.post([held = captured] { ++*held; }) == braid::post_outcome::posted); };
+  const auto post = [&] {
+    CHECK(scheduler_base[0].box.post([held = captured] { ++*held; }) == braid::post_outcome::posted);
+  };
   post();
   post();
   {
-    found_job found(crew[0].box.claim());
+    found_job found(scheduler_base[0].box.claim());
     CHECK(found);
     found.run();
   }
   CHECK(*captured == 1);
   CHECK(captured.use_count() == 2);
   {
-    const found_job found(crew[0].box.claim());
+    const found_job found(scheduler_base[0].box.claim());
     CHECK(found);
   }
   CHECK(*captured == 1);
   CHECK(captured.use_count() == 1);
-  CHECK_FALSE(found_job(crew[0].box.claim()));
+  CHECK_FALSE(found_job(scheduler_base[0].box.claim()));
 }

@@ -56,10 +56,10 @@ void with_stack(std::size_t bytes, std::function<void()> fn) {
 
 /// Counts how many calls are nested in each other.
 struct nesting {
-  void enter() { deepest.store(std::max(deepest.load(relaxed), ++depth), relaxed); }
+  void enter() { max_depth.store(std::max(max_depth.load(relaxed), ++depth), relaxed); }
   void leave() { --depth; }
-  int depth = 0;                  // of the worker
-  braid::atomic<int> deepest{0};  // written by the worker
+  int depth = 0;                    // of the worker
+  braid::atomic<int> max_depth{0};  // written by the worker
 };
 
 auto sum_to(queue_executor& where, int n) -> int {
@@ -179,10 +179,10 @@ TEST_CASE("jobs without number that all wait do not use up the stack of the work
       nested.leave();
     }).detach();
   std::thread setter([&] {
-    CHECK(eventually([&] { return nested.deepest.load(relaxed) > 40; }));
+    CHECK(eventually([&] { return nested.max_depth.load(relaxed) > 40; }));
     CHECK(source.set_value());
   });
   with_stack(1 << 20, [&] { where.work(); });
   setter.join();
-  CHECK(nested.deepest.load(relaxed) < jobs);
+  CHECK(nested.max_depth.load(relaxed) < jobs);
 }

@@ -68,7 +68,7 @@ struct small_pool {
     const bool early = empty();
     idle.announce(self);
     const bool nothing = Fault == fault::looks_before_announcing ? early : empty();
-    if (!nothing && idle.try_retract(self)) return;
+    if (!nothing && idle.try_cancel(self)) return;
     places[self].park();
   }
 
@@ -95,7 +95,7 @@ void picks(model::run& r) {
   for (std::size_t self : {0U, 1U})
     r.thread([&, self] {
       idle.announce(self);
-      if (self == 0 && idle.try_retract(self)) picked[self].fetch_add(1, relaxed);
+      if (self == 0 && idle.try_cancel(self)) picked[self].fetch_add(1, relaxed);
     });
   r.thread([&] {
     for (int i = 0; i < 2; ++i)
@@ -116,7 +116,7 @@ void all_idle(model::run& r) {
     r.thread([&, self] {
       done[self] = 1;
       idle.announce(self);
-      if (self == 1 && idle.try_retract(self)) idle.announce(self);
+      if (self == 1 && idle.try_cancel(self)) idle.announce(self);
     });
   r.thread([&] {
     if (idle.all()) r.check(done[0] == 1 && done[1] == 1, "their work is done");
@@ -132,7 +132,7 @@ void idle_since(model::run& r) {
   r.thread([&] { idle.announce(0); });
   r.thread([&] {
     idle.announce(1);
-    if (!idle.try_retract(1)) return;
+    if (!idle.try_cancel(1)) return;
     works.store(1, braid::release);
     works.store(0, braid::relaxed);
     idle.announce(1);
@@ -169,7 +169,7 @@ TEST_CASE("who sees that all idle sees what they did") {
   CHECK(all.failure == "");
   CHECK(all.complete);
   const std::string not_needed = model::orders_not_needed("idle_set.hpp", {}, {all_idle});
-  // The two ends of idle_set.announced: without them the count could sink below zero on a processor that reorders
+  // The two ends of idle_set.advertised: without them the count could sink below zero on a processor that reorders
   // writes, and writes of a run are not reordered.
   CHECK_MESSAGE(std::count(not_needed.begin(), not_needed.end(), ' ') == 2, not_needed);
 }

@@ -28,8 +28,8 @@
 #include <thread>
 #include <vector>
 
-using braid::lane;
 using braid::pool;
+using braid::priority;
 using braid::scheduler;
 using braid::testing::idle_chance;
 using braid::testing::idle_monitor;
@@ -80,7 +80,7 @@ void check(const char* name, form round, std::chrono::microseconds limit, idle_r
 }
 
 /// Posts an item, in some lane.
-void post(scene& in, std::size_t index, lane level) {
+void post(scene& in, std::size_t index, priority level) {
   const auto length = in.chance.length();
   work_board& board = in.board;
   static_cast<void>(braid::post(in.on, level, [&board, index, length] { board.leaf(index, length); }));
@@ -128,7 +128,7 @@ TEST_CASE("no worker sleeps beside posts from outside") {
   const form round = [](scene& in) {
     const std::size_t count = in.chance.count();
     for (std::size_t i = 0; i < count; ++i) {
-      post(in, i, lane::normal);
+      post(in, i, priority::normal);
       if (in.chance.random.below(4) == 0) in.chance.pause();
     }
     return count;
@@ -141,7 +141,7 @@ TEST_CASE("no worker sleeps beside what a long job has posted") {
     const std::size_t count = in.chance.count();
     static_cast<void>(braid::post(in.on, [&in, count] {
       in.board.run(0, [&in, count] {
-        for (std::size_t i = 1; i < count; ++i) post(in, i, lane::normal);
+        for (std::size_t i = 1; i < count; ++i) post(in, i, priority::normal);
         std::this_thread::sleep_for(10ms);
       });
     }));
@@ -156,7 +156,7 @@ TEST_CASE("no worker sleeps beside jobs of high and low priority") {
   const form round = [](scene& in) {
     const std::size_t count = in.chance.count();
     for (std::size_t i = 0; i < count; ++i) {
-      post(in, i, in.chance.random.below(2) == 0 ? lane::latency : lane::bulk);
+      post(in, i, in.chance.random.below(2) == 0 ? priority::high : priority::low);
       if (in.chance.random.below(4) == 0) in.chance.pause();
     }
     return count;

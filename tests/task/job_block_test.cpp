@@ -94,6 +94,6 @@ TEST_CASE("scheduled work has such captures") {
   pool where({.scheduler = scheduler::run_inline});
   braid::shared_timers timers;
   for (int i = 0; i < rounds; ++i) REQUIRE(post_at(where, timers, timers.now(), counts(aligned)));
-  while (timers.turn()) {}
+  while (timers.run_once()) {}
   CHECK(aligned == rounds);
 }

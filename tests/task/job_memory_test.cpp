@@ -128,20 +128,20 @@ TEST_CASE("blocks taken by one thread and freed by another, which lives on, come
   constexpr std::size_t size = 700;
   constexpr int rounds = 20;
   std::vector<void*> blocks;
-  std::barrier turn(2);
+  std::barrier both(2);
   std::thread other([&] {
     for (int round = 0; round < rounds; ++round) {
-      turn.arrive_and_wait();
+      both.arrive_and_wait();
       give(blocks, size);
-      turn.arrive_and_wait();
+      both.arrive_and_wait();
     }
   });
   std::set<void*> seen;
   for (int round = 0; round < rounds; ++round) {
     blocks = take(100, size);
     seen.insert(blocks.begin(), blocks.end());
-    turn.arrive_and_wait();
-    turn.arrive_and_wait();
+    both.arrive_and_wait();
+    both.arrive_and_wait();
   }
   other.join();
   if constexpr (blocks_are_reused) CHECK(seen.size() <= 300);
@@ -167,7 +167,7 @@ TEST_CASE("threads that only free do not hoard") {
   const auto after = take(40'000, size);
   const auto before = distinct(blocks);
   const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
-  if constexpr (blocks_are_reused) CHECK(reused >= 4'000);  // the depot keeps 128 batches of 32
+  if constexpr (blocks_are_reused) CHECK(reused >= 4'000);  // the central free list keeps 128 batches of 32
   give(after, size);
   CHECK(distinct(after).size() == 40'000);
 }
@@ -179,7 +179,7 @@ TEST_CASE("of small blocks more are kept for other threads than of large ones") 
   const auto after = take(40'000, size);
   const auto before = distinct(blocks);
   const auto reused = std::count_if(after.begin(), after.end(), [&](void* block) { return before.contains(block); });
-  if constexpr (blocks_are_reused) CHECK(reused >= 32'000);  // the depot keeps 2 MiB
+  if constexpr (blocks_are_reused) CHECK(reused >= 32'000);  // the central free list keeps 2 MiB
   give(after, size);
   CHECK(distinct(after).size() == 40'000);
 }
@@ -262,8 +262,8 @@ TEST_CASE("where there is no memory for more than the block, a thread gets the b
 
 TEST_CASE("a size that no memory can hold is refused") {
   if constexpr (!braid::testing::under_address_sanitizer && !braid::testing::under_thread_sanitizer) {
-    const volatile std::size_t most = std::numeric_limits<std::size_t>::max();
-    CHECK_THROWS_AS(static_cast<void>(allocate_job(most)), std::bad_alloc);
-    CHECK_THROWS_AS(static_cast<void>(allocate_job(most / 2 + 1)), std::bad_alloc);
+    const volatile std::size_t max_count = std::numeric_limits<std::size_t>::max();
+    CHECK_THROWS_AS(static_cast<void>(allocate_job(max_count)), std::bad_alloc);
+    CHECK_THROWS_AS(static_cast<void>(allocate_job(max_count / 2 + 1)), std::bad_alloc);
   }
 }

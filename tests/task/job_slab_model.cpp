@@ -17,17 +17,17 @@ using braid::asymmetric_barrier;
 using braid::barrier_kind;
 using braid::errc;
 using braid::detail::no_slot;
+using braid::detail::slab_access;
 using braid::detail::slab_deque;
 using braid::detail::slab_phase;
 using braid::detail::slab_slot;
-using braid::detail::slab_standing;
 using braid::detail::slab_step;
 namespace model = braid::model;
 
 namespace {
 
-constexpr auto favoured = slab_standing::favoured;
-constexpr auto other = slab_standing::other;
+constexpr auto bias_owner = slab_access::bias_owner;
+constexpr auto other = slab_access::other;
 
 /// A few slots of one ring, whose owner is the body until it starts its threads.
 struct scene {
@@ -35,7 +35,7 @@ struct scene {
 
   /// A job that is allocated, in slot `number`.
   auto open(std::uint32_t number) -> std::uint64_t {
-    const std::uint64_t generation = slots[number].try_reuse(barrier, favoured);
+    const std::uint64_t generation = slots[number].try_reuse(barrier, bias_owner);
     if (generation != 0) slots[number].open(generation);
     return generation;
   }
@@ -45,7 +45,7 @@ struct scene {
   }
 
   void queue(std::uint32_t number, std::uint64_t generation) {
-    static_cast<void>(slots[number].claim(barrier, generation, slab_phase::queued, favoured));
+    static_cast<void>(slots[number].claim(barrier, generation, slab_phase::queued, bias_owner));
   }
 
   auto append(std::uint32_t first, std::uint64_t generation, std::uint32_t next) -> slab_step {
@@ -71,7 +71,7 @@ void finish_and_append(model::run& r) {
   scene s(3);
   const std::uint64_t generation = s.open(0);
   for (const std::uint32_t next : {1U, 2U})
-    static_cast<void>(s.slots[next].claim(s.barrier, s.open(next), slab_phase::promised, favoured));
+    static_cast<void>(s.slots[next].claim(s.barrier, s.open(next), slab_phase::promised, bias_owner));
   s.queue(0, generation);
   model::shared<int> inside{0};
   int runs = 0;
@@ -101,11 +101,11 @@ void finish_and_append(model::run& r) {
 void owner_and_foreign_schedule(model::run& r) {
   scene s(2);
   const std::uint64_t generation = s.open(0);
-  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, favoured));
+  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, bias_owner));
   std::vector<std::uint32_t> order;
   int runs = 0;
   r.thread([&] {
-    const slab_step step = s.slots[0].append(s.barrier, generation, 1, s.slots.data(), favoured);
+    const slab_step step = s.slots[0].append(s.barrier, generation, 1, s.slots.data(), bias_owner);
     if (step.followed) runs += s.follow(0, order);
   });
   r.thread([&] {
@@ -149,7 +149,7 @@ void finish_and_add_child(model::run& r) {
 void last_child_and_another(model::run& r) {
   scene s(1);
   const std::uint64_t generation = s.open(0);
-  static_cast<void>(s.slots[0].add_child(s.barrier, generation, favoured));
+  static_cast<void>(s.slots[0].add_child(s.barrier, generation, bias_owner));
   s.queue(0, generation);
   static_cast<void>(s.slots[0].end_body(s.barrier, 0));
   int finished = 0;
@@ -167,8 +167,8 @@ void last_child_and_another(model::run& r) {
 void children_and_append(model::run& r) {
   scene s(2);
   const std::uint64_t generation = s.open(0);
-  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, favoured));
-  r.check(s.slots[0].add_child(s.barrier, generation, favoured) == errc{}, "it is only allocated");
+  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, bias_owner));
+  r.check(s.slots[0].add_child(s.barrier, generation, bias_owner) == errc{}, "it is only allocated");
   s.queue(0, generation);
   int finished = 0;
   int runs = 0;
@@ -194,7 +194,7 @@ void reuse_and_pin(model::run& r) {
   payload = 1;
   static_cast<void>(s.slots[0].end_body(s.barrier, 0));
   r.thread([&] {
-    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, favoured);
+    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, bias_owner);
     if (next == 0) return;
     payload = 2;
     s.slots[0].open(next);
@@ -246,7 +246,7 @@ void reuse_and_take(model::run& r) {
     s.slots[0].unpin(s.barrier);
   });
   r.thread([&] {
-    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, favoured);
+    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, bias_owner);
     if (next == 0) return;
     payload = 2;
     reused = true;
@@ -260,16 +260,16 @@ void reuse_and_stale(model::run& r) {
   scene s(2);
   const std::uint64_t generation = s.open(0);
   s.queue(0, generation);
-  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, favoured));
+  static_cast<void>(s.slots[1].claim(s.barrier, s.open(1), slab_phase::promised, bias_owner));
   int runs = 0;
   std::vector<std::uint32_t> order;
   bool appended = false;
   r.thread([&] {
     static_cast<void>(s.slots[0].end_body(s.barrier, 0));
-    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, favoured);
+    const std::uint64_t next = s.slots[0].try_reuse(s.barrier, bias_owner);
     if (next == 0) return;
     s.slots[0].open(next);
-    r.check(s.slots[0].claim(s.barrier, next, slab_phase::queued, favoured) == errc{}, "a new job is untouched");
+    r.check(s.slots[0].claim(s.barrier, next, slab_phase::queued, bias_owner) == errc{}, "a new job is untouched");
     const slab_step step = s.slots[0].end_body(s.barrier, 0);
     r.check(!step.followed, "nor has it followers");
   });

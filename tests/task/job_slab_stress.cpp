@@ -59,7 +59,7 @@ class planter {
   planter(job_slab& slab, std::size_t size, std::uint64_t seed) : slab_(slab), random_(seed), entries_(size) {}
 
   void plant_all() {
-    while (used_ + most <= entries_.size() && plant()) {}
+    while (used_ + max_count <= entries_.size() && plant()) {}
   }
 
   /// Lines that were neither run once nor left out, or ran too early, or although nobody had accepted them.
@@ -76,7 +76,7 @@ class planter {
   }
 
  private:
-  static constexpr std::size_t most = 12;  // lines of one planting
+  static constexpr std::size_t max_count = 12;  // lines of one planting
 
   struct planted {
     job_handle job;

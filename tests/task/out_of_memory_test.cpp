@@ -1,5 +1,5 @@
 // tests/task/out_of_memory_test.cpp: whichever allocation fails, nothing ends the program, is lost, leaks or hangs.
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/job_slab.hpp>
@@ -122,7 +122,7 @@ TEST_CASE("a post of large captures from outside is done or refused") {
     for (int i = 0; i < 8; ++i) {
       survives([&] { accepted += post(where, [&ran, big = large()] { ran += 1 + big.bytes[0]; }) ? 1 : 0; });
       survives(
-          [&] { accepted += post(where, lane::latency, [&ran, big = large()] { ran += 1 + big.bytes[0]; }) ? 1 : 0; });
+          [&] { accepted += post(where, priority::high, [&ran, big = large()] { ran += 1 + big.bytes[0]; }) ? 1 : 0; });
       survives([&] { accepted += post(static_cast<executor&>(where), [&ran] { ++ran; }) ? 1 : 0; });
     }
     REQUIRE(where.wait_idle());
@@ -328,10 +328,11 @@ TEST_CASE("a lane of threads that may block runs what it took") {
     std::atomic<int> ran{0};
     int accepted = 0;
     {
-      blocking_lane lane({.most_threads = 3, .name = "a long name for a lane"});
+      blocking_pool blocking_threads({.max_threads = 3, .name = "a long name for a lane"});
       for (int i = 0; i < 6; ++i)
-        survives([&] { accepted += post(lane, [&ran, big = large()] { ran += 1 + big.bytes[0]; }) ? 1 : 0; });
-      survives([&] { static_cast<void>(has_value(spawn(lane, [] { return 1; }))); });
+        survives(
+            [&] { accepted += post(blocking_threads, [&ran, big = large()] { ran += 1 + big.bytes[0]; }) ? 1 : 0; });
+      survives([&] { static_cast<void>(has_value(spawn(blocking_threads, [] { return 1; }))); });
     }
     CHECK(ran == accepted);
   });

@@ -1,7 +1,7 @@
 // tests/task/outlived_executor_test.cpp: what futures, timers and strands send to a pool that has gone is refused.
 #include <braid/task/executor.hpp>
 
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/future.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/promise.hpp>
@@ -23,7 +23,7 @@
 #include <stdexcept>
 #include <utility>
 
-using braid::blocking_lane;
+using braid::blocking_pool;
 using braid::errc;
 using braid::future;
 using braid::pool;
@@ -145,7 +145,7 @@ TEST_CASE("a strand whose pool has gone is closed, and so are futures of the str
 }
 
 TEST_CASE("threads for jobs that block may go before what names them, too") {
-  auto lane = std::make_unique<blocking_lane>();
+  auto lane = std::make_unique<blocking_pool>();
   auto ready = spawn(*lane, [] { return 1; });
   lane.reset();
   CHECK(failure_code(ready.then([](const int&) {})) == errc::closed);

@@ -70,8 +70,9 @@ TEST_CASE_FIXTURE(watched, "signed numbers, narrow ones and the ends of their ra
     CHECK(count.load(relaxed) == 255);
     parallel_for(5, 3, meet);
     CHECK(count.load(relaxed) == 255);
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
-    parallel_for(most - 10, most, [&count](std::int64_t i) { count.fetch_add(i > most - 11 ? 1 : 100, relaxed); });
+    constexpr auto max_count = std::numeric_limits<std::int64_t>::max();
+    parallel_for(max_count - 10, max_count,
+                 [&count](std::int64_t i) { count.fetch_add(i > max_count - 11 ? 1 : 100, relaxed); });
     CHECK(count.load(relaxed) == 265);
   });
 }

@@ -39,7 +39,7 @@ script* running = nullptr;  // the one of the test that runs; set before its poo
 /// A shared queue that stops where the script says, so that other threads can go on at just that point.
 class scripted_queue {
  public:
-  static constexpr bool watches = false;
+  static constexpr bool has_monitor = false;
 
   explicit scripted_queue(const braid::worker_list& workers) noexcept : queue_(workers) {}
 
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(fixture, "a worker that has moved jobs to its own seat calls a
   steps.refilled = [&] {
     braid::worker& self = *braid::current_worker();
     if (self.index != 0) return;
-    if (held_up.load(relaxed)) self.calls_others = true;
+    if (held_up.load(relaxed)) self.should_wake_peer = true;
     found_nothing();
   };
   braid::atomic<int> placed{0};

@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(watched, "with current_thread, a program may run one job after
     order += 'd';
     CHECK_FALSE(where.poll());
   }));
-  REQUIRE(post(where, braid::lane::latency, [&] {
+  REQUIRE(post(where, braid::priority::high, [&] {
     order += '(';
     CHECK(where.poll());
     order += ')';
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(watched, "with current_thread, a program may run one job after
   CHECK(order == "a(b)");
   std::latch entered(1);
   std::latch opened(1);
-  REQUIRE(post(where, braid::lane::latency, [&] {
+  REQUIRE(post(where, braid::priority::high, [&] {
     entered.count_down();
     opened.wait();
   }));

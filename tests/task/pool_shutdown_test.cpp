@@ -81,7 +81,7 @@ struct gate {
 /// A scheduler that counts how often a worker looks for jobs. Nobody watches: all that look were woken, or run jobs.
 template <typename Policy>
 struct counting : Policy {
-  static constexpr bool watches = false;
+  static constexpr bool has_monitor = false;
   static inline braid::atomic<std::uint64_t> looks{0};  // +1 by workers
 
   using Policy::Policy;
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(watched,
     for (int i = 0; i < 100; ++i) {
       pending.push_back(spawn(where, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
       REQUIRE(post(where, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
-      REQUIRE(post(where, braid::lane::bulk, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
+      REQUIRE(post(where, braid::priority::low, [&ran, held = captured] { ran.fetch_add(1, relaxed); }));
     }
     CHECK(where.shutdown_for(1ms).error() == errc::deadline_exceeded);  // while the gate is closed
     CHECK(captured.use_count() == 1);

@@ -164,9 +164,9 @@ TEST_CASE("one job at a time: the worker that fell asleep is woken for each") {
 
 namespace {
 
-/// Spends up to `most` steps, so that what follows meets other threads at every point of what they do.
-void dawdle(braid::random_source& random, std::uint64_t most) {
-  for (std::uint64_t step = random.below(most); step > 0; --step) static_cast<void>(random());
+/// Spends up to `max_count` steps, so that what follows meets other threads at every point of what they do.
+void dawdle(braid::random_source& random, std::uint64_t max_count) {
+  for (std::uint64_t step = random.below(max_count); step > 0; --step) static_cast<void>(random());
 }
 
 /// What was done before the flag was set is visible afterwards, so that the flag may go.

@@ -63,8 +63,8 @@ class counted {
   record* in_;
 };
 
-void dawdle(random_source& random, std::uint64_t most) {
-  for (std::uint64_t step = random.below(most); step > 0; --step) static_cast<void>(random());
+void dawdle(random_source& random, std::uint64_t max_count) {
+  for (std::uint64_t step = random.below(max_count); step > 0; --step) static_cast<void>(random());
 }
 
 /// Until the series has begun a few runs, or has ended, or for some time; so that what follows meets it anywhere.

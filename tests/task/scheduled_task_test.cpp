@@ -40,7 +40,7 @@ TEST_CASE("a task that is cancelled before its time does not run, and its captur
   CHECK(ended.count == 1);
   CHECK(task->status() == schedule_status::cancelled);
   CHECK(task->cancel() == cancellation::too_late);
-  CHECK(s.timers.turn() == std::nullopt);  // the timer is gone, too
+  CHECK(s.timers.run_once() == std::nullopt);  // the timer is gone, too
 }
 
 TEST_CASE("a task that is cancelled while it waits for a worker does not run, and its captures are gone at once") {
@@ -48,7 +48,7 @@ TEST_CASE("a task that is cancelled while it waits for a worker does not run, an
   deaths ended;
   auto task =
       post_every(s.where, s.timers, {.interval = 1 * beat}, [guard = mortal(ended)] { FAIL("it must not run"); });
-  s.timers.turn();
+  s.timers.run_once();
   REQUIRE(s.where.pending() == 1);
   CHECK(task->cancel() == cancellation::done);
   CHECK(ended.count == 1);
@@ -63,7 +63,7 @@ TEST_CASE("a cancelled task may also be dropped by its executor") {
   scheduled_scene s;
   deaths ended;
   const auto task = post_after(s.where, s.timers, 0s, [guard = mortal(ended)] {});
-  s.timers.turn();
+  s.timers.run_once();
   CHECK(task->cancel() == cancellation::done);
   s.where.drop();
   CHECK(ended.count == 1);
@@ -87,7 +87,7 @@ TEST_CASE("a function can end its own series, and its captures live until it ret
   CHECK(calls == 3);
   CHECK(ended.count == 1);
   CHECK(task->status() == schedule_status::cancelled);
-  CHECK(s.timers.turn() == std::nullopt);
+  CHECK(s.timers.run_once() == std::nullopt);
 }
 
 TEST_CASE("a function that runs once and cancels itself is just done") {
@@ -133,7 +133,7 @@ TEST_CASE("captures that cancel their own task as they are destroyed come too la
   post([guard = canceller(&task, &seen)] {});
   CHECK(task.cancel() == cancellation::done);
   post([guard = canceller(&task, &seen)] {});
-  s.timers.turn();
+  s.timers.run_once();
   s.where.drop();
   post([guard = canceller(&task, &seen)](const scheduled_task& self) { self.cancel(); });
   s.settle();

@@ -193,15 +193,15 @@ TEST_CASE("a first tick is not missed by the time that goes by while a series is
       };
       const auto now = start(std::nullopt);
       const auto named = start(timers.now());
-      timers.turn();
+      timers.run_once();
       where.run_all();
       CHECK(now->runs() == 1);
       CHECK(named->runs() == 1);
       clock.advance(4s);
-      timers.turn();
+      timers.run_once();
       CHECK(where.pending() == 0);
       clock.advance(1s + 1ms);
-      timers.turn();
+      timers.run_once();
       where.run_all();
       CHECK(now->runs() == 2);
       CHECK(named->runs() == 2);
@@ -278,7 +278,7 @@ TEST_CASE("what a single run throws goes to the executor, and its captures have 
   scheduled_scene s;
   deaths ended;
   const auto task = post_after(s.where, s.timers, 0s, [guard = mortal(ended)] { throw std::runtime_error("late"); });
-  s.timers.turn();
+  s.timers.run_once();
   try {
     s.where.run();
     FAIL("it throws");
@@ -299,19 +299,19 @@ TEST_CASE("an executor that is closed when a run is due ends the series, and the
   CHECK(task->status() == schedule_status::refused);
   CHECK(ended.count == 1);
   CHECK(task->cancel() == cancellation::too_late);
-  CHECK(s.timers.turn() == std::nullopt);
+  CHECK(s.timers.run_once() == std::nullopt);
 }
 
 TEST_CASE("an executor that drops a run ends the series, and the handle says so") {
   scheduled_scene s;
   deaths ended;
   const auto task = post_every(s.where, s.timers, {.interval = 10 * beat}, [guard = mortal(ended)] {});
-  s.timers.turn();
+  s.timers.run_once();
   s.where.drop();
   CHECK(task->status() == schedule_status::dropped);
   CHECK(task->runs() == 0);
   CHECK(ended.count == 1);
-  CHECK(s.timers.turn() == std::nullopt);
+  CHECK(s.timers.run_once() == std::nullopt);
 }
 
 TEST_CASE("the end of the timers drops what is pending; what is queued still runs, for the last time") {
@@ -321,7 +321,7 @@ TEST_CASE("the end of the timers drops what is pending; what is queued still run
   const auto pending = post_after(s.where, s.timers, 1h, [guard = mortal(ended)] {});
   const auto queued =
       post_every(s.where, s.timers, {.interval = 10 * beat}, [&calls, guard = mortal(ended)] { ++calls; });
-  s.timers.turn();
+  s.timers.run_once();
   CHECK(s.timers.close().value() == 1);
   CHECK(pending->status() == schedule_status::dropped);
   CHECK(queued->is_active());
@@ -350,7 +350,7 @@ TEST_CASE("a run that is still going on when the timers are destroyed is the las
   braid::manual_clock clock;
   auto timers = std::make_unique<shared_timers>(clock);
   const auto task = post_every(where, *timers, {.interval = 1ms}, [&] { timers.reset(); });
-  timers->turn();
+  timers->run_once();
   where.run();
   CHECK(task->status() == schedule_status::dropped);
   CHECK(task->runs() == 1);
@@ -368,7 +368,7 @@ TEST_CASE("an executor that runs in the middle of the post runs on the thread of
                                  if (calls == 101) self.cancel();
                                  if (calls == 7) throw std::runtime_error("seventh");
                                });
-  while (timers.turn()) {}
+  while (timers.run_once()) {}
   CHECK(calls == 101);
   CHECK(where.reported == "seventh");
   CHECK(task->status() == schedule_status::cancelled);
@@ -404,7 +404,7 @@ TEST_CASE("a function whose copy throws leaves nothing behind") {
   scheduled_scene s;
   const unlucky fn;
   CHECK_THROWS_WITH(static_cast<void>(post_after(s.where, s.timers, 1s, fn)), "no copy");
-  CHECK(s.timers.turn() == std::nullopt);
+  CHECK(s.timers.run_once() == std::nullopt);
 }
 
 TEST_CASE("a pool and a thread of timers run thousands of tasks, each once and none early") {

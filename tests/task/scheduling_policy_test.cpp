@@ -13,7 +13,7 @@ namespace {
 
 /// Lacks what workers ask before they sleep.
 struct sleepless {
-  static constexpr bool watches = false;
+  static constexpr bool has_monitor = false;
   explicit sleepless(const braid::worker_list& /*workers*/) {}
   auto place(braid::job& /*work*/, const braid::worker* /*poster*/) noexcept -> braid::placement { return {}; }
   auto refill(braid::worker& /*self*/, braid::search /*why*/) noexcept -> braid::found_job { return {}; }
@@ -34,9 +34,9 @@ TEST_CASE("the schedulers of the library are policies, and so is anything with a
   CHECK(braid::scheduling_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<braid::work_stealing>);
   CHECK(braid::scheduling_policy<braid::least_loaded>);
-  CHECK(braid::seated_policy<braid::work_stealing>);
-  CHECK(braid::seated_policy<braid::least_loaded>);
-  CHECK_FALSE(braid::seated_policy<braid::shared_queue>);
+  CHECK(braid::local_queue_policy<braid::work_stealing>);
+  CHECK(braid::local_queue_policy<braid::least_loaded>);
+  CHECK_FALSE(braid::local_queue_policy<braid::shared_queue>);
   CHECK(braid::scheduling_policy<complete>);
   CHECK_FALSE(braid::scheduling_policy<sleepless>);
 }
@@ -44,5 +44,5 @@ TEST_CASE("the schedulers of the library are policies, and so is anything with a
 TEST_CASE("a placement is a refusal until it says otherwise") {
   const braid::placement placed;
   CHECK(placed.how == braid::placement::verdict::refused);
-  CHECK(placed.seat == braid::placement::no_seat);
+  CHECK(placed.worker == braid::placement::no_worker);
 }

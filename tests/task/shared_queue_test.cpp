@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/bare_workers.hpp>
 
 #include <array>
 #include <thread>
@@ -33,9 +33,9 @@ struct fixture {
   }
   auto finds_nothing() -> bool { return !queue.refill(self, braid::search::routine); }
 
-  braid::testing::crew_of_workers crew{1};
-  braid::worker& self = crew[0];
-  braid::shared_queue queue{crew.list};
+  braid::testing::bare_workers scheduler_base{1};
+  braid::worker& self = scheduler_base[0];
+  braid::shared_queue queue{scheduler_base.list};
   std::array<counted_job, 3> jobs;
 };
 

@@ -49,12 +49,12 @@ TEST_CASE("a timer fires in the first turn that is not before its time, once") {
   probe_timer item;
   timers.arm(item, clock.now() + 1s);
   clock.advance(1s - 1ns);
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 0);
   CHECK(item.is_armed());
   clock.advance(tick);
-  timers.turn();
-  timers.turn();
+  timers.run_once();
+  timers.run_once();
   CHECK(item.fired == 1);
   CHECK(item.dropped == 0);
   CHECK_FALSE(item.is_armed());
@@ -63,13 +63,13 @@ TEST_CASE("a timer fires in the first turn that is not before its time, once") {
 TEST_CASE("a turn says when the next one is worth while") {
   braid::manual_clock clock;
   shared_timers timers(clock);
-  CHECK(timers.turn() == std::nullopt);
+  CHECK(timers.run_once() == std::nullopt);
   CHECK(timers.now() == clock.now());
   probe_timer item;
   const time_point when = clock.now() + 5s;
   timers.arm(item, when);
   int turns = 0;
-  for (auto next = timers.turn(); next; next = timers.turn()) {
+  for (auto next = timers.run_once(); next; next = timers.run_once()) {
     REQUIRE(*next > clock.now());
     CHECK(*next < when + tick);
     clock.advance(*next - clock.now());
@@ -89,15 +89,15 @@ TEST_CASE("a timer that fires may arm itself, and take back others that are due 
   });
   timers.arm(item, time_point::min());
   timers.arm(victim, time_point::min());
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 1);
   CHECK(victim.fired == 0);
   clock.advance(2s);
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 2);
   timers.disarm(item);
   clock.advance(1h);
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 2);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("a timer that always arms itself for now fires once a turn") {
   probe_timer item([&] { timers.arm(item, time_point::min()); });
   timers.arm(item, time_point::min());
   for (int turns = 1; turns <= 3; ++turns) {
-    const auto next = timers.turn();
+    const auto next = timers.run_once();
     CHECK(item.fired == turns);
     REQUIRE(next.has_value());
     CHECK(*next <= clock.now());
@@ -122,11 +122,11 @@ TEST_CASE("a timer that is moved fires at its new time only") {
   timers.arm(item, clock.now() + 1s);
   timers.arm(item, clock.now() + 3s);
   clock.advance(2s);
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 0);
   timers.arm(item, clock.now());
   clock.advance(tick);
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 1);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("thousands of timers fire in the order of their times, none early") {
     timers.arm(*one.item, one.when);
   }
   for (std::size_t i = 0; i < count; i += 3) timers.disarm(*entries[i].item);
-  while (timers.turn()) clock.advance(100ms);
+  while (timers.run_once()) clock.advance(100ms);
   CHECK(fired.size() == count - (count + 2) / 3);
   CHECK_FALSE(early);
   const auto before_by_a_tick = [](time_point a, time_point b) { return a + tick < b; };
@@ -176,7 +176,7 @@ TEST_CASE("closing drops what is pending, however far away, and says how much th
   }
   CHECK(timers.close() == std::size_t{0});
   clock.advance(3h);
-  CHECK(timers.turn() == std::nullopt);
+  CHECK(timers.run_once() == std::nullopt);
 }
 
 TEST_CASE("what is armed after the close is dropped at once") {
@@ -213,11 +213,11 @@ TEST_CASE("a function of a timer is refused to close the timers, which stay usab
   braid::result<std::size_t> closed;
   probe_timer item([&] { closed = timers.close(); });
   timers.arm(item, time_point::min());
-  timers.turn();
+  timers.run_once();
   REQUIRE_FALSE(closed.has_value());
   CHECK(closed.error() == errc::would_deadlock);
   timers.arm(item, time_point::min());
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 2);
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("disarming waits until the timer has fired on the other thread, and so
     may_leave.wait();
   });
   timers.arm(*item, time_point::min());
-  std::jthread server([&] { timers.turn(); });
+  std::jthread server([&] { timers.run_once(); });
   entered.wait();
   probe_timer other;
   timers.arm(other, time_point::max());
@@ -264,7 +264,7 @@ TEST_CASE("disarming from another thread also ends a timer that arms itself") {
     timers.arm(item, time_point::min());
   });
   timers.arm(item, time_point::min());
-  std::jthread server([&] { timers.turn(); });
+  std::jthread server([&] { timers.run_once(); });
   entered.wait();
   {
     sleeper owner([&] { timers.disarm(item); });
@@ -273,7 +273,7 @@ TEST_CASE("disarming from another thread also ends a timer that arms itself") {
   }
   CHECK_FALSE(item.is_armed());
   server.join();
-  timers.turn();
+  timers.run_once();
   CHECK(item.fired == 1);
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("who disarms a timer that fires waits for that one, not for those that
   timers.arm(first, time_point::min());
   timers.arm(second, time_point::min());
   {
-    const std::jthread server([&] { timers.turn(); });
+    const std::jthread server([&] { timers.run_once(); });
     entered.wait();
     const sleeper owner([&] {
       timers.disarm(first);
@@ -316,7 +316,7 @@ TEST_CASE("closing waits for the timer that fires on another thread, and nothing
   probe_timer behind;
   timers.arm(item, time_point::min());
   timers.arm(behind, time_point::min());
-  std::jthread server([&] { timers.turn(); });
+  std::jthread server([&] { timers.run_once(); });
   entered.wait();
   atomic<std::size_t> dropped{0};
   {
@@ -355,9 +355,9 @@ TEST_CASE("only the system's clock can be slept by, and a timer does not serve t
   CHECK(sleeping.signal == SIGABRT);
   const auto nested = run_in_child([] {
     shared_timers timers;
-    probe_timer item([&] { timers.turn(); });
+    probe_timer item([&] { timers.run_once(); });
     timers.arm(item, time_point::min());
-    timers.turn();
+    timers.run_once();
   });
   CHECK(nested.signal == SIGABRT);
 }

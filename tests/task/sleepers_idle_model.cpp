@@ -19,7 +19,7 @@ TEST_CASE("a pool is not idle before a chain of posts has run") {
 
 TEST_CASE("what a pool accepted before it stopped has run, every worker leaves, and then it is idle") {
   holds(stop_while_posting<product>);
-  holds_in_order(stop_while_posting_to_seats<product>);
+  holds_in_order(stop_while_posting_to_workers<product>);
   holds_in_order(stop_beside_thieves<settling::counted>);
   holds(leave_behind_a_stop<product>);
 }

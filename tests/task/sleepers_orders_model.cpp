@@ -13,7 +13,7 @@ TEST_CASE("every order and every barrier of the sleepers is needed") {
                                   stop_while_posting<product>,
                                   two_beside_a_long_job<product>,
                                   idle_beside_a_post<product>,
-                                  stop_while_posting_to_seats<product>,
+                                  stop_while_posting_to_workers<product>,
                                   leave_behind_a_stop<product>,
                                   moved_past_a_thief<product>};
   const model::options bounds{.seeds = 10'000, .preemptions = 6, .surprises = 4};

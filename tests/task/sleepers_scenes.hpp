@@ -22,7 +22,7 @@ struct pair {
   layout where;
   std::size_t first_thread;  ///< the workers below run something for as long as the run takes
   std::size_t end_thread;
-  std::array<std::size_t, 2> seats;
+  std::array<std::size_t, 2> local_queues;
 };
 
 template <typename Sleepers>
@@ -37,7 +37,7 @@ void two_jobs(model::run& r, const pair& given) {
   for (std::size_t index = given.first_thread; index < given.end_thread; ++index)
     r.thread([&, index] { pool.work_as(index); });
   r.thread([&] {
-    for (unsigned job : {0U, 1U}) pool.post(job, given.seats[job]);
+    for (unsigned job : {0U, 1U}) pool.post(job, given.local_queues[job]);
   });
   r.join();
   r.check(pool.has_run(0) && pool.has_run(1), "both have run");
@@ -45,26 +45,26 @@ void two_jobs(model::run& r, const pair& given) {
 
 template <typename Sleepers>
 void burst(model::run& r) {
-  two_jobs<Sleepers>(r, {.where = layout::shared, .first_thread = 0, .end_thread = 2, .seats = {0, 0}});
+  two_jobs<Sleepers>(r, {.where = layout::shared, .first_thread = 0, .end_thread = 2, .local_queues = {0, 0}});
 }
 template <typename Sleepers>
-void burst_at_one_seat(model::run& r) {
-  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 0, .end_thread = 2, .seats = {0, 0}});
+void burst_at_one_worker(model::run& r) {
+  two_jobs<Sleepers>(r, {.where = layout::per_worker, .first_thread = 0, .end_thread = 2, .local_queues = {0, 0}});
 }
 template <typename Sleepers>
 void two_beside_a_long_job(model::run& r) {
-  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 1, .end_thread = 3, .seats = {1, 0}});
+  two_jobs<Sleepers>(r, {.where = layout::per_worker, .first_thread = 1, .end_thread = 3, .local_queues = {1, 0}});
 }
 template <typename Sleepers>
 void two_behind_a_long_job(model::run& r) {
-  two_jobs<Sleepers>(r, {.where = layout::seated, .first_thread = 1, .end_thread = 3, .seats = {0, 0}});
+  two_jobs<Sleepers>(r, {.where = layout::per_worker, .first_thread = 1, .end_thread = 3, .local_queues = {0, 0}});
 }
 
 /// A long job of worker 0 posts one that brings worker 1, and runs that itself. Before worker 1 has given up, it posts
 /// one for worker 1 that waits for the one behind itself.
 template <typename Sleepers>
 void relied_on_in_vain(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 3);
+  small_pool<Sleepers> pool(r, layout::per_worker, 3);
   gate last;
   pool.on_run = [&](worker&, unsigned job) {
     if (job == 2) last.open();
@@ -87,7 +87,7 @@ void relied_on_in_vain(model::run& r) {
 /// first and the third wait for the second.
 template <typename Sleepers>
 void moved_past_a_thief(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 4);
+  small_pool<Sleepers> pool(r, layout::per_worker, 4);
   pool.long_backlog = 3;
   gate second;
   pool.on_run = [&](worker&, unsigned job) {
@@ -106,8 +106,8 @@ void moved_past_a_thief(model::run& r) {
 /// The driver of worker 1 has something to do at some moment, which waits for a job at this seat. Worker 0 runs
 /// something for as long as the run takes.
 template <typename Sleepers>
-void job_beside_own_work(model::run& r, std::size_t seat) {
-  small_pool<Sleepers> pool(r, layout::seated, 3, 1);
+void job_beside_own_work(model::run& r, std::size_t context) {
+  small_pool<Sleepers> pool(r, layout::per_worker, 3, 1);
   gate job;
   pool.on_call = [&] { job.pass(); };
   pool.on_run = [&](worker&, unsigned) {
@@ -115,17 +115,17 @@ void job_beside_own_work(model::run& r, std::size_t seat) {
     pool.stop();
   };
   for (std::size_t index : {1U, 2U}) r.thread([&, index] { pool.work_as(index); });
-  r.thread([&] { pool.post(0, seat); });
+  r.thread([&] { pool.post(0, context); });
   r.join();
   r.check(pool.has_run(0), "it has run");
 }
 
 template <typename Sleepers>
-void at_the_seat_of_own_work(model::run& r) {
+void at_the_worker_of_own_work(model::run& r) {
   job_beside_own_work<Sleepers>(r, 1);
 }
 template <typename Sleepers>
-void at_a_seat_that_own_work_watched(model::run& r) {
+void at_a_worker_that_own_work_watched(model::run& r) {
   job_beside_own_work<Sleepers>(r, 0);
 }
 
@@ -148,7 +148,7 @@ void idle_after(model::run& r) {
 
 template <typename Sleepers>
 void idle_after_posts(model::run& r) {
-  idle_after<Sleepers, layout::seated>(r);
+  idle_after<Sleepers, layout::per_worker>(r);
 }
 template <typename Sleepers>
 void idle_after_posts_to_one_queue(model::run& r) {
@@ -158,7 +158,7 @@ void idle_after_posts_to_one_queue(model::run& r) {
 /// A job that runs from the start posts another at the seat of the other worker.
 template <typename Sleepers>
 void idle_beside_a_post(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
+  small_pool<Sleepers> pool(r, layout::per_worker, 2);
   r.thread([&] {
     pool.post(1, 1);
     pool.work_as(0);
@@ -175,7 +175,7 @@ void idle_beside_a_post(model::run& r) {
 /// The same, and that one posts two at the seat of the first worker.
 template <typename Sleepers>
 void idle_beside_a_chain(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
+  small_pool<Sleepers> pool(r, layout::per_worker, 2);
   pool.on_run = [&](worker&, unsigned job) {
     if (job != 1) return;
     pool.post(2, 0);
@@ -209,8 +209,8 @@ void stop_while_posting(model::run& r) {
 
 /// The same with two workers that take from each other.
 template <typename Sleepers>
-void stop_while_posting_to_seats(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
+void stop_while_posting_to_workers(model::run& r) {
+  small_pool<Sleepers> pool(r, layout::per_worker, 2);
   std::array<bool, 2> accepted{};
   for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
   r.thread([&] {
@@ -225,7 +225,7 @@ void stop_while_posting_to_seats(model::run& r) {
 /// A thread that leaves, by whatever way, sees what was written before the stop.
 template <typename Sleepers>
 void leave_behind_a_stop(model::run& r) {
-  small_pool<Sleepers> pool(r, layout::seated, 2);
+  small_pool<Sleepers> pool(r, layout::per_worker, 2);
   model::shared<int> written;
   for (std::size_t index : {0U, 1U}) {
     r.thread([&, index] {
@@ -244,7 +244,7 @@ void leave_behind_a_stop(model::run& r) {
 /// nothing is there.
 template <settling How>
 void stop_beside_thieves(model::run& r) {
-  small_pool<product> pool(r, layout::seated, 2);
+  small_pool<product> pool(r, layout::per_worker, 2);
   pool.settles = How;
   for (unsigned job : {0U, 1U, 2U}) pool.post(job, 0);
   for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });

@@ -35,13 +35,13 @@ class scripted_driver final : public braid::driver {
 };
 
 /// Seats at which nobody finds anything to run.
-class seats_out_of_reach final : public braid::detail::crew {
+class workers_out_of_reach final : public braid::detail::scheduler_base {
  public:
-  auto place(braid::job&, braid::worker*, braid::lane) noexcept -> placement override { return {}; }
-  auto seat_for(braid::worker*) noexcept -> braid::worker* override { return nullptr; }
+  auto place(braid::job&, braid::worker*, braid::priority) noexcept -> placement override { return {}; }
+  auto worker_for(braid::worker*) noexcept -> braid::worker* override { return nullptr; }
   void work(braid::worker&) noexcept override {}
   auto run_one(braid::worker&, braid::search) noexcept -> bool override { return false; }
-  [[nodiscard]] auto watches() const noexcept -> bool override { return true; }
+  [[nodiscard]] auto has_monitor() const noexcept -> bool override { return true; }
   [[nodiscard]] auto may_park(braid::worker&) noexcept -> bool override { return true; }
   [[nodiscard]] auto empty() noexcept -> bool override { return holds_none; }
   void close() noexcept override {}
@@ -63,8 +63,8 @@ struct scene {
   }
 
   auto sleep() -> wake_cause {
-    const wake_cause woken = all.sleep(*list.back(), seats);
-    if (woken == wake_cause::picked) all.end_search();
+    const wake_cause woken = all.sleep(*list.back(), local_queues);
+    if (woken == wake_cause::claimed) all.end_search();
     return woken;
   }
 
@@ -75,7 +75,7 @@ struct scene {
     all.wake_for({.how = placement::verdict::urgent});
     return true;
   };
-  seats_out_of_reach seats;
+  workers_out_of_reach local_queues;
   braid::worker_list list;
   sleepers all;
 };
@@ -84,8 +84,8 @@ struct scene {
 
 TEST_CASE("a pick does not put off when a watch is due") {
   scene two(2);
-  CHECK(two.sleep() == wake_cause::picked);
-  CHECK(two.sleep() == wake_cause::picked);
+  CHECK(two.sleep() == wake_cause::claimed);
+  CHECK(two.sleep() == wake_cause::claimed);
   REQUIRE(two.deadlines.size() == 2);
   CHECK(two.deadlines[0] == two.deadlines[1]);
 }
@@ -93,8 +93,8 @@ TEST_CASE("a pick does not put off when a watch is due") {
 TEST_CASE("a watch that was due is followed by a later one") {
   scene two(2);
   two.ends = [] { return false; };
-  CHECK(two.sleep() == wake_cause::watched);
-  CHECK(two.sleep() == wake_cause::watched);
+  CHECK(two.sleep() == wake_cause::monitored);
+  CHECK(two.sleep() == wake_cause::monitored);
   REQUIRE(two.deadlines.size() == 2);
   CHECK(two.deadlines[0] < two.deadlines[1]);
 }
@@ -102,8 +102,8 @@ TEST_CASE("a watch that was due is followed by a later one") {
 TEST_CASE("where all sleep one of them watches if a job lies anywhere") {
   for (const bool nothing : {true, false}) {
     scene one(1);
-    one.seats.holds_none = nothing;
-    CHECK(one.sleep() == wake_cause::picked);
+    one.local_queues.holds_none = nothing;
+    CHECK(one.sleep() == wake_cause::claimed);
     CHECK(one.deadlines.empty() == nothing);
   }
 }

@@ -4,13 +4,13 @@
 
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/futex.hpp>
-#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/driver.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
 
-#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/bare_workers.hpp>
 #include <tests/support/model.hpp>
 #include <tests/task/twin_sleepers.hpp>
 
@@ -28,7 +28,7 @@ namespace braid::testing {
 
 /// Up to 31 jobs, which are numbers, in one word; the lowest goes first. It has the orders that docs/design/pool.md
 /// asks of a scheduler's queues, and no other.
-class small_seat {
+class small_context {
  public:
   /// False when closed.
   [[nodiscard]] auto place(unsigned number) noexcept -> bool {
@@ -111,26 +111,26 @@ class restless_driver final : public driver {
 };
 
 /// Where jobs lie.
-enum class layout : std::uint8_t { shared, seated };
+enum class layout : std::uint8_t { shared, per_worker };
 
 /// How a pool that stops finds that nothing is left at any seat.
-enum class settling : std::uint8_t {
+enum class quiescing : std::uint8_t {
   never,
   counted,  ///< by a look during which no thief has begun to move jobs
   blindly,  ///< by a look
 };
 
 /// Workers that sleep and are woken as `Sleepers` says: those of the product, or a twin with a fault, which may also be
-/// one of the loop here. That one is the loop of detail::crew_of without lanes and without lingering.
+/// one of the loop here. That one is the loop of detail::scheduler_for without lanes and without lingering.
 template <typename Sleepers>
-class small_pool final : public detail::crew {
+class small_pool final : public detail::scheduler_base {
   static constexpr fault broken = fault_of<Sleepers>;
 
  public:
   using verdict = placement::verdict;
-  static constexpr std::size_t most_jobs = 4;
+  static constexpr std::size_t max_jobs = 4;
 
-  static constexpr std::size_t nobody = most_jobs;
+  static constexpr std::size_t nobody = max_jobs;
 
   /// `restless`: the worker whose driver has something to do once.
   small_pool(model::run& r, layout where, std::size_t workers, std::size_t restless = nobody)
@@ -150,14 +150,14 @@ class small_pool final : public detail::crew {
   /// So many jobs at a seat bring others without a wake; 0: none do.
   std::size_t long_backlog = 0;
 
-  settling settles = settling::never;
+  quiescing quiesces = quiescing::never;
 
   /// False when refused.
-  auto post(unsigned number, std::size_t seat, verdict how = verdict::can_wait) -> bool {
+  auto post(unsigned number, std::size_t context, verdict how = verdict::can_wait) -> bool {
     given_[number] = 1;
-    if (!at(seat).place(number)) return false;
+    if (!at(context).place(number)) return false;
     workers_.barrier.light();
-    sleepers_.wake_for({.how = how, .seat = where_ == layout::seated ? seat : placement::no_seat});
+    sleepers_.wake_for({.how = how, .worker = where_ == layout::per_worker ? context : placement::no_worker});
     return true;
   }
 
@@ -180,39 +180,39 @@ class small_pool final : public detail::crew {
 
   // --- for the sleepers ---
 
-  auto place(job&, worker*, lane) noexcept -> placement override { return {}; }
-  auto seat_for(worker*) noexcept -> worker* override { return nullptr; }
+  auto place(job&, worker*, priority) noexcept -> placement override { return {}; }
+  auto worker_for(worker*) noexcept -> worker* override { return nullptr; }
   auto run_one(worker&, search) noexcept -> bool override { return false; }
   void drop_all() noexcept override {}
 
   void work(worker& self) noexcept override;
 
-  [[nodiscard]] auto watches() const noexcept -> bool override { return where_ == layout::seated; }
+  [[nodiscard]] auto has_monitor() const noexcept -> bool override { return where_ == layout::per_worker; }
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool override { return at(self.index).empty(); }
   [[nodiscard]] auto empty() noexcept -> bool override {
-    for (std::size_t index = 0; index < seat_count(); ++index)
+    for (std::size_t index = 0; index < context_count(); ++index)
       if (!at(index).empty()) return false;
     return true;
   }
-  [[nodiscard]] auto is_settled() noexcept -> bool override {
-    if (settles == settling::never) return false;
+  [[nodiscard]] auto is_quiescent() noexcept -> bool override {
+    if (quiesces == quiescing::never) return false;
     const std::uint32_t before = moves_.load(acquire);
-    const bool moving = settles == settling::counted && before % one_begin != 0;
+    const bool moving = quiesces == quiescing::counted && before % one_begin != 0;
     if (moving || !empty()) return false;
-    if (settles == settling::counted && moves_.load(relaxed) / one_begin != before / one_begin) return false;
-    has_settled_.store(true, relaxed);
+    if (quiesces == quiescing::counted && moves_.load(relaxed) / one_begin != before / one_begin) return false;
+    is_known_quiescent_.store(true, relaxed);
     return true;
   }
   void close() noexcept override {
     closed_.store(true, relaxed);
-    for (std::size_t index = 0; index < seat_count(); ++index) at(index).close();
+    for (std::size_t index = 0; index < context_count(); ++index) at(index).close();
   }
 
  private:
   static constexpr std::uint32_t one_begin = 1U << 16U;
 
-  auto seat_count() const noexcept -> std::size_t { return where_ == layout::shared ? 1 : workers_.list.size(); }
-  auto at(std::size_t index) noexcept -> small_seat& { return seats_[where_ == layout::shared ? 0 : index]; }
+  auto context_count() const noexcept -> std::size_t { return where_ == layout::shared ? 1 : workers_.list.size(); }
+  auto at(std::size_t index) noexcept -> small_context& { return seats_[where_ == layout::shared ? 0 : index]; }
 
   auto next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t;
   auto steal(worker& self, std::size_t victim) noexcept -> std::uint32_t;
@@ -227,14 +227,14 @@ class small_pool final : public detail::crew {
 
   model::run& run_;
   const layout where_;
-  crew_of_workers workers_;
+  bare_workers workers_;
   Sleepers sleepers_{workers_.list, workers_.barrier};
-  std::array<small_seat, 4> seats_;
+  std::array<small_context, 4> seats_;
   atomic<bool> closed_{false};
   atomic<std::uint32_t> moves_{0};  // thieves that move jobs, and above that how many have begun to
-  atomic<bool> has_settled_{false};
-  std::array<model::shared<int>, most_jobs> given_;
-  std::array<model::shared<int>, most_jobs> done_;
+  atomic<bool> is_known_quiescent_{false};
+  std::array<model::shared<int>, max_jobs> given_;
+  std::array<model::shared<int>, max_jobs> done_;
 };
 
 template <typename Sleepers>
@@ -246,13 +246,13 @@ void small_pool<Sleepers>::work(worker& self) noexcept {
       on_call();
       woken = own;
     }
-    const bool is_late = settles != settling::never && has_settled_.load(relaxed);
+    const bool is_late = quiesces != quiescing::never && is_known_quiescent_.load(relaxed);
     const std::uint32_t found = next(self, woken);
     run_.check(!is_late || found == 0, "a pool that has settled has no jobs");
-    const bool searched = woken == picked;
+    const bool searched = woken == claimed;
     const bool looks_early = broken == fault::looks_for_more_too_early && searched && empty();
     if (searched && broken != fault::passes_on_too_early) sleepers_.end_search();
-    if (woken != own || std::exchange(self.calls_others, false)) relied_on = true;
+    if (woken != own || std::exchange(self.should_wake_peer, false)) relied_on = true;
     if (broken == fault::forgets_that_it_was_relied_on && found == 0) relied_on = false;
     if (found != 0 && std::exchange(relied_on, false) && !looks_early) pass_on(self);
     if (searched && broken == fault::passes_on_too_early) sleepers_.end_search();
@@ -269,12 +269,12 @@ template <typename Sleepers>
 auto small_pool<Sleepers>::next(worker& self, detail::wake_cause woken) noexcept -> std::uint32_t {
   if (const std::uint32_t mine = at(self.index).take_one(); mine != 0 || where_ == layout::shared) return mine;
   for (const std::size_t victim : self.victims) {
-    const bool held_up = woken == detail::wake_cause::watched && is_held_up(self, victim);
-    const bool called = woken == detail::wake_cause::picked || held_up || has_long_backlog(victim);
+    const bool held_up = woken == detail::wake_cause::monitored && is_held_up(self, victim);
+    const bool called = woken == detail::wake_cause::claimed || held_up || has_long_backlog(victim);
     if (!called && !closed_.load(relaxed)) continue;
-    if (settles == settling::counted) moves_.fetch_add(one_begin + 1, relaxed);
+    if (quiesces == quiescing::counted) moves_.fetch_add(one_begin + 1, relaxed);
     const std::uint32_t oldest = steal(self, victim);
-    if (settles == settling::counted) moves_.fetch_sub(1, release);
+    if (quiesces == quiescing::counted) moves_.fetch_sub(1, release);
     if (oldest != 0) return oldest;
   }
   return 0;
@@ -286,7 +286,7 @@ auto small_pool<Sleepers>::steal(worker& self, std::size_t victim) noexcept -> s
   if (taken == 0) return 0;
   const std::uint32_t oldest = taken & (~taken + 1);
   at(self.index).move_here(taken & ~oldest);
-  self.calls_others = broken != fault::moves_jobs_silently;
+  self.should_wake_peer = broken != fault::moves_jobs_silently;
   return oldest;
 }
 

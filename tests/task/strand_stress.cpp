@@ -56,7 +56,7 @@ TEST_CASE("what many threads post to many strands runs once, alone, in each post
   constexpr std::size_t strands = 4;
   constexpr std::size_t posters = 3;
   const std::size_t each = scaled(40'000);
-  struct lane_of_one {
+  struct pool_of_one {
     std::uint64_t ran = 0;
     std::uint64_t last[posters] = {};
     bool ordered = true;
@@ -86,7 +86,7 @@ TEST_CASE("what many threads post to many strands runs once, alone, in each post
     for (std::thread& thread : threads) thread.join();
   }
   std::uint64_t total = 0;
-  for (const lane_of_one& one : seen) {
+  for (const pool_of_one& one : seen) {
     CHECK(one.ordered);
     total += one.ran;
   }

@@ -82,15 +82,15 @@ TEST_CASE("after many jobs in a row a strand lets others go first") {
   strand one(where, clock);
   std::size_t ran = 0;
   std::size_t seen = 0;
-  for (std::size_t i = 0; i < 2 * strand::most_in_a_row + 1; ++i) REQUIRE(post(one, [&ran] { ++ran; }));
+  for (std::size_t i = 0; i < 2 * strand::max_consecutive + 1; ++i) REQUIRE(post(one, [&ran] { ++ran; }));
   REQUIRE(post(where, [&] { seen = ran; }));
   where.run();
-  CHECK(ran == strand::most_in_a_row);
+  CHECK(ran == strand::max_consecutive);
   CHECK(where.pending() == 2);
   where.run();
-  CHECK(seen == strand::most_in_a_row);
+  CHECK(seen == strand::max_consecutive);
   where.run_all();
-  CHECK(ran == 2 * strand::most_in_a_row + 1);
+  CHECK(ran == 2 * strand::max_consecutive + 1);
 }
 
 namespace {
@@ -105,12 +105,12 @@ class measured {
         ++ran_;
       }));
   }
-  auto run_turn() -> int {
+  auto run_drain() -> int {
     const int before = ran_;
     where_.run();
     return ran_ - before;
   }
-  [[nodiscard]] auto is_at_rest() const -> bool { return where_.pending() == 0; }
+  [[nodiscard]] auto is_idle() const -> bool { return where_.pending() == 0; }
 
  private:
   braid::manual_clock clock_;
@@ -123,27 +123,27 @@ class measured {
 
 TEST_CASE("after long jobs a strand lets others go first") {
   measured jobs;
-  jobs.post_jobs(6, strand::longest_turn);
-  CHECK(jobs.run_turn() == 2);  // what comes before the first look is not measured
-  jobs.post_jobs(8, strand::longest_turn / 4);
-  CHECK(jobs.run_turn() == 2);
-  CHECK(jobs.run_turn() == 2);
-  CHECK(jobs.run_turn() == 8);  // looks behind the first, second, fourth and eighth
-  CHECK(jobs.is_at_rest());
+  jobs.post_jobs(6, strand::max_drain);
+  CHECK(jobs.run_drain() == 2);  // what comes before the first look is not measured
+  jobs.post_jobs(8, strand::max_drain / 4);
+  CHECK(jobs.run_drain() == 2);
+  CHECK(jobs.run_drain() == 2);
+  CHECK(jobs.run_drain() == 8);  // looks behind the first, second, fourth and eighth
+  CHECK(jobs.is_idle());
 }
 
 TEST_CASE("where short jobs of a strand become long, no more than four turns of them go by unmeasured") {
-  int most = 0;
+  int max_count = 0;
   for (int short_ones = 0; short_ones < 10 * 64; ++short_ones) {
     measured jobs;
     jobs.post_jobs(short_ones, 0us);
-    jobs.post_jobs(6 * 64, strand::longest_turn);
+    jobs.post_jobs(6 * 64, strand::max_drain);
     int unmeasured = -short_ones;
-    for (int turn = jobs.run_turn(); turn > 2; turn = jobs.run_turn()) unmeasured += turn;
-    most = std::max(most, unmeasured);
-    while (!jobs.is_at_rest()) CHECK(jobs.run_turn() <= 2);
+    for (int ran = jobs.run_drain(); ran > 2; ran = jobs.run_drain()) unmeasured += ran;
+    max_count = std::max(max_count, unmeasured);
+    while (!jobs.is_idle()) CHECK(jobs.run_drain() <= 2);
   }
-  CHECK(most == 4 * 64);
+  CHECK(max_count == 4 * 64);
 }
 
 TEST_CASE_FIXTURE(watched, "with workers without number no two jobs of a strand run at once, nor out of order") {
@@ -248,14 +248,14 @@ TEST_CASE("where the executor closes in the middle of a turn, what was accepted 
   strand one(where, clock);
   std::size_t ran = 0;
   std::size_t refused = 0;
-  for (std::size_t i = 0; i < 2 * strand::most_in_a_row; ++i)
+  for (std::size_t i = 0; i < 2 * strand::max_consecutive; ++i)
     REQUIRE(post(one, [&] {
       if (++ran == 1) where.close();
-      if (ran > strand::most_in_a_row && !post(one, [] {})) ++refused;
+      if (ran > strand::max_consecutive && !post(one, [] {})) ++refused;
     }));
   where.run();
-  CHECK(ran == 2 * strand::most_in_a_row);
-  CHECK(refused == strand::most_in_a_row);
+  CHECK(ran == 2 * strand::max_consecutive);
+  CHECK(refused == strand::max_consecutive);
   CHECK(where.pending() == 0);
 }
 

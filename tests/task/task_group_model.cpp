@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <tests/support/executor_slots.hpp>
-#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/bare_workers.hpp>
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/model.hpp>
 

@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 namespace {
 
 /// The smallest service: a wheel and a clock that the test turns.
-class turned_service final : public braid::timer_service {
+class manual_service final : public braid::timer_service {
  public:
-  explicit turned_service(braid::testing::deaths& in) : guard_(in), wheel_(clock_.now()) {}
+  explicit manual_service(braid::testing::deaths& in) : guard_(in), wheel_(clock_.now()) {}
 
   void arm(braid::timer& item, braid::time_point when) noexcept override { wheel_.arm(item, when); }
   void disarm(braid::timer& item) noexcept override { wheel_.disarm(item); }
@@ -49,7 +49,7 @@ struct heartbeat : braid::timer {
 
 TEST_CASE("a timer armed through the interface fires once it is due, and can be armed again as it fires") {
   braid::testing::deaths ended;
-  turned_service turned(ended);
+  manual_service turned(ended);
   heartbeat heart(turned);
   turned.arm(heart, turned.now() + 1s);
   turned.advance(999ms);
@@ -61,7 +61,7 @@ TEST_CASE("a timer armed through the interface fires once it is due, and can be 
 
 TEST_CASE("a timer taken back through the interface does not fire") {
   braid::testing::deaths ended;
-  turned_service turned(ended);
+  manual_service turned(ended);
   heartbeat heart(turned);
   turned.arm(heart, turned.now() + 1s);
   turned.disarm(heart);
@@ -72,7 +72,7 @@ TEST_CASE("a timer taken back through the interface does not fire") {
 
 TEST_CASE("a service can be destroyed through its base") {
   braid::testing::deaths ended;
-  std::unique_ptr<braid::timer_service> service = std::make_unique<turned_service>(ended);
+  std::unique_ptr<braid::timer_service> service = std::make_unique<manual_service>(ended);
   service.reset();
   CHECK(ended.count == 1);
 }

@@ -4,7 +4,7 @@
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/event_count.hpp>
-#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/driver.hpp>
@@ -26,8 +26,8 @@ enum class fault : std::uint8_t {
   trusts_an_old_look,         ///< believes a plain look at how many search
   watches_beside_awake_only,  ///< takes all announced workers for sleeping ones
   ends_watch_without_barrier,
-  works_while_announced,  ///< does what its driver has to do as if it slept
-  leaves_watch_silently,  ///< the same, after others have relied on its watch
+  works_while_announced,    ///< does what its driver has to do as if it slept
+  leaves_monitor_silently,  ///< the same, after others have relied on its watch
   stops_without_barrier,
   leaves_after_one_look,
   leaves_the_count,
@@ -46,7 +46,7 @@ enum class fault : std::uint8_t {
 template <fault Broken>
 class twin_sleepers {
   using wake_cause = detail::wake_cause;
-  using crew = detail::crew;
+  using scheduler_base = detail::scheduler_base;
 
  public:
   static constexpr fault broken = Broken;
@@ -56,22 +56,22 @@ class twin_sleepers {
 
   void wake_for(const placement& placed) noexcept {
     if (idle_.none()) return;
-    const bool can_wait = placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0;
-    if (can_wait && !idle_.announced(placed.seat)) return;
-    if (placed.seat != placement::no_seat && try_pick(placed.seat)) return wake(*workers_[placed.seat]);
+    const bool can_wait = placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0;
+    if (can_wait && !idle_.announced(placed.worker)) return;
+    if (placed.worker != placement::no_worker && try_pick(placed.worker)) return wake(*workers_[placed.worker]);
     if (can_wait) return;
     if (!someone_searches()) wake_one();
   }
 
-  auto sleep(worker& self, crew& jobs) noexcept -> wake_cause;
+  auto sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  void pass_on(worker& /*self*/, crew& jobs) noexcept {
+  void pass_on(worker& /*self*/, scheduler_base& jobs) noexcept {
     if constexpr (Broken != fault::passes_on_without_barrier) barrier_.light();
     if (!idle_.none() && !jobs.empty() && !someone_searches()) wake_one();
   }
 
-  void wait_idle(crew& jobs) noexcept;
+  void wait_idle(scheduler_base& jobs) noexcept;
 
   void stop() noexcept {
     stopping_.store(1, release);
@@ -94,21 +94,21 @@ class twin_sleepers {
     if (const auto index = idle_.pick()) wake(*workers_[*index]);
   }
 
-  void wake(worker& picked) noexcept {
+  void wake(worker& claimed) noexcept {
     searching_.fetch_add(1, relaxed);
-    picked.sleep->unpark();
+    claimed.sleep->unpark();
   }
 
-  auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
-  void end_watch(crew& jobs, wake_reason why) noexcept;
+  auto rest(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
+  void end_monitoring(scheduler_base& jobs, wake_reason why) noexcept;
 
-  auto try_watch(crew& jobs) noexcept -> bool {
+  auto try_monitor(scheduler_base& jobs) noexcept -> bool {
     const bool done = Broken == fault::watches_beside_awake_only ? idle_.all() : is_done(jobs);
-    if (!jobs.watches() || done) return false;
-    return watching_.exchange(1, relaxed) == 0;
+    if (!jobs.has_monitor() || done) return false;
+    return monitoring_.exchange(1, relaxed) == 0;
   }
 
-  auto is_done(crew& jobs) noexcept -> bool {
+  auto is_done(scheduler_base& jobs) noexcept -> bool {
     if constexpr (Broken == fault::trusts_a_passing_idleness) return jobs.empty() && idle_.all() && jobs.empty();
     if constexpr (Broken == fault::takes_two_looks_for_one) return idle_.all() && jobs.empty() && idle_.all();
     const auto idle = idle_.all_since();
@@ -119,53 +119,53 @@ class twin_sleepers {
   asymmetric_barrier& barrier_;
   detail::idle_set idle_;
   atomic<std::uint32_t> searching_{0};
-  atomic<std::uint32_t> watching_{0};
+  atomic<std::uint32_t> monitoring_{0};
   atomic<std::uint32_t> stopping_{0};
   event_count became_idle_;
 };
 
 template <fault Broken>
-auto twin_sleepers<Broken>::sleep(worker& self, crew& jobs) noexcept -> wake_cause {
+auto twin_sleepers<Broken>::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool early = Broken == fault::looks_before_announcing && jobs.may_park(self);
   idle_.announce(self.index);
   if constexpr (Broken != fault::announces_without_barrier) barrier_.heavy();
   bool nothing_left = Broken == fault::looks_before_announcing ? early : jobs.may_park(self);
   const bool stopping = stopping_.load(acquire) != 0;
   if (stopping && Broken != fault::leaves_after_one_look) nothing_left = jobs.empty();
-  if (!nothing_left && idle_.try_retract(self.index)) return wake_cause::own;
+  if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
   const bool out_of_count = Broken == fault::leaves_the_count;
   const bool leaves =
-      nothing_left && stopping && (out_of_count ? idle_.try_retract(self.index) : idle_.try_leave(self.index));
+      nothing_left && stopping && (out_of_count ? idle_.try_cancel(self.index) : idle_.try_retire(self.index));
   if (idle_.all()) became_idle_.notify_all();
   return leaves ? wake_cause::stop : rest(self, jobs);
 }
 
 template <fault Broken>
-auto twin_sleepers<Broken>::rest(worker& self, crew& jobs) noexcept -> wake_cause {
-  const bool watches = try_watch(jobs);
+auto twin_sleepers<Broken>::rest(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
+  const bool has_monitor = try_monitor(jobs);
   // For the explorer a deadline is any time.
-  auto why = self.sleep->sleep_until(watches ? time_point() : time_point::max());
+  auto why = self.sleep->sleep_until(has_monitor ? time_point() : time_point::max());
   const bool stays = Broken == fault::works_while_announced && why == wake_reason::work;
-  if (why != wake_reason::permit && !stays && !idle_.try_retract(self.index)) {
+  if (why != wake_reason::permit && !stays && !idle_.try_cancel(self.index)) {
     self.sleep->park();
     why = wake_reason::permit;
   }
-  if (watches) end_watch(jobs, why);
-  if (why == wake_reason::permit) return wake_cause::picked;
-  return why == wake_reason::work ? wake_cause::called : wake_cause::watched;
+  if (has_monitor) end_monitoring(jobs, why);
+  if (why == wake_reason::permit) return wake_cause::claimed;
+  return why == wake_reason::work ? wake_cause::called : wake_cause::monitored;
 }
 
 template <fault Broken>
-void twin_sleepers<Broken>::end_watch(crew& jobs, wake_reason why) noexcept {
-  watching_.store(0, relaxed);
+void twin_sleepers<Broken>::end_monitoring(scheduler_base& jobs, wake_reason why) noexcept {
+  monitoring_.store(0, relaxed);
   if constexpr (Broken != fault::ends_watch_without_barrier) barrier_.heavy();
-  if (why != wake_reason::work || Broken == fault::leaves_watch_silently) return;
+  if (why != wake_reason::work || Broken == fault::leaves_monitor_silently) return;
   if (!idle_.none() && !jobs.empty() && !someone_searches()) wake_one();
 }
 
 template <fault Broken>
-void twin_sleepers<Broken>::wait_idle(crew& jobs) noexcept {
+void twin_sleepers<Broken>::wait_idle(scheduler_base& jobs) noexcept {
   while (true) {
     const auto key = became_idle_.prepare();
     if (is_done(jobs)) return became_idle_.cancel();

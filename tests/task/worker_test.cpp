@@ -3,39 +3,39 @@
 
 #include <doctest/doctest.h>
 
-#include <tests/support/crew_of_workers.hpp>
+#include <tests/support/bare_workers.hpp>
 
 #include <cstdint>
 #include <thread>
 
 using braid::current_worker;
 using braid::detail::worker_scope;
-using braid::testing::crew_of_workers;
+using braid::testing::bare_workers;
 
 TEST_CASE("a thread is a worker within the scope, and none outside of it") {
-  crew_of_workers crew(4);
+  bare_workers scheduler_base(4);
   CHECK(current_worker() == nullptr);
   {
-    const worker_scope here(crew[3]);
-    CHECK(current_worker() == &crew[3]);
+    const worker_scope here(scheduler_base[3]);
+    CHECK(current_worker() == &scheduler_base[3]);
     CHECK(current_worker()->index == 3);
-    CHECK(current_worker()->pool == &crew.nowhere);
+    CHECK(current_worker()->pool == &scheduler_base.nowhere);
   }
   CHECK(current_worker() == nullptr);
 }
 
 TEST_CASE("other threads do not become workers with it") {
-  crew_of_workers crew(1);
-  const worker_scope here(crew[0]);
-  const braid::worker* seen = &crew[0];
+  bare_workers scheduler_base(1);
+  const worker_scope here(scheduler_base[0]);
+  const braid::worker* seen = &scheduler_base[0];
   std::thread([&] { seen = current_worker(); }).join();
   CHECK(seen == nullptr);
-  CHECK(current_worker() == &crew[0]);
+  CHECK(current_worker() == &scheduler_base[0]);
 }
 
 TEST_CASE("a worker that becomes another one for a while is itself again afterwards") {
-  crew_of_workers first(1);
-  crew_of_workers second(1);
+  bare_workers first(1);
+  bare_workers second(1);
   const worker_scope here(first[0]);
   {
     const worker_scope there(second[0]);
@@ -45,7 +45,7 @@ TEST_CASE("a worker that becomes another one for a while is itself again afterwa
 }
 
 TEST_CASE("workers share no cache line") {
-  crew_of_workers crew(1);
-  CHECK(reinterpret_cast<std::uintptr_t>(&crew[0]) % braid::cache_line == 0);
+  bare_workers scheduler_base(1);
+  CHECK(reinterpret_cast<std::uintptr_t>(&scheduler_base[0]) % braid::cache_line == 0);
   CHECK(sizeof(braid::worker) % braid::cache_line == 0);
 }

@@ -67,10 +67,10 @@ TEST_CASE("one per core takes the first allowed thread of each core that has one
 
 TEST_CASE("spreading takes the nodes in turn and the cores before their other threads") {
   const topology machine = machine_of(braid::testing::two_sockets(), everything());
-  const cpus places = braid::spread_over_nodes(machine, 34);
-  CHECK(cpus(places.begin(), places.begin() + 5) == cpus{0, 8, 1, 9, 2});
-  CHECK(cpus(places.begin() + 14, places.begin() + 18) == cpus{7, 15, 16, 24});
-  CHECK(cpus(places.begin() + 30, places.end()) == cpus{23, 31, 0, 8});
+  const cpus locations = braid::spread_over_nodes(machine, 34);
+  CHECK(cpus(locations.begin(), locations.begin() + 5) == cpus{0, 8, 1, 9, 2});
+  CHECK(cpus(locations.begin() + 14, locations.begin() + 18) == cpus{7, 15, 16, 24});
+  CHECK(cpus(locations.begin() + 30, locations.end()) == cpus{23, 31, 0, 8});
   CHECK(braid::spread_over_nodes(machine, 0).empty());
 }
 
@@ -86,10 +86,10 @@ TEST_CASE("spreading prefers performance cores, and efficiency cores to second t
 
 TEST_CASE("compact fills a core, then its cache, node and package") {
   const topology machine = machine_of(braid::testing::two_sockets(), everything());
-  const cpus places = braid::compact(machine, 33);
-  CHECK(cpus(places.begin(), places.begin() + 10) == cpus{0, 16, 1, 17, 2, 18, 3, 19, 4, 20});
-  CHECK(places[16] == 8);
-  CHECK(places[32] == 0);
+  const cpus locations = braid::compact(machine, 33);
+  CHECK(cpus(locations.begin(), locations.begin() + 10) == cpus{0, 16, 1, 17, 2, 18, 3, 19, 4, 20});
+  CHECK(locations[16] == 8);
+  CHECK(locations[32] == 0);
   CHECK(braid::compact(machine_of(braid::testing::sparse_nodes(), {19, 3}), 3) == cpus{3, 19, 3});
 }
 
@@ -120,9 +120,10 @@ TEST_CASE("on random machines with random masks only allowed CPUs are handed out
       check_part(braid::affinity_for_kind(machine, kind));
     CHECK(mask.contains_all(braid::one_per_core(machine)));
 
-    for (const auto& places : {braid::spread_over_nodes(machine, mask.size()), braid::compact(machine, mask.size())}) {
+    for (const auto& locations :
+         {braid::spread_over_nodes(machine, mask.size()), braid::compact(machine, mask.size())}) {
       cpu_set used;
-      for (const unsigned cpu : places) used.add(cpu);
+      for (const unsigned cpu : locations) used.add(cpu);
       CHECK(used == mask);
     }
   }

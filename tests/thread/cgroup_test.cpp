@@ -334,7 +334,7 @@ TEST_CASE("version 2: a cgroup for whole processes is refused by the system, wit
   CHECK(text_of(group->path() / "cgroup.procs").empty());
 }
 
-TEST_CASE("on this machine quota and cpuset are read without complaint") {
+TEST_CASE("on this machine quota and cpuset are read without diagnostic") {
   const auto quota = cgroup_cpu_quota();
   if (quota) CHECK((quota->cpus > 0 && fs::exists(quota->file)));
   const auto cpus = cgroup_cpu_set();

@@ -69,7 +69,7 @@ TEST_CASE("the prefix is cut so that the whole index fits") {
 TEST_CASE("every index of a pool gives a name that the system takes, and no two are equal") {
   for (std::size_t index = 1; index <= 1'000'000'000'000; index *= 10) {
     const std::string name = indexed_thread_name("a-very-long-prefix", index);
-    CHECK(name.size() <= braid::longest_thread_name);
+    CHECK(name.size() <= braid::max_thread_name);
     CHECK(name.ends_with("-" + std::to_string(index)));
     CHECK(name != indexed_thread_name("a-very-long-prefix", index + 1));
   }

@@ -29,7 +29,7 @@ struct film {
   int year = 0;
 };
 
-auto shelf() -> std::vector<book> {
+auto rack() -> std::vector<book> {
   return {{"one", 1999, 100}, {"two", 2001, 200}, {"three", 2001, 50}, {"four", 2020, 400}};
 }
 
@@ -39,13 +39,13 @@ concept asks_for = requires(const Query& query) { requires braid::field_in<Membe
 }  // namespace
 
 TEST_CASE("each step answers as its name says") {
-  const auto books = query_over(shelf());
+  const auto books = query_over(rack());
   const auto long_book = [](const book& b) { return b.pages >= 200; };
   CHECK(books.count() == 4);
-  CHECK(books.to_vector() == shelf());
+  CHECK(books.to_vector() == rack());
   CHECK(books.filter(long_book).map(&book::title).to_vector() == std::vector<std::string>{"two", "four"});
-  CHECK(books.take(1).to_vector() == std::vector<book>{shelf()[0]});
-  CHECK(books.skip(3).to_vector() == std::vector<book>{shelf()[3]});
+  CHECK(books.take(1).to_vector() == std::vector<book>{rack()[0]});
+  CHECK(books.skip(3).to_vector() == std::vector<book>{rack()[3]});
   CHECK(books.find_if(long_book)->title == "two");
   CHECK_FALSE(books.find_if([](const book& b) { return b.pages == 1; }));
   CHECK(books.any(long_book));
@@ -67,7 +67,7 @@ TEST_CASE("over nothing, all and none hold and any does not") {
 }
 
 TEST_CASE("fields are named by pointers to members") {
-  const auto books = query_over(shelf());
+  const auto books = query_over(rack());
   CHECK(books.where<&book::year>(2001).count() == 2);
   CHECK(books.where<&book::title>("three").project<&book::pages>().to_vector() == std::vector<std::size_t>{50});
   CHECK(books.where<&book::year>(2001).project<&book::title, &book::pages>().to_vector() ==
@@ -80,16 +80,16 @@ TEST_CASE("fields are named by pointers to members") {
 }
 
 TEST_CASE("a field of another struct is refused by the compiler") {
-  using books = decltype(query_over(shelf()));
+  using books = decltype(query_over(rack()));
   static_assert(asks_for<&book::year, books>);
   static_assert(!asks_for<&film::year, books>);
-  static_assert(!asks_for<&film::year, decltype(query_over(shelf()).map(&book::year))>);
+  static_assert(!asks_for<&film::year, decltype(query_over(rack()).map(&book::year))>);
   CHECK(asks_for<&book::year, books>);
 }
 
 TEST_CASE("a text to compare with may end before the query is asked") {
   auto text = std::make_unique<std::string>("three, which is longer than any small string");
-  auto books = shelf();
+  auto books = rack();
   books[2].title = *text;
   const auto found = query_over(books).where<&book::title>(*text);
   text.reset();
@@ -98,7 +98,7 @@ TEST_CASE("a text to compare with may end before the query is asked") {
 
 TEST_CASE("nothing runs before an answer is asked for, and then only as far as needed") {
   int asked = 0;
-  const auto counting = query_over(shelf()).filter([&asked](const book& b) {
+  const auto counting = query_over(rack()).filter([&asked](const book& b) {
     ++asked;
     return b.year >= 2001;
   });
@@ -113,16 +113,16 @@ TEST_CASE("nothing runs before an answer is asked for, and then only as far as n
 }
 
 TEST_CASE("a query answers again, and so do queries made from it") {
-  const auto tail = query_over(shelf()).skip(1);
+  const auto tail = query_over(rack()).skip(1);
   CHECK(tail.count() == 3);
   CHECK(tail.count() == 3);
   CHECK(tail.skip(1).count() == 2);
-  CHECK(tail.take(2).skip(1).to_vector() == std::vector<book>{shelf()[2]});
+  CHECK(tail.take(2).skip(1).to_vector() == std::vector<book>{rack()[2]});
   CHECK(tail.skip(9).count() == 0);
 }
 
 TEST_CASE("what a callable throws reaches whoever asks") {
-  const auto throwing = query_over(shelf()).map([](const book& b) -> int {
+  const auto throwing = query_over(rack()).map([](const book& b) -> int {
     if (b.year == 2020) throw std::runtime_error("too new");
     return b.year;
   });
@@ -149,7 +149,7 @@ struct loan {
 }  // namespace
 
 TEST_CASE("apply gives an answer for each value") {
-  const auto answers = query_over(shelf()).skip(2).apply([](const book& b, int more) { return b.year + more; }, 5);
+  const auto answers = query_over(rack()).skip(2).apply([](const book& b, int more) { return b.year + more; }, 5);
   REQUIRE(answers.size() == 2);
   CHECK(answers[0].value.title == "three");
   CHECK(answers[0].answer == 2006);
@@ -171,13 +171,13 @@ TEST_CASE("random chains agree with loops over a vector") {
     for (book& b : books) b = {std::to_string(numbers.below(4)), static_cast<int>(numbers.below(5)), numbers.below(9)};
     const int year = static_cast<int>(numbers.below(5));
     const std::size_t first = numbers.below(5);
-    const std::size_t most = numbers.below(8);
+    const std::size_t max_count = numbers.below(8);
 
     std::vector<std::string> expected;
     std::size_t matches = 0;
     for (const book& b : books)
-      if (b.year >= year && matches++ >= first && expected.size() < most) expected.push_back(b.title);
+      if (b.year >= year && matches++ >= first && expected.size() < max_count) expected.push_back(b.title);
     const auto chain = query_over(books).where_if<&book::year>([year](int y) { return y >= year; }).skip(first);
-    CHECK(chain.take(most).project<&book::title>().to_vector() == expected);
+    CHECK(chain.take(max_count).project<&book::title>().to_vector() == expected);
   }
 }

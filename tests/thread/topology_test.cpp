@@ -107,9 +107,9 @@ TEST_CASE("two sockets with threads: packages, nodes, cores, caches and distance
   CHECK(machine.l2.size() == 16);
   CHECK(sets_of(machine.l3) == "0-3,16-19 4-7,20-23 8-11,24-27 12-15,28-31");
   CHECK(kinds_of(machine) == std::string(16, 'A'));
-  CHECK(machine.place_of(29)->core == 13);
-  CHECK(machine.place_of(29)->l3 == 3U);
-  CHECK(machine.place_of(32) == nullptr);
+  CHECK(machine.location_of(29)->core == 13);
+  CHECK(machine.location_of(29)->l3 == 3U);
+  CHECK(machine.location_of(32) == nullptr);
 }
 
 TEST_CASE("hybrid: capacities tell performance from efficiency, the highest clocks where there are no capacities") {
@@ -142,7 +142,7 @@ TEST_CASE("sparse numbers: nodes keep their ids, CPUs that are offline are not t
   CHECK(machine.nodes[0].distances == std::vector<unsigned>{10, 40, 80});
   CHECK(machine.node_with_id(1) == nullptr);
   CHECK(machine.l3.empty());
-  CHECK_FALSE(machine.place_of(16)->l3);
+  CHECK_FALSE(machine.location_of(16)->l3);
 }
 
 TEST_CASE("names of older kernels are read where the newer ones are missing") {

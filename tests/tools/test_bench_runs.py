@@ -13,7 +13,7 @@ from benchlib import plots, programs, report, results, runner, suite  # noqa: E4
 
 LINE = {"subject": "s", "case": "c", "params": {"n": 1}, "contender": "braid", "kind": "ours", "version": "1", "compiler": "x",
         "round": 0, "items": 2, "wall_ns": 100, "cpu_ns": 100, "peak_kib": 1024, "extra": {}, "check": True}
-CASE = suite.Case("s", "c", "a thing", ("s", "c"), [suite.Figure("", suite.WALL, "ns")], {"n": 1}, {}, {}, [],
+CASE = suite.Case("s", "c", "a thing", ("s", "c"), [suite.Metric("", suite.WALL, "ns")], {"n": 1}, {}, {}, [],
                   [suite.Target({}, "", 10, None)], [suite.Known("elsewhere", 1, 80)], 20)
 
 

@@ -7,7 +7,7 @@ from tree import load
 load("bench")
 from benchlib import comparison, results, stats, suite  # noqa: E402
 
-CASE = suite.Case("s", "c", "what", ("s", "c"), [suite.Figure("", suite.WALL, "ns")], {}, {}, {}, [], [], [], None)
+CASE = suite.Case("s", "c", "what", ("s", "c"), [suite.Metric("", suite.WALL, "ns")], {}, {}, {}, [], [], [], None)
 
 
 def sample(contender, kind, number, wall_ns, params):
@@ -87,9 +87,9 @@ class Comparison(unittest.TestCase):
 
     def test_one_slower_row_among_many_needs_more_rounds(self):
         done = comparison.compare(measured(1, points=180), measured(2, points=180))
-        self.assertEqual(done.least_rows, 3)
+        self.assertEqual(done.min_rows, 3)
         self.assertIn("fewer than 3 changed rows", comparison.text_of(done))
-        self.assertEqual(comparison.compare(measured(1), measured(2)).least_rows, 1)
+        self.assertEqual(comparison.compare(measured(1), measured(2)).min_rows, 1)
 
     def test_rows_of_one_file_only_are_counted(self):
         done = comparison.compare(measured(1, points=3), measured(1, points=2))

@@ -18,7 +18,7 @@ what = "a walk"
 unit = "ns per node"
 params = { depth = [3, 4], size = [{ a = 1, b = 2 }, { a = 3, b = 4 }] }
 quick = { depth = 2 }
-figures = [{ name = "p50", of = "p50_us", unit = "us" }, { name = "", of = "wall" }]
+metrics = [{ name = "p50", of = "p50_us", unit = "us" }, { name = "", of = "wall" }]
 target = [{ where = { depth = 3 }, at_most = 5 }]
 """
 
@@ -44,19 +44,19 @@ class Suite(unittest.TestCase):
     def test_a_row_is_a_figure_of_a_point(self):
         case = self.read(SUBJECT)[0]
         point = next(suite.points_of(case))
-        self.assertEqual(suite.row_id(point, case.figures[0]), "trees/walk/depth:3/a:1/b:2/p50")
-        self.assertEqual(suite.row_id(point, case.figures[1]), point.id)
-        self.assertEqual([figure.unit for figure in case.figures], ["us", "ns per node"])
+        self.assertEqual(suite.row_id(point, case.metrics[0]), "trees/walk/depth:3/a:1/b:2/p50")
+        self.assertEqual(suite.row_id(point, case.metrics[1]), point.id)
+        self.assertEqual([metric.unit for metric in case.metrics], ["us", "ns per node"])
 
     def test_figures_are_read_from_samples(self):
-        p50, wall = self.read(SUBJECT)[0].figures
+        p50, wall = self.read(SUBJECT)[0].metrics
         sample = {"items": 4, "wall_ns": 100, "extra": {"p50_us": 7}}
         self.assertEqual((p50.value(sample), wall.value(sample)), (7, 25))
         self.assertIsNone(p50.value({"items": 1, "wall_ns": 1, "extra": {}}))
 
     def test_a_target_is_for_the_points_that_it_names(self):
         case = self.read(SUBJECT)[0]
-        met = [point.params["depth"] for point in suite.points_of(case) if case.targets[0].meets(point, case.figures[0])]
+        met = [point.params["depth"] for point in suite.points_of(case) if case.targets[0].meets(point, case.metrics[0])]
         self.assertEqual(met, [3, 3])
 
     def test_what_nobody_knows_or_nobody_says_is_refused(self):

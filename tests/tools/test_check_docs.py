@@ -99,12 +99,12 @@ class CheckDocs(ToolCase):
         self.write({SOURCE: CODE, "src/a.cpp": "", "README.md": page})
         _, printed = self.run_tool("--fix")
         self.assertEqual(printed.splitlines()[0], "README.md:11: `examples/none.cpp` does not exist")
-        self.assertIn("1 complaint\n", printed)
+        self.assertIn("1 diagnostic\n", printed)
 
     def test_fix_leaves_good_pages_alone(self):
         self.write({"README.md": "# A\n"})
         before = (self.root / "README.md").stat().st_mtime_ns
-        self.assertEqual(self.run_tool("--fix"), (0, "check_docs: 1 file, 0 complaints\n"))
+        self.assertEqual(self.run_tool("--fix"), (0, "check_docs: 1 file, 0 diagnostics\n"))
         self.assertEqual((self.root / "README.md").stat().st_mtime_ns, before)
 
     # links and paths

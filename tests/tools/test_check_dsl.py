@@ -29,7 +29,7 @@ def artifact(source, text=PLAN):
 
 
 def good():
-    """A tree without complaints."""
+    """A tree without diagnostics."""
     plan = artifact("plans/a.plan.ts")
     digests = DIGESTS | {"ops": sha("[[op]]\n")}
     return {

@@ -114,7 +114,7 @@ class CheckEdges(ToolCase):
     def test_tests_are_not_looked_at(self):
         self.accepts({"tests/sync/a_test.cpp": "std::atomic<int> x; x.load(); x.store(1, std::memory_order_release);\n"})
 
-    def test_an_order_that_was_weakened_leaves_a_complaint(self):
+    def test_an_order_that_was_weakened_leaves_a_diagnostic(self):
         self.refuses(self.body("x.load(relaxed);  // edge ring.item: observe"),
                      f"{PATH}:2: edge ring.item: no operation here", f"{PATH}:3: `observe`")
 

@@ -90,7 +90,7 @@ class CheckLayers(ToolCase):
                      "include/braid/base/c.hpp -> include/braid/base/a.hpp")
 
     def test_a_file_that_includes_itself_is_a_circle(self):
-        self.refuses({"tests/base/a.hpp": '#include "a.hpp"\n'}, "tests/base/a.hpp:1: closes a circle")
+        self.refuses({"tests/base/a.hpp": '#include "a.hpp"\n'}, "tests/base/a.hpp:1: closes a cycle")
 
     def test_two_ways_to_one_header_are_no_circle(self):
         self.accepts({"src/base/a.cpp": '#include "b.hpp"\n#include "c.hpp"\n', "src/base/b.hpp": '#include "d.hpp"\n',

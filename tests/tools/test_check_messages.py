@@ -20,10 +20,10 @@ class CheckMessages(ToolCase):
         self.assertEqual(status, 1 if lines[1:] else 0, printed)
         return lines[:-1]
 
-    def finds(self, message, *complaints):
+    def finds(self, message, *diagnostics):
         found = self.of(message)
-        self.assertEqual(len(found), len(complaints), found)
-        for line, words in zip(found, complaints):
+        self.assertEqual(len(found), len(diagnostics), found)
+        for line, words in zip(found, diagnostics):
             self.assertTrue(line.startswith(words) or words in line, f"{words!r} is not in {line!r}")
 
     def takes(self, message):
@@ -80,11 +80,11 @@ class CheckMessages(ToolCase):
         self.git("merge", "-q", "--no-ff", "-m", "Merge the work", "work")
         status, printed = self.run_tool("main~1..main")
         self.assertEqual(status, 1)
-        self.assertIn("2 messages, 2 complaints", printed)
+        self.assertIn("2 messages, 2 diagnostics", printed)
         self.git("checkout", "-q", "work")
         self.git("branch", "-q", "-f", "main", "work~1")
         status, printed = self.run_tool()
-        self.assertIn("1 message, 2 complaints", printed)
+        self.assertIn("1 message, 2 diagnostics", printed)
 
     def test_a_range_that_git_does_not_know_is_wrong_usage(self):
         self.git("init", "-q", "-b", "main")

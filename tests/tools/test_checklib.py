@@ -109,7 +109,7 @@ class CommandLine(unittest.TestCase):
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn("src/a.cpp:1: lies in no layer", done.stdout)
-            self.assertIn("check_layers: 1 file, 1 complaint\n", done.stdout)
+            self.assertIn("check_layers: 1 file, 1 diagnostic\n", done.stdout)
 
 
 if __name__ == "__main__":

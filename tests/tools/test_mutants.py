@@ -186,7 +186,7 @@ class Mutants(ToolCase):
         self.assertEqual(status, 1)
         self.assertIn("sum.is_a_difference: its text stands 0 times in src/sum.cpp", printed)
         self.assertIn("one.is_two: there is no tests/base/no_model.cpp", printed)
-        self.assertIn("2 complaints", printed)
+        self.assertIn("2 diagnostics", printed)
         self.assertEqual(self.run_tool("sum.*")[0], 1)
 
     def test_a_wrong_table_is_refused_with_the_field(self):

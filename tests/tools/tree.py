@@ -56,16 +56,16 @@ class ToolCase(unittest.TestCase):
         self.write(files)
         status, printed = self.run_tool()
         self.assertEqual(printed.count("\n"), 1, printed)
-        self.assertIn("0 complaints", printed)
+        self.assertIn("0 diagnostics", printed)
         self.assertEqual(status, 0)
 
-    def refuses(self, files, *complaints):
-        """The tool must say these complaints and no more; each is given as `path:line: words that it holds`."""
+    def refuses(self, files, *diagnostics):
+        """The tool must say these diagnostics and no more; each is given as `path:line: words that it holds`."""
         self.write(files)
         status, printed = self.run_tool()
         lines = printed.splitlines()[:-1]
-        self.assertEqual(len(lines), len(complaints), printed)
-        for expected in complaints:
+        self.assertEqual(len(lines), len(diagnostics), printed)
+        for expected in diagnostics:
             place, words = expected.split(" ", 1)
             self.assertTrue(any(line.startswith(place + " ") and words in line for line in lines),
                             f"nobody says {expected!r} in\n{printed}")

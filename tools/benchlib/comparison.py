@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
     controls: int
     only_old: list
     only_new: list
-    least_rows: int  # how many must change for any to be told, with so few rounds
+    min_rows: int  # how many must change for any to be told, with so few rounds
 
 
 def ratio_of(old, new):
@@ -77,16 +77,16 @@ def compare(old_rows, new_rows):
     changes = []
     for key, (before, after), p in zip(mine, pairs, chances):
         ratio = ratio_of(before.median, after.median)
-        changes.append(Change(*key, old[key][0].figure.unit, before.median, after.median, p,
+        changes.append(Change(*key, old[key][0].metric.unit, before.median, after.median, p,
                               verdict_of(ratio, p, threshold)))
     changes.sort(key=lambda change: -change.ratio)
     return Comparison(changes, threshold, controls, [key for key in old if key not in new],
-                      [key for key in new if key not in old], least_rows(pairs))
+                      [key for key in new if key not in old], min_rows(pairs))
 
 
-def least_rows(pairs):
+def min_rows(pairs):
     """How many rows must change at once to be told from chance: few rounds say little, many rows say much by chance."""
-    least = min((stats.least_p(len(before.values), len(after.values)) for before, after in pairs), default=0.0)
+    least = min((stats.min_p(len(before.values), len(after.values)) for before, after in pairs), default=0.0)
     return max(1, math.ceil(least * len(pairs) / CHANCE))
 
 
@@ -95,10 +95,10 @@ def text_of(done):
     lines = [f"{len(done.changes)} rows of ours are in both files. A change counts from {done.threshold:.1%}: "
              + (f"{done.controls} rows of others, whose programs did not change, say what the machine does by itself."
                 if done.controls else "no other contender is in both files, so the machine itself may be the reason.")]
-    if done.least_rows > len(done.changes):
+    if done.min_rows > len(done.changes):
         lines.append("There are too few rounds for any statement: measure again with more of them (--rounds).")
-    elif done.least_rows > 1:
-        lines.append(f"With so few rounds fewer than {done.least_rows} changed rows cannot be told from chance (--rounds).")
+    elif done.min_rows > 1:
+        lines.append(f"With so few rounds fewer than {done.min_rows} changed rows cannot be told from chance (--rounds).")
     for verdict in ("slower", "faster"):
         told = [change for change in done.changes if change.verdict == verdict]
         lines.append(f"{verdict}: {len(told)}")

@@ -29,7 +29,7 @@ class Builder:
         except subprocess.TimeoutExpired as late:
             raise Left(f"{command[0]} took longer than {self.time_limit_s} s") from late
         if done.returncode:
-            raise Left(f"{Path(str(command[0])).name} {command[1]} failed: {complaint(done.stdout + done.stderr)}")
+            raise Left(f"{Path(str(command[0])).name} {command[1]} failed: {diagnostic(done.stdout + done.stderr)}")
         return done.stdout
 
     def make(self, *command, where=None):
@@ -96,7 +96,7 @@ def tool(name, otherwise):
     return found
 
 
-def complaint(output):
+def diagnostic(output):
     """The first line that speaks of an error, or the last one."""
     lines = [line.strip() for line in output.splitlines() if line.strip()] or ["nothing said"]
     return next((line for line in lines if "error" in line.lower()), lines[-1])

@@ -22,7 +22,7 @@ def head_of(run):
     lines = ["# What was measured", ""]
     if run["is_quick"]:
         lines += ["**A quick run:** small sizes and few rounds. It shows that everything works and about where we stand; "
-                  "figures to quote come from a whole run.", ""]
+                  "metrics to quote come from a whole run.", ""]
     if run["others_share"] > 0.02:
         lines += [f"**Not alone:** other processes took {run['others_share']:.0%} of the processors while this was measured, "
                   f"the host {run['host_share']:.0%}. Medians suffer from that; look at minima, and at ratios of the same row.",
@@ -56,7 +56,7 @@ def absent(run):
 
 def certainty(loss):
     ours, rival = (len(loss.row.columns[name].values) for name in (loss.ours, loss.rival))
-    if stats.least_p(ours, rival) >= SURE:
+    if stats.min_p(ours, rival) >= SURE:
         return "too few rounds"
     return "yes" if loss.p < SURE else "within noise"
 
@@ -64,7 +64,7 @@ def certainty(loss):
 def losses(rows):
     found = results.losses_of(rows)
     lines = [[f"`{loss.row.id}`", loss.ours, plots.amount(loss.row.columns[loss.ours].median), loss.rival,
-              plots.amount(loss.row.columns[loss.rival].median), loss.row.figure.unit, ratio(loss.ratio),
+              plots.amount(loss.row.columns[loss.rival].median), loss.row.metric.unit, ratio(loss.ratio),
               certainty(loss)] for loss in found]
     compared = sum(1 for row in rows if row.best(results.OURS) and row.best(results.RIVAL))
     return ["## What we lose", "", f"{len(found)} of {compared} rows in which both we and a rival stand. The best of ours "
@@ -78,15 +78,15 @@ def targets(rows):
     found = [verdict for row in rows for verdict in results.verdicts_of(row)]
     found.sort(key=lambda verdict: verdict.is_met)
     lines = [["met" if verdict.is_met else "**missed**", f"`{verdict.row.id}`", verdict.contender, plots.amount(verdict.value),
-              verdict.text, verdict.row.figure.unit] for verdict in found]
+              verdict.text, verdict.row.metric.unit] for verdict in found]
     met = sum(verdict.is_met for verdict in found)
     return ["## Targets", "", f"{met} of {len(found)} are met, by medians.", "",
             *(table(["", "row", "contender", ">median", "target", "unit"], lines) if found else []), ""]
 
 
 def limits(rows):
-    lines = [[f"`{row.id}`", row.point.case.what + (f": {row.figure.name.replace('_', ' ')}" if row.figure.name else ""),
-              plots.amount(column.median), plots.amount(min(column.values)), f"{stats.spread(column.values):.0%}", row.figure.unit]
+    lines = [[f"`{row.id}`", row.point.case.what + (f": {row.metric.name.replace('_', ' ')}" if row.metric.name else ""),
+              plots.amount(column.median), plots.amount(min(column.values)), f"{stats.spread(column.values):.0%}", row.metric.unit]
              for row in rows if row.point.case.subject == "limits" for column in row.columns.values()]
     if not lines:
         return []
@@ -112,14 +112,14 @@ def known(case):
     lines = [[each.system, each.workers, plots.amount(each.value), ratio(each.value / case.serial) if case.serial else "–"]
              for each in case.known]
     serial = f", the serial reference {plots.amount(case.serial)}" if case.serial else ""
-    return ["", f"Systems that no registry carries, measured earlier on a machine of this kind ({case.figures[0].unit}{serial}):",
+    return ["", f"Systems that no registry carries, measured earlier on a machine of this kind ({case.metrics[0].unit}{serial}):",
             "", *table(["system", ">workers", ">value", ">to serial"], lines)]
 
 
 def one_case(case, rows, plot):
     lines = [f"### {case.subject}/{case.name}", "", f"{case.what[0].upper()}{case.what[1:]}.", "", f"![{case.name}]({plot})", ""]
-    for unit in dict.fromkeys(row.figure.unit for row in rows):
-        cells = [line for row in rows if row.figure.unit == unit for line in row_lines(row)]
+    for unit in dict.fromkeys(row.metric.unit for row in rows):
+        cells = [line for row in rows if row.metric.unit == unit for line in row_lines(row)]
         lines += [f"<details><summary>{len(cells)} lines, in {unit}</summary>", "",
                   *table(["row", "contender", f">median, {unit}", ">minimum", ">spread", ">ratio to best", ">cores busy",
                           ">peak MiB"], cells), "", "</details>", ""]
@@ -142,15 +142,15 @@ def plot_of(case, rows):
         for row in rows:
             for name, column in row.columns.items():
                 series.setdefault(name, []).append((row.point.params[across], column.median))
-        return plots.lines(title, case.figures[0].unit, across, list(series.items()))
+        return plots.lines(title, case.metrics[0].unit, across, list(series.items()))
     groups = []
     for row in rows:
-        heading = ", ".join([*([row.figure.name] if row.figure.name else []),
+        heading = ", ".join([*([row.metric.name] if row.metric.name else []),
                              *(f"{name} {value}" for name, value in row.point.params.items())])
         members = sorted(row.columns.items(), key=lambda item: item[1].median)
         groups.append((heading, [(name, column.kind, column.median, min(column.values), max(column.values))
                                  for name, column in members]))
-    return plots.bars(title, ", ".join(dict.fromkeys(figure.unit for figure in case.figures)), groups)
+    return plots.bars(title, ", ".join(dict.fromkeys(metric.unit for metric in case.metrics)), groups)
 
 
 def write(folder, run, samples, cases):
@@ -160,7 +160,7 @@ def write(folder, run, samples, cases):
     for old in folder.glob("*.svg"):
         old.unlink()
     lines = [*head_of(run), *losses(rows), *targets(rows), *limits(rows), "## All rows", "",
-             "The id of a row and a contender name a figure. The ratio is to the best of ours and our rivals; references, such "
+             "The id of a row and a contender name a metric. The ratio is to the best of ours and our rivals; references, such "
              "as the loop without any tasks, show what bounds all. Cores busy is CPU time by wall time.", ""]
     for case in cases:
         mine = [row for row in rows if row.point.case is case]

@@ -1,4 +1,4 @@
-"""tools/benchlib/results.py: samples put together into rows: one figure of one point, with a column of values for each
+"""tools/benchlib/results.py: samples put together into rows: one metric of one point, with a column of values for each
 contender."""
 import json
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Column(NamedTuple):
 class Row(NamedTuple):
     id: str
     point: suite.Point
-    figure: suite.Figure
+    metric: suite.Metric
     columns: dict  # by contender
 
     def best(self, *kinds):
@@ -48,17 +48,17 @@ def by_round(samples, value):
     return [stats.median(rounds[number]) for number in sorted(rounds)]
 
 
-def column_of(samples, figure):
-    """None where the samples do not have this figure."""
-    if any(figure.value(sample) is None for sample in samples):
+def column_of(samples, metric):
+    """None where the samples do not have this metric."""
+    if any(metric.value(sample) is None for sample in samples):
         return None
-    return Column(samples[0].get("kind", RIVAL), by_round(samples, figure.value),
+    return Column(samples[0].get("kind", RIVAL), by_round(samples, metric.value),
                   by_round(samples, lambda sample: sample["cpu_ns"] / max(sample["wall_ns"], 1)),
                   max(sample["peak_kib"] for sample in samples))
 
 
 def rows_of(samples, cases):
-    """Every figure of every point, in the order of the suite and of the first samples."""
+    """Every metric of every point, in the order of the suite and of the first samples."""
     grouped = {}
     for sample in samples:
         key = (sample["subject"], sample["case"])
@@ -68,11 +68,11 @@ def rows_of(samples, cases):
     for case in cases:
         for params, contenders in grouped.get((case.subject, case.name), {}).items():
             point = suite.Point(case, json.loads(params))
-            for figure in case.figures:
-                columns = {name: column_of(each, figure) for name, each in contenders.items()}
+            for metric in case.metrics:
+                columns = {name: column_of(each, metric) for name, each in contenders.items()}
                 columns = {name: column for name, column in columns.items() if column}
                 if columns:
-                    rows.append(Row(suite.row_id(point, figure), point, figure, columns))
+                    rows.append(Row(suite.row_id(point, metric), point, metric, columns))
     return rows
 
 
@@ -92,7 +92,7 @@ class Verdict(NamedTuple):
 def verdicts_of(row):
     mine = row.best(OURS)
     for target in row.point.case.targets:
-        if mine is None or not target.meets(row.point, row.figure):
+        if mine is None or not target.meets(row.point, row.metric):
             continue
         value = row.columns[mine].median
         if target.at_most is not None:

@@ -88,7 +88,7 @@ def contenders_of(programs, time_limit_s=10):
     return found, failures
 
 
-def complaint_of(sample):
+def diagnostic_of(sample):
     """Why a line is not a sample; None where it is."""
     for name, kind in FIELDS.items():
         if name not in sample:
@@ -106,7 +106,7 @@ def samples_of(output):
             sample = json.loads(line)
         except ValueError:
             return samples, f"printed what is no JSON: {line[:80]}"
-        wrong = complaint_of(sample) if isinstance(sample, dict) else "printed what is no sample"
+        wrong = diagnostic_of(sample) if isinstance(sample, dict) else "printed what is no sample"
         if wrong:
             return samples, wrong
         samples.append(sample)

@@ -56,7 +56,7 @@ def among_many(probabilities):
     return corrected
 
 
-def least_p(left, right):
+def min_p(left, right):
     """What `rank_test` gives for so many values on each side when they do not overlap at all."""
     return min(1.0, 2 / math.comb(left + right, left))
 

@@ -10,7 +10,7 @@ class SuiteError(Exception):
     """A subject.toml that says something that cannot be."""
 
 
-class Figure(NamedTuple):
+class Metric(NamedTuple):
     """One number of a sample: wall time by item, or one of `extra`."""
     name: str
     of: str
@@ -26,16 +26,16 @@ class Figure(NamedTuple):
 class Target(NamedTuple):
     """What ours must reach at the points that agree with `where`: a value, or a factor of the best in the run."""
     where: dict
-    figure: str
+    metric: str
     at_most: float | None
     factor_of_best: float | None
 
-    def meets(self, point, figure):
-        return figure.name == self.figure and all(point.params.get(name) == value for name, value in self.where.items())
+    def meets(self, point, metric):
+        return metric.name == self.metric and all(point.params.get(name) == value for name, value in self.where.items())
 
 
 class Known(NamedTuple):
-    """A figure of a system that no registry carries, measured elsewhere on a machine of this kind."""
+    """A metric of a system that no registry carries, measured elsewhere on a machine of this kind."""
     system: str
     workers: int
     value: float
@@ -46,14 +46,14 @@ class Case(NamedTuple):
     name: str
     what: str
     program: tuple  # subject and case of the programs that measure it
-    figures: list
+    metrics: list
     params: dict
     quick: dict
     smoke: dict
     without: list
     targets: list
     known: list
-    serial: float | None  # the serial reference beside the known figures
+    serial: float | None  # the serial reference beside the known metrics
 
 
 class Point(NamedTuple):
@@ -66,8 +66,8 @@ class Point(NamedTuple):
         return "/".join([self.case.subject, self.case.name, *(f"{name}:{value}" for name, value in self.params.items())])
 
 
-def row_id(point, figure):
-    return point.id + (f"/{figure.name}" if figure.name else "")
+def row_id(point, metric):
+    return point.id + (f"/{metric.name}" if metric.name else "")
 
 
 def take(table, place, required=(), /, **defaults):
@@ -82,10 +82,10 @@ def take(table, place, required=(), /, **defaults):
 
 def read_case(subject, table):
     where = f"{subject}, case {table.get('name', '?')}"
-    read = take(table, where, ("name", "what", "unit"), params={}, quick={}, smoke={}, figures=[], without=[], target=[],
+    read = take(table, where, ("name", "what", "unit"), params={}, quick={}, smoke={}, metrics=[], without=[], target=[],
                 known=[], serial=None, program=subject, program_case=None)
-    figures = [Figure(**take(each, where, ("name", "of"), unit=read["unit"])) for each in read["figures"]]
-    targets = [Target(**take(each, where, (), where={}, figure=figures[0].name if figures else "", at_most=None,
+    metrics = [Metric(**take(each, where, ("name", "of"), unit=read["unit"])) for each in read["metrics"]]
+    targets = [Target(**take(each, where, (), where={}, metric=metrics[0].name if metrics else "", at_most=None,
                              factor_of_best=None)) for each in read["target"]]
     if any((target.at_most is None) == (target.factor_of_best is None) for target in targets):
         raise SuiteError(f"{where}: a target has either at_most or factor_of_best")
@@ -94,7 +94,7 @@ def read_case(subject, table):
         if strange:
             raise SuiteError(f"{where}: {name} sets {', '.join(sorted(strange))}, which is not in params")
     return Case(subject, read["name"], read["what"], (read["program"], read["program_case"] or read["name"]),
-                figures or [Figure("", WALL, read["unit"])], read["params"], read["quick"], read["smoke"],
+                metrics or [Metric("", WALL, read["unit"])], read["params"], read["quick"], read["smoke"],
                 read["without"], targets, [Known(**each) for each in read["known"]], read["serial"])
 
 

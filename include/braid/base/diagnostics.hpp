@@ -1,4 +1,4 @@
-// braid/base/diagnostics.hpp: complaints about data that a person wrote: all of them, each with its place and a hint.
+// braid/base/diagnostics.hpp: diagnostics about data that a person wrote: all of them, each with its place and a hint.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -12,7 +12,7 @@
 
 namespace braid {
 
-/// One complaint. `code` is stable and made for programs; `message` is a sentence for people.
+/// One diagnostic. `code` is stable and made for programs; `message` is a sentence for people.
 struct diagnostic {
   std::string code;     ///< snake_case, never renamed: "unknown_key"
   std::string pointer;  ///< JSON pointer (RFC 6901) into the document, or empty for the whole of it
@@ -24,21 +24,21 @@ struct diagnostic {
   auto operator==(const diagnostic&) const -> bool = default;
 };
 
-/// Complaints in the order in which they were found: the first `most` of them, so that a document of nothing but
+/// Diagnostics in the order in which they were found: the first `max_items` of them, so that a document of nothing but
 /// mistakes does not cost memory for each of a million.
 class BRAID_API diagnostics {
  public:
-  static constexpr std::size_t most = 1'000;
+  static constexpr std::size_t max_items = 1'000;
 
   diagnostics() = default;
   explicit diagnostics(diagnostic only) { add(std::move(only)); }
 
   void add(diagnostic item) {
-    if (items_.size() < most) items_.push_back(std::move(item));
+    if (items_.size() < max_items) items_.push_back(std::move(item));
   }
   void append(diagnostics others);
 
-  /// Fills `source` (or `node`) of every complaint that has none.
+  /// Fills `source` (or `node`) of every diagnostic that has none.
   void set_source(std::string_view source);
   void set_node(std::string_view node);
 
@@ -48,7 +48,7 @@ class BRAID_API diagnostics {
   [[nodiscard]] auto end() const noexcept { return items_.end(); }
   [[nodiscard]] auto front() const noexcept -> const diagnostic& { return items_.front(); }
 
-  /// One line a complaint, ended by a line break: "source#/pointer: node `name`: sentence [code]; hint".
+  /// One line a diagnostic, ended by a line break: "source#/pointer: node `name`: sentence [code]; hint".
   [[nodiscard]] auto to_text() const -> std::string;
 
  private:

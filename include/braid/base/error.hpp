@@ -16,7 +16,7 @@ enum class errc {
   deadline_exceeded,  ///< the deadline passed before the work was done; equals std::errc::timed_out
   closed,             ///< the executor, loop or channel takes nothing more
   dropped,            ///< accepted work was discarded by a shutdown before it ran
-  cycle,              ///< the edges of a graph form a circle
+  cycle,              ///< the edges of a graph form a cycle
   would_deadlock,     ///< the caller would wait for itself; equals std::errc::resource_deadlock_would_occur
   invalid_argument,   ///< a value outside of what the call allows; equals std::errc::invalid_argument
   broken_promise,     ///< the result will not come: its producer has gone

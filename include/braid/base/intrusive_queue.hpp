@@ -49,10 +49,10 @@ class intrusive_queue {
     return taken;
   }
 
-  /// Takes this element out if it is among the first `most`. True when it was.
-  [[nodiscard]] auto try_take(const T& element, std::size_t most) noexcept -> bool {
+  /// Takes this element out if it is among the first `max_count`. True when it was.
+  [[nodiscard]] auto try_take(const T& element, std::size_t max_count) noexcept -> bool {
     T* before = nullptr;
-    for (T* at = first_; at != nullptr && most > 0; --most, before = at, at = at->next) {
+    for (T* at = first_; at != nullptr && max_count > 0; --max_count, before = at, at = at->next) {
       if (at != &element) continue;
       (before == nullptr ? first_ : before->next) = at->next;
       if (last_ == at) last_ = before;

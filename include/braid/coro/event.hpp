@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -33,9 +33,9 @@ class event {
  private:
   struct waiter_hook : list_hook {};
 
-  class waiter final : private waiter_hook, private detail::leaf {
+  class waiter final : private waiter_hook, private detail::awaiter_base {
    public:
-    explicit waiter(event& of) noexcept : leaf(how), event_(&of) {}
+    explicit waiter(event& of) noexcept : awaiter_base(how), event_(&of) {}
     /// Requires that it is not awaited yet.
     waiter(waiter&& other) noexcept : waiter(*other.event_) {}
 
@@ -53,13 +53,13 @@ class event {
     friend class event;
     friend class intrusive_list<waiter, waiter_hook>;
 
-    static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+    static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
       auto& waiting = static_cast<waiter&>(self);
       if (waiting.event_->set_) return waiting.not_started();
       waiting.event_->waiters_.push_back(waiting);
       return {};
     }
-    static auto withdraw(leaf& self) noexcept -> detail::withdrawal {
+    static auto withdraw(awaiter_base& self) noexcept -> detail::withdrawal {
       static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
       return detail::withdrawal::done;
     }

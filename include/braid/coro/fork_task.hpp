@@ -115,13 +115,13 @@ namespace detail {
 
 /// A part of a range: one loop, or two parts that are forked.
 template <typename Range>
-auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t most) -> fork_task<void> {
-  if (to - from <= most) {
+auto fork_part(Range& all, std::size_t from, std::size_t to, std::size_t max_count) -> fork_task<void> {
+  if (to - from <= max_count) {
     fork_loop<Range> loop(all, from, to);
     co_await loop;
   } else {
     const std::size_t middle = from + (to - from) / 2;
-    auto halves = fork_join(fork_part(all, from, middle, most), fork_part(all, middle, to, most));
+    auto halves = fork_join(fork_part(all, from, middle, max_count), fork_part(all, middle, to, max_count));
     co_await halves;
   }
 }
@@ -131,11 +131,11 @@ auto fork_elements(Stop stop, View elements, Fn fn) -> fork_task<unless_stopped<
   using range = fork_range<Stop, std::ranges::iterator_t<View>, Fn>;
   const auto count = static_cast<std::size_t>(std::ranges::size(elements));
   range all{.first = std::ranges::begin(elements), .fn = fn, .stop = std::move(stop)};
-  if (const std::size_t most = longest_fork_loop(count); count <= most) {
+  if (const std::size_t max_count = max_fork_loop(count); count <= max_count) {
     fork_loop<range> loop(all, 0, count);
     co_await loop;
   } else {
-    co_await fork_part(all, 0, count, most);
+    co_await fork_part(all, 0, count, max_count);
   }
   if constexpr (!std::is_same_v<Stop, never_stopped>) {
     if (const int why = all.left_out.load(relaxed); why != 0) co_return fail(static_cast<errc>(why));
@@ -189,11 +189,11 @@ auto run_in(pool& where, fork_task<T> work) -> T {
 template <typename T>
 auto spawn_future(pool& where, fork_task<T> work) -> future<T> {
   promise<T> made(where);
-  future<T> ahead = made.get_future();
+  future<T> made_future = made.get_future();
   auto root = std::make_unique<detail::future_root<T>>(work.release(), std::move(made));
   if (!where.try_post(*root)) return failed_future<T>(make_error_code(errc::closed));
   static_cast<void>(root.release());
-  return ahead;
+  return made_future;
 }
 
 namespace detail {

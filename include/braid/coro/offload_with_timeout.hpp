@@ -5,7 +5,7 @@
 #include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/detail/after.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/sync/atomic.hpp>
@@ -38,7 +38,7 @@ class timed_call final : public job {
   static void operator delete(void* block, std::size_t size) noexcept { free_job(block, size); }
 
   /// False where the executor refuses: then it is freed.
-  auto try_begin(leaf& waiting, void (*wake)(leaf&) noexcept) noexcept -> bool {
+  auto try_begin(awaiter_base& waiting, void (*wake)(awaiter_base&) noexcept) noexcept -> bool {
     waiting_ = &waiting;
     wake_ = wake;
     return where_->try_post(*this);
@@ -66,7 +66,7 @@ class timed_call final : public job {
     }
     call.run(what);
     auto seen = state::awaited;
-    leaf* const waiting = call.waiting_;
+    awaiter_base* const waiting = call.waiting_;
     const auto wake = call.wake_;
     // edge timed_call.left: both, the task reads the outcome; where this fails, the call is freed after its last use
     if (call.state_.compare_exchange_strong(seen, state::over, acq_rel, acquire)) return wake(*waiting);
@@ -89,22 +89,22 @@ class timed_call final : public job {
 
   executor* where_;
   Fn fn_;
-  leaf* waiting_ = nullptr;
-  void (*wake_)(leaf&) noexcept = nullptr;
+  awaiter_base* waiting_ = nullptr;
+  void (*wake_)(awaiter_base&) noexcept = nullptr;
   atomic<state> state_{state::awaited};  // over: written by the job; abandoned: by the home of the task
 };
 
 template <typename Fn, typename Span>
-class timed_offload_awaiter final : leaf {
+class timed_offload_awaiter final : awaiter_base {
   using call_type = timed_call<Fn>;
   using value = typename call_type::value;
 
  public:
   timed_offload_awaiter(executor& where, Span span, Fn fn)
-      : leaf(how), span_(span), call_(new call_type(where, std::move(fn))) {}
+      : awaiter_base(how), span_(span), call_(new call_type(where, std::move(fn))) {}
   /// Requires that it is not awaited yet.
   timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
-      : leaf(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
+      : awaiter_base(how), span_(other.span_), call_(std::exchange(other.call_, nullptr)) {}
   ~timed_offload_awaiter() { delete call_; }
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
@@ -131,7 +131,9 @@ class timed_offload_awaiter final : leaf {
     timed_offload_awaiter* owner;
   };
 
-  static void completed(leaf& self) noexcept { static_cast<timed_offload_awaiter&>(self).complete_from_elsewhere(); }
+  static void completed(awaiter_base& self) noexcept {
+    static_cast<timed_offload_awaiter&>(self).complete_from_elsewhere();
+  }
 
   static void passed(timer& self) noexcept {
     auto& waiting = *static_cast<end_timer&>(self).owner;
@@ -146,7 +148,7 @@ class timed_offload_awaiter final : leaf {
     return true;
   }
 
-  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<timed_offload_awaiter&>(self);
     home& at = waiting.where();
     at.arm(waiting.timer_, after(at.now(), waiting.span_));
@@ -154,7 +156,7 @@ class timed_offload_awaiter final : leaf {
     waiting.why_not_ = errc::closed;
     return waiting.not_started();
   }
-  static auto withdraw(leaf& self) noexcept -> withdrawal {
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& waiting = static_cast<timed_offload_awaiter&>(self);
     if (waiting.timer_.is_armed()) waiting.where().disarm(waiting.timer_);
     return waiting.try_leave() ? withdrawal::done : withdrawal::too_late;

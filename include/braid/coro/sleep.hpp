@@ -4,7 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/detail/after.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 
 #include <chrono>
 #include <concepts>
@@ -29,9 +29,9 @@ struct after_span {
 };
 
 template <typename When>
-class sleep_awaiter final : leaf {
+class sleep_awaiter final : awaiter_base {
  public:
-  explicit sleep_awaiter(When when) noexcept : leaf(how), when_(when) {}
+  explicit sleep_awaiter(When when) noexcept : awaiter_base(how), when_(when) {}
   /// Requires that it is not awaited yet.
   sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.when_) {}
 
@@ -51,12 +51,12 @@ class sleep_awaiter final : leaf {
   };
 
   static void fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->complete(); }
-  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
     sleeping.where().arm(sleeping.timer_, sleeping.when_.due(sleeping.where()));
     return {};
   }
-  static auto withdraw(leaf& self) noexcept -> withdrawal {
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& sleeping = static_cast<sleep_awaiter&>(self);
     sleeping.where().disarm(sleeping.timer_);
     return withdrawal::done;

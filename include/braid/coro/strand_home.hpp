@@ -10,8 +10,8 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/detail/strand_mailbox.hpp>
-#include <braid/task/detail/turn_length.hpp>
+#include <braid/task/detail/strand_queue.hpp>
+#include <braid/task/detail/drain_limit.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 #include <braid/task/shared_timers.hpp>
@@ -37,8 +37,8 @@ namespace braid {
 class BRAID_API strand_home final : public home {
  public:
   // What ends a turn, so that other work of the executor goes first:
-  static constexpr std::size_t most_in_a_row = detail::turn_length::most_in_a_row;  ///< steps
-  static constexpr duration longest_turn = detail::turn_length::longest;            ///< about: not all are measured
+  static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< steps
+  static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
   /// Sleeps are served by a thread that the process starts with the first of them.
   explicit strand_home(executor& where) : strand_home(where, nullptr) {}
@@ -79,60 +79,60 @@ class BRAID_API strand_home final : public home {
     step(strand_home& h, act_fn act) noexcept : job(act), owner(&h) {}
     strand_home* owner;
   };
-  struct alarm_timer : timer {
-    explicit alarm_timer(strand_home& h) noexcept : timer(&alarm_rang, &alarm_rang), owner(&h) {}
+  struct wake_timer : timer {
+    explicit wake_timer(strand_home& h) noexcept : timer(&wake_timer_fired, &wake_timer_fired), owner(&h) {}
     strand_home* owner;
   };
   /// What tasks that sleep need.
-  struct clockwork {
-    explicit clockwork(strand_home& h) noexcept : wheel(h.now()), tick(h, &ticked), alarm(h) {}
+  struct timer_state {
+    explicit timer_state(strand_home& h) noexcept : wheel(h.now()), tick(h, &ticked), wake_timer_(h) {}
     timer_wheel wheel;
     intrusive_list<timer> due;
-    time_point alarm_at = time_point::max();
+    time_point armed_until = time_point::max();
     atomic<bool> ticking{false};  // `tick` is queued; set by the thread that queues it, cleared by the job
     step tick;
-    alarm_timer alarm;
+    wake_timer wake_timer_;
   };
 
   strand_home(executor& where, shared_timers* timers);
   strand_home(executor& where, begin_fn begin, void* context);
 
-  static void turn_came(job& self, job::action what);
+  static void drain_due(job& self, job::action what);
   static void begin_alone(job& self, job::action what);
   static void stop_all(job& self, job::action what);
   static void ticked(job& self, job::action what);
-  static void alarm_rang(timer& self) noexcept;
+  static void wake_timer_fired(timer& self) noexcept;
   static auto no_task_left(void* self) noexcept -> std::coroutine_handle<>;
 
-  enum class after_turn : std::uint8_t { leave, end };
+  enum class after_drain : std::uint8_t { leave, end };
 
-  void take_turn() noexcept;
-  auto run_turn() noexcept -> after_turn;
+  void drain() noexcept;
+  auto run_drain() noexcept -> after_drain;
   template <typename Fn>
-  auto run_steps(Fn& is_over) noexcept -> after_turn;
-  auto give_turn_on() noexcept -> bool;
+  auto run_steps(Fn& is_over) noexcept -> after_drain;
+  auto repost_drain() noexcept -> bool;
   void run(job& work) noexcept;
   void post_tick() noexcept;
-  void set_alarm() noexcept;
-  void silence_alarm() noexcept;
-  void await_rest() noexcept;
+  void arm_wake_timer() noexcept;
+  void disarm_wake_timer() noexcept;
+  void await_idle() noexcept;
   auto timers() noexcept -> shared_timers&;
 
   const detail::executor_id where_;
   shared_timers* timers_;  // null until a task sleeps, unless they were given
-  detail::strand_mailbox<job> mailbox_;
+  detail::strand_queue<job> queue_;
   atomic<bool> refused_{false};  // by the executor, once; written by the thread that it refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
-  step turn_{*this, &turn_came};
+  step drain_step_{*this, &drain_due};
   step end_;  // of the home; its beginning, where it runs alone
   // For the thread that holds the strand:
   intrusive_queue<job> ready_;  // taken out of the mailbox
-  detail::turn_length length_;
+  detail::drain_limit length_;
   bool is_alone_ = false;     // deletes itself when it has ended
   bool is_retired_ = false;   // nobody posts here by its id any more
   begin_fn begin_ = nullptr;  // where it is alone
   void* begin_context_ = nullptr;
-  std::unique_ptr<clockwork> clockwork_;  // made for the first sleep
+  std::unique_ptr<timer_state> timer_state_;  // made for the first sleep
   scope root_;
 };
 

@@ -47,7 +47,7 @@ struct sync_waiter : job {
 };
 
 inline constexpr const char* instead_of_sync_wait =
-    "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking lane";
+    "this thread waits for I/O as well: co_await the task, or sync_wait on the blocking pool";
 
 /// As `sync_wait`. `needs`: an executor without threads whose jobs the task may wait for, or `where`.
 template <typename T>

@@ -1,7 +1,7 @@
 // braid/coro/yield.hpp: letting the other work of the home go first.
 #pragma once
 
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -10,9 +10,9 @@ namespace braid {
 
 namespace detail {
 
-class yield_awaiter final : leaf {
+class yield_awaiter final : awaiter_base {
  public:
-  yield_awaiter() noexcept : leaf(how) {}
+  yield_awaiter() noexcept : awaiter_base(how) {}
 
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
   template <std::derived_from<promise_base> Promise>
@@ -23,11 +23,11 @@ class yield_awaiter final : leaf {
   void await_resume() const noexcept {}
 
  private:
-  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     static_cast<yield_awaiter&>(self).complete_later();
     return {};
   }
-  static auto withdraw(leaf& /*self*/) noexcept -> withdrawal { return withdrawal::done; }
+  static auto withdraw(awaiter_base& /*self*/) noexcept -> withdrawal { return withdrawal::done; }
   static constexpr operation how{&start, &withdraw};
 };
 

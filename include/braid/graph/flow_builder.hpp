@@ -64,12 +64,12 @@ class BRAID_API flow_draft {
   [[nodiscard]] auto is_known(flow_source source) const noexcept -> bool {
     return source.builder == number_ && source.value < plan_.values.size();
   }
-  void complain(std::string_view code, std::string_view node, std::string message);
+  void add_diagnostic(std::string_view code, std::string_view node, std::string message);
 
   std::uint32_t number_;  // of this builder, in the process
   flow_plan plan_;
   std::vector<graph_edge> edges_;
-  diagnostics complaints_;
+  diagnostics diagnostics_;
 };
 
 /// A value that only points to what it stands for.
@@ -80,7 +80,7 @@ inline constexpr bool borrows<std::reference_wrapper<T>> = true;
 
 }  // namespace detail
 
-/// Collects nodes. Each names what it takes, and so comes after it: there are no circles. Give it the types of what a
+/// Collects nodes. Each names what it takes, and so comes after it: there are no cycles. Give it the types of what a
 /// run is given: `flow_builder<request>`.
 /// Threads: one at a time.
 template <typename... In>

@@ -84,7 +84,7 @@ class BRAID_API graph_builder {
   [[nodiscard]] auto size() const noexcept -> std::size_t { return calls_.size(); }
 
   /// The graph; the builder is empty then. Errors: the codes unknown_node, self_edge, duplicate_edge, too_large, and
-  /// cycle, for one of the circles, when nothing else is wrong. The sentences name the nodes.
+  /// cycle, for one of the cycles, when nothing else is wrong. The sentences name the nodes.
   [[nodiscard]] auto build() && -> checked<static_graph>;
 
  private:
@@ -98,15 +98,15 @@ class BRAID_API graph_builder {
     return node.builder_ == number_ && node.number_ < calls_.size();
   }
   [[nodiscard]] auto name_of(node_index node) const -> std::string;
-  void complain(std::string_view code, node_index about, std::string message);
-  void complain_of_circle(const std::vector<node_index>& circle);
+  void add_diagnostic(std::string_view code, node_index about, std::string message);
+  void report_cycle(const std::vector<node_index>& cycle);
 
   std::uint32_t number_;  // of this builder, in the process
   std::vector<detail::node_call> calls_;
   std::vector<detail::boxed_call> boxes_;
   std::vector<named_node> names_;  // by rising number
   std::vector<graph_edge> edges_;
-  diagnostics complaints_;
+  diagnostics diagnostics_;
 };
 
 }  // namespace braid

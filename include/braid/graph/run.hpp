@@ -25,7 +25,7 @@
 namespace braid {
 
 /// Where a node runs.
-enum class node_place : std::uint8_t {
+enum class node_mode : std::uint8_t {
   here,    ///< on the thread of the run, at once: for small work
   worker,  ///< on the executor for computing
   task,    ///< as a task on the home of the run: it may wait
@@ -47,11 +47,11 @@ enum class node_progress : std::uint8_t {
   late,     ///< it ended after the result of the run was known, so that nobody saw its own
 };
 
-/// What the nodes of one run do. `place` and `timeout` are asked when the node becomes ready; `run` is called for
+/// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
 /// `here` and `worker`, `start` for `task`.
 template <typename N>
 concept graph_nodes = requires(N& nodes, node_index node, const stop_flag& stop) {
-  { nodes.place(node) } noexcept -> std::same_as<node_place>;
+  { nodes.mode(node) } noexcept -> std::same_as<node_mode>;
   { nodes.timeout(node) } noexcept -> std::same_as<duration>;  // duration::max() for none
   { nodes.run(node, stop) } -> std::same_as<node_status>;
   { nodes.start(node) } -> std::same_as<task<node_status>>;
@@ -138,7 +138,7 @@ class graph_run {
 
   struct ready_node {
     node_index node;
-    node_place place;
+    node_mode mode;
   };
 
   void become_ready(node_index node);
@@ -203,11 +203,11 @@ void graph_run<Nodes>::start() {
 
 template <graph_nodes Nodes>
 void graph_run<Nodes>::become_ready(node_index node) {
-  const node_place place = nodes_->place(node);
-  if (place == node_place::here)
+  const node_mode mode = nodes_->mode(node);
+  if (mode == node_mode::here)
     here_.push_back(node);
   else
-    to_start_.push_back({node, place});
+    to_start_.push_back({node, mode});
 }
 
 /// Runs and starts what is ready. A node that ends while this is under way, however deep in the call stack, leaves its
@@ -262,7 +262,7 @@ auto graph_run<Nodes>::drive(ready_node ready) -> task<void> {
   outcome<node_status> ended;
   try {
     task<node_status> work =
-        ready.place == node_place::task ? nodes_->start(ready.node) : compute(ready.node, self.inside.stop());
+        ready.mode == node_mode::task ? nodes_->start(ready.node) : compute(ready.node, self.inside.stop());
     ended = co_await detail::outcome_in(self.inside, std::move(work));
   } catch (...) {
     ended.set_exception(std::current_exception());

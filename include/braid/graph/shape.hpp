@@ -1,4 +1,4 @@
-// braid/graph/shape.hpp: the nodes and edges of a directed graph without circles, as arrays of numbers.
+// braid/graph/shape.hpp: the nodes and edges of a directed graph without cycles, as arrays of numbers.
 #pragma once
 
 #include <braid/base/config.hpp>

@@ -23,7 +23,7 @@ struct io_watch {
   ready_fn ready = nullptr;  ///< called once, from `wait`, when it is ready or in error; the watch is over then
 };
 
-class io_port;
+class io_registration;
 class io_transfer;
 
 /// By which interface of the kernel a loop waits.
@@ -69,7 +69,7 @@ class BRAID_API io_backend {
   [[nodiscard]] virtual auto cancel(io_transfer& item) noexcept -> bool = 0;
 
   /// Forgets a port, whose descriptor is about to be closed. Requires that nothing is pending on it.
-  virtual void forget(io_port& port) noexcept = 0;
+  virtual void forget(io_registration& registration) noexcept = 0;
 
   /// Whether any watch or transfer is waiting.
   [[nodiscard]] virtual auto has_watches() const noexcept -> bool = 0;

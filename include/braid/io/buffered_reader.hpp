@@ -18,10 +18,10 @@ namespace braid {
 /// Threads: as the stream's. Lifetime: of the stream, which nobody else reads.
 class BRAID_API buffered_reader {
  public:
-  static constexpr std::size_t default_most = std::size_t{64} * 1024;
+  static constexpr std::size_t default_max_size = std::size_t{64} * 1024;
 
-  explicit buffered_reader(const byte_stream& from, std::size_t most = default_most) noexcept
-      : from_(&from), most_(most) {}
+  explicit buffered_reader(const byte_stream& from, std::size_t max_size = default_max_size) noexcept
+      : from_(&from), max_size_(max_size) {}
 
   /// The bytes up to and including the first `delimiter`, which is not empty. Nothing where the stream has ended.
   /// Errors: errc::ended where it ends without a delimiter; errc::full where there is none within the limit; the
@@ -47,7 +47,7 @@ class BRAID_API buffered_reader {
   [[nodiscard]] auto taken(std::size_t size) noexcept -> std::span<const std::byte>;
 
   const byte_stream* from_;
-  std::size_t most_;
+  std::size_t max_size_;
   std::vector<std::byte> buffer_;
   std::size_t begin_ = 0;  // of what is buffered
   std::size_t end_ = 0;

@@ -4,7 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/detail/io_operation.hpp>
 #include <braid/io/loop.hpp>
 
 #include <array>
@@ -23,9 +23,9 @@ namespace detail {
 
 /// Reads once, or until the room is full. `Value` is std::size_t, the number of bytes, or void.
 template <typename Value>
-class BRAID_API read_operation final : public port_operation {
+class BRAID_API read_operation final : public io_operation {
  public:
-  read_operation(open_port* from, std::span<std::byte> into) noexcept;
+  read_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
  private:
@@ -39,14 +39,14 @@ class BRAID_API read_operation final : public port_operation {
 
 /// Writes once, or until everything is written.
 template <typename Value>
-class BRAID_API write_operation final : public port_operation {
+class BRAID_API write_operation final : public io_operation {
  public:
-  write_operation(open_port* to, std::span<const std::byte> bytes) noexcept;
-  write_operation(open_port* to, std::span<const std::span<const std::byte>> parts) noexcept;
+  write_operation(open_descriptor* to, std::span<const std::byte> bytes) noexcept;
+  write_operation(open_descriptor* to, std::span<const std::span<const std::byte>> parts) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
  private:
-  static constexpr std::size_t most_parts = 16;  // for one call
+  static constexpr std::size_t max_parts = 16;  // for one call
 
   auto attempt() noexcept -> bool override;
   auto absorb(int outcome) noexcept -> bool override;
@@ -57,7 +57,7 @@ class BRAID_API write_operation final : public port_operation {
   std::span<const std::span<const std::byte>> parts_;  // those that are not written
   std::size_t written_ = 0;                            // of the first of them
   result<Value> result_;
-  std::array<iovec, most_parts> gathered_;  // last, because most writes have one part and look at no more of it
+  std::array<iovec, max_parts> gathered_;  // last, because most writes have one part and look at no more of it
 };
 
 extern template class BRAID_API read_operation<std::size_t>;
@@ -130,19 +130,19 @@ class BRAID_API byte_stream {
   /// what it sends are not concerned. Requires an open stream; does not resume anybody at once.
   void end_read_waits() const noexcept;
   /// Requires that nobody reads.
-  void allow_read_waits() const noexcept { open_->port().set_ends_read_waits(false); }
+  void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
   /// Closes it; what was written is still delivered. Requires that nobody reads or writes.
   void close() noexcept { open_.reset(); }
 
  protected:
-  byte_stream(loop& on, descriptor owned, io_port::kind what)
-      : open_(std::make_unique<detail::open_port>(on, std::move(owned), what)) {}
+  byte_stream(loop& on, descriptor owned, io_registration::kind what)
+      : open_(std::make_unique<detail::open_descriptor>(on, std::move(owned), what)) {}
 
-  [[nodiscard]] auto port() const noexcept -> detail::open_port* { return open_.get(); }
+  [[nodiscard]] auto registration() const noexcept -> detail::open_descriptor* { return open_.get(); }
 
  private:
-  std::unique_ptr<detail::open_port> open_;
+  std::unique_ptr<detail::open_descriptor> open_;
 };
 
 }  // namespace braid

@@ -4,7 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/detail/io_operation.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/pipe_stream.hpp>
 
@@ -78,7 +78,7 @@ class BRAID_API child_process {
  private:
   child_process() = default;
 
-  std::unique_ptr<detail::open_port> process_;  // a pidfd
+  std::unique_ptr<detail::open_descriptor> process_;  // a pidfd
   std::optional<exit_status> ended_;
   pid_t id_ = -1;
   pipe_stream in_;

@@ -53,11 +53,11 @@ class BRAID_API file {
 };
 
 /// What `read_file` reads where it is not told how much.
-inline constexpr std::uint64_t most_of_file = std::uint64_t{1} << 30U;
+inline constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30U;
 
-/// The whole of a file. Errors: file_too_large for one that has more than `most` bytes, or does not end before;
+/// The whole of a file. Errors: file_too_large for one that has more than `max_bytes` bytes, or does not end before;
 /// not_enough_memory.
-[[nodiscard]] BRAID_API auto read_file(executor& blocking, std::string path, std::uint64_t most = most_of_file)
+[[nodiscard]] BRAID_API auto read_file(executor& blocking, std::string path, std::uint64_t max_bytes = max_file_bytes)
     -> task<result<std::string>>;
 
 enum class entry_kind : std::uint8_t { file, folder, link, other };

@@ -27,7 +27,7 @@ namespace braid {
 class loop_driver;
 
 namespace detail {
-class open_port;
+class open_descriptor;
 }
 
 struct loop_options {
@@ -57,7 +57,7 @@ class BRAID_API loop final : public home {
 
   /// One turn without blocking, on a thread that is the loop's own from the first turn on: for tests that turn the
   /// clock themselves. False once the loop has stopped.
-  auto turn() -> bool;
+  auto run_once() -> bool;
 
   /// Asks the loop to stop; does not wait. What was written before is visible to what the first call stops. Repeated
   /// calls change nothing. Threads: any, its own included.
@@ -87,7 +87,7 @@ class BRAID_API loop final : public home {
 
  private:
   friend class loop_driver;
-  friend class detail::open_port;
+  friend class detail::open_descriptor;
   friend class scope;
   enum class blocking : std::uint8_t { allowed, forbidden };
 
@@ -105,7 +105,7 @@ class BRAID_API loop final : public home {
   void wait_for_work(blocking wait) noexcept;
   auto is_ready() const noexcept -> bool;
   auto try_arm() noexcept -> bool;
-  void rest(time_point deadline) noexcept;
+  void wait(time_point deadline) noexcept;
   void wake() noexcept;
   void report(std::exception_ptr error) noexcept override;
   void root_ended(std::coroutine_handle<detail::task_promise<void>> frame) noexcept;
@@ -114,15 +114,15 @@ class BRAID_API loop final : public home {
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;
-  intrusive_list<timer> due_;          // timers of this turn that have not fired yet
-  intrusive_queue<job> ready_;         // jobs of the loop's own thread
-  remote_stack<job> inbox_;            // jobs from elsewhere; closed outside of starting … stopping
-  atomic<state> state_{state::idle};   // written by the loop's thread, and by stop
-  atomic<std::size_t> spawned_{0};     // written by the loop's thread
-  atomic<std::size_t> open_ports_{0};  // of descriptors; each thread that makes or ends one
-  atomic<std::uint32_t> woken_{0};     // +1 by each thread that has woken the loop, as its last access here
-  std::uint32_t wakes_owed_ = 0;       // what that becomes; known when the loop has stopped
-  std::vector<task<void>> early_;      // spawned before the loop runs
+  intrusive_list<timer> due_;                // timers of this turn that have not fired yet
+  intrusive_queue<job> ready_;               // jobs of the loop's own thread
+  remote_stack<job> inbox_;                  // jobs from elsewhere; closed outside of starting … stopping
+  atomic<state> state_{state::idle};         // written by the loop's thread, and by stop
+  atomic<std::size_t> spawned_{0};           // written by the loop's thread
+  atomic<std::size_t> open_descriptors_{0};  // of descriptors; each thread that makes or ends one
+  atomic<std::uint32_t> woken_{0};           // +1 by each thread that has woken the loop, as its last access here
+  std::uint32_t wakes_owed_ = 0;             // what that becomes; known when the loop has stopped
+  std::vector<task<void>> early_;            // spawned before the loop runs
   scope root_;
 };
 

@@ -45,8 +45,8 @@ class BRAID_API loop_driver final : public driver {
   void work() noexcept override;
 
  private:
-  static constexpr std::uint32_t most_looks = 32;  // at eight jobs each: a turn after 256 jobs
-  static constexpr duration between_turns = 20us;
+  static constexpr std::uint32_t max_polls = 32;  // at eight jobs each: a turn after 256 jobs
+  static constexpr duration between_iterations = 20us;
 
   // Of the permit:
   static constexpr std::uint32_t none = 0;

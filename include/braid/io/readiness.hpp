@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/base/error.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/io/backend.hpp>
 #include <braid/io/loop.hpp>
 
@@ -14,14 +14,14 @@ namespace braid {
 
 namespace detail {
 
-class readiness_awaiter final : leaf {
+class readiness_awaiter final : awaiter_base {
  public:
-  readiness_awaiter(loop& on, int number, io_interest interest) noexcept : leaf(how), on_(&on), watch_(*this) {
+  readiness_awaiter(loop& on, int number, io_interest interest) noexcept : awaiter_base(how), on_(&on), watch_(*this) {
     watch_.descriptor = number;
     watch_.interest = interest;
   }
   /// Requires that it is not awaited yet.
-  readiness_awaiter(readiness_awaiter&& other) noexcept : leaf(how), on_(other.on_), watch_(*this) {
+  readiness_awaiter(readiness_awaiter&& other) noexcept : awaiter_base(how), on_(other.on_), watch_(*this) {
     watch_.descriptor = other.watch_.descriptor;
     watch_.interest = other.watch_.interest;
   }
@@ -42,13 +42,13 @@ class readiness_awaiter final : leaf {
   };
 
   static void became_ready(io_watch& self) noexcept { static_cast<wake_watch&>(self).owner->complete(); }
-  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<readiness_awaiter&>(self);
     BRAID_EXPECTS(&waiting.where() == waiting.on_, "a descriptor is used by tasks that are at home on its loop");
     waiting.started_ = waiting.on_->backend().watch(waiting.watch_);
     return waiting.started_ ? std::coroutine_handle<>() : waiting.not_started();
   }
-  static auto withdraw(leaf& self) noexcept -> withdrawal {
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& waiting = static_cast<readiness_awaiter&>(self);
     waiting.on_->backend().unwatch(waiting.watch_);
     return withdrawal::done;

@@ -29,7 +29,7 @@ using addresses = std::vector<socket_address>;
 struct resolver_options {
   duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
   duration failed_lifetime = 1s;  ///< of an answer that is an error
-  std::size_t most_names = 1024;  ///< that are remembered
+  std::size_t max_names = 1024;   ///< that are remembered
   std::function<result<addresses>(const std::string&)> lookup = &lookup_host;
 };
 

@@ -21,7 +21,7 @@ namespace braid {
 class BRAID_API signal_set {
  public:
   /// How many sets a process may have at a time.
-  static constexpr std::size_t most_sets = 16;
+  static constexpr std::size_t max_sets = 16;
 
   /// Errors: invalid_argument for what is no signal or cannot be caught; errc::full; the system's.
   [[nodiscard]] static auto create(loop& on, std::initializer_list<int> signals) -> result<signal_set>;

@@ -5,7 +5,7 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/io/descriptor.hpp>
-#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/detail/io_operation.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/socket_address.hpp>
 #include <braid/io/stream_socket.hpp>
@@ -66,7 +66,7 @@ class BRAID_API stream_listener {
   void keep_reserve() noexcept;
   [[nodiscard]] auto refuse_one() noexcept -> refusal;
 
-  std::unique_ptr<detail::open_port> open_;
+  std::unique_ptr<detail::open_descriptor> open_;
   descriptor reserve_;
   int family_ = AF_UNSPEC;
   std::uint64_t refused_ = 0;

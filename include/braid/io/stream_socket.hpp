@@ -52,7 +52,8 @@ class BRAID_API stream_socket : public byte_stream {
  private:
   friend class stream_listener;
   stream_socket(loop& on, descriptor owned, int family)
-      : byte_stream(on, std::move(owned), family == AF_UNIX ? io_port::kind::socket : io_port::kind::tcp) {}
+      : byte_stream(on, std::move(owned),
+                    family == AF_UNIX ? io_registration::kind::socket : io_registration::kind::tcp) {}
 };
 
 }  // namespace braid

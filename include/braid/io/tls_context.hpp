@@ -59,10 +59,10 @@ struct tls_client_options {
   tls_verification verification = tls_verification::peer;
   std::optional<tls_identity> identity = {};  ///< for servers that ask for a client's certificate
   std::vector<std::string> protocols = {};    ///< for ALPN, the best first
-  tls_version least = tls_version::tls_1_2;
+  tls_version min_version = tls_version::tls_1_2;
   duration handshake_timeout = 10s;
-  executor* handshakes = nullptr;   ///< where the steps of handshakes run; null: on the loop, which waits for them
-  std::size_t most_sessions = 256;  ///< hosts whose last session is kept, to be resumed; 0: none
+  executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
+  std::size_t max_sessions = 256;  ///< hosts whose last session is kept, to be resumed; 0: none
 };
 
 enum class tls_client_certificate : std::uint8_t {
@@ -76,7 +76,7 @@ struct tls_server_options {
   tls_client_certificate client_certificate = tls_client_certificate::none;
   tls_pem client_authorities = {};          ///< those whose clients are trusted; needed where clients are asked
   std::vector<std::string> protocols = {};  ///< for ALPN, the best first; a client that offers only others is refused
-  tls_version least = tls_version::tls_1_2;
+  tls_version min_version = tls_version::tls_1_2;
   duration handshake_timeout = 10s;
   executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
   bool resumption = true;          ///< clients get tickets, which nobody but this context can read

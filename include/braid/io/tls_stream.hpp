@@ -17,7 +17,7 @@
 namespace braid {
 
 namespace detail {
-class tls_link;
+class tls_connection;
 }
 
 /// One end of a TLS connection whose handshake is done. One task reads at a time, and one writes or shuts down; both
@@ -44,7 +44,7 @@ class BRAID_API tls_stream {
   /// Shakes hands as the server. Requires the context of a server. Errors: as `connect`.
   [[nodiscard]] static auto accept(tls_context as, stream_socket through) -> task<result<tls_stream>>;
 
-  [[nodiscard]] explicit operator bool() const noexcept { return link_ != nullptr; }
+  [[nodiscard]] explicit operator bool() const noexcept { return connection_ != nullptr; }
   [[nodiscard]] auto on() const noexcept -> loop& { return socket().on(); }
   /// The connection below: for its addresses and options, and to break it off by `shutdown`. Requires an open stream.
   [[nodiscard]] auto socket() const noexcept -> const stream_socket&;
@@ -87,10 +87,10 @@ class BRAID_API tls_stream {
   [[nodiscard]] auto peer_certificate() const -> std::vector<std::byte>;
 
  private:
-  explicit tls_stream(std::unique_ptr<detail::tls_link> link) noexcept;
-  [[nodiscard]] auto link() const noexcept -> detail::tls_link&;
+  explicit tls_stream(std::unique_ptr<detail::tls_connection> link) noexcept;
+  [[nodiscard]] auto link() const noexcept -> detail::tls_connection&;
 
-  std::unique_ptr<detail::tls_link> link_;
+  std::unique_ptr<detail::tls_connection> connection_;
 };
 
 }  // namespace braid

@@ -17,7 +17,7 @@ class io_transfer;
 /// What a backend knows of an open descriptor. The first transfer that has to wait registers it, once for all that
 /// follow; it is forgotten before the descriptor is closed.
 /// Threads: those of the backend. Lifetime: stays where it is; outlives its transfers.
-class io_port {
+class io_registration {
  public:
   enum class kind : std::uint8_t {
     tcp,     ///< a socket, and one whose short reads have emptied it
@@ -25,10 +25,10 @@ class io_port {
     other,   ///< a pipe or a device: takes read and writev
   };
 
-  io_port(int descriptor, kind what) noexcept
-      : descriptor_(descriptor), kind_(what), short_reads_tell_(what == kind::tcp) {}
-  io_port(const io_port&) = delete;
-  auto operator=(const io_port&) -> io_port& = delete;
+  io_registration(int descriptor, kind what) noexcept
+      : descriptor_(descriptor), kind_(what), short_reads_are_final_(what == kind::tcp) {}
+  io_registration(const io_registration&) = delete;
+  auto operator=(const io_registration&) -> io_registration& = delete;
 
   [[nodiscard]] auto descriptor() const noexcept -> int { return descriptor_; }
   [[nodiscard]] auto is_socket() const noexcept -> bool { return kind_ != kind::other; }
@@ -45,8 +45,8 @@ class io_port {
   void set_ready(io_interest side, bool ready) noexcept { may_be_ready_[index(side)] = ready; }
   /// Whether a read of less than was asked for has emptied the descriptor: so for TCP, until its end, an error or
   /// urgent data has been reported, which come with what was read and are not reported anew.
-  [[nodiscard]] auto short_reads_tell() const noexcept -> bool { return short_reads_tell_; }
-  void distrust_short_reads() noexcept { short_reads_tell_ = false; }
+  [[nodiscard]] auto short_reads_are_final() const noexcept -> bool { return short_reads_are_final_; }
+  void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
   /// Whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
   void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
@@ -56,7 +56,7 @@ class io_port {
 
   int descriptor_;
   kind kind_;
-  bool short_reads_tell_;
+  bool short_reads_are_final_;
   bool is_registered_ = false;
   bool ends_read_waits_ = false;
   std::array<bool, 2> may_be_ready_{true, true};
@@ -80,10 +80,10 @@ class io_transfer : public io_transfer_hook {
     bytes,      ///< to fill or empty what `message` points to
   };
 
-  io_transfer(io_port& port, io_interest side, aim what, const answers& how) noexcept
-      : answers_(&how), port_(&port), side_(side), aim_(what) {}
+  io_transfer(io_registration& registration, io_interest side, aim what, const answers& how) noexcept
+      : answers_(&how), registration_(&registration), side_(side), aim_(what) {}
 
-  [[nodiscard]] auto port() const noexcept -> io_port& { return *port_; }
+  [[nodiscard]] auto registration() const noexcept -> io_registration& { return *registration_; }
   [[nodiscard]] auto side() const noexcept -> io_interest { return side_; }
   [[nodiscard]] auto wants_bytes() const noexcept -> bool { return aim_ == aim::bytes; }
   /// Where the bytes are or go: belongs to the kernel from `start` to the answer.
@@ -96,7 +96,7 @@ class io_transfer : public io_transfer_hook {
 
  private:
   const answers* answers_;
-  io_port* port_;
+  io_registration* registration_;
   io_interest side_;
   aim aim_;
   msghdr message_{};

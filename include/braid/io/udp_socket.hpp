@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
-#include <braid/io/detail/port_operation.hpp>
+#include <braid/io/detail/io_operation.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/socket_address.hpp>
 
@@ -32,9 +32,9 @@ struct datagram {
 
 namespace detail {
 
-class BRAID_API receive_operation final : public port_operation {
+class BRAID_API receive_operation final : public io_operation {
  public:
-  receive_operation(open_port* from, std::span<std::byte> into) noexcept;
+  receive_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<datagram> { return result_; }
 
  private:
@@ -45,9 +45,9 @@ class BRAID_API receive_operation final : public port_operation {
   result<datagram> result_;
 };
 
-class BRAID_API send_operation final : public port_operation {
+class BRAID_API send_operation final : public io_operation {
  public:
-  send_operation(open_port* through, std::span<const std::byte> bytes, const socket_address* to) noexcept;
+  send_operation(open_descriptor* through, std::span<const std::byte> bytes, const socket_address* to) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<void> { return result_; }
 
  private:
@@ -95,7 +95,7 @@ class BRAID_API udp_socket {
   void close() noexcept { open_.reset(); }
 
  private:
-  std::unique_ptr<detail::open_port> open_;
+  std::unique_ptr<detail::open_descriptor> open_;
 };
 
 }  // namespace braid

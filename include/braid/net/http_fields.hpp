@@ -21,7 +21,7 @@ struct http_field {
 namespace detail {
 
 /// Where a field stands in a text that may still move.
-struct http_field_place {
+struct http_field_span {
   std::uint32_t name_at = 0;
   std::uint32_t name_size = 0;
   std::uint32_t value_at = 0;
@@ -34,13 +34,13 @@ struct http_field_place {
 class http_fields {
  public:
   http_fields() = default;
-  http_fields(const char* text, std::span<const detail::http_field_place> places) noexcept
+  http_fields(const char* text, std::span<const detail::http_field_span> places) noexcept
       : text_(text), places_(places) {}
 
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
   [[nodiscard]] auto empty() const noexcept -> bool { return places_.empty(); }
   [[nodiscard]] auto operator[](std::size_t index) const noexcept -> http_field {
-    const detail::http_field_place& at = places_[index];
+    const detail::http_field_span& at = places_[index];
     return {{text_ + at.name_at, at.name_size}, {text_ + at.value_at, at.value_size}};
   }
 
@@ -55,7 +55,7 @@ class http_fields {
 
  private:
   const char* text_ = nullptr;
-  std::span<const detail::http_field_place> places_;
+  std::span<const detail::http_field_span> places_;
 };
 
 class http_fields::iterator {

@@ -50,7 +50,7 @@ class BRAID_API http_router {
   struct route;
 
  public:
-  static constexpr std::size_t most_names = 8;
+  static constexpr std::size_t max_names = 8;
 
   http_router();
   http_router(http_router&&) noexcept;
@@ -91,7 +91,7 @@ class BRAID_API http_router {
     friend class http_router;
     const route* route_ = nullptr;
     http_method_set allowed_;
-    std::array<std::string_view, most_names> values_;
+    std::array<std::string_view, max_names> values_;
   };
 
   /// Cost: some ten nanoseconds for each segment.

@@ -39,8 +39,8 @@ struct http_refusal_text {
 /// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection that
 /// got one beyond that is not read from before its turn; what it sends waits in the kernel.
 struct http_pacing {
-  double share = 1;       ///< of the loop's time; 1: all of it, so that nobody waits
-  duration longest = 1s;  ///< no connection waits longer than that
+  double share = 1;        ///< of the loop's time; 1: all of it, so that nobody waits
+  duration max_wait = 1s;  ///< no connection waits longer than that
   /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
   /// millisecond while any wait, on the loop. Must not throw.
   std::function<std::size_t()> room = {};
@@ -56,7 +56,7 @@ struct http_server_options {
   duration linger_timeout = 2s;  ///< to let a client read the last answer
   error_callback on_error = {};  ///< what handlers throw; without it the message goes to stderr
   /// Words the server's own answers, one call for each; without it they are the phrase of the status. On the loop.
-  std::function<http_refusal_text(const http_refusal&)> word_refusal = {};
+  std::function<http_refusal_text(const http_refusal&)> format_refusal = {};
   /// Connections go through TLS, as a server of this context; its protocols, if any, must have `http/1.1`.
   /// A handshake has the context's time or `head_timeout`, whichever is less.
   std::optional<tls_context> tls = {};

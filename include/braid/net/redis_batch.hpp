@@ -138,8 +138,8 @@ class BRAID_API redis_replies_wait : public redis_wait {
   enum class sharing : std::uint8_t { possible, refused };
   enum class extent : std::uint8_t { commands, transaction };
 
-  redis_replies_wait(redis_link& to, const kind& what, std::size_t commands, sharing with_others, arena& memory,
-                     duration timeout);
+  redis_replies_wait(redis_shared_connection& to, const kind& what, std::size_t commands, sharing with_others,
+                     arena& memory, duration timeout);
   ~redis_replies_wait() = default;
 
   /// What batches are that `Encode` writes.
@@ -152,20 +152,20 @@ class BRAID_API redis_replies_wait : public redis_wait {
 
 class BRAID_API redis_batch_call final : public redis_replies_wait {
  public:
-  redis_batch_call(redis_link& to, const redis_batch& batch, arena& memory, duration timeout);
+  redis_batch_call(redis_shared_connection& to, const redis_batch& batch, arena& memory, duration timeout);
 
  private:
-  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t;
 
   const redis_batch* batch_;
 };
 
 class BRAID_API redis_id_batch_call final : public redis_replies_wait {
  public:
-  redis_id_batch_call(redis_link& to, const redis_id_batch& batch, arena& memory, duration timeout);
+  redis_id_batch_call(redis_shared_connection& to, const redis_id_batch& batch, arena& memory, duration timeout);
 
  private:
-  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t most) -> std::uint32_t;
+  static auto encode(redis_request& self, byte_buffer& out, std::uint32_t max_count) -> std::uint32_t;
 
   const redis_id_batch batch_;
 };

@@ -69,11 +69,11 @@ class redis_calls {
   /// them. Where the connection ends in between, all are lost. Lifetime: the batch stays as it is until then. Errors:
   /// redis_errc::not_shared; std::bad_alloc.
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout) {
-    return detail::redis_batch_call(static_cast<Derived&>(*this).link(), batch, memory, timeout);
+    return detail::redis_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
   /// The same for a batch that is the same command for many ids.
   auto run(const redis_id_batch& batch, arena& memory, duration timeout = default_timeout) {
-    return detail::redis_id_batch_call(static_cast<Derived&>(*this).link(), batch, memory, timeout);
+    return detail::redis_id_batch_call(static_cast<Derived&>(*this).shared_connection(), batch, memory, timeout);
   }
 
  private:
@@ -82,7 +82,7 @@ class redis_calls {
 
   template <typename Command>
   auto call(Command command, arena* memory, duration timeout) {
-    return detail::redis_call<Command>(static_cast<Derived&>(*this).link(), command, memory, timeout);
+    return detail::redis_call<Command>(static_cast<Derived&>(*this).shared_connection(), command, memory, timeout);
   }
 };
 

@@ -41,7 +41,7 @@ struct redis_cluster_options {
   std::vector<node> nodes;
   redis_options connection = {};  ///< of each connection, but for its place, its database and `repeats`
   redis_reads reads = redis_reads::masters;
-  std::uint32_t most_hops = 6;                              ///< redirections of a command
+  std::uint32_t max_hops = 6;                               ///< redirections of a command
   duration refresh_pause = std::chrono::milliseconds(100);  ///< the map of slots is asked for no more often
 };
 

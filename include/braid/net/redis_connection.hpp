@@ -2,7 +2,7 @@
 // itself.
 #pragma once
 
-#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/redis_calls.hpp>
 #include <braid/net/redis_options.hpp>
 
@@ -17,33 +17,33 @@ namespace braid {
 /// waits for the next. Threads: those of one loop, the destructor too. Lifetime: ends before its loop.
 class redis_connection : public redis_calls<redis_connection> {
  public:
-  enum class state : std::uint8_t { connecting, ready, resting, closed };
+  enum class state : std::uint8_t { connecting, ready, backing_off, closed };
 
   /// Errors: std::bad_alloc. An endpoint that is wrong is an error of the calls.
-  redis_connection(loop& on, redis_options options) : link_(on, std::move(options)) {}
+  redis_connection(loop& on, redis_options options) : connection_(on, std::move(options)) {}
 
   /// Ends all calls with errc::closed, and those that come after.
-  void close() noexcept { link_.close(); }
+  void close() noexcept { connection_.close(); }
 
   [[nodiscard]] auto status() const noexcept -> state {
-    switch (link_.status()) {
-      case detail::redis_link::state::ready: return state::ready;
-      case detail::redis_link::state::resting: return state::resting;
-      case detail::redis_link::state::closed: return state::closed;
+    switch (connection_.status()) {
+      case detail::redis_shared_connection::state::ready: return state::ready;
+      case detail::redis_shared_connection::state::backing_off: return state::backing_off;
+      case detail::redis_shared_connection::state::closed: return state::closed;
       default: return state::connecting;
     }
   }
-  [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return link_.counts(); }
+  [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return connection_.counts(); }
   /// Why the last connection, or the last attempt to get one, has ended; none at first.
-  [[nodiscard]] auto last_error() const noexcept -> std::error_code { return link_.last_error(); }
+  [[nodiscard]] auto last_error() const noexcept -> std::error_code { return connection_.last_error(); }
   /// Where the last error is a `resp_errc`: what the server has sent.
-  [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return link_.last_fault(); }
+  [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return connection_.last_fault(); }
 
   /// For `redis_calls`.
-  [[nodiscard]] auto link() noexcept -> detail::redis_link& { return link_; }
+  [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& { return connection_; }
 
  private:
-  detail::redis_link link_;
+  detail::redis_shared_connection connection_;
 };
 
 }  // namespace braid

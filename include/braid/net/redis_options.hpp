@@ -24,11 +24,11 @@ enum class redis_repeats : std::uint8_t {
            ///< Batches, and what a cluster is asked, are always sent.
 };
 
-/// How long to wait between attempts to connect: `first`, then twice as long each time, up to `longest`; of that, half
-/// and a random part of the other half.
+/// How long to wait between attempts to connect: `first`, then twice as long each time, up to `max_delay`; of that,
+/// half and a random part of the other half.
 struct redis_backoff {
   duration first = std::chrono::milliseconds(10);
-  duration longest = std::chrono::milliseconds(500);
+  duration max_delay = std::chrono::milliseconds(500);
   std::uint64_t seed = 0;  ///< of the random part; 0: another one for each connection
 };
 

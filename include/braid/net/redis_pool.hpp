@@ -2,7 +2,7 @@
 #pragma once
 
 #include <braid/base/assert.hpp>
-#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/redis_calls.hpp>
 #include <braid/net/redis_options.hpp>
 
@@ -25,33 +25,33 @@ class redis_pool : public redis_calls<redis_pool> {
     BRAID_EXPECTS(connections > 0, "a pool has a connection");
     redis_options each = options;
     for (std::size_t i = 0; i < connections; ++i) {
-      links_.push_back(std::make_unique<detail::redis_link>(on, each));
+      connections_.push_back(std::make_unique<detail::redis_shared_connection>(on, each));
       if (each.backoff.seed != 0) ++each.backoff.seed;  // so that they do not all try at the same time
     }
   }
 
   /// Ends all calls with errc::closed, and those that come after.
   void close() noexcept {
-    for (const auto& each : links_) each->close();
+    for (const auto& each : connections_) each->close();
   }
 
-  [[nodiscard]] auto size() const noexcept -> std::size_t { return links_.size(); }
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return connections_.size(); }
   [[nodiscard]] auto counts(std::size_t connection) const noexcept -> const redis_counts& {
-    return links_[connection]->counts();
+    return connections_[connection]->counts();
   }
 
   /// For `redis_calls`.
-  [[nodiscard]] auto link() noexcept -> detail::redis_link& {
+  [[nodiscard]] auto shared_connection() noexcept -> detail::redis_shared_connection& {
     const auto is_better = [](const auto& one, const auto& other) {
-      const bool ready = one->status() == detail::redis_link::state::ready;
-      if (ready != (other->status() == detail::redis_link::state::ready)) return ready;
+      const bool ready = one->status() == detail::redis_shared_connection::state::ready;
+      if (ready != (other->status() == detail::redis_shared_connection::state::ready)) return ready;
       return one->load() < other->load();
     };
-    return **std::ranges::min_element(links_, is_better);
+    return **std::ranges::min_element(connections_, is_better);
   }
 
  private:
-  std::vector<std::unique_ptr<detail::redis_link>> links_;
+  std::vector<std::unique_ptr<detail::redis_shared_connection>> connections_;
 };
 
 }  // namespace braid

@@ -15,9 +15,9 @@ namespace braid {
 
 /// What a reply may be at most.
 struct resp_limits {
-  static constexpr std::uint32_t deepest = 64;
+  static constexpr std::uint32_t max_depth = 64;
 
-  std::uint32_t depth = 32;          ///< of aggregates in each other, at most `deepest`
+  std::uint32_t depth = 32;          ///< of aggregates in each other, at most `max_depth`
   std::uint32_t line = 64U << 10U;   ///< bytes of a text that is ended by CR LF
   std::uint32_t reply = 64U << 20U;  ///< bytes on the wire, and bytes in the arena
 };
@@ -104,7 +104,7 @@ class BRAID_API resp_parser {
   std::uint64_t budget_ = 0;  // bytes of the arena that the reply may still need
   std::uint64_t done_ = 0;    // bytes of the reply that were consumed before this call
   resp_fault fault_;
-  std::array<frame, resp_limits::deepest> frames_;
+  std::array<frame, resp_limits::max_depth> frames_;
 };
 
 }  // namespace braid

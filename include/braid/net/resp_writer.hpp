@@ -30,8 +30,8 @@ concept resp_argument =
 
 namespace detail {
 
-inline constexpr std::size_t longest_number = 32;  // digits, sign, exponent
-inline constexpr std::size_t longest_head = 24;    // a sign, a length, CR LF twice
+inline constexpr std::size_t max_number = 32;  // digits, sign, exponent
+inline constexpr std::size_t max_head = 24;    // a sign, a length, CR LF twice
 
 template <std::integral T>
 auto write_decimal(char* to, T value) noexcept -> char* {
@@ -44,7 +44,7 @@ auto write_decimal(char* to, T value) noexcept -> char* {
     to[1] = static_cast<char>('0' + static_cast<int>(value) % 10);
     return to + 2;
   }
-  return std::to_chars(to, to + longest_number, value).ptr;
+  return std::to_chars(to, to + max_number, value).ptr;
 }
 
 inline auto write_line_end(char* to) noexcept -> char* {
@@ -66,19 +66,19 @@ inline auto write_text(char* to, std::string_view text) noexcept -> char* {
 
 /// Bytes that an argument needs at most.
 template <resp_argument T>
-auto most_bytes(const T& value) noexcept -> std::size_t {
+auto max_bytes(const T& value) noexcept -> std::size_t {
   if constexpr (std::same_as<T, resp_joined>)
-    return longest_head + value.text.size() + longest_number;
+    return max_head + value.text.size() + max_number;
   else if constexpr (std::convertible_to<const T&, std::string_view>)
-    return longest_head + std::string_view(value).size();
+    return max_head + std::string_view(value).size();
   else
-    return longest_head + longest_number;
+    return max_head + max_number;
 }
 
 template <resp_argument T>
 auto write_argument(char* to, const T& value) noexcept -> char* {
   if constexpr (std::same_as<T, resp_joined>) {
-    char digits[longest_number];
+    char digits[max_number];
     const auto count = static_cast<std::size_t>(write_decimal(digits, value.number) - digits);
     to = write_length(to, '$', value.text.size() + count);
     copy_text(to, value.text.data(), value.text.size());
@@ -87,8 +87,8 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
   } else if constexpr (std::convertible_to<const T&, std::string_view>) {
     return write_text(to, std::string_view(value));
   } else {
-    char digits[longest_number];
-    const char* const end = std::to_chars(digits, digits + longest_number, value).ptr;
+    char digits[max_number];
+    const char* const end = std::to_chars(digits, digits + max_number, value).ptr;
     return write_text(to, {digits, static_cast<std::size_t>(end - digits)});
   }
 }
@@ -97,7 +97,7 @@ auto write_argument(char* to, const T& value) noexcept -> char* {
 /// words.
 template <resp_argument... Words>
 void write_behind(byte_buffer& out, std::string_view head, const Words&... words) {
-  char* const begin = out.room((head.size() + ... + most_bytes(words)));
+  char* const begin = out.room((head.size() + ... + max_bytes(words)));
   std::memcpy(begin, head.data(), head.size());
   char* at = begin + head.size();
   ((at = write_argument(at, words)), ...);
@@ -112,7 +112,7 @@ void write_behind(byte_buffer& out, std::string_view head, const Words&... words
 template <resp_argument... Words>
   requires(sizeof...(Words) > 0)
 void write_command(byte_buffer& out, const Words&... words) {
-  char* const begin = out.room((detail::longest_head + ... + detail::most_bytes(words)));
+  char* const begin = out.room((detail::max_head + ... + detail::max_bytes(words)));
   char* at = detail::write_length(begin, '*', sizeof...(Words));
   ((at = detail::write_argument(at, words)), ...);
   out.added(static_cast<std::size_t>(at - begin));

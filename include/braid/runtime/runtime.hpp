@@ -9,7 +9,7 @@
 #include <braid/io/loop.hpp>
 #include <braid/io/loop_driver.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/blocking_lane.hpp>
+#include <braid/task/blocking_pool.hpp>
 #include <braid/task/error_callback.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
@@ -45,7 +45,7 @@ struct runtime_options {
   /// threads that wait for them, with `run_inline` where they are posted, which may be the loop.
   braid::scheduler scheduler = braid::scheduler::work_stealing;
   runtime_shape shape = runtime_shape::separate;
-  std::size_t most_blocking_threads = 64;
+  std::size_t max_blocking_threads = 64;
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
   error_callback on_error = {};
 };
@@ -70,7 +70,7 @@ class BRAID_API runtime {
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }
   [[nodiscard]] auto workers() noexcept -> pool& { return *pool_; }
   /// For jobs that block. It has threads while it has jobs, and for a while after.
-  [[nodiscard]] auto blocking() noexcept -> blocking_lane& { return *blocking_; }
+  [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
   /// Starts a task that nobody waits for. In a merged runtime any worker may start it, and then it lives on the loop of
   /// that one, or of another that has far fewer. What it throws goes to `on_error`. Errors: closed, and then it has
@@ -123,9 +123,9 @@ class BRAID_API runtime {
   std::vector<loop_driver*> drivers_;  // of a merged one; the pool's workers own them
   std::vector<loop*> loops_;
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
-  std::unique_ptr<blocking_lane> blocking_;
-  atomic<std::size_t> turn_{0};  // whose turn it is to get work from outside; any thread
-  std::mutex join_mutex_;        // one thread joins the loop's
+  std::unique_ptr<blocking_pool> blocking_;
+  atomic<std::size_t> next_loop_{0};  // whose turn it is to get work from outside; any thread
+  std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
 };
 

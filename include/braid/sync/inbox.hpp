@@ -5,9 +5,9 @@
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/detail/biased_section.hpp>
-#include <braid/sync/detail/inbox_port.hpp>
+#include <braid/sync/detail/inbox_producer.hpp>
 #include <braid/sync/detail/let_others_run.hpp>
-#include <braid/sync/detail/port_table.hpp>
+#include <braid/sync/detail/producer_table.hpp>
 
 #include <array>
 #include <concepts>
@@ -44,10 +44,10 @@ concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invoc
 /// Cost: memory comes in blocks of `SegmentSize` bytes, of which up to 64 are kept for each producer.
 /// Lifetime: no thread may be inside a call when the inbox is destroyed, nor hold work; what is left is dropped.
 /// Protocol: docs/design/inbox.md
-template <typename Lock = std::mutex, std::size_t Ports = 16, std::size_t SegmentSize = 4096>
+template <typename Lock = std::mutex, std::size_t Producers = 16, std::size_t SegmentSize = 4096>
 class inbox {
  public:
-  using port = detail::inbox_port<SegmentSize>;
+  using producer = detail::inbox_producer<SegmentSize>;
 
   static constexpr auto unbounded = static_cast<std::size_t>(-1);
 
@@ -68,26 +68,26 @@ class inbox {
   /// Cost: no locked operation, and no allocation while consumers keep up.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
-    return post_from(my_port(), std::forward<Fn>(fn));
+    return post_from(my_producer(), std::forward<Fn>(fn));
   }
 
   /// As `post`, but refuses when as many of this thread's callables are waiting as the capacity says.
   template <inbox_callable Fn>
   auto try_post(Fn&& fn) -> post_outcome {
-    return try_post_from(my_port(), std::forward<Fn>(fn));
+    return try_post_from(my_producer(), std::forward<Fn>(fn));
   }
 
   /// A port for a producer that keeps its ports itself. Null when all are in use. Its owner gives it back.
-  [[nodiscard]] auto open_port() -> std::shared_ptr<port>;
+  [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
   /// As `post`, by the producer that has the port; null stands for the one that threads share.
   template <inbox_callable Fn>
-  auto post_from(port* mine, Fn&& fn) -> post_outcome {
+  auto post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::post, std::forward<Fn>(fn));
   }
 
   template <inbox_callable Fn>
-  auto try_post_from(port* mine, Fn&& fn) -> post_outcome {
+  auto try_post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::refuse, std::forward<Fn>(fn));
   }
 
@@ -125,12 +125,12 @@ class inbox {
   /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; a thief that gets
   /// several, or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
-    port* const mine = my_port();
+    producer* const mine = my_producer();
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
   }
 
   /// The same by an owner that keeps its port into this inbox itself.
-  auto steal_half_of(inbox& other, port& mine) -> std::size_t;
+  auto steal_half_of(inbox& other, producer& mine) -> std::size_t;
 
   // --- any thread ---
 
@@ -149,44 +149,44 @@ class inbox {
 
  private:
   enum class when_full : std::uint8_t { post, refuse };
-  using claimed = typename port::claimed;
+  using claimed = typename producer::claimed;
 
-  static constexpr std::size_t most_in_a_row = 32;  // of one producer, where others wait
+  static constexpr std::size_t max_consecutive = 32;  // of one producer, where others wait
 
-  auto my_port() -> port* {
-    const detail::known_port found = detail::find_port(number_);
-    return found.known ? static_cast<port*>(found.port) : my_first_port();
+  auto my_producer() -> producer* {
+    const detail::known_producer found = detail::find_producer(number_);
+    return found.known ? static_cast<producer*>(found.producer) : my_first_producer();
   }
 
-  auto my_first_port() -> port*;
-  auto add_port() -> std::shared_ptr<port>;
+  auto my_first_producer() -> producer*;
+  auto add_producer() -> std::shared_ptr<producer>;
   template <typename Fn>
-  auto post_by(port* mine, when_full then, Fn&& fn) -> post_outcome;
+  auto post_by(producer* mine, when_full then, Fn&& fn) -> post_outcome;
   template <typename Fn>
-  auto post_through(port& mine, when_full then, Fn&& fn) -> post_outcome;
+  auto post_through(producer& mine, when_full then, Fn&& fn) -> post_outcome;
   template <typename Fn>
   auto post_shared(when_full then, Fn&& fn) -> post_outcome;
   auto next() noexcept -> claimed;
   auto next_seen() noexcept -> claimed;
-  auto begin_turn() noexcept -> claimed;
-  auto move_half_to(typename port::posting& there) noexcept -> std::size_t;
+  auto begin_slice() noexcept -> claimed;
+  auto move_half_to(typename producer::posting& there) noexcept -> std::size_t;
 
   const std::uint64_t number_ = detail::next_inbox_number();
   asymmetric_barrier& barrier_;
   const std::size_t capacity_;
-  atomic<std::uint32_t> closed_{0};                     // 1 from the begin of the first close
-  atomic<std::size_t> count_{0};                        // how many ports there are; grows under registry_
-  std::array<std::shared_ptr<port>, Ports + 1> ports_;  // each written once, before count_ says so
-  std::shared_ptr<port> shared_;                        // of those without one; under shared_lock_
+  atomic<std::uint32_t> closed_{0};                                 // 1 from the begin of the first close
+  atomic<std::size_t> count_{0};                                    // how many ports there are; grows under registry_
+  std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each written once, before count_ says so
+  std::shared_ptr<producer> shared_;                                // of those without one; under shared_lock_
   Lock registry_;
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
-  port* current_ = nullptr;                 // whose turn it is, if anybody's; inside consumers_
+  producer* current_ = nullptr;             // whose turn it is, if anybody's; inside consumers_
   std::size_t at_ = 0;                      // its number
 };
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-class inbox<Lock, Ports, SegmentSize>::work {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+class inbox<Lock, Producers, SegmentSize>::work {
  public:
   work() noexcept = default;
   work(work&& other) noexcept : claimed_(std::exchange(other.claimed_, {})) {}
@@ -198,7 +198,7 @@ class inbox<Lock, Ports, SegmentSize>::work {
   ~work() {
     if (claimed_.of == nullptr) return;
     if (claimed_.record != nullptr) claimed_.record->act(detail::inbox_action::drop);
-    port::done(*claimed_.of);
+    producer::done(*claimed_.of);
   }
 
   /// Whether there is a callable that was not run.
@@ -217,27 +217,27 @@ class inbox<Lock, Ports, SegmentSize>::work {
   claimed claimed_;
 };
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-inbox<Lock, Ports, SegmentSize>::~inbox() {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+inbox<Lock, Producers, SegmentSize>::~inbox() {
   while (drop_one()) {}
   const std::size_t count = count_.load(relaxed);
-  for (std::size_t i = 0; i < count; ++i) ports_[i]->free_memory();  // a thread may keep its port for long
+  for (std::size_t i = 0; i < count; ++i) producers_[i]->free_memory();  // a thread may keep its port for long
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 template <typename Fn>
-auto inbox<Lock, Ports, SegmentSize>::post_by(port* mine, when_full then, Fn&& fn) -> post_outcome {
+auto inbox<Lock, Producers, SegmentSize>::post_by(producer* mine, when_full then, Fn&& fn) -> post_outcome {
   if (mine == nullptr) [[unlikely]]
     return post_shared(then, std::forward<Fn>(fn));
   return post_through(*mine, then, std::forward<Fn>(fn));
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 template <typename Fn>
-auto inbox<Lock, Ports, SegmentSize>::post_through(port& mine, when_full then, Fn&& fn) -> post_outcome {
+auto inbox<Lock, Producers, SegmentSize>::post_through(producer& mine, when_full then, Fn&& fn) -> post_outcome {
   constexpr std::size_t size = detail::inbox_record::size_of<Fn>;
   {
-    typename port::posting here(mine);
+    typename producer::posting here(mine);
     barrier_.light();  // either the close sees that somebody is posting, or the next line sees the close
     if (closed_.load(relaxed) != 0) return post_outcome::closed;
     if (then == when_full::refuse && here.is_full(capacity_)) return post_outcome::full;
@@ -250,57 +250,57 @@ auto inbox<Lock, Ports, SegmentSize>::post_through(port& mine, when_full then, F
   return post_outcome::posted;
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 template <typename Fn>
-[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::post_shared(when_full then, Fn&& fn) -> post_outcome {
+[[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::post_shared(when_full then, Fn&& fn) -> post_outcome {
   const std::lock_guard lock(shared_lock_);
   if (shared_ == nullptr) {
     const std::lock_guard registering(registry_);
-    shared_ = add_port();
+    shared_ = add_producer();
   }
   return post_through(*shared_, then, std::forward<Fn>(fn));
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-void inbox<Lock, Ports, SegmentSize>::close() noexcept {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+void inbox<Lock, Producers, SegmentSize>::close() noexcept {
   closed_.store(1, relaxed);
   barrier_.heavy();
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   for (std::size_t i = 0; i < count; ++i)
-    while (ports_[i]->is_posting()) detail::let_others_run();
+    while (producers_[i]->is_posting()) detail::let_others_run();
 }
 
 /// Each is moved out first, because what it does when it is dropped is nobody's to wait for.
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-void inbox<Lock, Ports, SegmentSize>::drop_all() noexcept {
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   alignas(std::max_align_t) std::array<std::byte, detail::inbox_record::largest> taken;
   for (std::size_t i = 0; i < count; ++i)
-    while (consumers_.lend([&] { return ports_[i]->move_one_to(taken.data()); }))
+    while (consumers_.revoke([&] { return producers_[i]->move_one_to(taken.data()); }))
       detail::inbox_record::of(taken.data()).act(detail::inbox_action::drop);
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::empty() const noexcept -> bool {
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::empty() const noexcept -> bool {
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   for (std::size_t i = 0; i < count; ++i)
-    if (!ports_[i]->empty()) return false;
+    if (!producers_[i]->empty()) return false;
   return true;
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::size() const noexcept -> std::size_t {
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::size() const noexcept -> std::size_t {
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   std::size_t all = 0;
-  for (std::size_t i = 0; i < count; ++i) all += ports_[i]->backlog();
+  for (std::size_t i = 0; i < count; ++i) all += producers_[i]->backlog();
   return all;
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::my_first_port() -> port* {
-  const std::shared_ptr<port> opened = open_port();
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+[[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::my_first_producer() -> producer* {
+  const std::shared_ptr<producer> opened = open_producer();
   try {
-    detail::remember_port(number_, opened);
+    detail::remember_producer(number_, opened);
   } catch (...) {
     if (opened != nullptr) opened->give_back();
     throw;
@@ -308,69 +308,69 @@ template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
   return opened.get();
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::open_port() -> std::shared_ptr<port> {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::open_producer() -> std::shared_ptr<producer> {
   const std::lock_guard lock(registry_);
   const std::size_t count = count_.load(relaxed);
   for (std::size_t i = 0; i < count; ++i)
-    if (ports_[i]->try_use()) return ports_[i];
-  return count < Ports ? add_port() : nullptr;  // the place behind them is for the shared one
+    if (producers_[i]->try_use()) return producers_[i];
+  return count < Producers ? add_producer() : nullptr;  // the place behind them is for the shared one
 }
 
 /// Under the lock of the registry. Requires that there is a place.
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::add_port() -> std::shared_ptr<port> {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<producer> {
   const std::size_t count = count_.load(relaxed);
-  ports_[count] = detail::make_port<SegmentSize>();
-  count_.store(count + 1, release);  // edge inbox.port: publish
-  return ports_[count];
+  producers_[count] = detail::make_producer<SegmentSize>();
+  count_.store(count + 1, release);  // edge inbox.producer: publish
+  return producers_[count];
 }
 
 /// Inside consumers_, as the next two.
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::next_seen() noexcept -> claimed {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::next_seen() noexcept -> claimed {
   if (current_ == nullptr) return {};
   const claimed oldest = current_->claim();
-  return oldest.record != nullptr ? oldest : begin_turn();
+  return oldest.record != nullptr ? oldest : begin_slice();
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::next() noexcept -> claimed {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::next() noexcept -> claimed {
   if (const claimed seen = next_seen(); seen.record != nullptr) return seen;
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
-  for (std::size_t i = 0; i < count; ++i) ports_[i]->look();
-  return begin_turn();
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  for (std::size_t i = 0; i < count; ++i) producers_[i]->look();
+  return begin_slice();
 }
 
 /// A producer that has more than others does not keep them waiting.
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-[[gnu::noinline]] auto inbox<Lock, Ports, SegmentSize>::begin_turn() noexcept -> claimed {
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+[[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::begin_slice() noexcept -> claimed {
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   for (std::size_t looked = 0; looked < count; ++looked) {
     at_ = at_ + 1 < count ? at_ + 1 : 0;
-    if (!ports_[at_]->begin_turn(count > 1 ? most_in_a_row : unbounded)) continue;
-    current_ = ports_[at_].get();
+    if (!producers_[at_]->begin_slice(count > 1 ? max_consecutive : unbounded)) continue;
+    current_ = producers_[at_].get();
     return current_->claim();
   }
   return {};
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::steal_half_of(inbox& other, port& mine) -> std::size_t {
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::steal_half_of(inbox& other, producer& mine) -> std::size_t {
   std::size_t moved = 0;
   {
-    typename port::posting here(mine);
-    moved = other.consumers_.lend([&] { return other.move_half_to(here); });
+    typename producer::posting here(mine);
+    moved = other.consumers_.revoke([&] { return other.move_half_to(here); });
   }
   barrier_.light();
   return moved;
 }
 
-template <typename Lock, std::size_t Ports, std::size_t SegmentSize>
-auto inbox<Lock, Ports, SegmentSize>::move_half_to(typename port::posting& there) noexcept -> std::size_t {
-  const std::size_t count = count_.load(acquire);  // edge inbox.port: observe
+template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
+auto inbox<Lock, Producers, SegmentSize>::move_half_to(typename producer::posting& there) noexcept -> std::size_t {
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
   std::size_t moved = 0;
-  for (std::size_t i = 0; i < count && moved == 0; ++i) moved = ports_[i]->move_half_to(there);
+  for (std::size_t i = 0; i < count && moved == 0; ++i) moved = producers_[i]->move_half_to(there);
   return moved;
 }
 

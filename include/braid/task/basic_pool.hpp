@@ -1,7 +1,7 @@
 // braid/task/basic_pool.hpp: a pool with a scheduler of the program's own.
 #pragma once
 
-#include <braid/task/detail/crew_of.hpp>
+#include <braid/task/detail/scheduler_for.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/scheduling_policy.hpp>
 
@@ -14,7 +14,7 @@ template <scheduling_policy Policy>
 class basic_pool final : public pool {
  public:
   /// As `pool`.
-  explicit basic_pool(pool_options options = {}) : pool(std::move(options), &detail::crew_of<Policy>::make) {}
+  explicit basic_pool(pool_options options = {}) : pool(std::move(options), &detail::scheduler_for<Policy>::make) {}
 };
 
 }  // namespace braid

@@ -3,7 +3,7 @@
 
 #include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
-#include <braid/task/detail/future_link.hpp>
+#include <braid/task/detail/future_continuation.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/executor.hpp>
 
@@ -39,8 +39,8 @@ template <typename T>
 class [[nodiscard]] future {
   static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_same_v<T, std::remove_cvref_t<T>>,
                 "a future holds nothing, an lvalue reference, or an object that is not const");
-  using gets = detail::link_gets;
-  using place = detail::link_place;
+  using gets = detail::continuation_takes;
+  using mode = detail::continuation_mode;
 
  public:
   using value_type = T;
@@ -87,45 +87,45 @@ class [[nodiscard]] future {
   /// Turns it into a future that can be copied, and whose value nobody can take away.
   [[nodiscard]] auto share() && -> shared_future<T>;
 
-  template <detail::link_function<T, gets::view> Fn>
-  auto then(Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
-    return view<place::posted>(state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::view> Fn>
+  auto then(Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
+    return view<mode::posted>(state().where(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::view> Fn>
-  auto then(executor& where, Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
-    return view<place::posted>(where.id(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::view> Fn>
+  auto then(executor& where, Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
+    return view<mode::posted>(where.id(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::view> Fn>
-  auto then_inline(Fn&& fn) & -> detail::linked<T, Fn, gets::view> {
-    return view<place::inside>(state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::view> Fn>
+  auto then_inline(Fn&& fn) & -> detail::continued<T, Fn, gets::view> {
+    return view<mode::inside>(state().where(), std::forward<Fn>(fn));
   }
 
-  template <detail::link_function<T, gets::value> Fn>
-  auto then(Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
-    return pass<place::posted, gets::value>(state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::value> Fn>
+  auto then(Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
+    return pass<mode::posted, gets::value>(state().where(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::value> Fn>
-  auto then(executor& where, Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
-    return pass<place::posted, gets::value>(where.id(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::value> Fn>
+  auto then(executor& where, Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
+    return pass<mode::posted, gets::value>(where.id(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::value> Fn>
-  auto then_inline(Fn&& fn) && -> detail::linked<T, Fn, gets::value> {
-    return pass<place::inside, gets::value>(state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, gets::value> Fn>
+  auto then_inline(Fn&& fn) && -> detail::continued<T, Fn, gets::value> {
+    return pass<mode::inside, gets::value>(state().where(), std::forward<Fn>(fn));
   }
 
   /// Calls `fn(std::exception_ptr)` if the future fails, and goes on with what that returns: a T, or a future<T>. A
   /// value passes by. Where it runs: as `then`; if the executor refuses or drops it, the failure stays what it was.
-  template <detail::link_function<T, gets::failure> Fn>
+  template <detail::continuation_function<T, gets::failure> Fn>
   auto recover(Fn&& fn) && -> future {
-    return pass<place::posted, gets::failure>(state().where(), std::forward<Fn>(fn));
+    return pass<mode::posted, gets::failure>(state().where(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::failure> Fn>
+  template <detail::continuation_function<T, gets::failure> Fn>
   auto recover(executor& where, Fn&& fn) && -> future {
-    return pass<place::posted, gets::failure>(where.id(), std::forward<Fn>(fn));
+    return pass<mode::posted, gets::failure>(where.id(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, gets::failure> Fn>
+  template <detail::continuation_function<T, gets::failure> Fn>
   auto recover_inline(Fn&& fn) && -> future {
-    return pass<place::inside, gets::failure>(state().where(), std::forward<Fn>(fn));
+    return pass<mode::inside, gets::failure>(state().where(), std::forward<Fn>(fn));
   }
 
  private:
@@ -142,16 +142,16 @@ class [[nodiscard]] future {
     return {std::exchange(state_, nullptr), std::exchange(others_, detail::readers::none)};
   }
 
-  template <place Place, typename Fn>
+  template <mode Place, typename Fn>
   auto view(detail::executor_id where, Fn&& fn) {
     others_ = detail::readers::perhaps;
-    return detail::link_reader<Place>(state(), where, std::forward<Fn>(fn));
+    return detail::add_reader<Place>(state(), where, std::forward<Fn>(fn));
   }
 
-  template <place Place, gets Gets, typename Fn>
+  template <mode Place, gets Gets, typename Fn>
   auto pass(detail::executor_id where, Fn&& fn) {
     static_cast<void>(state());
-    return detail::link_consumer<Place, Gets>(*this, where, std::forward<Fn>(fn));
+    return detail::add_consumer<Place, Gets>(*this, where, std::forward<Fn>(fn));
   }
 
   detail::future_state<T>* state_ = nullptr;

@@ -8,7 +8,7 @@
 namespace braid {
 
 /// Bytes for one job or frame, aligned to 16. Blocks of up to 1 KiB come in classes of 64 bytes from a free list of
-/// the thread, refilled in batches from a process-wide depot; larger ones from operator new.
+/// the thread, refilled in batches from a process-wide central free list; larger ones from operator new.
 /// Threads: any; a block may be freed by another thread than the one that took it. Errors: std::bad_alloc.
 /// Cost: a few ns while the thread's list has a block.
 [[nodiscard]] BRAID_API auto allocate_job(std::size_t size) -> void*;

@@ -6,7 +6,7 @@
 #include <braid/base/error.hpp>
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/detail/slab_seat.hpp>
+#include <braid/task/detail/slab_context.hpp>
 #include <braid/task/detail/slab_slot.hpp>
 
 #include <concepts>
@@ -138,7 +138,7 @@ class BRAID_API job_slab {
 
   /// How many jobs a thread has begun: the spawned ones from 0, the maker behind them.
   [[nodiscard]] auto jobs_begun_by(std::size_t thread) const noexcept -> std::uint64_t {
-    return seats_[thread]->ran.load(relaxed);
+    return contexts_[thread]->ran.load(relaxed);
   }
 
  private:
@@ -147,15 +147,15 @@ class BRAID_API job_slab {
     detail::slab_slot* slot = nullptr;  // null: full
     job_handle handle;
   };
-  enum class sight : std::uint8_t { nothing, job, finished };
+  enum class poll_result : std::uint8_t { nothing, job, finished };
   class looking;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return mode_.load(relaxed) != mode::open; }
-  [[nodiscard]] auto find_seat() const noexcept -> detail::slab_seat* {
-    return detail::known_seat.slab == id_ ? detail::known_seat.seat : look_up_seat();
+  [[nodiscard]] auto find_context() const noexcept -> detail::slab_context* {
+    return detail::known_context.slab == id_ ? detail::known_context.context : look_up_context();
   }
-  [[nodiscard]] auto look_up_seat() const noexcept -> detail::slab_seat*;
-  [[nodiscard]] auto standing(std::uint32_t slot) const noexcept -> detail::slab_standing;
+  [[nodiscard]] auto look_up_context() const noexcept -> detail::slab_context*;
+  [[nodiscard]] auto standing(std::uint32_t slot) const noexcept -> detail::slab_access;
   [[nodiscard]] auto check(job_handle job) const noexcept -> std::error_code;
   [[nodiscard]] static auto was_inline(job_handle job) noexcept -> bool { return job.slot_ == detail::no_slot; }
   [[nodiscard]] static auto outcome(std::uint64_t word, const detail::slab_slot& slot) -> braid::result<void>;
@@ -165,12 +165,12 @@ class BRAID_API job_slab {
   auto reserve_shared() noexcept -> reserved;
   auto schedule_slowly(job_handle job) -> braid::result<void>;
   auto wait_slowly(job_handle job) -> braid::result<void>;
-  void push(detail::slab_seat* self, std::uint32_t slot) noexcept;
+  void push(detail::slab_context* self, std::uint32_t slot) noexcept;
   void push_shared(std::uint32_t slot) noexcept;
   auto take_shared(std::uint32_t& slot) noexcept -> bool;
-  auto take_own(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
-  auto find(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
-  auto steal(detail::slab_seat& self, std::uint32_t& slot) noexcept -> bool;
+  auto take_own(detail::slab_context& self, std::uint32_t& slot) noexcept -> bool;
+  auto find(detail::slab_context& self, std::uint32_t& slot) noexcept -> bool;
+  auto steal(detail::slab_context& self, std::uint32_t& slot) noexcept -> bool;
   auto take_anything(std::uint32_t& slot) noexcept -> bool;
   auto anything_queued() noexcept -> bool;
   auto nothing_will_come() noexcept -> bool;
@@ -181,12 +181,12 @@ class BRAID_API job_slab {
   void settle(std::uint32_t slot, const detail::slab_step& step) noexcept;
   void end_child_of(std::uint32_t parent) noexcept;
 
-  void work(detail::slab_seat& self) noexcept;
-  auto look_around(detail::slab_seat& self, const detail::slab_slot* until, std::uint32_t& slot,
-                   unsigned looks) noexcept -> sight;
-  auto await_work(detail::slab_seat& self, detail::slab_slot* until, std::uint32_t& slot) noexcept -> bool;
+  void work(detail::slab_context& self) noexcept;
+  auto look_around(detail::slab_context& self, const detail::slab_slot* until, std::uint32_t& slot,
+                   unsigned looks) noexcept -> poll_result;
+  auto await_work(detail::slab_context& self, detail::slab_slot* until, std::uint32_t& slot) noexcept -> bool;
   void end_search() noexcept;
-  void help_until(detail::slab_seat& self, detail::slab_slot& slot) noexcept;
+  void help_until(detail::slab_context& self, detail::slab_slot& slot) noexcept;
   void block_until(detail::slab_slot& slot) noexcept;
   void run_what_is_left() noexcept;
   void finish_late() noexcept;
@@ -199,8 +199,8 @@ class BRAID_API job_slab {
   const std::uint64_t id_;
   asymmetric_barrier barrier_;
   std::unique_ptr<detail::slab_slot[]> slots_;
-  std::vector<std::unique_ptr<detail::slab_seat>> seats_;  // the spawned threads', then the maker's
-  detail::slab_rest rest_;
+  std::vector<std::unique_ptr<detail::slab_context>> contexts_;  // the spawned threads', then the maker's
+  detail::slab_sleepers sleepers_;
 
   alignas(cache_line) atomic<mode> mode_{mode::open};  // open, draining, dropping, in this order; written by `stop`
   alignas(cache_line) atomic<std::size_t> dropped_{0};
@@ -279,42 +279,42 @@ class BRAID_API job_slab::looking {
 
  private:
   job_slab& slab_;
-  detail::slab_seat* const own_;  // where the slot belongs to this thread's ring
+  detail::slab_context* const own_;  // where the slot belongs to this thread's ring
   detail::slab_frame frame_;
   errc refused_{};
 };
 
 inline auto job_slab::reserve() noexcept -> reserved {
-  detail::slab_seat* const self = find_seat();
+  detail::slab_context* const self = find_context();
   if (self == nullptr) [[unlikely]]
     return reserve_shared();
   const std::uint32_t number = self->next;
   for (const auto* frame = self->frames; frame != nullptr; frame = frame->outer)
     if (frame->slot == number) return {};
   detail::slab_slot& slot = slots_[number];
-  const std::uint64_t generation = slot.try_reuse(barrier_, detail::slab_standing::favoured);
+  const std::uint64_t generation = slot.try_reuse(barrier_, detail::slab_access::bias_owner);
   if (generation == 0) return {};
   self->next = number + 1 == self->end ? self->first : number + 1;
   detail::destroy_callable(slot);  // may allocate, so the ring has gone on before
   return {&slot, {number, generation}};
 }
 
-inline void job_slab::push(detail::slab_seat* self, std::uint32_t slot) noexcept {
+inline void job_slab::push(detail::slab_context* self, std::uint32_t slot) noexcept {
   if (self == nullptr || !self->jobs.try_push(slot)) [[unlikely]]
     push_shared(slot);
   barrier_.light();
-  if (rest_.wants_wake()) [[unlikely]]
-    rest_.wake_one();
+  if (sleepers_.wants_wake()) [[unlikely]]
+    sleepers_.wake_one();
 }
 
 inline auto job_slab::schedule(job_handle job) -> braid::result<void> {
-  detail::slab_seat* const self = find_seat();
+  detail::slab_context* const self = find_context();
   if (self == nullptr || !self->owns(job.slot_) || is_closed()) [[unlikely]]
     return schedule_slowly(job);
   detail::slab_slot& slot = slots_[job.slot_];
   if (!slot.is_allocated(job.generation_)) [[unlikely]]
     return schedule_slowly(job);
-  const auto as = detail::slab_standing::favoured;
+  const auto as = detail::slab_access::bias_owner;
   const errc refused = slot.claim(barrier_, job.generation_, detail::slab_phase::queued, as);
   if (refused != errc{}) [[unlikely]]
     return fail(refused);

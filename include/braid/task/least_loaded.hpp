@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/detail/seats.hpp>
+#include <braid/task/detail/local_queues.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
@@ -22,39 +22,39 @@ namespace braid {
 /// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
 class BRAID_API least_loaded {
  public:
-  static constexpr bool watches = true;
+  static constexpr bool has_monitor = true;
 
-  explicit least_loaded(const worker_list& workers) : seats_(workers) {}
+  explicit least_loaded(const worker_list& workers) : local_queues_(workers) {}
 
-  [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker&;
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker&;
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
-    return seats_.place_at(seat_for(poster), work, poster);
+    return local_queues_.place_at(worker_for(poster), work, poster);
   }
 
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
-    return seats_.try_take(self, awaited);
+    return local_queues_.try_take(self, awaited);
   }
-  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;
-    return why != search::routine || seats_.is_closed() ? rescue(self, why) : found_job();
+    return why != search::routine || local_queues_.is_closed() ? rescue(self, why) : found_job();
   }
-  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
 
-  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return seats_.may_park(self); }
-  [[nodiscard]] auto empty() noexcept -> bool { return seats_.empty(); }
-  [[nodiscard]] auto is_settled() noexcept -> bool { return seats_.is_settled(); }
-  void close() noexcept { seats_.close(); }
-  void drop_all() noexcept { seats_.drop_all(); }
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
+  void close() noexcept { local_queues_.close(); }
+  void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
   static auto load_of(const worker& at) noexcept -> std::size_t;
-  [[nodiscard]] auto least_of_all() noexcept -> worker&;
+  [[nodiscard]] auto min_of_all() noexcept -> worker&;
   [[nodiscard]] auto better_of_two() noexcept -> worker&;
   [[nodiscard]] auto waits_for_long(worker& self, const worker& victim, search why) noexcept -> bool;
   [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
 
-  detail::seats seats_;
+  detail::local_queues local_queues_;
   atomic<std::size_t> last_{0};     // which was chosen last; written by placing threads
   atomic<std::uint64_t> draws_{0};  // how often two were compared: what the choice is made from
 };

@@ -7,13 +7,13 @@
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/inbox.hpp>
-#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
-#include <braid/task/detail/seats.hpp>
+#include <braid/task/detail/local_queues.hpp>
 #include <braid/task/detail/sleepers.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
-#include <braid/task/lane.hpp>
+#include <braid/task/priority.hpp>
 #include <braid/task/pool_options.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
@@ -36,20 +36,20 @@ namespace braid {
 
 namespace detail {
 template <scheduling_policy Policy>
-class crew_of;
-class inline_crew;
-class stand_ins;
+class scheduler_for;
+class inline_scheduler;
+class spare_threads;
 }  // namespace detail
 
 /// What the workers of a pool have done so far, together.
 struct pool_statistics {
-  std::uint64_t jobs = 0;       ///< begun
-  std::uint64_t steals = 0;     ///< how often a worker has taken jobs from another one
-  std::uint64_t sleeps = 0;     ///< how often a worker has gone to sleep
-  std::uint64_t wakes = 0;      ///< how often a worker has woken another one
-  std::uint64_t forks = 0;      ///< how often a worker has run what another one had forked
-  std::uint64_t late = 0;       ///< functions that ended after their waiter had given up
-  std::uint64_t stand_ins = 0;  ///< spare threads that were started for workers that had a blocked job
+  std::uint64_t jobs = 0;           ///< begun
+  std::uint64_t steals = 0;         ///< how often a worker has taken jobs from another one
+  std::uint64_t sleeps = 0;         ///< how often a worker has gone to sleep
+  std::uint64_t wakes = 0;          ///< how often a worker has woken another one
+  std::uint64_t forks = 0;          ///< how often a worker has run what another one had forked
+  std::uint64_t late = 0;           ///< functions that ended after their waiter had given up
+  std::uint64_t spare_threads = 0;  ///< spare threads that were started for workers that had a blocked job
 };
 
 /// Worker threads that run posted jobs. The destructor drains.
@@ -63,9 +63,9 @@ class BRAID_API pool : public executor {
   explicit pool(pool_options options = {});
   ~pool() override;
 
-  /// Needs no memory: where an inbox has none left, the job goes to the lane `latency`.
-  [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, lane::normal); }
-  [[nodiscard]] auto try_post(job& work, lane level) noexcept -> bool;
+  /// Needs no memory: where an inbox has none left, the job goes to priority `high`.
+  [[nodiscard]] auto try_post(job& work) noexcept -> bool override { return try_post(work, priority::normal); }
+  [[nodiscard]] auto try_post(job& work, priority level) noexcept -> bool;
   [[nodiscard]] auto is_current() const noexcept -> bool override;
   [[nodiscard]] auto run_one() noexcept -> bool override;
 
@@ -116,12 +116,12 @@ class BRAID_API pool : public executor {
 
  protected:
   /// A pool whose scheduler is made by `make`. Requires that the workers need threads.
-  pool(pool_options options, detail::crew_factory make);
+  pool(pool_options options, detail::scheduler_factory make);
 
  private:
   template <scheduling_policy Policy>
-  friend class detail::crew_of;
-  friend class detail::inline_crew;
+  friend class detail::scheduler_for;
+  friend class detail::inline_scheduler;
 
   template <job_function Fn>
   auto post_own(worker& self, Fn&& fn) -> result<void>;
@@ -130,7 +130,7 @@ class BRAID_API pool : public executor {
   void start_threads();
   void await_settings();
   void work(worker& self) noexcept;
-  void stand_in(std::size_t number, const std::function<void()>& serve) noexcept;
+  void spare_thread(std::size_t number, const std::function<void()>& serve) noexcept;
   auto configure(std::size_t index) noexcept -> std::unique_ptr<registration>;
   void run_here() noexcept;
   void stop_and_join() noexcept;
@@ -153,10 +153,11 @@ class BRAID_API pool : public executor {
   worker_list workers_;
   std::unique_ptr<detail::sleepers> sleepers_;
   std::unique_ptr<detail::fork_exchange> forks_;
-  std::unique_ptr<detail::crew> crew_;
-  std::unique_ptr<detail::stand_ins> stand_ins_;  // null where nobody waits on a worker's thread, or none are wanted
-  const atomic<worker*>* busy_seat_ = nullptr;    // the crew's; saves posts from outside a call
-  detail::seats* own_seats_ = nullptr;            // the crew's; saves posts by workers a few
+  std::unique_ptr<detail::scheduler_base> scheduler_;
+  std::unique_ptr<detail::spare_threads>
+      spare_threads_;                             // null where nobody waits on a worker's thread, or none are wanted
+  const atomic<worker*>* busy_worker_ = nullptr;  // the scheduler's; saves posts from outside a call
+  detail::local_queues* own_queues_ = nullptr;    // the scheduler's; saves posts by workers a few
   std::vector<settings_report> reports_;          // each written by its worker, before `configured_`
   std::latch configured_;
   atomic<bool> configuration_failed_{false};  // set by the first worker that could not get what it was to have
@@ -178,7 +179,7 @@ auto post(pool& where, Fn&& fn) -> result<void> {
 
 /// The same in another lane than the normal one.
 template <job_function Fn>
-auto post(pool& where, lane level, Fn&& fn) -> result<void> {
+auto post(pool& where, priority level, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
   if (where.try_post(work, level)) return {};
   work.discard();
@@ -188,11 +189,12 @@ auto post(pool& where, lane level, Fn&& fn) -> result<void> {
 template <job_function Fn>
 auto pool::post_callable(Fn&& fn) -> result<void> {
   worker* const self = poster();
-  if (self != nullptr && own_seats_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
-  worker* const seat = self == nullptr && busy_seat_ != nullptr ? busy_seat_->load(relaxed) : crew_->seat_for(self);
-  if (seat == nullptr || seat == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
-  if (seat->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
-  sleepers_->wake_for(detail::placed_at(*seat));
+  if (self != nullptr && own_queues_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
+  worker* const target =
+      self == nullptr && busy_worker_ != nullptr ? busy_worker_->load(relaxed) : scheduler_->worker_for(self);
+  if (target == nullptr || target == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
+  if (target->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
+  sleepers_->wake_for(detail::placed_at(*target));
   return {};
 }
 
@@ -200,7 +202,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
 template <job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
-  const placement placed = own_seats_->place_own(self, work);
+  const placement placed = own_queues_->place_own(self, work);
   if (placed.how == placement::verdict::refused) {
     work.discard();
     return fail(errc::closed);

@@ -61,7 +61,7 @@ struct pool_options {
   /// runs on top of the blocked one. As many as there are workers stay when they have nothing to do. They are called
   /// name-N, … after the N workers, and have their settings, hooks and registration. None are made where there is a
   /// `make_driver`, and where the scheduler needs no threads.
-  unsigned most_stand_ins = 64;
+  unsigned max_spare_threads = 64;
   /// How long a worker that has nothing to do looks for more before it sleeps: a wake costs it some five microseconds.
   /// None is spent where the process has one CPU only.
   duration stay_awake = 10us;

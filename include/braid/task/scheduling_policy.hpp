@@ -20,17 +20,17 @@ struct placement {
     urgent,     ///< another worker is worth its wake
     no_memory,  ///< the scheduler has no place for the job at the moment; the pool puts it into its lane `latency`
   };
-  static constexpr std::size_t no_seat = SIZE_MAX;
+  static constexpr std::size_t no_worker = SIZE_MAX;
 
   verdict how = verdict::refused;
-  std::size_t seat = no_seat;  ///< the worker that must not sleep beside the job; no_seat: any
+  std::size_t worker = no_worker;  ///< the worker that must not sleep beside the job; no_worker: any
 };
 
 /// Why a worker looks for work.
 enum class search : std::uint8_t {
   routine,  ///< it has run a job
   woken,    ///< somebody thought that it is needed
-  watch,    ///< it has watched the others for a while
+  monitor,  ///< it has watched the others for a while
 };
 
 /// Scheduling policy: everything that differs between the schedulers of a pool. Calls for one worker come from that
@@ -41,7 +41,7 @@ enum class search : std::uint8_t {
 template <typename P>
 concept scheduling_policy =
     std::constructible_from<P, const worker_list&> && requires(P& policy, worker& self, worker* poster, job& work) {
-      { P::watches } -> std::convertible_to<bool>;
+      { P::has_monitor } -> std::convertible_to<bool>;
       { policy.place(work, poster) } noexcept -> std::same_as<placement>;
       { policy.refill(self, search::routine) } noexcept -> std::same_as<found_job>;
       { policy.tick(self) } noexcept -> std::same_as<found_job>;
@@ -54,8 +54,8 @@ concept scheduling_policy =
 /// A scheduler whose jobs lie at the seats of workers, so that callables can be posted there as they are. A seat is the
 /// queue and the inbox of a worker.
 template <typename P>
-concept seated_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
-  { policy.seat_for(poster) } noexcept -> std::same_as<worker&>;
+concept local_queue_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
+  { policy.worker_for(poster) } noexcept -> std::same_as<worker&>;
   { policy.take_own(self) } noexcept -> std::same_as<found_job>;
 };
 

@@ -15,8 +15,8 @@ namespace braid {
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>
 class [[nodiscard]] shared_future {
-  static constexpr auto view = detail::link_gets::view;
-  using place = detail::link_place;
+  static constexpr auto view = detail::continuation_takes::view;
+  using mode = detail::continuation_mode;
 
  public:
   using value_type = T;
@@ -55,17 +55,17 @@ class [[nodiscard]] shared_future {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
 
-  template <detail::link_function<T, view> Fn>
-  auto then(Fn&& fn) const -> detail::linked<T, Fn, view> {
-    return detail::link_reader<place::posted>(state(), state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, view> Fn>
+  auto then(Fn&& fn) const -> detail::continued<T, Fn, view> {
+    return detail::add_reader<mode::posted>(state(), state().where(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, view> Fn>
-  auto then(executor& where, Fn&& fn) const -> detail::linked<T, Fn, view> {
-    return detail::link_reader<place::posted>(state(), where.id(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, view> Fn>
+  auto then(executor& where, Fn&& fn) const -> detail::continued<T, Fn, view> {
+    return detail::add_reader<mode::posted>(state(), where.id(), std::forward<Fn>(fn));
   }
-  template <detail::link_function<T, view> Fn>
-  auto then_inline(Fn&& fn) const -> detail::linked<T, Fn, view> {
-    return detail::link_reader<place::inside>(state(), state().where(), std::forward<Fn>(fn));
+  template <detail::continuation_function<T, view> Fn>
+  auto then_inline(Fn&& fn) const -> detail::continued<T, Fn, view> {
+    return detail::add_reader<mode::inside>(state(), state().where(), std::forward<Fn>(fn));
   }
 
  private:

@@ -13,7 +13,7 @@ namespace braid {
 /// Threads: any.
 class shared_queue {
  public:
-  static constexpr bool watches = false;  // there is nothing that only one worker looks at
+  static constexpr bool has_monitor = false;  // there is nothing that only one worker looks at
 
   explicit shared_queue(const worker_list& /*workers*/) noexcept {}
 
@@ -40,7 +40,7 @@ class shared_queue {
   [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
 
   /// Jobs lie in one place: nobody moves them.
-  [[nodiscard]] auto is_settled() noexcept -> bool { return empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
 
   /// Refuses every later `place`.
   void close() noexcept { queue_.close(); }

@@ -40,7 +40,7 @@ class BRAID_API shared_timers : public timer_service {
   void run() noexcept;
 
   /// Fires what is due, and gives the time of the next turn that is worth making; none where nothing is pending.
-  auto turn() noexcept -> std::optional<time_point>;
+  auto run_once() noexcept -> std::optional<time_point>;
 
   /// Ends the service. Nothing fires after this; what is pending is dropped, by the caller, and counted. Repeated calls
   /// find nothing to drop. Blocks: while a timer fires on another thread.

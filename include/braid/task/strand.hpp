@@ -4,8 +4,8 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_queue.hpp>
-#include <braid/task/detail/strand_mailbox.hpp>
-#include <braid/task/detail/turn_length.hpp>
+#include <braid/task/detail/strand_queue.hpp>
+#include <braid/task/detail/drain_limit.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
@@ -17,7 +17,7 @@ namespace braid {
 
 /// Whatever is posted here runs alone, after what was posted before it, and sees what that did: data that only jobs of
 /// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and is told so. No
-/// lock is held while a job runs. After `most_in_a_row` jobs, or about `longest_turn`, a strand lets other work of the
+/// lock is held while a job runs. After `max_consecutive` jobs, or about `max_drain`, a strand lets other work of the
 /// executor go first.
 ///
 /// Where the executor is closed or gone the strand is closed too, from the next time on that it needs it; where the
@@ -28,12 +28,12 @@ namespace braid {
 /// Protocol: docs/design/strand.md
 class BRAID_API strand final : public executor {
  public:
-  static constexpr std::size_t most_in_a_row = detail::turn_length::most_in_a_row;
-  static constexpr duration longest_turn = detail::turn_length::longest;
+  static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;
+  static constexpr duration max_drain = detail::drain_limit::max_time;
 
   /// `clock` measures the jobs, and outlives the strand.
   explicit strand(executor& where, const clock_source& clock = steady_time())
-      : where_(where.id()), clock_(clock), turn_(*this) {}
+      : where_(where.id()), clock_(clock), drain_job_(*this) {}
   ~strand() override;
 
   [[nodiscard]] auto try_post(job& work) noexcept -> bool override;
@@ -46,25 +46,25 @@ class BRAID_API strand final : public executor {
   void report(std::exception_ptr error) noexcept override;
 
  private:
-  struct turn final : job {
-    explicit turn(strand& whose) noexcept : job(&act), owner(whose) {}
+  struct drain_job final : job {
+    explicit drain_job(strand& whose) noexcept : job(&act), owner(whose) {}
     static void act(job& self, action what);
     strand& owner;
   };
 
-  void take_turn() noexcept;
-  void drop_turn() noexcept;
+  void drain() noexcept;
+  void drop_all_jobs() noexcept;
   void run(job& work) noexcept;
   [[nodiscard]] auto has_more() noexcept -> bool;
 
   const detail::executor_id where_;
   const clock_source& clock_;
-  detail::strand_mailbox<job> mailbox_;
+  detail::strand_queue<job> queue_;
   // For the thread that holds the strand:
   intrusive_queue<job> ready_;  // taken out of the mailbox
   bool yields_ = true;          // the executor has not refused a turn yet
-  detail::turn_length length_;
-  turn turn_;
+  detail::drain_limit length_;
+  drain_job drain_job_;
 };
 
 }  // namespace braid

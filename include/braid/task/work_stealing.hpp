@@ -3,7 +3,7 @@
 
 #include <braid/base/config.hpp>
 #include <braid/sync/atomic.hpp>
-#include <braid/task/detail/seats.hpp>
+#include <braid/task/detail/local_queues.hpp>
 #include <braid/task/found_job.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
@@ -17,44 +17,44 @@ namespace braid {
 /// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
 class BRAID_API work_stealing {
  public:
-  static constexpr bool watches = true;
+  static constexpr bool has_monitor = true;
 
-  explicit work_stealing(const worker_list& workers) : seats_(workers), kept_busy_(workers.front().get()) {}
+  explicit work_stealing(const worker_list& workers) : local_queues_(workers), kept_busy_(workers.front().get()) {}
 
-  [[nodiscard]] auto seat_for(worker* poster) noexcept -> worker& {
+  [[nodiscard]] auto worker_for(worker* poster) noexcept -> worker& {
     return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
   }
 
   /// The seat of jobs from elsewhere.
-  [[nodiscard]] auto busy_seat() const noexcept -> const atomic<worker*>& { return kept_busy_; }
+  [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>& { return kept_busy_; }
 
   /// Where what a worker posts lies at its own seat, whatever the others do.
-  [[nodiscard]] auto own_seats() noexcept -> detail::seats& { return seats_; }
+  [[nodiscard]] auto own_queues() noexcept -> detail::local_queues& { return local_queues_; }
 
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {
-    return seats_.place_at(seat_for(poster), work, poster);
+    return local_queues_.place_at(worker_for(poster), work, poster);
   }
 
   [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool {
-    return seats_.try_take(self, awaited);
+    return local_queues_.try_take(self, awaited);
   }
-  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return seats_.take_own(self); }
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job { return local_queues_.take_own(self); }
   [[nodiscard]] auto refill(worker& self, search why) noexcept -> found_job {
     if (found_job own = take_own(self)) return own;
     return steal(self, why);
   }
-  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return seats_.take_posted(self); }
+  [[nodiscard]] auto tick(worker& self) noexcept -> found_job { return local_queues_.take_posted(self); }
 
-  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return seats_.may_park(self); }
-  [[nodiscard]] auto empty() noexcept -> bool { return seats_.empty(); }
-  [[nodiscard]] auto is_settled() noexcept -> bool { return seats_.is_settled(); }
-  void close() noexcept { seats_.close(); }
-  void drop_all() noexcept { seats_.drop_all(); }
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return local_queues_.may_park(self); }
+  [[nodiscard]] auto empty() noexcept -> bool { return local_queues_.empty(); }
+  [[nodiscard]] auto is_quiescent() noexcept -> bool { return local_queues_.is_quiescent(); }
+  void close() noexcept { local_queues_.close(); }
+  void drop_all() noexcept { local_queues_.drop_all(); }
 
  private:
   [[nodiscard]] auto steal(worker& self, search why) noexcept -> found_job;
 
-  detail::seats seats_;
+  detail::local_queues local_queues_;
   alignas(cache_line) atomic<worker*> kept_busy_;  // target of remote jobs; written by a worker that takes work over
 };
 

@@ -25,7 +25,7 @@ class executor;
 
 namespace detail {
 class fork_exchange;
-class stand_ins;
+class spare_threads;
 }  // namespace detail
 
 /// What a worker has done so far. Written by it, read by anybody.
@@ -39,7 +39,7 @@ struct worker_counters {
 
 /// A thread that runs the jobs of one pool, and the places where its jobs lie. Lives as long as its pool.
 struct alignas(cache_line) worker {
-  static constexpr std::uint32_t longest_rest = 64;  ///< pauses of the processor: about a microsecond
+  static constexpr std::uint32_t max_backoff = 64;  ///< pauses of the processor: about a microsecond
 
   /// `barrier` is shared by the workers of a pool and outlives them.
   BRAID_API worker(executor& owner, std::size_t number, asymmetric_barrier& barrier,
@@ -53,33 +53,34 @@ struct alignas(cache_line) worker {
   const bool has_own_work;              ///< that one has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
-  detail::stand_ins* substitutes = nullptr;   ///< of its pool; the same; null where nobody can take the seat
+  detail::spare_threads* spares = nullptr;    ///< of its pool; the same; null where nobody can take the seat
 
   // Its own, on lines that others have no business on.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
-  std::uint32_t until_bulk = 1;                      ///< fair looks until the next one that begins with the bulk lane
-  std::uint32_t next_in_a_row = 0;                   ///< how often it has run what was to run next, ahead of the others
-  std::uint32_t urgent_in_a_row = 0;    ///< how often it has run jobs of the latency lane, ahead of the others
-  std::uint32_t between_own_work = 1;   ///< jobs that it runs before it asks its driver again whether there is work
-  std::uint32_t since_look = 0;         ///< how many posted jobs it has run since it last looked for more of them
-  std::uint32_t rest = longest_rest;    ///< pauses of the processor after its last job, before it looks again
-  std::uint64_t begun_before_rest = 0;  ///< how many jobs it had begun when it last rested
-  time_point row_ended;                 ///< of jobs that others had posted, which it ran ahead of its own
-  bool owes_a_row = false;              ///< of them, behind the job that it runs; for its own have had their time
-  bool calls_others = false;            ///< set by its scheduler when others may find work here; the pool clears it
-  time_point watch_due;                 ///< when it looks, as the monitor, whether others are held up; or unset
-  std::vector<std::uint64_t> seen;      ///< how many jobs the others had begun when this one watched them last
-  std::uint32_t helps = 0;              ///< how many stolen forks it runs that are nested in each other
-  detail::fork_pace fork_pace;          ///< whether its forks are short
-  bool leaves_forks = false;            ///< set by a task_group: forks may be left when the job has ended
-  std::uint32_t away = 0;               ///< threads that have left this seat and will come back; written by its owner
-  atomic<std::uint32_t> wanted{0};      ///< threads that wait to have it again; written under the lock of stand_ins
+  std::uint32_t until_low = 1;                       ///< fair looks until the next one that begins with priority `low`
+  std::uint32_t consecutive_next = 0;                ///< how often it has run what was to run next, ahead of the others
+  std::uint32_t consecutive_high = 0;      ///< how often it has run jobs of priority `high`, ahead of the others
+  std::uint32_t between_own_work = 1;      ///< jobs that it runs before it asks its driver again whether there is work
+  std::uint32_t since_look = 0;            ///< how many posted jobs it has run since it last looked for more of them
+  std::uint32_t backoff = max_backoff;     ///< pauses of the processor after its last job, before it looks again
+  std::uint64_t begun_before_backoff = 0;  ///< how many jobs it had begun when it last rested
+  time_point remote_slice_ended;           ///< of jobs that others had posted, which it ran ahead of its own
+  bool remote_slice_due = false;           ///< of them, behind the job that it runs; for its own have had their time
+  bool should_wake_peer = false;           ///< set by its scheduler when others may find work here; the pool clears it
+  time_point monitor_due;                  ///< when it looks, as the monitor, whether others are held up; or unset
+  std::vector<std::uint64_t> seen;         ///< how many jobs the others had begun when this one watched them last
+  std::uint32_t helps = 0;                 ///< how many stolen forks it runs that are nested in each other
+  detail::fork_pace fork_pace;             ///< whether its forks are short
+  bool leaves_forks = false;               ///< set by a task_group: forks may be left when the job has ended
+  std::uint32_t absent = 0;         ///< threads that have left this seat and will come back; written by its owner
+  atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
   worker_counters counters;
 
   detail::job_pace pace;
-  run_queue<job> queue;                         ///< posted by itself
-  inbox<> box;                                  ///< posted by others
-  const std::shared_ptr<inbox<>::port> spoils;  ///< its own way into its inbox, for what it takes from other inboxes
+  run_queue<job> queue;  ///< posted by itself
+  inbox<> box;           ///< posted by others
+  const std::shared_ptr<inbox<>::producer>
+      own_producer;  ///< its own way into its inbox, for what it takes from other inboxes
 
   static constexpr std::size_t first_forks = 256;  ///< that its deque has room for, before it grows
   static constexpr std::size_t max_forks = split_deque<detail::fork_record>::capacity_limit;
@@ -116,15 +117,15 @@ namespace detail {
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
 /// Whether the calling thread is in a turn of an event loop.
-extern BRAID_API constinit thread_local bool thread_turns_a_loop __attribute__((tls_model("initial-exec")));
+extern BRAID_API constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial-exec")));
 
 /// A turn of an event loop on the calling thread. Such turns are not nested.
-class loop_turn {
+class loop_iteration {
  public:
-  loop_turn() noexcept { thread_turns_a_loop = true; }
-  loop_turn(const loop_turn&) = delete;
-  auto operator=(const loop_turn&) -> loop_turn& = delete;
-  ~loop_turn() { thread_turns_a_loop = false; }
+  loop_iteration() noexcept { thread_runs_a_loop = true; }
+  loop_iteration(const loop_iteration&) = delete;
+  auto operator=(const loop_iteration&) -> loop_iteration& = delete;
+  ~loop_iteration() { thread_runs_a_loop = false; }
 };
 
 /// Adds one to a counter that only the calling thread writes. Its value then.

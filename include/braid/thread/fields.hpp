@@ -83,13 +83,13 @@ consteval auto takes(std::index_sequence<I...> /*values*/) -> bool {
 /// The longest list of values that initialises a T.
 template <typename T>
 consteval auto count_fields() -> std::size_t {
-  constexpr std::size_t most = 32;
-  static_assert(!takes<T>(std::make_index_sequence<most + 1>()), "a plain struct has 32 fields at most");
+  constexpr std::size_t max_count = 32;
+  static_assert(!takes<T>(std::make_index_sequence<max_count + 1>()), "a plain struct has 32 fields at most");
   return []<std::size_t... N>(std::index_sequence<N...>) {
     std::size_t count = 0;
     static_cast<void>(((takes<T>(std::make_index_sequence<N>()) ? count = N : 0), ...));
     return count;
-  }(std::make_index_sequence<most + 1>());
+  }(std::make_index_sequence<max_count + 1>());
 }
 
 /// What the compiler calls a field that it is given the address of: text that ends in `.name]`, or in `::name); …]`.

@@ -73,8 +73,8 @@ class queryable {
   /// `fn` of each value.
   template <typename Fn>
   [[nodiscard]] auto map(Fn fn) const;
-  /// The first `most` values.
-  [[nodiscard]] auto take(std::size_t most) const;
+  /// The first `max_count` values.
+  [[nodiscard]] auto take(std::size_t max_count) const;
   /// All but the first `first` values.
   [[nodiscard]] auto skip(std::size_t first) const;
 
@@ -208,8 +208,8 @@ auto queryable<Derived>::map(Fn fn) const {
 }
 
 template <typename Derived>
-auto queryable<Derived>::take(std::size_t most) const {
-  return query(detail::take_stage<std::remove_cvref_t<decltype(stage())>>{stage(), most});
+auto queryable<Derived>::take(std::size_t max_count) const {
+  return query(detail::take_stage<std::remove_cvref_t<decltype(stage())>>{stage(), max_count});
 }
 
 template <typename Derived>

@@ -43,7 +43,7 @@ struct numa_node {
 };
 
 /// Where one CPU lies: positions in the lists of its topology.
-struct cpu_place {
+struct cpu_location {
   unsigned cpu = 0;
   unsigned package = 0;
   unsigned node = 0;
@@ -67,10 +67,10 @@ struct topology {
   std::vector<cpu_core> cores;
   std::vector<cpu_set> l2;
   std::vector<cpu_set> l3;
-  std::vector<cpu_place> places;  ///< of each CPU, in ascending order
+  std::vector<cpu_location> locations;  ///< of each CPU, in ascending order
 
   /// Where a CPU lies; null for one that is not online. Lifetime: until the topology changes.
-  [[nodiscard]] BRAID_API auto place_of(unsigned cpu) const noexcept -> const cpu_place*;
+  [[nodiscard]] BRAID_API auto location_of(unsigned cpu) const noexcept -> const cpu_location*;
 
   /// The node with this id; null where there is none. Lifetime: until the topology changes.
   [[nodiscard]] BRAID_API auto node_with_id(unsigned id) const noexcept -> const numa_node*;

@@ -28,8 +28,8 @@ auto states_of(const braid::graph_run<plan_nodes>& run, const std::optional<brai
                const bound_plan& plan) -> std::vector<node_state>;
 
 /// What all nodes did, by number; in the memory of the request. Threads: as `states_of`.
-auto figures_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
-                request_state& state) -> std::span<const node_figure>;
+auto samples_of(const braid::graph_run<plan_nodes>& run, const std::optional<braid::graph_failure>& failure,
+                request_state& state) -> std::span<const node_sample>;
 
 /// All but the total time and what depends on it. Requires a request that asks for it.
 auto explain(const run_picture& run, const registries& declared) -> explanation;

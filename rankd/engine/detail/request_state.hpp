@@ -38,7 +38,7 @@ struct node_slot {
   std::uint64_t malformed_ids = 0;
   std::uint64_t malformed_values = 0;
   std::size_t rows_in = 0;
-  braid::node_place place = braid::node_place::here;
+  braid::node_mode mode = braid::node_mode::here;
   // Only where the request is timed: reading a clock takes as long as a small node.
   braid::time_point ready{};
   braid::atomic<braid::duration::rep> started{0};  // written by the running worker; read by the loop, perhaps meanwhile
@@ -104,7 +104,7 @@ class plan_nodes {
   plan_nodes(request_state& state, const engine_options& options) noexcept
       : state_(&state), options_(&options), is_timed_(state.timing == node_timing::on) {}
 
-  auto place(braid::node_index node) noexcept -> braid::node_place;
+  auto mode(braid::node_index node) noexcept -> braid::node_mode;
   auto timeout(braid::node_index /*node*/) noexcept -> braid::duration { return options_->node_timeout; }
   auto run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
   auto start(braid::node_index node) -> braid::task<braid::node_status>;
@@ -113,7 +113,7 @@ class plan_nodes {
   [[nodiscard]] auto now() const noexcept -> braid::time_point {
     return is_timed_ ? braid::steady_time().now() : braid::time_point{};
   }
-  [[nodiscard]] auto place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_place;
+  [[nodiscard]] auto place_of(const bound_op& op, std::size_t rows) const noexcept -> braid::node_mode;
   [[nodiscard]] auto part_of(const bound_op& op, const node_slot& slot) const noexcept -> std::size_t;
   auto context_of(braid::node_index node) -> node_context;
   [[nodiscard]] auto keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept

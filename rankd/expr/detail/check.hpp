@@ -7,7 +7,7 @@
 
 namespace rankd::detail {
 
-/// Every complaint about keys, params, string lists and patterns, from left to right; `compile_expr` lists
+/// Every diagnostic about keys, params, string lists and patterns, from left to right; `compile_expr` lists
 /// the codes. Where there is none, the program can be made without further doubt.
 auto check_names(const syntax_tree& tree, const registries& known) -> braid::diagnostics;
 

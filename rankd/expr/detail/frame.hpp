@@ -29,7 +29,7 @@ struct block {
 
 /// What a slot holds for the current block: one value for each row, or a single one that holds for all of them.
 template <typename T>
-struct lane {
+struct vector_slot {
   const T* values = nullptr;
   bool uniform = false;
   const std::uint64_t* valid = nullptr;  ///< a bit for each row, or null where all are valid
@@ -46,7 +46,7 @@ class bank {
  public:
   bank(const slot_counts& counts, std::size_t width, braid::arena& memory);
 
-  [[nodiscard]] auto at(value_slot slot) noexcept -> lane<T>& {
+  [[nodiscard]] auto at(value_slot slot) noexcept -> vector_slot<T>& {
     return slot.uniform ? cells_[slot.index] : registers_[slot.index];
   }
   /// Memory of the slot itself, for as many rows as a block has (one for a cell).
@@ -60,10 +60,10 @@ class bank {
 
  private:
   std::size_t width_;
-  std::span<lane<T>> registers_;
+  std::span<vector_slot<T>> registers_;
   std::span<T> register_values_;
   std::span<std::uint64_t> register_valid_;
-  std::span<lane<T>> cells_;
+  std::span<vector_slot<T>> cells_;
   std::span<T> cell_values_;
   std::span<std::uint64_t> cell_valid_;
 };
@@ -89,7 +89,7 @@ class frame {
     }
   }
 
-  [[nodiscard]] auto value() noexcept -> const lane<double>& { return floats_.at(code_.value); }
+  [[nodiscard]] auto value() noexcept -> const vector_slot<double>& { return floats_.at(code_.value); }
   [[nodiscard]] auto truth() const noexcept -> const std::uint64_t* { return truth_words(code_.truth); }
   [[nodiscard]] auto simd() const noexcept -> const kernel_table& { return *kernels_; }
 
@@ -130,7 +130,7 @@ class frame {
   template <typename T>
   void show_result(value_slot out, const std::uint64_t* valid);
   template <typename T>
-  void compare(comparison how, const lane<T>& a, const lane<T>& b, std::uint64_t* out) const;
+  void compare(comparison how, const vector_slot<T>& a, const vector_slot<T>& b, std::uint64_t* out) const;
   void calculate(const compute& code, double* out);
   [[nodiscard]] auto joint_validity(const compute& code) -> const std::uint64_t*;
   [[nodiscard]] auto finite_rows(const double* values, const std::uint64_t* valid, std::uint64_t* own) const

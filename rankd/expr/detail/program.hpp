@@ -138,7 +138,7 @@ struct param_cell {
 struct param_pattern {
   std::uint32_t param;
   letter_case letters;
-  std::string pointer;  ///< of the pattern, for complaints
+  std::string pointer;  ///< of the pattern, for diagnostics
 };
 
 /// A test of the strings of a key, named by its place in `program::keys`.

@@ -1,4 +1,4 @@
-// rankd/op/detail/lookup.hpp: looking up what a node's params name, with a complaint where it is not to be had.
+// rankd/op/detail/lookup.hpp: looking up what a node's params name, with a diagnostic where it is not to be had.
 #pragma once
 
 #include <braid/base/diagnostics.hpp>
@@ -20,7 +20,7 @@ auto find_key(const plan_param& param, key_use use, const bind_context& with, br
 auto find_typed_key(const plan_param& param, const param_shape& shape, const bind_context& with,
                     braid::diagnostics& problems) -> const key_entry*;
 
-/// The keys of a param of kind key_ids, looked up in the same way; null where there was a complaint.
+/// The keys of a param of kind key_ids, looked up in the same way; null where there was a diagnostic.
 auto find_typed_keys(const plan_param& param, const param_shape& shape, const bind_context& with,
                      braid::diagnostics& problems) -> std::vector<const key_entry*>;
 
@@ -28,7 +28,7 @@ auto find_typed_keys(const plan_param& param, const param_shape& shape, const bi
 void check_same_length(const plan_param& list, std::size_t items, const plan_param& other, std::size_t others,
                        braid::diagnostics& problems);
 
-/// The model that an item of a param of kind names names. Complaints about where it lies are of the param, those about
+/// The model that an item of a param of kind names names. Diagnostics about where it lies are of the param, those about
 /// what is in its file of the file. Null then.
 auto find_model(const plan_param& param, std::size_t item, const bind_context& with, braid::diagnostics& problems)
     -> std::shared_ptr<const model>;

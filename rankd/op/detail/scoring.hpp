@@ -103,10 +103,10 @@ class model {
 
 namespace detail {
 
-inline constexpr std::size_t most_trees = 10'000;
-inline constexpr std::size_t most_model_nodes = 1'000'000;
-inline constexpr std::size_t most_model_keys = 10'000;
-inline constexpr std::uint32_t most_tree_levels = 64;
+inline constexpr std::size_t max_trees = 10'000;
+inline constexpr std::size_t max_model_nodes = 1'000'000;
+inline constexpr std::size_t max_model_keys = 10'000;
+inline constexpr std::uint32_t max_tree_levels = 64;
 
 /// The model of a text. Errors: see model_folder::find.
 auto parse_model(std::string_view text, std::string_view source_name, const registries& declared)

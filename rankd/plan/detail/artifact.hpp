@@ -20,7 +20,7 @@ namespace rankd::detail {
 /// given, and none where there are very many names.
 class name_table {
  public:
-  static constexpr std::size_t most_for_hints = 1'000;
+  static constexpr std::size_t max_for_hints = 1'000;
 
   /// False when the name is there already.
   auto add(std::string_view name, std::uint32_t number) -> bool {
@@ -63,7 +63,7 @@ auto read_extensions(object_reader& in, draft& into, braid::diagnostics& problem
 auto read_span(const nlohmann::json& value, std::string pointer, std::size_t files, braid::diagnostics& problems)
     -> source_span;
 
-/// Complains about every circle, and gives the order of the nodes where there is none.
+/// Complains about every cycle, and gives the order of the nodes where there is none.
 auto order_nodes(const std::vector<plan_node>& nodes, braid::diagnostics& problems) -> std::vector<node_index>;
 
 /// Complains when the longest way has too many nodes.

@@ -47,7 +47,7 @@ class used_once {
 
   void claim(object_reader& row, std::string_view field, const T& value) {
     const auto [place, fresh] = first_.emplace(value, row.pointer());
-    if (!fresh) row.complain(field, code_, "this value is already used by " + place->second);
+    if (!fresh) row.report(field, code_, "this value is already used by " + place->second);
   }
 
   [[nodiscard]] auto contains(const T& value) const -> bool { return first_.contains(value); }

@@ -16,7 +16,7 @@ namespace rankd::lmdb {
 inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
 
 /// The longest key that LMDB takes.
-inline constexpr std::size_t longest_key = 511;
+inline constexpr std::size_t max_key = 511;
 
 /// What a failed call means: the system's own error, or a file that LMDB does not understand.
 inline auto error_of(int status) noexcept -> std::error_code {

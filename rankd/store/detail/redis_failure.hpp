@@ -12,6 +12,6 @@ namespace rankd::detail {
 auto redis_failure_code(std::error_code why) noexcept -> std::string_view;
 
 /// "the server says: NOPERM …", cut where it is longer than a message should be.
-auto told_by_server(std::string_view error) -> std::string;
+auto server_message(std::string_view error) -> std::string;
 
 }  // namespace rankd::detail

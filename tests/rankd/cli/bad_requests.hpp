@@ -34,8 +34,8 @@ inline auto any_user(braid::random_source& random) -> std::int64_t {
   return 1 + static_cast<std::int64_t>(random.below(owners));
 }
 
-inline auto any_bytes(braid::random_source& random, std::size_t most) -> std::string {
-  std::string bytes(1 + random.below(most), ' ');
+inline auto any_bytes(braid::random_source& random, std::size_t max_count) -> std::string {
+  std::string bytes(1 + random.below(max_count), ' ');
   for (char& each : bytes) each = static_cast<char>(random.below(256));
   return bytes;
 }

@@ -141,7 +141,7 @@ TEST_CASE("a store with a damaged block fails with the block, and one without ch
   CHECK(all.count(health::fail) == 0);
 }
 
-TEST_CASE("only the first of many complaints are told, and how many there are more") {
+TEST_CASE("only the first of many diagnostics are told, and how many there are more") {
   braid::diagnostics many;
   for (int at = 0; at < 8; ++at)
     many.add({.code = "c", .pointer = {}, .message = "m", .hint = {}, .node = "n", .source = "f"});
@@ -150,7 +150,7 @@ TEST_CASE("only the first of many complaints are told, and how many there are mo
   CHECK(all.findings().size() == 6);
   CHECK(all.findings().front().found == "f: node `n`: m [c]");
   CHECK(all.findings().front().advice == "do");
-  CHECK(all.findings().back().found == "3 more complaints");
+  CHECK(all.findings().back().found == "3 more diagnostics");
 }
 
 TEST_CASE("memory is what machine and cgroups leave together") {

@@ -222,8 +222,8 @@ TEST_CASE("bench tells how many requests were answered and how fast, for people 
   REQUIRE(said.at("runs").size() == 2);
   CHECK(said.at("runs")[1].at("clients") == 3);
   CHECK(said.at("runs")[1].at("loops") == 2);
-  for (const char* figure : {"requests", "rps", "p50_us", "p90_us", "p99_us", "p999_us", "max_us"})
-    CHECK(said.at("runs")[0].at(figure).get<double>() > 0);
+  for (const char* metric : {"requests", "rps", "p50_us", "p90_us", "p99_us", "p999_us", "max_us"})
+    CHECK(said.at("runs")[0].at(metric).get<double>() > 0);
   CHECK(said.at("runs")[0].at("failed") == 0);
   CHECK(has(rankd_in(project.path(), short_load).out, "per second"));
 
@@ -293,7 +293,7 @@ TEST_CASE("what goes wrong with a request is JSON on standard output") {
     CHECK(error_of(rank(arguments)).at("code") == code);
   }
   const json both = json::parse(rank({"--request", R"({"user_id":0,"deadline_ms":0,"request_id":"q"})"}).out);
-  CHECK(both.at("complaints").size() == 2);
+  CHECK(both.at("diagnostics").size() == 2);
   CHECK(both.at("error").at("request_id") == "q");
 }
 
@@ -428,7 +428,7 @@ TEST_CASE("a store is filled in any folder, named as a path or as lmdb:PATH") {
   CHECK_FALSE(fs::exists(project.store()));
 }
 
-TEST_CASE("validate tells every complaint about every plan that it is given") {
+TEST_CASE("validate tells every diagnostic about every plan that it is given") {
   const project_copy project;
   const std::string wrong =
       project.write("wrong.json", R"({"schema_version":1,"plan_name":"wrong","outputs":["v"],"nodes":[
@@ -437,7 +437,7 @@ TEST_CASE("validate tells every complaint about every plan that it is given") {
     "expr_table":{"e":{"op":"const_number","value":1}}})");
   const process_end shape = rankd_in(project.path(), {"validate", wrong, "concat_plan"});
   CHECK(shape.status == 1);
-  CHECK(shape.out.starts_with("WRONG " + wrong + " (1 complaint)\n"));
+  CHECK(shape.out.starts_with("WRONG " + wrong + " (1 diagnostic)\n"));
   CHECK(has(shape.out, "[reaches_no_output]"));
   CHECK(has(shape.out, "ok    concat_plan (5 nodes)\n"));
 
@@ -452,11 +452,11 @@ TEST_CASE("validate tells every complaint about every plan that it is given") {
   const json plans = json::parse(bound.out).at("plans");
   CHECK(plans[0].at("valid") == false);
   std::vector<std::string> codes;
-  for (const json& each : plans[0].at("complaints")) codes.push_back(each.at("code"));
+  for (const json& each : plans[0].at("diagnostics")) codes.push_back(each.at("code"));
   CHECK((codes == std::vector<std::string>{"unknown_key", "wrong_endpoint_kind", "unwritable_key"}));
-  CHECK(plans[0].at("complaints")[2].at("node") == "m");
-  CHECK(plans[0].at("complaints")[2].at("source") == unbound);
-  CHECK(plans[1].at("complaints")[0].at("code") == "unknown_plan");
+  CHECK(plans[0].at("diagnostics")[2].at("node") == "m");
+  CHECK(plans[0].at("diagnostics")[2].at("source") == unbound);
+  CHECK(plans[1].at("diagnostics")[0].at("code") == "unknown_plan");
 
   CHECK(rankd_in(project.path(), {"validate"}).status == 0);
   project.write("plans/compiled/extra.json", "{}");
@@ -480,15 +480,15 @@ TEST_CASE("plans and operators are listed for people and for programs, wrong pla
   project.write("plans/compiled/bent.json", R"({"schema_version":1,"plan_name":"bent","outputs":["v"],"nodes":[
     {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}}]})");
   project.write("plans/compiled/broken.json", "{");
-  const process_end most = rankd_in(project.path(), {"plans"});
-  CHECK(most.status == 1);
-  CHECK(most.out == plans.out);
-  CHECK(std::count(most.err.begin(), most.err.end(), '\n') == 4);
-  for (const char* code : {"wrong_endpoint_kind", "json_syntax", "not_indexed"}) CHECK(has(most.err, code));
+  const process_end max_count = rankd_in(project.path(), {"plans"});
+  CHECK(max_count.status == 1);
+  CHECK(max_count.out == plans.out);
+  CHECK(std::count(max_count.err.begin(), max_count.err.end(), '\n') == 4);
+  for (const char* code : {"wrong_endpoint_kind", "json_syntax", "not_indexed"}) CHECK(has(max_count.err, code));
   const json both = json::parse(rankd_in(project.path(), {"plans", "--json"}).out);
   CHECK(both.at("plans") == listed);
   CHECK(both.at("error").at("code") == "wrong_endpoint_kind");
-  CHECK(both.at("complaints").size() == 4);
+  CHECK(both.at("diagnostics").size() == 4);
   const fs::path other = project.path() / "plans/compiled/concat_plan.json";
   project.write(other, read_text_file(other).value() + "\n");
   const process_end changed = rankd_in(project.path(), {"plans"});
@@ -511,7 +511,7 @@ TEST_CASE("names and contents of files cannot steer the terminal of whoever read
   const std::string plan = project.write("a\x1b[2J\nok.json", R"({"schema_version":1,"plan_name":"x\u001b[2J"})");
   const process_end wrong = rankd_in(project.path(), {"validate", plan});
   CHECK(wrong.status == 1);
-  CHECK(has(wrong.out, "a\\x1b[2J\\nok.json (3 complaints)\n"));
+  CHECK(has(wrong.out, "a\\x1b[2J\\nok.json (3 diagnostics)\n"));
   CHECK(has(wrong.out, "`x\\x1b[2J`"));
   CHECK(wrong.out.find('\x1b') == std::string::npos);
   CHECK(std::count(wrong.out.begin(), wrong.out.end(), '\n') == 4);
@@ -578,7 +578,7 @@ TEST_CASE("a request names a plan, never a file") {
   }
 }
 
-TEST_CASE("a complaint about a plan that the command line names points nowhere into the request") {
+TEST_CASE("a diagnostic about a plan that the command line names points nowhere into the request") {
   const project_copy project;
   const std::string request = R"({"user_id":1})";
   CHECK_FALSE(error_of(rankd_in(project.path(), {"rank", "--plan", "nobody"}, request)).contains("pointer"));

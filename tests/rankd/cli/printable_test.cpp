@@ -42,7 +42,7 @@ TEST_CASE("whatever the bytes, what is printed is UTF-8 without control characte
   }
 }
 
-TEST_CASE("each part of a complaint is printable, and each complaint stays one line") {
+TEST_CASE("each part of a diagnostic is printable, and each diagnostic stays one line") {
   const braid::diagnostics problems(braid::diagnostic{.code = "c",
                                                       .pointer = "/a\n",
                                                       .message = "m\x1b[2J",

@@ -1,4 +1,4 @@
-// tests/rankd/cli/report_test.cpp: complaints go to standard error for people, to standard output for programs.
+// tests/rankd/cli/report_test.cpp: diagnostics go to standard error for people, to standard output for programs.
 #include <rankd/cli/report.hpp>
 
 #include <tests/support/child.hpp>
@@ -32,7 +32,7 @@ auto written_to(int wanted, Fn fn) -> std::string {
 
 }  // namespace
 
-TEST_CASE("people get a line a complaint on standard error") {
+TEST_CASE("people get a line a diagnostic on standard error") {
   const std::string text = written_to(2, [] { report(problems); });
   CHECK(text == problems.to_text());
   CHECK(text.find("[bad_thing]; mend it") != std::string::npos);

@@ -170,8 +170,8 @@ TEST_CASE("bench sends a server requests at rates, and tells what became of them
   CHECK(last.at("requests").get<int>() >= 9);
   CHECK(last.at("failed") == 0);
   CHECK(last.at("refused_without_retry_after") == 0);
-  for (const char* figure : {"good_rps", "good_p50_us", "good_p99_us", "good_max_us", "late_p99_us"})
-    CHECK(last.at(figure).get<double>() > 0);
+  for (const char* metric : {"good_rps", "good_p50_us", "good_p99_us", "good_max_us", "late_p99_us"})
+    CHECK(last.at(metric).get<double>() > 0);
   CHECK(has(bench("reels_plan_a", {}).out, "good a second"));
   CHECK(has(bench("none", {}).err, "[server_refused]"));
   CHECK(rankd_in(project.path(), {"bench", "--plan", "p", "--rate", "5"}).status == 2);

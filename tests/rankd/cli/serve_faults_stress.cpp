@@ -62,15 +62,15 @@ enum class weather : std::uint8_t {
 };
 
 constexpr std::string_view good_prefix = "good-";
-constexpr std::size_t most_growth = std::size_t{64} << 20U;
-constexpr std::size_t most_blames = 10;
+constexpr std::size_t max_growth = std::size_t{64} << 20U;
+constexpr std::size_t max_blames = 10;
 
 /// What must not be, said by any thread.
 class blames {
  public:
   void add(const std::string& what) {
     const std::scoped_lock lock(mutex_);
-    if (all_.size() < most_blames) all_.push_back(what.substr(0, 600));
+    if (all_.size() < max_blames) all_.push_back(what.substr(0, 600));
   }
   /// Once no thread says anything.
   [[nodiscard]] auto all() const -> const std::vector<std::string>& { return all_; }
@@ -259,7 +259,7 @@ void send_wrong_bodies(scene& in, random_source& random) {
 
 /// Some stay in the middle of a head or a body until they are told so, or for good; others send byte by byte.
 void be_slow(scene& in, random_source& random) {
-  constexpr std::size_t most_kept = 20;
+  constexpr std::size_t max_kept = 20;
   std::vector<std::unique_ptr<http_caller>> kept;
   while (!in.stopping) {
     auto one = std::make_unique<http_caller>(in.at);
@@ -280,7 +280,7 @@ void be_slow(scene& in, random_source& random) {
         break;
       default:
         one->say(text.substr(0, part));
-        if (kept.size() >= most_kept) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random.below(kept.size())));
+        if (kept.size() >= max_kept) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random.below(kept.size())));
         kept.push_back(std::move(one));
         std::this_thread::sleep_for(std::chrono::milliseconds(random.below(10)));
     }
@@ -480,7 +480,7 @@ void live(weather how, std::uint64_t wanted, random_source& random) {
     server.signal(SIGTERM);
   }
   CHECK_MESSAGE(server.wait() == 0, server.err());
-  CHECK(late < early + most_growth);
+  CHECK(late < early + max_growth);
 
   std::unordered_map<std::string, int> heard;
   std::map<std::string, std::uint64_t> endings;

@@ -40,7 +40,7 @@ TEST_CASE("a project is opened in the folder that is named, or looked for from t
   CHECK_FALSE(workspace::open(copy.path() / "registry"));
 }
 
-TEST_CASE("complaints about registries come through") {
+TEST_CASE("diagnostics about registries come through") {
   const project_copy copy;
   copy.write("registry/params.toml", "[[param]]\nparam_id = 0\n");
   const auto opened = workspace::open(copy.path());

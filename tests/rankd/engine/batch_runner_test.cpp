@@ -58,7 +58,7 @@ auto answers_of(const batch_world& world, unsigned workers, std::uint64_t lines)
   while (number < lines || answered < lines) {
     if (number < lines && runner->wants_more()) {
       std::vector<batch_line> piece;
-      const std::uint64_t last = std::min(lines, number + 1 + number % batch_runner::most_lines);
+      const std::uint64_t last = std::min(lines, number + 1 + number % batch_runner::max_lines);
       while (number < last) {
         ++number;
         const std::string plan = number % 7 == 0 ? "slow" : number % 11 == 0 ? "none" : "follow";

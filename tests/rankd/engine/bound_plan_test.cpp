@@ -1,4 +1,4 @@
-// tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all complaints of the tables and the nodes at
+// tests/rankd/engine/bound_plan_test.cpp: plans bound to operators, and all diagnostics of the tables and the nodes at
 // once.
 #include <rankd/engine/bound_plan.hpp>
 
@@ -21,8 +21,8 @@ auto bind_artifact(const std::string& artifact) -> braid::checked<bound_plan> {
   return bind_plan(value_of(parse_plan(artifact, "t.json", {all_op_shapes(), op_world()})), op_world());
 }
 
-/// "code pointer node" of each complaint.
-auto complaints(const std::string& artifact) -> lines {
+/// "code pointer node" of each diagnostic.
+auto diagnostics(const std::string& artifact) -> lines {
   const auto bound = bind_artifact(artifact);
   lines out;
   if (bound) return out;
@@ -82,7 +82,7 @@ TEST_CASE("the line of a plan has its nodes one behind the other") {
   CHECK(std::ranges::equal(bound->line.predecessor_counts(), std::vector<std::uint32_t>{0, 1, 1}));
 }
 
-TEST_CASE("complaints of both tables and of every node come together, each where it belongs") {
+TEST_CASE("diagnostics of both tables and of every node come together, each where it belongs") {
   const std::string tables =
       R"("expr_table":{"bad":{"op":"add","a":{"op":"key_ref","key_id":4242},"b":{"op":"param_ref","param_id":6}},)"
       R"("good":{"op":"key_ref","key_id":1}},)"
@@ -90,7 +90,7 @@ TEST_CASE("complaints of both tables and of every node come together, each where
   const std::string nodes = source("s", 1) + "," + vm("uses_bad", 4242, "bad") + "," + vm("uses_good", 5003, "good") +
                             "," + node("f", "core::filter", "s", R"({"pred_id":"bad"})") + "," +
                             node("v", "core::viewer", "", R"({"endpoint":"ep_0002"})");
-  CHECK((complaints(artifact_of(nodes, R"("uses_bad","uses_good","f","v")", tables)) ==
+  CHECK((diagnostics(artifact_of(nodes, R"("uses_bad","uses_good","f","v")", tables)) ==
          lines{"unknown_key /expr_table/bad/a/key_id ", "blocked_param /expr_table/bad/b/param_id ",
                "unreadable_key /pred_table/bad/x/key_id ", "unknown_key /nodes/1/params/out_key uses_bad",
                "unwritable_key /nodes/2/params/out_key uses_good", "wrong_endpoint_kind /nodes/4/params/endpoint v"}));
@@ -98,7 +98,7 @@ TEST_CASE("complaints of both tables and of every node come together, each where
 
 TEST_CASE("nodes are looked at even where no tree of a table is right") {
   const std::string tables = R"("expr_table":{"bad":{"op":"key_ref","key_id":5001}},)";
-  CHECK((complaints(artifact_of(source("s", 1) + "," + vm("m", 1, "bad"), R"("m")", tables)) ==
+  CHECK((diagnostics(artifact_of(source("s", 1) + "," + vm("m", 1, "bad"), R"("m")", tables)) ==
          lines{"blocked_key /expr_table/bad/key_id ", "unwritable_key /nodes/1/params/out_key m"}));
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("the reference plans are bound by the registries of their project") {
   CHECK(world.reference_plan("concat_plan").nodes.size() == 5);
 }
 
-TEST_CASE("a node knows where its author wrote it, and so do complaints about it and about parts of trees") {
+TEST_CASE("a node knows where its author wrote it, and so do diagnostics about it and about parts of trees") {
   engine_world world(1);
   CHECK(world.reference_plan("concat_plan").nodes[1].place == "plans/concat_plan.plan.ts:10:29");
 

@@ -63,7 +63,7 @@ TEST_CASE("rows from a store count, and the same plan has room with a larger bud
 }
 
 TEST_CASE("what would be too much is refused before memory is taken for it") {
-  engine_world world(2, {.longest_run_here_ns = 0});  // so that each node has memory of its own
+  engine_world world(2, {.max_inline_ns = 0});  // so that each node has memory of its own
   const std::string many = artifact_of(source("a", 10'000'000), R"("a")");
   for (const plan_budget& budget : {of_rows(9'999'999), of_bytes(79'999'999)}) {
     const ranking answer = world.rank(world.bind(many, budget), user_1);
@@ -82,8 +82,8 @@ TEST_CASE("bytes are those of tables, wherever a node runs") {
   const std::string plan =
       artifact_of(source("s", 10'000) + "," + node("v", "core::vm", "s", R"({"out_key":1001,"expr_id":"e"})"), R"("v")",
                   R"("expr_table":{"e":{"op":"key_ref","key_id":1}},)");
-  for (const double longest_here : {0.0, 1e12}) {
-    engine_world world(2, {.longest_run_here_ns = longest_here});
+  for (const double max_here : {0.0, 1e12}) {
+    engine_world world(2, {.max_inline_ns = max_here});
     CHECK(error_of(world.rank(world.bind(plan, of_bytes(1'000'000)), user_1)) == "fine");
     const ranking over = world.rank(world.bind(plan, of_bytes(159'999)), user_1);
     CHECK(error_of(over) == "memory_budget_exceeded v");
@@ -128,7 +128,7 @@ TEST_CASE("who goes over a budget does not depend on threads or order") {
   const std::string artifact = artifact_of(nodes, outputs);
   for (const double here : {0.0, 1e12}) {
     for (const run_order order : {run_order::side_by_side, run_order::one_by_one}) {
-      engine_world world(4, {.longest_run_here_ns = here, .order = order});
+      engine_world world(4, {.max_inline_ns = here, .order = order});
       const ranking answer = world.rank(world.bind(artifact, of_rows(520)), user_1);
       CHECK(error_of(answer) == "row_budget_exceeded n5");
       CHECK(has(answer, "makes 615 rows"));
@@ -185,13 +185,13 @@ TEST_CASE("an explanation says that the node over the budget failed") {
 }
 
 TEST_CASE("nodes are told of where the engine is asked to, and timed once in so many requests") {
-  engine_world world(2, {.figures = node_figures::told, .timed_of = 2});
+  engine_world world(2, {.metrics = node_metrics::collected, .timed_of = 2});
   const bound_plan& plan = world.bind(seven_rows());
   for (int i = 0; i < 4; ++i) {
     const ranking answer = world.rank(plan, user_1);
     REQUIRE(answer.nodes.size() == 5);
     std::vector<std::uint64_t> rows;
-    for (const node_figure& each : answer.nodes) {
+    for (const node_sample& each : answer.nodes) {
       CHECK(each.state == node_state::done);
       CHECK(each.run.has_value() == (i % 2 == 0));
       CHECK(each.queue.has_value() == (i % 2 == 0));

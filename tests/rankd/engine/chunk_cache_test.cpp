@@ -148,9 +148,9 @@ namespace {
 
 constexpr int requests = 300;
 /// The frame of the task that ranks, which is larger than the blocks that tasks share; no chunk of an arena.
-constexpr long most_large = requests;
+constexpr long max_large = requests;
 /// Frames, the state of the request and of its run, and the texts of the answer.
-constexpr double most_blocks = 12;
+constexpr double max_blocks = 12;
 
 struct block_counts {
   double blocks = 0;
@@ -195,9 +195,9 @@ TEST_CASE("a small plan on the store takes no chunk from the heap once it is war
   const block_counts found = taken_by_requests(artifact_of(nodes, R"("t")"));
   MESSAGE("blocks a request: " << found.blocks << ", large ones of all: " << found.large);
   if (!is_counted) return;
-  CHECK(found.large <= most_large);
+  CHECK(found.large <= max_large);
   CHECK(found.blocks > 0);
-  CHECK(found.blocks <= most_blocks);
+  CHECK(found.blocks <= max_blocks);
 }
 
 TEST_CASE("a wide plan, whose nodes run on workers, takes no chunk from the heap once it is warm") {
@@ -211,6 +211,6 @@ TEST_CASE("a wide plan, whose nodes run on workers, takes no chunk from the heap
                                     R"("b":{"op":"const_number","value":0.5}}},)"));
   MESSAGE("blocks a request: " << found.blocks << ", large ones of all: " << found.large);
   if (!is_counted) return;
-  CHECK(found.large <= most_large);
-  CHECK(found.blocks <= most_blocks);
+  CHECK(found.large <= max_large);
+  CHECK(found.blocks <= max_blocks);
 }

@@ -32,7 +32,7 @@ TEST_CASE("every answer is counted once, whatever the clients and loops") {
     for (const unsigned loops : {1U, 2U}) {
       const closed_load_result found = load(
           plan, requests,
-          {.clients = clients, .loops = loops, .warm_up = {}, .duration = std::chrono::hours(1), .most_requests = 200});
+          {.clients = clients, .loops = loops, .warm_up = {}, .duration = std::chrono::hours(1), .max_requests = 200});
       CHECK(found.latencies.size() >= 200);
       CHECK(found.latencies.size() < 200 + clients);  // each may have begun one more
       CHECK(found.failed == 0);
@@ -46,7 +46,7 @@ TEST_CASE("every answer is counted once, whatever the clients and loops") {
 
 TEST_CASE("requests that are refused and plans that fail are counted as failed") {
   engine_world world(1);
-  const closed_load_options few{.warm_up = {}, .duration = std::chrono::hours(1), .most_requests = 10};
+  const closed_load_options few{.warm_up = {}, .duration = std::chrono::hours(1), .max_requests = 10};
   const bound_plan& fine = world.reference_plan("reels_plan_a");
   CHECK(load(fine, {"{}"}, few).failed == 10);
   CHECK(load(fine, {"{}", R"({"user_id":1})"}, few).failed == 5);

@@ -50,7 +50,7 @@ auto all_answers(unsigned workers, engine_options how) -> std::vector<std::strin
 }  // namespace
 
 TEST_CASE("1, 2 and 8 workers give the same bytes, wherever nodes run and in whatever parts") {
-  const std::vector<std::string> expected = all_answers(1, {.longest_run_here_ns = 20'000});
+  const std::vector<std::string> expected = all_answers(1, {.max_inline_ns = 20'000});
   std::map<std::string, int> endings;
   for (const std::string& each : expected) {
     CHECK(each.find("internal_error") == std::string::npos);
@@ -61,8 +61,8 @@ TEST_CASE("1, 2 and 8 workers give the same bytes, wherever nodes run and in wha
   CHECK(endings["fine"] > 40);
   CHECK(endings["test_failure"] > 0);
   CHECK(endings["null_value"] > 0);
-  CHECK((all_answers(2, {.longest_run_here_ns = 0}) == expected));
-  CHECK((all_answers(8, {.longest_run_here_ns = 20'000}) == expected));
-  CHECK((all_answers(8, {.longest_run_here_ns = 0, .part_ns = 100}) == expected));
+  CHECK((all_answers(2, {.max_inline_ns = 0}) == expected));
+  CHECK((all_answers(8, {.max_inline_ns = 20'000}) == expected));
+  CHECK((all_answers(8, {.max_inline_ns = 0, .part_ns = 100}) == expected));
   CHECK((all_answers(2, {.order = run_order::one_by_one}) == expected));
 }

@@ -107,7 +107,7 @@ TEST_CASE("several outputs are answered one behind the other, in the order that 
 }
 
 TEST_CASE("explain says what each node did, in the order in which they can run") {
-  engine_world world(2, {.longest_run_here_ns = 0});
+  engine_world world(2, {.max_inline_ns = 0});
   const ranking answer = world.rank(world.reference_plan("reels_plan_a"), R"({"user_id":1,"explain":true})");
   REQUIRE(answer.explained != nullptr);
   const std::vector<node_report>& nodes = answer.explained->nodes;
@@ -283,7 +283,7 @@ TEST_CASE("a runtime that is closed stops the requests that it runs, before the 
   world.close();
 }
 
-TEST_CASE("that no threads can be had is a complaint that says why") {
+TEST_CASE("that no threads can be had is a diagnostic that says why") {
   const auto why = std::make_error_code(std::errc::resource_unavailable_try_again);
   const braid::diagnostics problems = no_runtime(why);
   CHECK(problems.front().code == "no_runtime");

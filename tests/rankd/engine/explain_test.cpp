@@ -71,7 +71,7 @@ auto drops_of(const id_fate& fate) -> names {
 }
 
 const std::vector<engine_options> all_ways{
-    {}, {.longest_run_here_ns = 0}, {.longest_run_here_ns = 0, .part_ns = 1}, {.order = run_order::one_by_one}};
+    {}, {.max_inline_ns = 0}, {.max_inline_ns = 0, .part_ns = 1}, {.order = run_order::one_by_one}};
 
 /// Ids 1 to 9; those above 3 pass the filter, the first four of them are taken.
 auto narrow_plan() -> std::string {
@@ -263,7 +263,7 @@ TEST_CASE("a node that computes behind the answer is explained as running") {
   // On a busy machine the answer may come before a worker has begun with the node, or after it has seen that it is to
   // stop.
   for (int deadline_ms = 5;; deadline_ms *= 4) {
-    engine_world world(1, {.longest_run_here_ns = 0});
+    engine_world world(1, {.max_inline_ns = 0});
     const ranking answer =
         world.rank(world.bind(artifact_of(source("s", 1) + "," + busy("b", "s", an_hour_ms), R"("b")")),
                    R"({"user_id":1,"deadline_ms":)" + std::to_string(deadline_ms) + R"(,"explain":true})");

@@ -41,7 +41,7 @@ inline auto mark_of(const ranking& answer) -> std::string {
   return std::to_string(static_cast<int>(first));
 }
 
-/// Codes of all complaints, sorted as they come.
+/// Codes of all diagnostics, sorted as they come.
 template <typename T>
 auto codes_of(const braid::checked<T>& made) -> std::vector<std::string> {
   std::vector<std::string> codes;

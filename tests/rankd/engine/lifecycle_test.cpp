@@ -45,7 +45,7 @@ auto bound_from(const std::string& artifact, const registries& with) -> braid::c
   return bind_plan(loaded, with);
 }
 
-/// "code pointer hint" of each complaint.
+/// "code pointer hint" of each diagnostic.
 auto list(const braid::diagnostics& problems) -> lines {
   lines out;
   for (const auto& item : problems) out.push_back(item.code + " " + item.pointer + " " + item.hint);

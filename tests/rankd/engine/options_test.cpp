@@ -58,33 +58,33 @@ auto answer_with(const std::string& artifact, unsigned workers, engine_options h
 }  // namespace
 
 TEST_CASE("wide nodes give the same bytes here, on workers, in parts of any size and one by one") {
-  const std::string expected = answer_with(wide_plan(), 1, {.longest_run_here_ns = 1e12});
+  const std::string expected = answer_with(wide_plan(), 1, {.max_inline_ns = 1e12});
   CHECK(expected.find(R"("id":24999)") != std::string::npos);
   CHECK(expected.find("error") == std::string::npos);
   for (const unsigned workers : {1U, 2U, 8U}) {
     for (const double part_ns : {1.0, 500.0, 5000.0, 1e12})
-      CHECK((answer_with(wide_plan(), workers, {.longest_run_here_ns = 0, .part_ns = part_ns}) == expected));
+      CHECK((answer_with(wide_plan(), workers, {.max_inline_ns = 0, .part_ns = part_ns}) == expected));
     CHECK((answer_with(wide_plan(), workers, {.order = run_order::one_by_one}) == expected));
   }
 }
 
 TEST_CASE("what computes for a short time does so where it became ready, and what takes longer on a worker") {
   engine_world world(2);
-  CHECK(engine_options().longest_run_here_ns == 20'000);
+  CHECK(engine_options().max_inline_ns == 20'000);
   CHECK(jobs_for(world, small_plan()) == 0);
   CHECK(jobs_for(world, rows_alone(20'000)) == 0);
   CHECK(jobs_for(world, rows_alone(20'001)) == 1);
   CHECK(jobs_for(world, wide_plan()) >= 5);  // of its eight nodes
-  engine_world eager(2, {.longest_run_here_ns = 0});
+  engine_world eager(2, {.max_inline_ns = 0});
   CHECK(jobs_for(eager, small_plan()) == 4);
-  engine_world patient(2, {.longest_run_here_ns = 1e12});
+  engine_world patient(2, {.max_inline_ns = 1e12});
   CHECK(jobs_for(patient, wide_plan()) == 0);
-  engine_world in_turn(2, {.longest_run_here_ns = 0, .order = run_order::one_by_one});
-  CHECK(jobs_for(in_turn, wide_plan()) == 0);
+  engine_world in_sequence(2, {.max_inline_ns = 0, .order = run_order::one_by_one});
+  CHECK(jobs_for(in_sequence, wide_plan()) == 0);
 }
 
 TEST_CASE("what waits for time or a store keeps no worker, and none computes for it") {
-  engine_world world(2, {.longest_run_here_ns = 1e12});
+  engine_world world(2, {.max_inline_ns = 1e12});
   CHECK(jobs_for(world, artifact_of(source("s", 1) + "," + sleep("later", "s", 1), R"("later")")) == 0);
   const bound_plan& plan = world.reference_plan("reels_plan_a");
   const std::uint64_t before = world.on().workers().statistics().jobs;

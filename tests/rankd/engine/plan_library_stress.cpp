@@ -27,7 +27,7 @@ using namespace braid::testing;
 
 namespace {
 
-constexpr std::size_t most_kept = 3;
+constexpr std::size_t max_kept = 3;
 
 auto declared() -> const registries& { return reference_project::get().declared; }
 
@@ -107,7 +107,7 @@ auto ask(engine_world& world, const plan_library& library, const std::atomic<boo
 TEST_CASE("requests under reloads get answers of one version, from sets of one reload") {
   const watchdog dog(std::chrono::seconds(1200));
   const scratch_folder folder;
-  plan_library library(declared(), {.most_kept = most_kept});
+  plan_library library(declared(), {.max_kept = max_kept});
   const std::size_t reloads = scaled(200);
   deployer by(folder, library, printed_seed());
   while (by.accepted() == 0) by.deploy();
@@ -119,11 +119,11 @@ TEST_CASE("requests under reloads get answers of one version, from sets of one r
   std::vector<std::thread> asking;
   for (std::string& mine : wrong) asking.emplace_back([&] { mine = ask(world, library, over, answers); });
 
-  std::size_t most_in_memory = 0;
+  std::size_t max_in_memory = 0;
   std::size_t early_kib = 0;
   for (std::size_t at = 0; at < reloads; ++at) {
     by.deploy();
-    most_in_memory = std::max(most_in_memory, library.versions_in_memory());
+    max_in_memory = std::max(max_in_memory, library.versions_in_memory());
     if (at == reloads / 10) early_kib = resident_kib();
   }
   over = true;
@@ -133,10 +133,10 @@ TEST_CASE("requests under reloads get answers of one version, from sets of one r
   for (const std::string& each : wrong) CHECK(each.empty());
   const std::size_t late_kib = resident_kib();
   std::printf("%zu reloads accepted, %zu refused, %zu rounds of requests, at most %zu versions, %zu KiB then %zu KiB\n",
-              by.accepted(), by.refused(), answers.load(), most_in_memory, early_kib, late_kib);
+              by.accepted(), by.refused(), answers.load(), max_in_memory, early_kib, late_kib);
   // Three plans, one pin, and a set or two in the hands of each thread that asks.
-  CHECK(most_in_memory <= 3 * most_kept + 1 + asking.size() * 6);
-  CHECK(library.versions_in_memory() <= 3 * most_kept + 1);
+  CHECK(max_in_memory <= 3 * max_kept + 1 + asking.size() * 6);
+  CHECK(library.versions_in_memory() <= 3 * max_kept + 1);
   CHECK(library.versions_in_memory() == library.versions().size());
   if (is_stress_run() && !under_address_sanitizer && !under_thread_sanitizer) CHECK(late_kib < early_kib + 16 * 1024);
 }

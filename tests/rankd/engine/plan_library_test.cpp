@@ -71,7 +71,7 @@ TEST_CASE("a library serves what a reload has found, and says what has changed")
   CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 3, 4}));
 }
 
-TEST_CASE("where one plan is wrong all of the old ones go on serving, and every complaint is told") {
+TEST_CASE("where one plan is wrong all of the old ones go on serving, and every diagnostic is told") {
   engine_world world;
   const scratch_folder folder;
   write_plan(folder, "a", 1);
@@ -172,7 +172,7 @@ TEST_CASE("a reload is refused while somebody writes into the folder of the mode
   CHECK(mark_now(world, library, "a") == std::to_string(reads));
 }
 
-TEST_CASE("complaints of binding name the file, as those of loading do") {
+TEST_CASE("diagnostics of binding name the file, as those of loading do") {
   const scratch_folder folder;
   const auto file = folder.write(
       "t.json", artifact_of(source("s", 1) + "," + node("m", "core::vm", "s", R"({"out_key":3001,"expr_id":"e"})"),
@@ -201,7 +201,7 @@ TEST_CASE("a request ends on the version that it began with") {
 TEST_CASE("a plan lives as long as an answer and the nodes that end after it") {
   scratch_folder folder;
   write_plan(folder, "a", 1);
-  plan_library library(declared(), {.most_kept = 1});
+  plan_library library(declared(), {.max_kept = 1});
   value_of(library.reload(folder.path()));
   {
     engine_world world;
@@ -222,7 +222,7 @@ TEST_CASE("a node that ends behind its answer still has its plan, which nobody e
     folder.write("t.json", artifact_of(source("s", 1) + "," + busy("b", "s", ms), R"("b")"));
   };
   write(an_hour_ms);
-  plan_library library(declared(), {.most_kept = 1});
+  plan_library library(declared(), {.max_kept = 1});
   value_of(library.reload(folder.path()));
   engine_world world(1);
   {
@@ -263,7 +263,7 @@ TEST_CASE("a version that is used is counted as long as somebody holds it") {
 
 TEST_CASE("only so many versions are kept") {
   const scratch_folder folder;
-  plan_library library(declared(), {.most_kept = 3});
+  plan_library library(declared(), {.max_kept = 3});
   for (int value = 1; value <= 8; ++value) {
     write_plan(folder, "a", value);
     value_of(library.reload(folder.path()));
@@ -276,7 +276,7 @@ TEST_CASE("a pinned version serves and is kept whatever is loaded, until it is u
   engine_world world;
   const scratch_folder folder;
   write_plan(folder, "a", 1);
-  plan_library library(declared(), {.most_kept = 2});
+  plan_library library(declared(), {.max_kept = 2});
   value_of(library.reload(folder.path()));
   const plan_version_info pinned = value_of(library.pin("a", 1));
   CHECK(pinned.pinned);

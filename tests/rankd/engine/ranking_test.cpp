@@ -1,4 +1,4 @@
-// tests/rankd/engine/ranking_test.cpp: answers, errors and complaints as JSON, byte for byte.
+// tests/rankd/engine/ranking_test.cpp: answers, errors and diagnostics as JSON, byte for byte.
 #include <rankd/engine/ranking.hpp>
 
 #include <tests/rankd/op/op_world.hpp>
@@ -33,7 +33,7 @@ auto sample(op_bench& bench) -> ranking {
   return answer;
 }
 
-auto complaint(const std::string& code, const std::string& hint = "") -> braid::diagnostic {
+auto make_diagnostic(const std::string& code, const std::string& hint = "") -> braid::diagnostic {
   return {.code = code, .pointer = "/p", .message = "wrong", .hint = hint, .node = "", .source = ""};
 }
 
@@ -94,21 +94,21 @@ TEST_CASE("an error is all that its response holds") {
   CHECK(to_json(answer) == R"({"error":{"code":"bad","message":"m","pointer":"/user_id","request_id":"r"}})");
 }
 
-TEST_CASE("one complaint is the error, with its hint; more of them are listed whole") {
-  braid::diagnostics problems(complaint("first", "do so"));
+TEST_CASE("one diagnostic is the error, with its hint; more of them are listed whole") {
+  braid::diagnostics problems(make_diagnostic("first", "do so"));
   CHECK(to_json(problems, "r") ==
         R"({"error":{"code":"first","message":"wrong; do so","pointer":"/p","request_id":"r"}})");
   CHECK(to_json(problems, "") == R"({"error":{"code":"first","message":"wrong; do so","pointer":"/p"}})");
-  problems.add(complaint("second"));
+  problems.add(make_diagnostic("second"));
   CHECK(to_json(problems, "r") ==
-        R"({"error":{"code":"first","message":"wrong; do so","pointer":"/p","request_id":"r"},"complaints":[)"
+        R"({"error":{"code":"first","message":"wrong; do so","pointer":"/p","request_id":"r"},"diagnostics":[)"
         R"({"code":"first","pointer":"/p","message":"wrong","hint":"do so"},)"
         R"({"code":"second","pointer":"/p","message":"wrong"}]})");
 }
 
-TEST_CASE("complaints keep their pointer even where it is the whole document") {
-  CHECK(complaints_json({}) == "[]");
-  CHECK(complaints_json(braid::diagnostics(
+TEST_CASE("diagnostics keep their pointer even where it is the whole document") {
+  CHECK(diagnostics_json({}) == "[]");
+  CHECK(diagnostics_json(braid::diagnostics(
             {.code = "c", .pointer = "", .message = "m", .hint = "", .node = "n", .source = "f.json"})) ==
         R"([{"code":"c","pointer":"","node":"n","message":"m","source":"f.json"}])");
 }

@@ -95,7 +95,7 @@ auto through(const std::string& path) -> redis_store_options {
   options.server.request_timeout = 1s;
   options.server.silence = 300ms;
   options.server.connect_timeout = 500ms;
-  options.server.backoff = {.first = 1ms, .longest = 20ms, .seed = 1};
+  options.server.backoff = {.first = 1ms, .max_delay = 20ms, .seed = 1};
   return options;
 }
 

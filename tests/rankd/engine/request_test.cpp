@@ -23,7 +23,7 @@ using rankd::testing::op_world;
 
 namespace {
 
-auto complaints(std::string_view text) -> lines {
+auto diagnostics(std::string_view text) -> lines {
   const auto read = parse_request(text, op_world());
   return read ? lines() : testing::list(read.error());
 }
@@ -144,19 +144,19 @@ TEST_CASE("a param that is nearly right is suggested") {
   CHECK(refused.error().front().hint == "did you mean `weight`?");
 }
 
-TEST_CASE("complaints say that they are about the request") {
+TEST_CASE("diagnostics say that they are about the request") {
   const auto refused = parse_request(R"({"user_id":0})", op_world());
   CHECK(refused.error().front().source == "request");
 }
 
-TEST_CASE("a request of nothing but wrong names gets as many complaints as a person can use") {
+TEST_CASE("a request of nothing but wrong names gets as many diagnostics as a person can use") {
   std::string overrides;
   std::string keys;
   for (int i = 0; i < 5000; ++i) {
     overrides += (i == 0 ? "\"x" : ",\"x") + std::to_string(i) + "\":1";
     keys += i == 0 ? "\"none\"" : ",\"none\"";
   }
-  CHECK(complaints(with(R"("param_overrides":{)" + overrides + R"(},"output_keys":[)" + keys + "]")).size() == 100);
+  CHECK(diagnostics(with(R"("param_overrides":{)" + overrides + R"(},"output_keys":[)" + keys + "]")).size() == 100);
   const std::string long_name(100'000, 'n');
   const auto refused = parse_request(with(R"("output_keys":[")" + long_name + R"("])"), op_world());
   CHECK(refused.error().front().message.size() < 1000);
@@ -184,16 +184,16 @@ TEST_CASE("an explanation may be asked for with ids") {
 }
 
 TEST_CASE("what is wrong with the ids of an explanation is told with its place") {
-  CHECK((complaints(with(R"("explain":{"ids":[1,1.5,"x",9223372036854775808,null,1],"why":2})")) ==
+  CHECK((diagnostics(with(R"("explain":{"ids":[1,1.5,"x",9223372036854775808,null,1],"why":2})")) ==
          lines{"bad_id /explain/ids/1", "bad_id /explain/ids/2", "bad_id /explain/ids/3", "bad_id /explain/ids/4",
                "duplicate_value /explain/ids/5", "unknown_field /explain/why"}));
-  CHECK((complaints(with(R"("explain":{"ids":1})")) == lines{"wrong_type /explain/ids"}));
-  CHECK((complaints(with(R"("explain":[1])")) == lines{"wrong_type /explain"}));
-  CHECK((complaints(with(R"("explain":"true")")) == lines{"wrong_type /explain"}));
+  CHECK((diagnostics(with(R"("explain":{"ids":1})")) == lines{"wrong_type /explain/ids"}));
+  CHECK((diagnostics(with(R"("explain":[1])")) == lines{"wrong_type /explain"}));
+  CHECK((diagnostics(with(R"("explain":"true")")) == lines{"wrong_type /explain"}));
   std::string many = "0";
-  for (std::size_t id = 1; id < most_explained_ids; ++id) many += "," + std::to_string(id);
-  CHECK(read(with(R"("explain":{"ids":[)" + many + "]}")).explain_ids.size() == most_explained_ids);
-  CHECK((complaints(with(R"("explain":{"ids":[)" + many + ",-1]}")) == lines{"too_many_ids /explain/ids"}));
+  for (std::size_t id = 1; id < max_explained_ids; ++id) many += "," + std::to_string(id);
+  CHECK(read(with(R"("explain":{"ids":[)" + many + "]}")).explain_ids.size() == max_explained_ids);
+  CHECK((diagnostics(with(R"("explain":{"ids":[)" + many + ",-1]}")) == lines{"too_many_ids /explain/ids"}));
 }
 
 TEST_CASE("what a request leaves open has its default") {

@@ -27,7 +27,7 @@ using ids = std::vector<std::int64_t>;
 
 constexpr std::int64_t two_to_53 = std::int64_t{1} << 53U;
 constexpr std::int64_t greatest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t min_value = std::numeric_limits<std::int64_t>::min();
 
 /// An engine whose store holds, byte for byte, what a test says: countries of users, and whom user 1 follows.
 class odd_world {
@@ -120,11 +120,11 @@ TEST_CASE("a country that is not null is one that is there, were it empty") {
 
 TEST_CASE("ids past 2^53 compare exactly in filters") {
   odd_world world({}, {two_to_53 - 1, two_to_53, two_to_53 + 1, two_to_53 + 2, -two_to_53 - 1, greatest, greatest - 1,
-                       least, least + 1});
+                       min_value, min_value + 1});
   CHECK((world.filtered(id_compared("==", "9007199254740993")) == ids{two_to_53 + 1}));
   CHECK((world.filtered(id_compared("==", "9007199254740992.0")) == ids{two_to_53}));
   CHECK((world.filtered(id_compared("==", "-9007199254740993")) == ids{-two_to_53 - 1}));
-  CHECK((world.filtered(id_compared("<", "-9223372036854775807")) == ids{least}));
+  CHECK((world.filtered(id_compared("<", "-9223372036854775807")) == ids{min_value}));
   CHECK((world.filtered(id_compared(">", "9223372036854775806")) == ids{greatest}));
   CHECK((world.filtered(id_compared(">=", "9223372036854775807")) == ids{greatest}));
   CHECK((world.filtered(id_compared(">", "9007199254740992")) ==
@@ -132,15 +132,15 @@ TEST_CASE("ids past 2^53 compare exactly in filters") {
 }
 
 TEST_CASE("ids past 2^53 are found exactly in lists") {
-  odd_world world({}, {two_to_53, two_to_53 + 1, two_to_53 + 2, greatest, greatest - 1, least});
+  odd_world world({}, {two_to_53, two_to_53 + 1, two_to_53 + 2, greatest, greatest - 1, min_value});
   CHECK((world.filtered(id_in("9007199254740993,9223372036854775806,-9223372036854775808")) ==
-         ids{two_to_53 + 1, greatest - 1, least}));
+         ids{two_to_53 + 1, greatest - 1, min_value}));
   CHECK((world.filtered(id_in("9007199254740992.0,9223372036854775808.0")) == ids{two_to_53}));
 }
 
 TEST_CASE("ids past 2^53 are sorted and printed exactly") {
-  odd_world world({}, {two_to_53 + 2, greatest, two_to_53, least, two_to_53 + 1, greatest - 1});
-  const ids ascending{least, two_to_53, two_to_53 + 1, two_to_53 + 2, greatest - 1, greatest};
+  odd_world world({}, {two_to_53 + 2, greatest, two_to_53, min_value, two_to_53 + 1, greatest - 1});
+  const ids ascending{min_value, two_to_53, two_to_53 + 1, two_to_53 + 2, greatest - 1, greatest};
   CHECK((world.sorted("asc") == ascending));
   CHECK((world.sorted("desc") == ids(ascending.rbegin(), ascending.rend())));
   const std::string answer = to_json(world.rank(""));

@@ -205,7 +205,7 @@ TEST_CASE("a server that is away or slow is an error of the node, with endpoint 
   braid::redis_options options;
   options.port = server.port();
   options.request_timeout = 20ms;
-  options.backoff = {.first = 1ms, .longest = 5ms, .seed = 1};
+  options.backoff = {.first = 1ms, .max_delay = 5ms, .seed = 1};
   redis_store hasty({.endpoint_id = "ep_0001", .server = options});
   options.request_timeout = 20s;
   options.connect_timeout = 20s;

@@ -129,8 +129,8 @@ constexpr std::array all_unaries{arithmetic::neg, arithmetic::abs, arithmetic::f
 
 /// The operand of a row, of a lane that has one for each or a single one.
 template <typename T>
-auto operand(const std::vector<T>& lane, bool single, std::size_t row) -> T {
-  return lane[single ? 0 : row];
+auto operand(const std::vector<T>& column, bool single, std::size_t row) -> T {
+  return column[single ? 0 : row];
 }
 
 template <typename T>
@@ -235,9 +235,9 @@ TEST_CASE("a value is clamped in every shape, and to nothing where the ends cros
         bool right = out.ended_in_time();
         for (std::size_t row = 0; row < rows; ++row) {
           const double value = operand(x, (of & 1U) != 0, row);
-          const double least = operand(lo, (of & 2U) != 0, row);
-          const double most = operand(hi, (of & 4U) != 0, row);
-          right = right && same_bits(out.values[row], computed(arithmetic::clamp, {value, least, most}));
+          const double min_value = operand(lo, (of & 2U) != 0, row);
+          const double max_value = operand(hi, (of & 4U) != 0, row);
+          right = right && same_bits(out.values[row], computed(arithmetic::clamp, {value, min_value, max_value}));
         }
         CHECK(right);
       }

@@ -16,17 +16,17 @@ using nlohmann::json;
 
 namespace {
 
-using complaints = std::vector<std::pair<std::string, std::string>>;
+using diagnostics = std::vector<std::pair<std::string, std::string>>;
 
-auto complaints_of(const braid::diagnostics& problems) -> complaints {
-  complaints out;
+auto diagnostics_of(const braid::diagnostics& problems) -> diagnostics {
+  diagnostics out;
   for (const braid::diagnostic& each : problems) out.emplace_back(each.code, each.pointer);
   return out;
 }
 
 template <typename Tree>
-auto complaints_of(const braid::checked<Tree>& tree) -> complaints {
-  return tree ? complaints() : complaints_of(tree.error());
+auto diagnostics_of(const braid::checked<Tree>& tree) -> diagnostics {
+  return tree ? diagnostics() : diagnostics_of(tree.error());
 }
 
 /// A chain of `op` with `levels` nodes in all, `leaf` at its end.
@@ -50,7 +50,7 @@ auto number_of(const char* text) -> number {
 
 TEST_CASE("pointers begin where the tree stands in the document") {
   const auto tree = parse_expr(json::parse(R"({"op": "neg", "x": {"op": "nix"}})"), "/expr_table/e1");
-  CHECK(complaints_of(tree) == complaints{{"unknown_op", "/expr_table/e1/x/op"}});
+  CHECK(diagnostics_of(tree) == diagnostics{{"unknown_op", "/expr_table/e1/x/op"}});
 }
 
 TEST_CASE("a misspelt op is told which one was meant, a misplaced one where it belongs") {
@@ -71,8 +71,8 @@ TEST_CASE("integers stay integers, and what has a point is a double") {
 
 TEST_CASE("a number that is not finite is refused") {
   for (const double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    CHECK(complaints_of(parse_expr({{"op", "const_number"}, {"value", bad}}, "")) ==
-          complaints{{"non_finite_number", "/value"}});
+    CHECK(diagnostics_of(parse_expr({{"op", "const_number"}, {"value", bad}}, "")) ==
+          diagnostics{{"non_finite_number", "/value"}});
   }
 }
 
@@ -88,24 +88,24 @@ TEST_CASE("two hundred levels are fine, one more is not") {
 TEST_CASE("predicates and the expressions below them count together") {
   const json compared = {{"op", "is_null"}, {"x", chain("neg", 100, {{"op", "const_null"}})}};
   CHECK(parse_pred(chain("not", 100, compared), "").has_value());
-  CHECK(complaints_of(parse_pred(chain("not", 101, compared), "")).front().first == "expr_too_deep");
+  CHECK(diagnostics_of(parse_pred(chain("not", 101, compared), "")).front().first == "expr_too_deep");
 }
 
 TEST_CASE("a tree of three hundred thousand levels is refused and does not end the program") {
-  CHECK(complaints_of(parse_expr(chain("neg", 300'000, {{"op", "const_null"}}), "")).size() == 1);
+  CHECK(diagnostics_of(parse_expr(chain("neg", 300'000, {{"op", "const_null"}}), "")).size() == 1);
 }
 
 TEST_CASE("depth is complained about once, however many branches are too deep") {
   const json deep = chain("neg", 300, {{"op", "const_null"}});
   const auto tree = parse_expr({{"op", "add"}, {"a", deep}, {"b", deep}}, "");
-  CHECK(complaints_of(tree).size() == 1);
+  CHECK(diagnostics_of(tree).size() == 1);
 }
 
-TEST_CASE("a tree of nothing but mistakes ends with as many complaints as a person can use") {
+TEST_CASE("a tree of nothing but mistakes ends with as many diagnostics as a person can use") {
   json list = json::array();
   for (int i = 0; i < 100'000; ++i) list.push_back(nullptr);
   const json many = {{"op", "in"}, {"lhs", {{"op", "const_null"}}}, {"list", std::move(list)}};
-  CHECK(complaints_of(parse_pred(many, "")).size() == 1000);
+  CHECK(diagnostics_of(parse_pred(many, "")).size() == 1000);
 }
 
 TEST_CASE("flags may be absent, and lists may be empty") {

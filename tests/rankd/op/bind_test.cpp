@@ -1,4 +1,4 @@
-// tests/rankd/op/bind_test.cpp: nodes that operators take, and complaints that depend on the registries. The table of
+// tests/rankd/op/bind_test.cpp: nodes that operators take, and diagnostics that depend on the registries. The table of
 // wrong nodes is that of wrong plans, tests/rankd/tables/bad_plans.ndjson.
 #include <rankd/op/operator.hpp>
 
@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 using namespace rankd;
-using rankd::testing::complaints;
+using rankd::testing::diagnostics;
 using rankd::testing::lines;
 
 TEST_CASE("nodes that use what they may are bound") {
@@ -53,7 +53,7 @@ TEST_CASE("nodes that use what they may are bound") {
   for (const auto& [op, params] : table) {
     CAPTURE(op);
     CAPTURE(params);
-    CHECK((complaints(op, params) == lines()));
+    CHECK((diagnostics(op, params) == lines()));
   }
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("an endpoint that is nearly right is suggested") {
   CHECK(bound.error().front().hint.find("did you mean `ep_000") != std::string::npos);
 }
 
-TEST_CASE("what reads countries wants a column of strings for them, and says so beside its other complaints") {
+TEST_CASE("what reads countries wants a column of strings for them, and says so beside its other diagnostics") {
   constexpr std::string_view id_only = R"(
 [[key]]
 key_id = 1
@@ -74,7 +74,7 @@ allow_write = false
 )";
   const std::string number =
       std::string(id_only) + "[[key]]\nkey_id = 3001\nname = \"country\"\ntype = \"float\"\nnullable = true\n";
-  const auto complaints_of = [](std::string_view keys, const std::string& op) {
+  const auto diagnostics_of = [](std::string_view keys, const std::string& op) {
     const std::string endpoints = read_text_file("tests/rankd/tables/registry/endpoints.dev.toml").value();
     const registries declared = testing::registries_of(keys, "", endpoints);
     plan_node node;
@@ -86,8 +86,8 @@ allow_write = false
   };
   for (const char* op : {"core::viewer", "core::follow", "core::recommendation"}) {
     CAPTURE(op);
-    CHECK((complaints_of(id_only, op) == lines{"wrong_endpoint_kind /e", "unknown_key /nodes/0"}));
-    CHECK((complaints_of(number, op) == lines{"wrong_endpoint_kind /e", "wrong_key_type /nodes/0"}));
+    CHECK((diagnostics_of(id_only, op) == lines{"wrong_endpoint_kind /e", "unknown_key /nodes/0"}));
+    CHECK((diagnostics_of(number, op) == lines{"wrong_endpoint_kind /e", "wrong_key_type /nodes/0"}));
   }
-  CHECK((complaints_of(id_only, "core::media") == lines{"wrong_endpoint_kind /e"}));
+  CHECK((diagnostics_of(id_only, "core::media") == lines{"wrong_endpoint_kind /e"}));
 }

@@ -91,7 +91,7 @@ TEST_CASE("features are made under keys that nothing before has written, and cou
          lines{"column_exists /nodes/2/params/select/0"}));
 }
 
-TEST_CASE("a join sees what joins before it added; complaints come in the order of the nodes, not of the data") {
+TEST_CASE("a join sees what joins before it added; diagnostics come in the order of the nodes, not of the data") {
   const std::string second = join("k", R"("select":[1001,1501])") + ",";
   const std::string first = join("s", R"("select":[1501,1])", "k");
   CHECK((said_of(bare + second + first) ==

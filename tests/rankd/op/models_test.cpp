@@ -192,7 +192,7 @@ void check_sums(const model& with, const random_rows& given, op_bench& bench, co
 
 }  // namespace
 
-TEST_CASE("models that are wrong are refused with a place for each complaint") {
+TEST_CASE("models that are wrong are refused with a place for each diagnostic") {
   const std::vector<std::pair<std::string, lines>> table{
       {"", {"json_syntax "}},
       {"[]", {"wrong_type "}},
@@ -242,7 +242,7 @@ TEST_CASE("models that are wrong are refused with a place for each complaint") {
       {forest(tree("[0,-1,-1]", "[1,-1,-1]", "[2,-1,-1]",
                    R"("threshold":[1,0,0],"null_left":[true,true,true],"value":[0,1,-1e999])")),
        {"number_out_of_range /trees/0/value/2"}},
-      {forest(chain(detail::most_tree_levels + 1)), {"tree_too_deep /trees/0/feature/129"}},
+      {forest(chain(detail::max_tree_levels + 1)), {"tree_too_deep /trees/0/feature/129"}},
       {forest(chain(5'000)), {"tree_too_deep /trees/0/feature/129"}},
       {R"({"schema_version":1,"kind":"trees","keys":["count"],"trees":[]})",
        {"missing_field ", "too_few_items /trees"}},
@@ -262,8 +262,8 @@ TEST_CASE("models that are wrong are refused with a place for each complaint") {
   }
 }
 
-TEST_CASE("what is at the limit is no complaint") {
-  CHECK((said_of(forest(chain(detail::most_tree_levels))) == lines()));
+TEST_CASE("what is at the limit is no diagnostic") {
+  CHECK((said_of(forest(chain(detail::max_tree_levels))) == lines()));
   CHECK(
       (said_of(forest(tree("[-1]", "[-1]", "[-1]", R"("threshold":[0],"null_left":[false],"value":[3])"))) == lines()));
   CHECK((said_of(linear(R"([{"key":"id","weight":1},{"key":"fresh","weight":1e308,"when_null":null}])")) == lines()));

@@ -115,7 +115,7 @@ class memory_store : public store {
 
 using lines = std::vector<std::string>;
 
-/// "code pointer" of each complaint.
+/// "code pointer" of each diagnostic.
 inline auto list(const braid::diagnostics& problems) -> lines {
   lines out;
   for (const auto& item : problems) out.push_back(item.code + " " + item.pointer);
@@ -146,7 +146,7 @@ inline auto bind_op(const std::string& op, const std::string& params, const std:
 }
 
 /// What is wrong with such a node; nothing where it can be bound.
-inline auto complaints(const std::string& op, const std::string& params) -> lines {
+inline auto diagnostics(const std::string& op, const std::string& params) -> lines {
   const auto bound = bind_op(op, params);
   return bound ? lines() : list(bound.error());
 }

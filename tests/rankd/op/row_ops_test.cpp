@@ -406,10 +406,10 @@ TEST_CASE("a bucket is the number of boundaries that are no greater, exactly, an
   CHECK((floats_of(bench.run(*by, {rows}).value(), feature) == floats{0, 1, 1, 2, std::nullopt, 3}));
 
   constexpr std::int64_t p53 = std::int64_t{1} << 53U;
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t max_value = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t min_value = std::numeric_limits<std::int64_t>::min();
   const row_set whole = bench.with<std::int64_t>(bench.rows_of({1, 2, 3, 4, 5, 6, 7, 8}), count,
-                                                 {p53 - 1, p53, p53 + 1, most, least, 0, 1, -1});
+                                                 {p53 - 1, p53, p53 + 1, max_value, min_value, 0, 1, -1});
   const auto beside = extract("bucket", count, R"(,"boundaries":[-0.5,0.5,9007199254740992])");
   CHECK((floats_of(bench.run(*beside, {whole}).value(), feature) == floats{2, 3, 3, 3, 0, 1, 2, 0}));
   const auto edges =

@@ -25,7 +25,7 @@ inline auto of_bytes(std::uint64_t bytes) -> plan_budget {
 inline auto of_time(std::chrono::milliseconds longest, std::optional<std::chrono::milliseconds> unless_named = {})
     -> plan_budget {
   plan_budget made;
-  made.longest_deadline = longest;
+  made.max_deadline = longest;
   made.default_deadline = unless_named;
   return made;
 }

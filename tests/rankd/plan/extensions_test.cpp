@@ -65,7 +65,7 @@ auto read(const std::string& required, const std::string& top, const std::string
                     "t.json", {.ops = testing::ops, .declared = declared()});
 }
 
-auto complaints(const std::string& required, const std::string& top, const std::string& at_node) -> lines {
+auto diagnostics(const std::string& required, const std::string& top, const std::string& at_node) -> lines {
   const auto loaded = read(required, top, at_node);
   return loaded ? lines() : testing::list(loaded.error());
 }
@@ -99,7 +99,7 @@ TEST_CASE("an op of a capability is refused with the name of that capability, un
 
 TEST_CASE("everything that is wrong with payloads is said at once, with the node where it is one's") {
   const std::string at = "/extensions/cap.rfc.0001.limits.v1";
-  CHECK((complaints(limits, limits + R"(:{"row":0})", limits + R"(:{"rows":0,"tags":["a","B",1]})") ==
+  CHECK((diagnostics(limits, limits + R"(:{"row":0})", limits + R"(:{"rows":0,"tags":["a","B",1]})") ==
          lines{"missing_field " + at, "unknown_field " + at + "/row", "out_of_range /nodes/0" + at + "/rows v",
                "bad_value /nodes/0" + at + "/tags/1 v", "wrong_type /nodes/0" + at + "/tags/2 v"}));
   const auto refused = read(limits, limits + R"(:{"rows":1,"tag":[]})", "");
@@ -109,9 +109,9 @@ TEST_CASE("everything that is wrong with payloads is said at once, with the node
 }
 
 TEST_CASE("a payload is looked at although its capability is not required, or blocked") {
-  CHECK((complaints("", limits + ":[]", "") == lines{"capability_not_required /extensions/cap.rfc.0001.limits.v1",
-                                                     "wrong_type /extensions/cap.rfc.0001.limits.v1"}));
-  CHECK((complaints(R"("cap.rfc.0002.old.v1")", R"("cap.rfc.0002.old.v1":[])", "") ==
+  CHECK((diagnostics("", limits + ":[]", "") == lines{"capability_not_required /extensions/cap.rfc.0001.limits.v1",
+                                                      "wrong_type /extensions/cap.rfc.0001.limits.v1"}));
+  CHECK((diagnostics(R"("cap.rfc.0002.old.v1")", R"("cap.rfc.0002.old.v1":[])", "") ==
          lines{"unsupported_capability /capabilities_required/0", "wrong_type /extensions/cap.rfc.0002.old.v1"}));
 }
 
@@ -119,13 +119,13 @@ TEST_CASE("a blocked capability is said to be blocked, a deprecated one may stil
   const auto blocked = read(R"("cap.rfc.0002.old.v1")", "", "");
   REQUIRE_FALSE(blocked);
   CHECK(blocked.error().front().message == "the capability `cap.rfc.0002.old.v1` is blocked");
-  CHECK(complaints(R"("cap.rfc.0003.fading.v1")", R"("cap.rfc.0003.fading.v1":{"anything":[1]})", "").empty());
+  CHECK(diagnostics(R"("cap.rfc.0003.fading.v1")", R"("cap.rfc.0003.fading.v1":{"anything":[1]})", "").empty());
 }
 
 TEST_CASE("a capability may say that there is nothing to say") {
   const std::string none = R"("cap.rfc.0004.none.v1")";
-  CHECK(complaints(none, none + ":null", "").empty());
-  CHECK((complaints(none, none + ":{}", "") == lines{"wrong_type /extensions/cap.rfc.0004.none.v1"}));
+  CHECK(diagnostics(none, none + ":null", "").empty());
+  CHECK((diagnostics(none, none + ":{}", "") == lines{"wrong_type /extensions/cap.rfc.0004.none.v1"}));
 }
 
 TEST_CASE("a schema that is wrong refuses the registry, with the place in the file") {

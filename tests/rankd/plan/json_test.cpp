@@ -16,7 +16,7 @@ namespace {
 
 using lines = std::vector<std::string>;
 
-auto complaints(std::string_view text) -> lines {
+auto diagnostics(std::string_view text) -> lines {
   const auto read = parse_json(text, "x.json");
   lines out;
   if (read) return out;
@@ -36,7 +36,7 @@ auto nested(std::size_t depth) -> std::string { return std::string(depth, '[') +
 
 struct bad_document {
   std::string text;
-  lines complaints;
+  lines diagnostics;
 };
 
 const std::vector<bad_document> bad_documents{
@@ -101,7 +101,7 @@ TEST_CASE("a thousand levels are read") { CHECK(parse_json(nested(1000), "x").ha
 
 TEST_CASE("each fault is named by its code and place") {
   for (const bad_document& bad : bad_documents)
-    CHECK_MESSAGE(complaints(bad.text) == bad.complaints, bad.text.substr(0, 60));
+    CHECK_MESSAGE(diagnostics(bad.text) == bad.diagnostics, bad.text.substr(0, 60));
 }
 
 TEST_CASE("a syntax error names line and column and nothing of the library") {
@@ -113,13 +113,13 @@ TEST_CASE("a syntax error names line and column and nothing of the library") {
   CHECK(message("\"" + std::string(1'000'000, 'a')).size() < 300);
 }
 
-TEST_CASE("a document of nothing but duplicates costs a bounded number of complaints") {
+TEST_CASE("a document of nothing but duplicates costs a bounded number of diagnostics") {
   std::string text = "{\"a\":0";
   for (int i = 0; i < 100'000; ++i) text += ",\"a\":0";
-  CHECK(complaints(text + "}").size() == 100);
+  CHECK(diagnostics(text + "}").size() == 100);
 }
 
-TEST_CASE("a file is read, and its name is the source of complaints") {
+TEST_CASE("a file is read, and its name is the source of diagnostics") {
   const braid::testing::scratch_folder folder;
   CHECK(rankd::read_json_file(folder.write("good.json", "[1]")) == json::parse("[1]"));
   const auto file = folder.write("bad.json", "[");

@@ -1,5 +1,5 @@
-// tests/rankd/plan/load_test.cpp: artifacts that are right, params of every kind, and what a complaint says besides its
-// code. The table of wrong artifacts is tests/rankd/tables/bad_plans.ndjson.
+// tests/rankd/plan/load_test.cpp: artifacts that are right, params of every kind, and what a diagnostic says besides
+// its code. The table of wrong artifacts is tests/rankd/tables/bad_plans.ndjson.
 #include <rankd/plan/load.hpp>
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
@@ -9,7 +9,7 @@
 
 using namespace rankd;
 using nlohmann::json;
-using rankd::testing::complaints;
+using rankd::testing::diagnostics;
 
 namespace {
 
@@ -45,7 +45,7 @@ constexpr std::string_view good = R"({
 struct bad_edit {
   std::string_view from;
   std::string_view to;
-  lines complaints;  ///< "code pointer node"
+  lines diagnostics;  ///< "code pointer node"
 };
 
 const std::vector<bad_edit> bad_edits{
@@ -145,17 +145,17 @@ TEST_CASE("every kind of param is read, and absent ones are not there") {
 
 TEST_CASE("params of kinds that no operator takes yet are checked, too") {
   for (const bad_edit& edit : bad_edits) {
-    const lines found = complaints(replaced(edit.from, edit.to));
+    const lines found = diagnostics(replaced(edit.from, edit.to));
     std::string spelled;
     for (const std::string& line : found) spelled += "\n  " + line;
-    CHECK_MESSAGE(found == edit.complaints, edit.from << " → " << edit.to << " gave" << spelled);
+    CHECK_MESSAGE(found == edit.diagnostics, edit.from << " → " << edit.to << " gave" << spelled);
   }
 }
 
 TEST_CASE("two hundred levels of an expression are read") {
   std::string expr = R"({"op":"key_ref","key_id":1})";
   for (int i = 1; i < 200; ++i) expr = R"({"op":"neg","x":)" + expr + "}";
-  CHECK(complaints(replaced(R"({"op": "key_ref", "key_id": 1})", expr)).empty());
+  CHECK(diagnostics(replaced(R"({"op": "key_ref", "key_id": 1})", expr)).empty());
 }
 
 TEST_CASE("hints name what was probably meant") {
@@ -170,15 +170,15 @@ TEST_CASE("hints name what was probably meant") {
   CHECK(hint("cap.rfc.0003.more.v1\"]", "cap.rfc.0003.more.v2\"]") == "did you mean `cap.rfc.0003.more.v1`?");
 }
 
-TEST_CASE("a circle is spelled out along the data") {
+TEST_CASE("a cycle is spelled out along the data") {
   const auto read = parse_plan(replaced("\"rhs\": \"f\"", "\"rhs\": \"a\""), "x.json", testing::rules());
   REQUIRE_FALSE(read);
-  CHECK(read.error().front().message == "the nodes form a circle: `c` → `p` → `a` → `c`");
+  CHECK(read.error().front().message == "the nodes form a cycle: `c` → `p` → `a` → `c`");
 }
 
-TEST_CASE("a thousand nodes in a row are read") { CHECK(complaints(chain(1000).dump()).empty()); }
+TEST_CASE("a thousand nodes in a row are read") { CHECK(diagnostics(chain(1000).dump()).empty()); }
 
-TEST_CASE("a long circle is found without recursion and shortened in the message") {
+TEST_CASE("a long cycle is found without recursion and shortened in the message") {
   json document = chain(10'000);
   document["nodes"][0] = {{"node_id", "n0"}, {"op", "test::all"}, {"inputs", {"n9999"}}};
   const auto read = parse_plan(document.dump(), "x.json", testing::rules());
@@ -187,7 +187,7 @@ TEST_CASE("a long circle is found without recursion and shortened in the message
   CHECK(read.error().front().message.ends_with("`n7` → … (10000 nodes) → `n0`"));
 }
 
-TEST_CASE("of very many complaints the first are given, whatever they are about") {
+TEST_CASE("of very many diagnostics the first are given, whatever they are about") {
   json document = json::parse(good);
   json required = json::array();
   json extensions = json::object();
@@ -200,12 +200,12 @@ TEST_CASE("of very many complaints the first are given, whatever they are about"
   const auto counted = [&](const char* field, const json& value) {
     json changed = document;
     changed[field] = value;
-    return complaints(changed.dump()).size();
+    return diagnostics(changed.dump()).size();
   };
-  CHECK(counted("capabilities_required", required) == braid::diagnostics::most);
-  CHECK(counted("extensions", extensions) == braid::diagnostics::most);
-  CHECK(counted("expr_table", expressions) == braid::diagnostics::most);
-  CHECK(counted("outputs", required) == braid::diagnostics::most);
+  CHECK(counted("capabilities_required", required) == braid::diagnostics::max_items);
+  CHECK(counted("extensions", extensions) == braid::diagnostics::max_items);
+  CHECK(counted("expr_table", expressions) == braid::diagnostics::max_items);
+  CHECK(counted("outputs", required) == braid::diagnostics::max_items);
 }
 
 TEST_CASE("of several nodes that could be next the first of the artifact is next") {
@@ -229,7 +229,7 @@ TEST_CASE("digests of the registries that the plan was built with are accepted")
   CHECK(read->registry_digests.size() == 5);
 }
 
-TEST_CASE("a file is called as its plan, and its name is the source of complaints") {
+TEST_CASE("a file is called as its plan, and its name is the source of diagnostics") {
   const braid::testing::scratch_folder folder;
   CHECK(load_plan(folder.write("demo.json", good), testing::rules()).has_value());
   const auto file = folder.write("other.json", good);

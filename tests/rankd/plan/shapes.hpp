@@ -60,7 +60,7 @@ inline auto declared() -> const registries& {
 
 inline auto rules() -> plan_rules { return {.ops = ops, .declared = declared()}; }
 
-/// "code pointer node" of each complaint, the node only where there is one.
+/// "code pointer node" of each diagnostic, the node only where there is one.
 inline auto list(const braid::diagnostics& problems) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const auto& item : problems)
@@ -68,8 +68,8 @@ inline auto list(const braid::diagnostics& problems) -> std::vector<std::string>
   return out;
 }
 
-/// The complaints about an artifact; none where it is right.
-inline auto complaints(std::string_view text) -> std::vector<std::string> {
+/// The diagnostics about an artifact; none where it is right.
+inline auto diagnostics(std::string_view text) -> std::vector<std::string> {
   const auto read = parse_plan(text, "x.json", rules());
   return read ? std::vector<std::string>() : list(read.error());
 }

@@ -23,7 +23,7 @@ auto load(const std::string& budget) -> braid::checked<project> {
 
 auto budgets(const std::string& text) -> plan_budgets { return load(text).value().budgets; }
 
-auto complaints(const std::string& text) -> std::vector<std::string> {
+auto diagnostics(const std::string& text) -> std::vector<std::string> {
   const auto refused = load(text);
   std::vector<std::string> out;
   if (refused) return out;
@@ -49,27 +49,27 @@ TEST_CASE("a plan has what it states, and what all have besides") {
   const plan_budget all = read.of("any");
   CHECK(all.rows == 1000U);
   CHECK(all.bytes == 2000U);
-  CHECK(all.longest_deadline == 300ms);
+  CHECK(all.max_deadline == 300ms);
   CHECK(all.default_deadline == 30ms);
   CHECK(!all.in_flight);
   plan_budget feed = all;
   feed.rows = 7;
   feed.in_flight = 4;
   CHECK(read.of("feed") == feed);
-  CHECK(read.of("slow").longest_deadline == 5s);
+  CHECK(read.of("slow").max_deadline == 5s);
   CHECK(read.of("slow").rows == 1000U);
 }
 
 TEST_CASE("everything wrong with budgets is said with its place") {
   using list = std::vector<std::string>;
-  CHECK(complaints("budget = 1\n") == list{"wrong_type /budget"});
-  CHECK(complaints("[budget]\nrows = 0\nbytes = -1\ndeadline_ms = 86400001\nin_flight = \"1\"\nrow = 1\n") ==
+  CHECK(diagnostics("budget = 1\n") == list{"wrong_type /budget"});
+  CHECK(diagnostics("[budget]\nrows = 0\nbytes = -1\ndeadline_ms = 86400001\nin_flight = \"1\"\nrow = 1\n") ==
         list{"out_of_range /budget/rows", "out_of_range /budget/bytes", "out_of_range /budget/deadline_ms",
              "wrong_type /budget/in_flight", "unknown_field /budget/row"});
-  CHECK(complaints("[budget.plan.a]\nrows = 1.5\nplan = 1\n[budget.plan.\"a b\"]\n") ==
+  CHECK(diagnostics("[budget.plan.a]\nrows = 1.5\nplan = 1\n[budget.plan.\"a b\"]\n") ==
         list{"wrong_type /budget/plan/a/rows", "unknown_field /budget/plan/a/plan", "bad_value /budget/plan/a b"});
-  CHECK(complaints("[budget]\nplan = []\n") == list{"wrong_type /budget/plan"});
-  CHECK(complaints("[budget]\ndefault_deadline_ms = 20\n[budget.plan.a]\ndeadline_ms = 10\n") ==
+  CHECK(diagnostics("[budget]\nplan = []\n") == list{"wrong_type /budget/plan"});
+  CHECK(diagnostics("[budget]\ndefault_deadline_ms = 20\n[budget.plan.a]\ndeadline_ms = 10\n") ==
         list{"bad_value /budget/plan/a/default_deadline_ms"});
 }
 

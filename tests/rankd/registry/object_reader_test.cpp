@@ -1,4 +1,4 @@
-// tests/rankd/registry/object_reader_test.cpp: fields and the complaints about them.
+// tests/rankd/registry/object_reader_test.cpp: fields and the diagnostics about them.
 #include <rankd/registry/object_reader.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-/// "code pointer" of each complaint.
+/// "code pointer" of each diagnostic.
 auto list(const braid::diagnostics& problems) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const auto& item : problems) out.push_back(item.code + " " + item.pointer);
@@ -82,7 +82,7 @@ TEST_CASE("an unknown field gets a hint from those that are known") {
   CHECK(problems.begin()[1].hint == "did you mean `name`?");
 }
 
-TEST_CASE("a document of nothing but unknown fields costs a bounded number of complaints") {
+TEST_CASE("a document of nothing but unknown fields costs a bounded number of diagnostics") {
   json value = json::object();
   for (int i = 0; i < 5000; ++i) value[std::to_string(i)] = 1;
   braid::diagnostics problems;

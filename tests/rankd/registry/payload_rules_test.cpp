@@ -114,7 +114,7 @@ const std::vector<payload_case> payload_cases{
 
 }  // namespace
 
-TEST_CASE("payloads are held against every keyword, with all complaints at their places") {
+TEST_CASE("payloads are held against every keyword, with all diagnostics at their places") {
   for (const payload_case& each : payload_cases) {
     CAPTURE(each.schema);
     for (const std::string_view payload : each.right) {
@@ -128,7 +128,7 @@ TEST_CASE("payloads are held against every keyword, with all complaints at their
   }
 }
 
-TEST_CASE("complaints are sentences, and a misspelt field gets a hint") {
+TEST_CASE("diagnostics are sentences, and a misspelt field gets a hint") {
   const auto only = [](std::string_view schema, std::string_view payload) {
     return rules(schema).check(json::parse(payload), "").front();
   };
@@ -195,8 +195,8 @@ TEST_CASE("schemas nest to a bound, and payloads may nest as deep as documents d
     for (std::size_t i = 1; i < depth; ++i) schema = {{"items", std::move(schema)}};
     return schema;
   };
-  CHECK(faults(nested(payload_rules::deepest)).empty());
-  const lines refused = faults(nested(payload_rules::deepest + 1));
+  CHECK(faults(nested(payload_rules::max_depth)).empty());
+  const lines refused = faults(nested(payload_rules::max_depth + 1));
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].starts_with("bad_payload_schema /s/items/items/"));
 
@@ -205,13 +205,13 @@ TEST_CASE("schemas nest to a bound, and payloads may nest as deep as documents d
   CHECK((check(R"({"items":{"enum":[[]]}})", deep) == lines{"bad_value /p/0"}));
 }
 
-TEST_CASE("a payload that is wrong all through gets as many complaints as a person can use") {
+TEST_CASE("a payload that is wrong all through gets as many diagnostics as a person can use") {
   std::string many = "[0";
   for (int i = 0; i < 5000; ++i) many += ",0";
-  CHECK(check(R"({"items":{"type":"string"}})", many + "]").size() == payload_rules::most_complaints);
+  CHECK(check(R"({"items":{"type":"string"}})", many + "]").size() == payload_rules::max_diagnostics);
   json fields = json::object();
   for (int i = 0; i < 5000; ++i) fields["f" + std::to_string(i)] = 1;
-  CHECK(check(R"({"additionalProperties":false})", fields.dump()).size() == payload_rules::most_complaints);
+  CHECK(check(R"({"additionalProperties":false})", fields.dump()).size() == payload_rules::max_diagnostics);
 }
 
 TEST_CASE("copies share what was compiled, and outlive each other") {

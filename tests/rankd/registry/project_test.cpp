@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view good =
     "name = \"demo\"\nenvironment = \"dev\"\nregistry = \"registry\"\nplans = \"plans/compiled\"\n";
 
-auto complaints(std::string_view text) -> std::vector<std::string> {
+auto diagnostics(std::string_view text) -> std::vector<std::string> {
   const braid::testing::scratch_folder folder;
   const auto refused = project::load(folder.write("rankd.toml", text));
   std::vector<std::string> out;
@@ -45,7 +45,7 @@ TEST_CASE("the folder of models is the one that the file names, or none") {
   CHECK(project::load(folder.write("rankd.toml", good))->models.empty());
   CHECK(project::load(folder.write("rankd.toml", std::string(good) + "models = \"models\"\n"))->models ==
         folder.path() / "models");
-  CHECK((complaints(std::string(good) + "models = \"\"\n") == std::vector<std::string>{"bad_value /models"}));
+  CHECK((diagnostics(std::string(good) + "models = \"\"\n") == std::vector<std::string>{"bad_value /models"}));
 }
 
 TEST_CASE("folders are resolved against the root, and the data folder may be absent") {
@@ -64,11 +64,11 @@ TEST_CASE("folders are resolved against the root, and the data folder may be abs
 }
 
 TEST_CASE("everything wrong with a project file is said at once") {
-  CHECK(complaints("").size() == 4);
-  CHECK(complaints("name = 1\nenvironment = \"tset\"\nregistry = \"\"\nplans = []\nplan = 1\n") ==
+  CHECK(diagnostics("").size() == 4);
+  CHECK(diagnostics("name = 1\nenvironment = \"tset\"\nregistry = \"\"\nplans = []\nplan = 1\n") ==
         std::vector<std::string>{"wrong_type /name", "bad_value /environment", "bad_value /registry",
                                  "wrong_type /plans", "unknown_field /plan"});
-  CHECK(complaints("name = ") == std::vector<std::string>{"toml_syntax "});
+  CHECK(diagnostics("name = ") == std::vector<std::string>{"toml_syntax "});
 }
 
 TEST_CASE("a folder without a project file is unreadable") {

@@ -89,7 +89,7 @@ auto load(const files& all, std::string_view environment = "test") -> braid::che
   return std::unexpected(std::move(shortened));
 }
 
-auto complaints(const files& all, std::string_view environment = "test") -> lines {
+auto diagnostics(const files& all, std::string_view environment = "test") -> lines {
   const auto read = load(all, environment);
   lines out;
   if (read) return out;
@@ -107,7 +107,7 @@ struct bad_edit {
   std::string_view file;
   std::string_view from;
   std::string_view to;
-  lines complaints;  ///< "code pointer"
+  lines diagnostics;  ///< "code pointer"
 };
 
 const std::vector<bad_edit> bad_edits{
@@ -284,29 +284,29 @@ TEST_CASE("each fault is named by its code and place, and nothing else is said")
     std::string& text = all[std::string(edit.file) + ".toml"];
     text = replaced(text, edit.from, edit.to);
     lines expected;
-    for (const std::string& line : edit.complaints) expected.push_back(std::string(edit.file) + ".toml " + line);
-    CHECK_MESSAGE(complaints(all) == expected, edit.from << " → " << edit.to);
+    for (const std::string& line : edit.diagnostics) expected.push_back(std::string(edit.file) + ".toml " + line);
+    CHECK_MESSAGE(diagnostics(all) == expected, edit.from << " → " << edit.to);
   }
 }
 
-TEST_CASE("complaints about all files come at once, each naming its file") {
+TEST_CASE("diagnostics about all files come at once, each naming its file") {
   files all = good_files();
   all["keys.toml"] = "x = ";
   all["params.toml"] = "[[param]]\n";
   all.erase("endpoints.test.toml");
-  CHECK(complaints(all) == lines{"keys.toml toml_syntax ", "params.toml missing_field /param/0",
-                                 "params.toml missing_field /param/0", "params.toml missing_field /param/0",
-                                 "params.toml missing_field /param/0", "endpoints.test.toml unreadable_file "});
+  CHECK(diagnostics(all) == lines{"keys.toml toml_syntax ", "params.toml missing_field /param/0",
+                                  "params.toml missing_field /param/0", "params.toml missing_field /param/0",
+                                  "params.toml missing_field /param/0", "endpoints.test.toml unreadable_file "});
 }
 
 TEST_CASE("features and capabilities may be absent, keys and params may not") {
   files all = good_files();
   all.erase("features.toml");
   all.erase("capabilities.toml");
-  CHECK(complaints(all).empty());
+  CHECK(diagnostics(all).empty());
   all.erase("keys.toml");
   all.erase("params.toml");
-  CHECK(complaints(all) == lines{"keys.toml unreadable_file ", "params.toml unreadable_file "});
+  CHECK(diagnostics(all) == lines{"keys.toml unreadable_file ", "params.toml unreadable_file "});
 }
 
 TEST_CASE("a misspelt field gets the right one as a hint") {
@@ -341,7 +341,7 @@ TEST_CASE("an endpoint of kind redis may be a cluster, which is found by one of 
   CHECK(cluster.from_replicas);
   CHECK(cluster.by_tls);
   const auto wrong = [&](const std::string& rest) {
-    return complaints(with_resolver("{ type = \"cluster\"" + rest + " }"));
+    return diagnostics(with_resolver("{ type = \"cluster\"" + rest + " }"));
   };
   CHECK(wrong("") == lines{"endpoints.test.toml missing_field /endpoint/0/resolver"});
   CHECK(wrong(", nodes = []") == lines{"endpoints.test.toml bad_value /endpoint/0/resolver/nodes"});
@@ -358,8 +358,8 @@ TEST_CASE("production does not embed what claims to be Redis") {
   files all = good_files();
   all["endpoints.prod.toml"] = all["endpoints.test.toml"];
   all.erase("endpoints.test.toml");
-  CHECK(complaints(all, "prod") == lines{"endpoints.prod.toml wrong_resolver /endpoint/0/resolver/type"});
-  CHECK(complaints(all, "prod").size() == 1);
+  CHECK(diagnostics(all, "prod") == lines{"endpoints.prod.toml wrong_resolver /endpoint/0/resolver/type"});
+  CHECK(diagnostics(all, "prod").size() == 1);
 }
 
 TEST_CASE("the endpoints of other environments must have the same ids, names and kinds") {
@@ -368,9 +368,9 @@ TEST_CASE("the endpoints of other environments must have the same ids, names and
   dev = replaced(dev, "ep_0001", "ep_0003");
   dev = replaced(dev, "\"api\"", "\"apis\"");
   all["endpoints.dev.toml"] = dev;
-  CHECK(complaints(all) == lines{"endpoints.dev.toml environments_differ /endpoint",
-                                 "endpoints.dev.toml environments_differ /endpoint/0",
-                                 "endpoints.dev.toml environments_differ /endpoint/1/name"});
+  CHECK(diagnostics(all) == lines{"endpoints.dev.toml environments_differ /endpoint",
+                                  "endpoints.dev.toml environments_differ /endpoint/0",
+                                  "endpoints.dev.toml environments_differ /endpoint/1/name"});
 }
 
 TEST_CASE("a digest depends on what is declared and not on how it is written") {

@@ -4,7 +4,7 @@
 #include <braid/coro/scope.hpp>
 #include <braid/coro/with_scope.hpp>
 
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 
 #include <deque>
 #include <string>
@@ -14,7 +14,7 @@
 
 using namespace rankd;
 using namespace std::chrono_literals;
-using braid::testing::turned_loop;
+using braid::testing::test_loop;
 
 namespace {
 
@@ -36,64 +36,64 @@ constexpr auto never = braid::time_point::max();
 }  // namespace
 
 TEST_CASE("as many as may come in, the next ones wait in their order, and the rest is refused") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 2, .queue = 2});
+  test_loop here;
+  admission_gate gate({.max_under_way = 2, .queue = 2});
   std::string log;
   braid::event first;
   braid::event others;
   here.io().spawn(visit(gate, here.now(), never, 'a', log, first));
   for (const char name : {'b', 'c', 'd', 'e', 'f'}) here.io().spawn(visit(gate, here.now(), never, name, log, others));
-  here.turn();
+  here.run_once();
   CHECK(log == "ab!e!f");
   CHECK(gate.counts().under_way == 2);
   CHECK(gate.counts().waiting == 2);
   CHECK(gate.counts().refused == 2);
-  CHECK(gate.free_places() == 0);
+  CHECK(gate.free_permits() == 0);
   CHECK(!gate.try_enter());
   first.set();
-  here.turn();
+  here.run_once();
   CHECK(log == "ab!e!fc");
   CHECK(gate.counts().under_way == 2);
   others.set();
-  here.turn();
+  here.run_once();
   CHECK(log == "ab!e!fcd");
   CHECK(gate.counts().under_way == 0);
   CHECK(gate.counts().waiting == 0);
   CHECK(gate.counts().admitted == 4);
-  CHECK(gate.free_places() == 2);
+  CHECK(gate.free_permits() == 2);
   const auto inside = gate.try_enter();
   CHECK(inside.has_value());
-  CHECK(gate.free_places() == 1);
+  CHECK(gate.free_permits() == 1);
 }
 
 TEST_CASE("a pass that nobody keeps is given back") {
-  admission_gate gate({.most_under_way = 1});
+  admission_gate gate({.max_under_way = 1});
   CHECK(gate.try_enter().has_value());
   CHECK(gate.counts().under_way == 0);
 }
 
 TEST_CASE("who waits longer than its deadline is late, and takes no place") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 1, .queue = 5});
+  test_loop here;
+  admission_gate gate({.max_under_way = 1, .queue = 5});
   std::string log;
   braid::event out;
   here.io().spawn(visit(gate, here.now(), never, 'a', log, out));
   here.io().spawn(visit(gate, here.now(), here.now() + 10ms, 'b', log, out));
   here.io().spawn(visit(gate, here.now(), never, 'c', log, out));
-  here.turn();
+  here.run_once();
   here.advance(11ms);
   CHECK(log == "a?b");
   CHECK(gate.counts().late == 1);
   CHECK(gate.counts().waiting == 1);
   out.set();
-  here.turn();
+  here.run_once();
   CHECK(log == "a?bc");
   CHECK(gate.counts().under_way == 0);
 }
 
 TEST_CASE("who is stopped while it waits, or when its turn has come, takes no place away") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 1, .queue = 5});
+  test_loop here;
+  admission_gate gate({.max_under_way = 1, .queue = 5});
   std::string log;
   braid::event out;
   braid::event never_set;
@@ -111,19 +111,19 @@ TEST_CASE("who is stopped while it waits, or when its turn has come, takes no pl
   here.io().spawn(visit(gate, here.now(), never, 'a', log, out));
   auto waits = stopped();
   here.io().spawn(std::move(waits));
-  here.turn();
+  here.run_once();
   CHECK(gate.counts().waiting == 2);
   out.set();
   inside->request_stop();
-  here.turn();
+  here.run_once();
   CHECK(gate.counts().waiting == 0);
   CHECK(gate.counts().under_way == 0);
   CHECK(gate.try_enter().has_value());
 }
 
 TEST_CASE("without a queue a gate refuses as soon as it is full") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 1, .queue = 0});
+  test_loop here;
+  admission_gate gate({.max_under_way = 1, .queue = 0});
   CHECK(!gate.refuses(here.now()));
   const auto inside = gate.try_enter();
   CHECK(gate.refuses(here.now()));
@@ -131,52 +131,52 @@ TEST_CASE("without a queue a gate refuses as soon as it is full") {
 }
 
 TEST_CASE("a limit that is lowered holds for those who come") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 64, .queue = 100});
+  test_loop here;
+  admission_gate gate({.max_under_way = 64, .queue = 100});
   for (int i = 0; i < 64 * 8; ++i) {
     auto pass = gate.try_enter();
     gate.note(16, *pass);
   }
-  CHECK(gate.counts().limit == concurrency_limit::least);
+  CHECK(gate.counts().limit == concurrency_limit::min_limit);
   std::string log;
   braid::event out;
   for (int i = 0; i < 6; ++i) here.io().spawn(visit(gate, here.now(), never, 'x', log, out));
-  here.turn();
+  here.run_once();
   CHECK(gate.counts().under_way == 4);
   CHECK(gate.counts().waiting == 2);
   out.set();
-  here.turn();
+  here.run_once();
   CHECK(gate.counts().admitted == 64 * 8 + 6);
 }
 
 TEST_CASE("a limit that is raised lets in who waits, though nobody leaves") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 64, .queue = 100});
+  test_loop here;
+  admission_gate gate({.max_under_way = 64, .queue = 100});
   for (int i = 0; i < 64 * 8; ++i) {
     auto pass = gate.try_enter();
     gate.note(16, *pass);
   }
   std::deque<admission_gate::pass> inside;
   while (auto pass = gate.try_enter()) inside.push_back(std::move(*pass));
-  CHECK(inside.size() == concurrency_limit::least);
+  CHECK(inside.size() == concurrency_limit::min_limit);
   std::string log;
   braid::event out;
   for (const char name : {'a', 'b', 'c'}) here.io().spawn(visit(gate, here.now(), never, name, log, out));
-  here.turn();
+  here.run_once();
   CHECK(log.empty());
   for (int i = 0; i < 64; ++i) gate.note(1, inside.back());
-  here.turn();
-  CHECK(gate.counts().limit == concurrency_limit::least + 2);
+  here.run_once();
+  CHECK(gate.counts().limit == concurrency_limit::min_limit + 2);
   CHECK(log == "ab");
   CHECK(gate.counts().waiting == 1);
   out.set();
-  here.turn();
+  here.run_once();
   CHECK(log == "abc");
 }
 
 TEST_CASE("nobody comes in behind one that has waited for long, and somebody does once that has its turn") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 1, .queue = 100, .longest_wait = 50ms});
+  test_loop here;
+  admission_gate gate({.max_under_way = 1, .queue = 100, .max_wait = 50ms});
   std::string log;
   braid::event first;
   braid::event second;
@@ -188,27 +188,27 @@ TEST_CASE("nobody comes in behind one that has waited for long, and somebody doe
   here.io().spawn(visit(gate, here.now(), never, 'c', log, third));
   here.advance(1ms);
   here.io().spawn(visit(gate, here.now(), never, 'd', log, third));
-  here.turn();
+  here.run_once();
   CHECK(log == "a!d");
   first.set();
-  here.turn();
+  here.run_once();
   here.io().spawn(visit(gate, here.now(), never, 'e', log, third));
-  here.turn();
+  here.run_once();
   CHECK(log == "a!db");
   second.set();
   third.set();
-  here.turn();
+  here.run_once();
   CHECK(log == "a!dbce");
 }
 
 TEST_CASE("nobody comes in behind more than have their turns in the longest wait, as turns went so far") {
-  turned_loop here;
-  admission_gate gate({.most_under_way = 1, .queue = 1000, .longest_wait = 50ms});
+  test_loop here;
+  admission_gate gate({.max_under_way = 1, .queue = 1000, .max_wait = 50ms});
   std::string log;
   std::deque<braid::event> outs;
   const auto come = [&](int count) {
     for (; count > 0; --count) here.io().spawn(visit(gate, here.now(), never, 'x', log, outs.emplace_back()));
-    here.turn();
+    here.run_once();
   };
   std::size_t gone = 0;
   const auto leave = [&](int count) {

@@ -23,7 +23,7 @@ TEST_CASE("requests that take much longer than unhindered ones lower the limit, 
   note_many(limit, 100, 1);  // one step halves it at most
   CHECK(limit.limit() == 64);
   note_many(limit, 100, 20);
-  CHECK(limit.limit() == concurrency_limit::least);
+  CHECK(limit.limit() == concurrency_limit::min_limit);
 }
 
 TEST_CASE("a limit that is used grows while requests are quick, and never above the most") {
@@ -40,7 +40,7 @@ TEST_CASE("a limit that nobody reaches does not grow") {
   concurrency_limit limit(100);
   note_many(limit, 16, 20);
   for (int i = 0; i < 64 * 50; ++i) limit.note(1, 1);
-  CHECK(limit.limit() == concurrency_limit::least);
+  CHECK(limit.limit() == concurrency_limit::min_limit);
 }
 
 TEST_CASE("one request that takes very long among many quick ones does not lower the limit") {
@@ -68,6 +68,6 @@ TEST_CASE("the unhindered time is the shortest lately, and short times count as 
   CHECK(pace.note(40ms) == 2.0);
   unhindered_time quick;
   static_cast<void>(quick.note(1us));
-  CHECK(quick.note(unhindered_time::least) == 1.0);
-  CHECK(quick.note(2 * unhindered_time::least) == 2.0);
+  CHECK(quick.note(unhindered_time::min_time) == 1.0);
+  CHECK(quick.note(2 * unhindered_time::min_time) == 2.0);
 }

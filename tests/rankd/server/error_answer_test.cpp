@@ -23,16 +23,16 @@ TEST_CASE("an error is an object with code, sentence and place, and the request'
   CHECK(with_request_id(bare.body, "i\"d") == answer_error(http_status::not_found, "x", "y", "i\"d").body);
 }
 
-TEST_CASE("several complaints are all told, one is the error") {
+TEST_CASE("several diagnostics are all told, one is the error") {
   braid::diagnostics problems;
   problems.add({.code = "a", .pointer = "/a", .message = "first", .hint = "do", .node = {}, .source = "request"});
   const json alone = json::parse(answer_error(http_status::bad_request, problems, "id").body);
   CHECK(alone.at("error").at("message") == "first; do");
-  CHECK(!alone.contains("complaints"));
+  CHECK(!alone.contains("diagnostics"));
   problems.add({.code = "b", .pointer = "", .message = "second", .hint = {}, .node = {}, .source = "f.json"});
   const json both = json::parse(answer_error(http_status::bad_request, problems, "id").body);
   CHECK(both.at("error").at("code") == "a");
-  CHECK(both.at("complaints").size() == 2);
+  CHECK(both.at("diagnostics").size() == 2);
   CHECK(both.at("request_id") == "id");
 }
 

@@ -1,4 +1,4 @@
-// tests/rankd/server/exposition_test.cpp: figures in the form that Prometheus reads.
+// tests/rankd/server/exposition_test.cpp: metrics in the form that Prometheus reads.
 #include <rankd/server/exposition.hpp>
 
 #include <limits>

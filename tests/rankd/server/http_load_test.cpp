@@ -28,7 +28,7 @@ auto few() -> closed_load_options {
           .loops = 2,
           .warm_up = std::chrono::nanoseconds(0),
           .duration = std::chrono::hours(1),
-          .most_requests = 50};
+          .max_requests = 50};
 }
 
 auto code_of(const braid::checked<void>& made) -> std::string { return made ? "" : made.error().front().code; }
@@ -72,8 +72,8 @@ TEST_CASE("of requests at a rate each is answered, refused, failed or not sent")
                         .duration = std::chrono::milliseconds(100),
                         .patience = std::chrono::minutes(1)};
   serve_options narrow;
-  narrow.most_in_flight = 1;
-  narrow.longest_wait = std::chrono::hours(1);
+  narrow.max_in_flight = 1;
+  narrow.max_wait = std::chrono::hours(1);
   serve_world world(narrow);
   const auto good = value_of(run_open_load(address_of(world), quick, how));
   CHECK(good.due >= 199);
@@ -96,7 +96,7 @@ TEST_CASE("of requests at a rate each is answered, refused, failed or not sent")
 
 TEST_CASE("refusals at a rate have latencies of their own, and say when to come again") {
   serve_options narrow;
-  narrow.most_in_flight = 1;
+  narrow.max_in_flight = 1;
   narrow.queue = 0;
   serve_world world(narrow);
   auto running = world.caller();

@@ -42,7 +42,7 @@ class bad_store final : public rankd::testing::closed_store {
 };
 
 auto answered(const metered_store& asked) -> std::uint64_t {
-  return asked.figures().times.up_to(part_histogram::bounds.size());
+  return asked.metrics().times.up_to(part_histogram::bounds.size());
 }
 
 }  // namespace
@@ -61,12 +61,12 @@ TEST_CASE("batches are passed on, and their answers come back and are counted") 
   CHECK(braid::sync_wait(asked.hgetall({"user:", users}, memory)).value().size() == 2);
   CHECK(behind.asked.size() == 3);
   CHECK(answered(asked) == 3);
-  CHECK(asked.figures().errors == 0);
-  CHECK(asked.figures().in_flight == 0);
+  CHECK(asked.metrics().errors == 0);
+  CHECK(asked.metrics().in_flight == 0);
   behind.refusal = make_error_code(braid::errc::closed);
   CHECK(braid::sync_wait(asked.hget({"user:", users}, "country", memory)).error() == braid::errc::closed);
   CHECK(answered(asked) == 4);
-  CHECK(asked.figures().errors == 1);
+  CHECK(asked.metrics().errors == 1);
   CHECK(asked.explain(behind.refusal).code == behind.explain(behind.refusal).code);
 }
 
@@ -82,22 +82,22 @@ TEST_CASE("a batch that nobody waits for any more is late, one that throws an er
     co_return got.has_value();
   };
   CHECK(!on->run(limited()));
-  CHECK(waiting.figures().late == 1);
-  CHECK(waiting.figures().errors == 0);
-  CHECK(waiting.figures().in_flight == 0);
+  CHECK(waiting.metrics().late == 1);
+  CHECK(waiting.metrics().errors == 0);
+  CHECK(waiting.metrics().in_flight == 0);
   CHECK(answered(waiting) == 0);
 
   bad_store throwing(bad_store::way::throwing);
   metered_store failing(throwing);
   CHECK_THROWS_AS(braid::sync_wait(failing.hget({"user:", users}, "country", memory)), std::runtime_error);
-  CHECK(failing.figures().errors == 1);
-  CHECK(failing.figures().late == 0);
-  CHECK(failing.figures().in_flight == 0);
+  CHECK(failing.metrics().errors == 1);
+  CHECK(failing.metrics().late == 0);
+  CHECK(failing.metrics().in_flight == 0);
 }
 
-TEST_CASE("figures of several loops are added up") {
-  endpoint_figures sum{.times = {}, .errors = 1, .late = 2, .in_flight = 3};
-  endpoint_figures other{.times = {}, .errors = 10, .late = 20, .in_flight = 30};
+TEST_CASE("metrics of several loops are added up") {
+  endpoint_metrics sum{.times = {}, .errors = 1, .late = 2, .in_flight = 3};
+  endpoint_metrics other{.times = {}, .errors = 10, .late = 20, .in_flight = 30};
   other.times.add(1ms);
   sum.add(other);
   CHECK(sum.errors == 11);

@@ -1,9 +1,9 @@
 // tests/rankd/server/plan_changes_test.cpp: plans that change while they are served, and what clients may do.
 #include <rankd/server/plan_changes.hpp>
 
-#include <rankd/registry/complaint.hpp>
+#include <rankd/registry/diagnostic.hpp>
 #include <tests/rankd/server/changing_world.hpp>
-#include <tests/rankd/server/figures.hpp>
+#include <tests/rankd/server/metrics.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -110,9 +110,9 @@ TEST_CASE("what is read with the plans is put in place with them, or nothing is"
   CHECK(prepared == 3);
 }
 
-TEST_CASE("the figures of nodes go with the plans that had them, and stay with the plans that go on") {
+TEST_CASE("the metrics of nodes go with the plans that had them, and stay with the plans that go on") {
   changing_world world;
-  const auto figures = [&] { return read_figures(world.ask("GET", "/metrics").body); };
+  const auto metrics = [&] { return read_metrics(world.ask("GET", "/metrics").body); };
   const auto runs = [](const std::string& plan, const std::string& node) {
     return "rankd_node_runs_total{plan=\"" + plan + "\",node=\"" + node + "\"}";
   };
@@ -120,18 +120,18 @@ TEST_CASE("the figures of nodes go with the plans that had them, and stay with t
   CHECK(world.ask("POST", "/v1/reload").status == 200);
   CHECK(world.mark() == 1);
   CHECK(world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"b"})").status == 200);
-  CHECK(figures()[runs("a", "two")] == 1);
-  CHECK(figures()[runs("b", "two")] == 1);
+  CHECK(metrics()[runs("a", "two")] == 1);
+  CHECK(metrics()[runs("b", "two")] == 1);
   std::filesystem::remove(world.folder.path() / "b.json");
   world.folder.write("a.json",
                      R"({"schema_version":1,"plan_name":"a","outputs":["s"],"nodes":[)" + source("s", 2) + "]}");
   CHECK(world.ask("POST", "/v1/reload").status == 200);
-  auto now = figures();
+  auto now = metrics();
   CHECK(now[runs("a", "s")] == 1);
   CHECK(!now.contains(runs("a", "two")));
   CHECK(!now.contains(runs("b", "two")));
   CHECK(world.ask("POST", "/v1/rank", request_to_a).status == 200);
-  now = figures();
+  now = metrics();
   CHECK(now[runs("a", "s")] == 2);
   CHECK(!now.contains(runs("a", "two")));
 }

@@ -3,7 +3,7 @@
 
 #include <rankd/registry/file.hpp>
 #include <rankd/server/line_file.hpp>
-#include <tests/rankd/server/figures.hpp>
+#include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -33,7 +33,7 @@ auto error_of(const heard_answer& answer) -> std::string {
   return std::to_string(answer.status) + " " + error.at("code").get<std::string>() + " " + error.value("pointer", "-");
 }
 
-auto figure(serve_world& world, const std::string& sample) -> std::string {
+auto metric(serve_world& world, const std::string& sample) -> std::string {
   const std::string text = "\n" + world.ask("GET", "/metrics").body;
   const std::size_t at = text.find("\n" + sample + " ");
   if (at == std::string::npos) return "none";
@@ -231,7 +231,7 @@ TEST_CASE("places are given back by requests that end and by connections that br
   CHECK(eventually([&] { return status("ten") != 429; }));
 }
 
-TEST_CASE("nodes and endpoints have figures of their own, of plans that are there") {
+TEST_CASE("nodes and endpoints have metrics of their own, of plans that are there") {
   serve_options timed;
   timed.loops = 2;
   timed.engine.timed_of = 1;
@@ -239,21 +239,21 @@ TEST_CASE("nodes and endpoints have figures of their own, of plans that are ther
   for (int i = 0; i < 8; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"reels_plan_a"})").status == 200);
   CHECK(world.rank(R"({"user_id":1,"plan":"fails"})").status == 422);
   CHECK(world.rank(R"({"user_id":1,"plan":"hasty"})").status == 504);
-  auto figures = rankd::testing::read_figures(world.ask("GET", "/metrics").body);
-  CHECK(figures[R"(rankd_node_runs_total{plan="reels_plan_a",node="follow"})"] == 8);
-  CHECK(figures[R"(rankd_node_rows_total{plan="reels_plan_a",node="follow"})"] == 80);
-  CHECK(figures[R"(rankd_node_rows_total{plan="reels_plan_a",node="take"})"] == 40);
-  CHECK(figures[R"(rankd_node_errors_total{plan="reels_plan_a",node="follow"})"] == 0);
-  CHECK(figures[R"(rankd_node_errors_total{plan="fails",node="b"})"] == 1);
-  CHECK(!figures.contains(R"(rankd_node_runs_total{plan="hasty",node="b"})"));
-  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="follow",part="io"})"] == 8);
-  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="run"})"] == 8);
-  CHECK(figures[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="queue"})"] == 8);
-  CHECK(figures[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] == 24);
-  CHECK(figures[R"(rankd_endpoint_errors_total{endpoint="ep_0001"})"] == 0);
-  CHECK(figures[R"(rankd_endpoint_late_total{endpoint="ep_0001"})"] == 0);
-  CHECK(figures.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0001"})"));
-  CHECK(!figures.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
+  auto metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
+  CHECK(metrics[R"(rankd_node_runs_total{plan="reels_plan_a",node="follow"})"] == 8);
+  CHECK(metrics[R"(rankd_node_rows_total{plan="reels_plan_a",node="follow"})"] == 80);
+  CHECK(metrics[R"(rankd_node_rows_total{plan="reels_plan_a",node="take"})"] == 40);
+  CHECK(metrics[R"(rankd_node_errors_total{plan="reels_plan_a",node="follow"})"] == 0);
+  CHECK(metrics[R"(rankd_node_errors_total{plan="fails",node="b"})"] == 1);
+  CHECK(!metrics.contains(R"(rankd_node_runs_total{plan="hasty",node="b"})"));
+  CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="follow",part="io"})"] == 8);
+  CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="run"})"] == 8);
+  CHECK(metrics[R"(rankd_node_duration_seconds_count{plan="reels_plan_a",node="score",part="queue"})"] == 8);
+  CHECK(metrics[R"(rankd_endpoint_duration_seconds_count{endpoint="ep_0001"})"] == 24);
+  CHECK(metrics[R"(rankd_endpoint_errors_total{endpoint="ep_0001"})"] == 0);
+  CHECK(metrics[R"(rankd_endpoint_late_total{endpoint="ep_0001"})"] == 0);
+  CHECK(metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0001"})"));
+  CHECK(!metrics.contains(R"(rankd_endpoint_in_flight{endpoint="ep_0002"})"));
 }
 
 TEST_CASE("where there are tokens, only health, readiness and the description are for everybody") {
@@ -332,21 +332,21 @@ TEST_CASE("new tokens count from then on, and a connection goes on with them") {
 
 TEST_CASE("requests beyond those that may run and wait are refused, and others come in when there is room") {
   serve_options narrow;
-  narrow.most_in_flight = 1;
+  narrow.max_in_flight = 1;
   narrow.queue = 1;
   serve_world world(narrow);
   const std::string slow = R"({"user_id":1,"plan":"slow","deadline_ms":86400000})";
   auto running = world.caller();
   running.say(request_text("POST", "/v1/rank", {}, slow));
-  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
   auto waiting = world.caller();
   waiting.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten","deadline_ms":86400000})"));
-  CHECK(eventually([&] { return figure(world, "rankd_queue_length") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_queue_length") == "1"; }));
   const heard_answer refused = world.rank(R"({"user_id":1,"plan":"ten"})", "X-Request-Id: third\r\n");
   CHECK(error_of(refused) == "503 overloaded -");
   CHECK(refused.field("Retry-After") == "1");
   CHECK(json::parse(refused.body).at("request_id") == "third");
-  CHECK(figure(world, "rankd_shed_total") == "1");
+  CHECK(metric(world, "rankd_shed_total") == "1");
   CHECK(world.ask("GET", "/healthz").status == 200);
 }
 
@@ -354,14 +354,14 @@ TEST_CASE("a refusal leaves the connection open, does not want the body, and hun
   const braid::testing::scratch_folder folder;
   auto file = rankd::testing::value_of(line_file::open(folder.path() / "log"));
   serve_options narrow;
-  narrow.most_in_flight = 1;
+  narrow.max_in_flight = 1;
   narrow.queue = 0;
   constexpr int times = 300;
   {
     serve_world world(narrow, nullptr, serve_log(*file, log_level::info));
     auto running = world.caller();
     running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
-    CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+    CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
     auto one = world.caller();
     const std::string request = request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten"})");
     for (int i = 0; i < times; ++i) {
@@ -378,7 +378,7 @@ TEST_CASE("a refusal leaves the connection open, does not want the body, and hun
     one.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
     CHECK(error_of(one.hear().value()) == "503 overloaded -");
     CHECK(!one.hear());
-    CHECK(figure(world, "rankd_shed_total") == std::to_string(times + 2));
+    CHECK(metric(world, "rankd_shed_total") == std::to_string(times + 2));
     world.server().begin_stop(braid::duration::zero());
     world.server().wait();
   }
@@ -397,25 +397,25 @@ TEST_CASE("a refusal leaves the connection open, does not want the body, and hun
 
 TEST_CASE("beyond their share of time, refusals keep connections waiting for their turn, and a stop does not") {
   serve_options narrow;
-  narrow.most_in_flight = 1;
+  narrow.max_in_flight = 1;
   narrow.queue = 0;
   narrow.refusal_share = 0;
-  narrow.longest_unread = std::chrono::hours(1);
+  narrow.max_unread = std::chrono::hours(1);
   serve_world world(narrow);
   auto running = world.caller();
   running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
-  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
   auto one = world.caller();
   const std::string request = request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"ten"})");
   one.say(request);
   CHECK(error_of(one.hear().value()) == "503 overloaded -");
-  CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_unread_connections") == "1"; }));
   one.say(request);
   auto other = world.caller();
   other.say(request);  // a connection without a refusal is answered at once
   CHECK(error_of(other.hear().value()) == "503 overloaded -");
-  CHECK(eventually([&] { return figure(world, "rankd_unread_connections") == "2"; }));
-  CHECK(figure(world, "rankd_shed_total") == "2");
+  CHECK(eventually([&] { return metric(world, "rankd_unread_connections") == "2"; }));
+  CHECK(metric(world, "rankd_shed_total") == "2");
   world.server().begin_stop(std::chrono::hours(1));
   const heard_answer last = one.hear().value();
   CHECK(error_of(last) == "503 overloaded -");
@@ -427,14 +427,14 @@ TEST_CASE("beyond their share of time, refusals keep connections waiting for the
 
 TEST_CASE("a request whose turn does not come in time is late") {
   serve_options narrow;
-  narrow.most_in_flight = 1;
+  narrow.max_in_flight = 1;
   serve_world world(narrow);
   auto running = world.caller();
   running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
-  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
   CHECK(error_of(world.rank(R"({"user_id":1,"plan":"ten","deadline_ms":5})")) == "504 deadline_exceeded -");
-  CHECK(figure(world, "rankd_queue_timeouts_total") == "1");
-  CHECK(figure(world, "rankd_queue_length") == "0");
+  CHECK(metric(world, "rankd_queue_timeouts_total") == "1");
+  CHECK(metric(world, "rankd_queue_length") == "0");
 }
 
 TEST_CASE("bodies that would take too much memory together are refused") {
@@ -448,7 +448,7 @@ TEST_CASE("bodies that would take too much memory together are refused") {
   auto second = world.caller();
   second.say("POST /v1/rank HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" + std::string(600, ' '));
   const std::string refusals = R"(rankd_http_responses_total{endpoint="/v1/rank",status="503"})";
-  CHECK(eventually([&] { return figure(world, refusals) == "1"; }));
+  CHECK(eventually([&] { return metric(world, refusals) == "1"; }));
   CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
 }
 
@@ -464,7 +464,7 @@ TEST_CASE("a body that came with its head counts among those in memory until its
   auto running = world.caller();
   const std::string slow = R"({"user_id":1,"plan":"slow","deadline_ms":86400000})";
   running.say(request_text("POST", "/v1/rank", {}, padded(slow, 700)));
-  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
   const std::string ten = R"({"user_id":1,"plan":"ten"})";
   CHECK(error_of(world.rank(padded(ten, 301))).starts_with("503 overloaded"));
   CHECK(world.rank(padded(ten, 300)).status == 200);
@@ -495,7 +495,7 @@ TEST_CASE("a second stop cuts what the first one waits for") {
   serve_world world;
   auto running = world.caller();
   running.say(request_text("POST", "/v1/rank", {}, R"({"user_id":1,"plan":"slow","deadline_ms":86400000})"));
-  CHECK(eventually([&] { return figure(world, "rankd_in_flight") == "1"; }));
+  CHECK(eventually([&] { return metric(world, "rankd_in_flight") == "1"; }));
   world.server().begin_stop(std::chrono::hours(1));
   world.server().begin_stop(braid::duration::zero());
   world.server().wait();
@@ -507,7 +507,7 @@ TEST_CASE("several loops answer at one port, which nobody else may have") {
   several.loops = 3;
   serve_world world(several);
   for (int i = 0; i < 20; ++i) CHECK(world.rank(R"({"user_id":1,"plan":"ten"})").status == 200);
-  CHECK(figure(world, R"(rankd_requests_total{plan="ten",code="ok"})") == "20");
+  CHECK(metric(world, R"(rankd_requests_total{plan="ten",code="ok"})") == "20");
   const fixed_plans none({});
   serve_options taken = several;
   taken.listen = world.server().address();

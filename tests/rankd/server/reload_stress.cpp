@@ -62,6 +62,6 @@ TEST_CASE("requests under good and bad reloads all succeed, each by one version,
   for (std::thread& each : asking) each.join();
   for (const std::string& each : wrong) CHECK(each.empty());
   CHECK(refused == reloads / 4);
-  CHECK(world.library.versions_in_memory() <= plan_library_options().most_kept);
+  CHECK(world.library.versions_in_memory() <= plan_library_options().max_kept);
   std::printf("%zu reloads, %zu of them refused, %zu answers\n", reloads, refused, answers.load());
 }

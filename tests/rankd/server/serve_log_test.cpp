@@ -27,10 +27,10 @@ TEST_CASE("a log tells its level and those before it") {
     const serve_log log(*file, log_level::warning);
     log.note(log_level::info, "unheard");
     log.note(log_level::warning, "heard", {{"name", "a\n\"b\" \xff"}, {"empty", ""}, {"count", std::int64_t{0}}});
-    CHECK(log.tells(log_level::error));
-    CHECK(!log.tells(log_level::debug));
-    CHECK(!serve_log().tells(log_level::error));
-    CHECK(!serve_log(*file, log_level::off).tells(log_level::off));
+    CHECK(log.is_logged(log_level::error));
+    CHECK(!log.is_logged(log_level::debug));
+    CHECK(!serve_log().is_logged(log_level::error));
+    CHECK(!serve_log(*file, log_level::off).is_logged(log_level::off));
   }
   const std::string text = read_text_file(folder.path() / "log").value();
   CHECK(text.find('\n') == text.size() - 1);

@@ -1,7 +1,7 @@
 // tests/rankd/server/serve_metrics_test.cpp: what is counted is told, strictly in its form.
 #include <rankd/server/serve_metrics.hpp>
 
-#include <tests/rankd/server/figures.hpp>
+#include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 
 #include <array>
@@ -15,9 +15,9 @@
 using namespace rankd;
 using namespace std::chrono_literals;
 using braid::http_status;
-using rankd::testing::read_figures;
+using rankd::testing::read_metrics;
 
-TEST_CASE("the figures of several loops are added up") {
+TEST_CASE("the metrics of several loops are added up") {
   serve_metrics one;
   serve_metrics two;
   one.count_end(http_status::ok, 2ms,
@@ -31,28 +31,28 @@ TEST_CASE("the figures of several loops are added up") {
   two.count_end({}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   exposition out;
   serve_metrics::write(out, std::array{&one, &two});
-  write_process_figures(out);
-  auto figures = read_figures(out.text());
-  CHECK(figures[R"(rankd_http_responses_total{endpoint="/v1/rank",status="200"})"] == 2);
-  CHECK(figures[R"(rankd_http_responses_total{endpoint="/v1/rank",status="503"})"] == 1);
-  CHECK(figures[R"(rankd_requests_total{plan="p",code="ok"})"] == 2);
-  CHECK(figures[R"(rankd_requests_total{plan="odd \"name\"\\\n",code="late"})"] == 1);
-  CHECK(figures[R"(rankd_candidates_total{plan="p"})"] == 15);
-  CHECK(figures[R"(rankd_request_duration_seconds_count{plan="p"})"] == 2);
-  CHECK(figures[R"(rankd_http_request_duration_seconds_sum{endpoint="/v1/rank"})"] == 0.002);
-  CHECK(figures["rankd_admitted_total"] == 11);
-  CHECK(figures["rankd_shed_total"] == 22);
-  CHECK(figures["rankd_queue_timeouts_total"] == 33);
-  CHECK(figures["rankd_in_flight"] == 44);
-  CHECK(figures["rankd_queue_length"] == 55);
-  CHECK(figures["rankd_concurrency_limit"] == 66);
-  CHECK(figures["rankd_unread_connections"] == 77);
-  CHECK(figures[R"(rankd_http_request_duration_seconds_count{endpoint="/v1/rank"})"] == 2);
-  CHECK(!figures.contains(R"(rankd_http_responses_total{endpoint="/v1/rank",status="0"})"));
-  CHECK(figures["process_resident_memory_bytes"] > 100'000);
-  CHECK(figures["process_open_fds"] >= 3);
-  CHECK(figures["process_cpu_seconds_total"] > 0);
-  CHECK(figures["process_start_time_seconds"] > 1.6e9);
+  write_process_metrics(out);
+  auto metrics = read_metrics(out.text());
+  CHECK(metrics[R"(rankd_http_responses_total{endpoint="/v1/rank",status="200"})"] == 2);
+  CHECK(metrics[R"(rankd_http_responses_total{endpoint="/v1/rank",status="503"})"] == 1);
+  CHECK(metrics[R"(rankd_requests_total{plan="p",code="ok"})"] == 2);
+  CHECK(metrics[R"(rankd_requests_total{plan="odd \"name\"\\\n",code="late"})"] == 1);
+  CHECK(metrics[R"(rankd_candidates_total{plan="p"})"] == 15);
+  CHECK(metrics[R"(rankd_request_duration_seconds_count{plan="p"})"] == 2);
+  CHECK(metrics[R"(rankd_http_request_duration_seconds_sum{endpoint="/v1/rank"})"] == 0.002);
+  CHECK(metrics["rankd_admitted_total"] == 11);
+  CHECK(metrics["rankd_shed_total"] == 22);
+  CHECK(metrics["rankd_queue_timeouts_total"] == 33);
+  CHECK(metrics["rankd_in_flight"] == 44);
+  CHECK(metrics["rankd_queue_length"] == 55);
+  CHECK(metrics["rankd_concurrency_limit"] == 66);
+  CHECK(metrics["rankd_unread_connections"] == 77);
+  CHECK(metrics[R"(rankd_http_request_duration_seconds_count{endpoint="/v1/rank"})"] == 2);
+  CHECK(!metrics.contains(R"(rankd_http_responses_total{endpoint="/v1/rank",status="0"})"));
+  CHECK(metrics["process_resident_memory_bytes"] > 100'000);
+  CHECK(metrics["process_open_fds"] >= 3);
+  CHECK(metrics["process_cpu_seconds_total"] > 0);
+  CHECK(metrics["process_start_time_seconds"] > 1.6e9);
 }
 
 TEST_CASE("each endpoint has a name") {
@@ -81,23 +81,23 @@ auto runs_of(const std::string& node) -> std::string {
 
 }  // namespace
 
-TEST_CASE("of a plan with very many nodes the first ones have figures of their own, the others one together") {
+TEST_CASE("of a plan with very many nodes the first ones have metrics of their own, the others one together") {
   const auto plan = plan_of(300, "n");
   const fixed_plans serving(std::vector<known_plan>{{.name = "p", .bound = plan, .problems = {}}});
   serve_metrics loop;
-  const std::vector<node_figure> all(300, {.state = node_state::done, .rows_out = 2, .queue = 1us, .run = 2ms});
+  const std::vector<node_sample> all(300, {.state = node_state::done, .rows_out = 2, .queue = 1us, .run = 2ms});
   loop.count_nodes(*plan, all, serving);
   exposition out;
   const std::array<serve_metrics*, 1> loops{&loop};
   serve_metrics::write_nodes(out, loops, serving.list());
-  auto figures = read_figures(out.text());
-  CHECK(figures[runs_of("n0")] == 1);
-  CHECK(figures[runs_of("n255")] == 1);
-  CHECK(!figures.contains(runs_of("n256")));
-  CHECK(figures[runs_of("(others)")] == 44);
-  CHECK(figures[R"x(rankd_node_rows_total{plan="p",node="(others)"})x"] == 88);
-  CHECK(figures[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.001"})"] == 0);
-  CHECK(figures[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.01"})"] == 1);
+  auto metrics = read_metrics(out.text());
+  CHECK(metrics[runs_of("n0")] == 1);
+  CHECK(metrics[runs_of("n255")] == 1);
+  CHECK(!metrics.contains(runs_of("n256")));
+  CHECK(metrics[runs_of("(others)")] == 44);
+  CHECK(metrics[R"x(rankd_node_rows_total{plan="p",node="(others)"})x"] == 88);
+  CHECK(metrics[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.001"})"] == 0);
+  CHECK(metrics[R"(rankd_node_duration_seconds_bucket{plan="p",node="n7",part="run",le="0.01"})"] == 1);
 }
 
 TEST_CASE(
@@ -106,8 +106,8 @@ TEST_CASE(
   const auto after = plan_of(2, "n");
   const fixed_plans first(std::vector<known_plan>{{.name = "p", .bound = before, .problems = {}}});
   const fixed_plans second(std::vector<known_plan>{{.name = "p", .bound = after, .problems = {}}});
-  const std::vector<node_figure> three(3, {.state = node_state::done, .rows_out = 1, .queue = {}, .run = {}});
-  const std::vector<node_figure> two(2, {.state = node_state::failed, .rows_out = 0, .queue = {}, .run = {}});
+  const std::vector<node_sample> three(3, {.state = node_state::done, .rows_out = 1, .queue = {}, .run = {}});
+  const std::vector<node_sample> two(2, {.state = node_state::failed, .rows_out = 0, .queue = {}, .run = {}});
   serve_metrics quick;
   serve_metrics slow;
   quick.count_nodes(*before, three, first);
@@ -117,14 +117,14 @@ TEST_CASE(
   const std::array<serve_metrics*, 2> loops{&quick, &slow};
   exposition out;
   serve_metrics::write_nodes(out, loops, second.list());
-  auto figures = read_figures(out.text());
-  CHECK(figures[runs_of("n1")] == 3);
-  CHECK(figures[R"(rankd_node_errors_total{plan="p",node="n1"})"] == 1);
-  CHECK(!figures.contains(runs_of("n2")));
+  auto metrics = read_metrics(out.text());
+  CHECK(metrics[runs_of("n1")] == 3);
+  CHECK(metrics[R"(rankd_node_errors_total{plan="p",node="n1"})"] == 1);
+  CHECK(!metrics.contains(runs_of("n2")));
   // Gone and back: what was counted before is forgotten.
   exposition none;
   serve_metrics::write_nodes(none, loops, {});
   exposition again;
   serve_metrics::write_nodes(again, loops, second.list());
-  CHECK(!read_figures(again.text()).contains(runs_of("n1")));
+  CHECK(!read_metrics(again.text()).contains(runs_of("n1")));
 }

@@ -6,7 +6,7 @@
 #include <rankd/server/line_file.hpp>
 #include <rankd/store/folder.hpp>
 #include <tests/rankd/server/closed_store.hpp>
-#include <tests/rankd/server/figures.hpp>
+#include <tests/rankd/server/metrics.hpp>
 #include <tests/rankd/server/serve_world.hpp>
 #include <tests/support/eventually.hpp>
 #include <tests/support/scratch_folder.hpp>
@@ -128,10 +128,10 @@ TEST_CASE("a server whose store turns out to be damaged is not ready, and says s
   while (!scrubber.step().ends_round) {}
   CHECK(world.rank(request).status == 200);
   CHECK(world.ask("GET", "/readyz").status == 200);
-  auto figures = rankd::testing::read_figures(world.ask("GET", "/metrics").body);
-  CHECK(figures.at(R"(rankd_store_scrub_rounds_total{endpoint="ep_0001"})") == 1);
-  CHECK(figures.at(R"(rankd_store_scrubbed_bytes_total{endpoint="ep_0001"})") > 0);
-  CHECK(figures.at(R"(rankd_store_damaged{endpoint="ep_0001"})") == 0);
+  auto metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
+  CHECK(metrics.at(R"(rankd_store_scrub_rounds_total{endpoint="ep_0001"})") == 1);
+  CHECK(metrics.at(R"(rankd_store_scrubbed_bytes_total{endpoint="ep_0001"})") > 0);
+  CHECK(metrics.at(R"(rankd_store_damaged{endpoint="ep_0001"})") == 0);
 
   change_a_byte(data_file(place, 1));
   scrubber.step();
@@ -145,6 +145,6 @@ TEST_CASE("a server whose store turns out to be damaged is not ready, and says s
   CHECK(ready.status == 503);
   CHECK(json::parse(ready.body).at("error").at("code") == "store_corrupt");
   CHECK(world.ask("GET", "/healthz").status == 200);
-  figures = rankd::testing::read_figures(world.ask("GET", "/metrics").body);
-  CHECK(figures.at(R"(rankd_store_damaged{endpoint="ep_0001"})") == 1);
+  metrics = rankd::testing::read_metrics(world.ask("GET", "/metrics").body);
+  CHECK(metrics.at(R"(rankd_store_damaged{endpoint="ep_0001"})") == 1);
 }

@@ -185,7 +185,7 @@ TEST_CASE("an empty list or hash is absent, whatever is asked for") {
 
 TEST_CASE("the longest prefix and the longest ids make keys of their own") {
   const scratch_folder folder;
-  const std::string prefix(key_batch::longest_prefix, 'p');
+  const std::string prefix(key_batch::max_prefix, 'p');
   const embedded_store store = load(folder, R"({"list":")" + prefix + R"(-9223372036854775808","values":[5]})");
   const std::vector<std::int64_t> ids = {std::numeric_limits<std::int64_t>::max(),
                                          std::numeric_limits<std::int64_t>::min()};

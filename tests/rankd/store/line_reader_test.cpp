@@ -31,7 +31,7 @@ auto lines_of(const std::string& text) -> std::vector<seen_line> {
   for (auto line = reader->next(); line && *line; line = reader->next())
     lines.push_back({std::string((*line)->text), (*line)->number, (*line)->too_long});
   CHECK(reader->bytes_done() == text.size());
-  CHECK(reader->reserved() < 3 * line_reader::longest);
+  CHECK(reader->reserved() < 3 * line_reader::max_bytes);
   return lines;
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("lines of every length come out whole, wherever the pieces of the file
 }
 
 TEST_CASE("a line of the greatest length is read, one byte more is reported and passed over") {
-  const std::string fits(line_reader::longest, 'x');
-  const std::string over(line_reader::longest + 1, 'y');
-  const std::string far_over(3 * line_reader::longest, 'z');
+  const std::string fits(line_reader::max_bytes, 'x');
+  const std::string over(line_reader::max_bytes + 1, 'y');
+  const std::string far_over(3 * line_reader::max_bytes, 'z');
   const std::vector<seen_line> expected = {{fits, 1, false}, {"", 2, true}, {"b", 3, false}, {"", 4, true}};
   CHECK((lines_of(fits + "\n" + over + "\nb\n" + far_over) == expected));
 }

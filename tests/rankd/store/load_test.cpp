@@ -205,14 +205,14 @@ TEST_CASE("all bad lines of all files are complained about, and the old store st
                         "{\"list\":\"c\",\"values\":[]}\n")};
   const auto report = load_store(work.store, files, {});
   CHECK(codes_of(report) == std::vector<std::string>{"wrong_type", "bad_json", "duplicate_key", "duplicate_key"});
-  auto complaint = report.error().begin();
-  CHECK(complaint->source == files[0].string());
-  CHECK(complaint->message == "line 2: an integer or a string is expected here, not null");
-  CHECK((++complaint)->message.starts_with("line 4: "));
-  ++complaint;
-  CHECK(complaint->source == files[1].string());
-  CHECK(complaint->message == "line 1: the key `a` was given already at line 1 of " + files[0].string());
-  CHECK((++complaint)->message == "line 3: the key `c` was given already at line 2");
+  auto diagnostic = report.error().begin();
+  CHECK(diagnostic->source == files[0].string());
+  CHECK(diagnostic->message == "line 2: an integer or a string is expected here, not null");
+  CHECK((++diagnostic)->message.starts_with("line 4: "));
+  ++diagnostic;
+  CHECK(diagnostic->source == files[1].string());
+  CHECK(diagnostic->message == "line 1: the key `a` was given already at line 1 of " + files[0].string());
+  CHECK((++diagnostic)->message == "line 3: the key `c` was given already at line 2");
   CHECK(contents(work.store) == first_table);
   CHECK(files_in(work.store) == std::vector<std::string>{"data-1.mdb", "data-1.sums", "rankd-store"});
 }
@@ -224,12 +224,12 @@ TEST_CASE("a first load that fails leaves no store, and the next one succeeds") 
   CHECK(work.load(first_data).has_value());
 }
 
-TEST_CASE("complaints end at the limit, and say so") {
+TEST_CASE("diagnostics end at the limit, and say so") {
   const workplace work;
   std::string text;
   for (int i = 0; i < 300; ++i) text += "nonsense\n";
   const auto codes = codes_of(work.load(text));
-  CHECK(codes.size() == most_load_complaints + 1);
+  CHECK(codes.size() == max_load_diagnostics + 1);
   CHECK(codes.back() == "too_many_complaints");
 }
 

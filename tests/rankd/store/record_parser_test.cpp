@@ -1,4 +1,4 @@
-// tests/rankd/store/record_parser_test.cpp: what a line of data may say, and the complaint for each way to be wrong.
+// tests/rankd/store/record_parser_test.cpp: what a line of data may say, and the diagnostic for each way to be wrong.
 #include <rankd/store/record_parser.hpp>
 
 #include <string>
@@ -32,7 +32,7 @@ auto errors_of(std::string_view text) -> braid::diagnostics {
 struct bad_line {
   std::string text;
   std::vector<std::string> codes;
-  std::string pointer;  // of the first complaint
+  std::string pointer;  // of the first diagnostic
 };
 
 auto bad_lines() -> std::vector<bad_line> {
@@ -121,10 +121,10 @@ TEST_CASE("bytes that are not UTF-8 are located, columns counted in bytes from 1
         "line 17: the line is not valid UTF-8 from column 12 on");
 }
 
-TEST_CASE("complaints about one line end after the sixteenth") {
+TEST_CASE("diagnostics about one line end after the sixteenth") {
   std::string text = R"({"list":"a","values":[null)";
   for (int i = 0; i < 100; ++i) text += ",null";
-  CHECK(errors_of(text + "]}").size() == record_parser::most_complaints);
+  CHECK(errors_of(text + "]}").size() == record_parser::max_diagnostics);
 }
 
 TEST_CASE("a line that is too long is said to be so") {
@@ -136,13 +136,13 @@ TEST_CASE("a line that is too long is said to be so") {
 }
 
 TEST_CASE("a record that a dump would write as too long a line is refused") {
-  constexpr std::size_t most = line_reader::longest;
+  constexpr std::size_t max_count = line_reader::max_bytes;
   const auto hash_of = [](std::size_t dels, std::size_t letters) {
     return R"({"hash":"user:1","fields":{"f":")" + std::string(dels, '\x7f') + std::string(letters, 'x') + "\"}}";
   };
   const std::size_t frame = hash_of(0, 0).size();
-  const std::size_t dels = (most - frame) / 6;  // each becomes \u007f
-  const std::size_t letters = (most - frame) % 6;
+  const std::size_t dels = (max_count - frame) / 6;  // each becomes \u007f
+  const std::size_t letters = (max_count - frame) % 6;
   record_parser parser;
   const padded longest(hash_of(dels, letters));
   CHECK(parser.parse(longest.line, 0).has_value());
@@ -155,10 +155,10 @@ TEST_CASE("a record that a dump would write as too long a line is refused") {
 
   // Integers beside text get quotes.
   std::string list = R"({"list":"follow:1","values":["x")";
-  while (list.size() < most - 10) list += ",1";
+  while (list.size() < max_count - 10) list += ",1";
   CHECK(errors_of(list + "]}").front().pointer == "/list");
   std::string plain = R"({"list":"follow:1","values":[1)";
-  while (plain.size() < most - 10) plain += ",1";
+  while (plain.size() < max_count - 10) plain += ",1";
   const padded ids(plain + "]}");
   CHECK(parser.parse(ids.line, 0).has_value());
 }

@@ -43,9 +43,9 @@ auto shared_cluster() -> real_cluster& {
   return world;
 }
 
-auto place_at(const real_cluster& world) -> redis_place {
+auto place_at(const real_cluster& world) -> redis_address {
   const braid::redis_cluster_options options = world.options();
-  redis_place place(options.connection);
+  redis_address place(options.connection);
   place.nodes = options.nodes;
   return place;
 }
@@ -86,7 +86,7 @@ auto answers(store& from) -> std::string {
   return out + std::to_string(lists->malformed);
 }
 
-auto store_at(redis_place place) -> redis_store { return redis_store({.endpoint_id = "ep_0001", .server = place}); }
+auto store_at(redis_address place) -> redis_store { return redis_store({.endpoint_id = "ep_0001", .server = place}); }
 
 /// What the data would answer from one server, which has no slots.
 auto expected_answers() -> std::string {
@@ -136,7 +136,7 @@ TEST_CASE("a cluster answers all three commands in the words of its data, from m
   redis_store from = store_at(place_at(world));
   CHECK(answers(from) == expected_answers());
 
-  redis_place behind = place_at(world);
+  redis_address behind = place_at(world);
   behind.reads = braid::redis_reads::replicas;
   redis_store replicas = store_at(behind);
   CHECK(eventually([&] { return answers(replicas) == expected_answers(); }));
@@ -230,7 +230,7 @@ TEST_CASE("slots that move while the store is asked change no answer") {
   CHECK(answers(from) == expected_answers());
 
   // A node that is away fails batches at the deadline, and is back when it is.
-  redis_place hasty = place_at(world);
+  redis_address hasty = place_at(world);
   hasty.request_timeout = 100ms;
   hasty.connect_timeout = 100ms;
   redis_store late = store_at(hasty);

@@ -12,11 +12,11 @@ using namespace rankd;
 using namespace rankd::detail;
 
 TEST_CASE("an error of a server is told as it is, and a long one is cut between characters") {
-  CHECK(told_by_server("NOPERM no rights") == "the server says: NOPERM no rights");
-  CHECK(told_by_server("") == "the server says: ");
+  CHECK(server_message("NOPERM no rights") == "the server says: NOPERM no rights");
+  CHECK(server_message("") == "the server says: ");
   for (int before = 290; before <= 300; ++before) {
     const std::string error = std::string(static_cast<std::size_t>(before), 'a') + "äöü€ and more of it";
-    const std::string told = told_by_server(error);
+    const std::string told = server_message(error);
     CAPTURE(before);
     CHECK(is_utf8(told));
     CHECK(told.ends_with("…"));
@@ -25,5 +25,5 @@ TEST_CASE("an error of a server is told as it is, and a long one is cut between 
 }
 
 TEST_CASE("what is not text in an error of a server is left out") {
-  CHECK(told_by_server("ERR \xff\xfe rest") == "the server says: ERR …");
+  CHECK(server_message("ERR \xff\xfe rest") == "the server says: ERR …");
 }

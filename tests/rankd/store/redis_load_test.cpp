@@ -131,7 +131,7 @@ TEST_CASE("the same load again ends in the same database") {
 TEST_CASE("wrong data changes nothing, and is complained about as by the embedded store") {
   const redis_server server;
   const scratch_folder folder;
-  const auto complaints = [&](std::string_view lines) {
+  const auto diagnostics = [&](std::string_view lines) {
     const files data{folder.write("good.ndjson", many_lists(50)), folder.write("bad.ndjson", lines)};
     const auto loaded = load_redis(at(server), data, {.piece_bytes = 100});
     REQUIRE_FALSE(loaded.has_value());
@@ -139,14 +139,14 @@ TEST_CASE("wrong data changes nothing, and is complained about as by the embedde
     CHECK(ask(server, {"DBSIZE"}) == "0");
     return loaded.error();
   };
-  CHECK(complaints("nonsense\n").size() == 1);
-  const auto twin = complaints("\n{\"list\":\"follow:7\",\"values\":[]}\n");
+  CHECK(diagnostics("nonsense\n").size() == 1);
+  const auto twin = diagnostics("\n{\"list\":\"follow:7\",\"values\":[]}\n");
   CHECK(twin.front().code == "duplicate_key");
   CHECK(twin.front().message.find("at line 7 of ") != std::string::npos);
-  CHECK(complaints("{\"list\":\"rankd:load\",\"values\":[]}\n").front().code == "reserved_key");
+  CHECK(diagnostics("{\"list\":\"rankd:load\",\"values\":[]}\n").front().code == "reserved_key");
   std::string many;
   for (int i = 0; i < 200; ++i) many += "nonsense\n";
-  CHECK(complaints(many).size() == most_load_complaints + 1);
+  CHECK(diagnostics(many).size() == max_load_diagnostics + 1);
   CHECK(code_of(load_redis(at(server), files{"absent.ndjson"}, {})) == "data_unreadable");
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
   braid::redis_options nobody;
   nobody.port = gone.number();
   CHECK(code_of(load_redis(nobody, data, {})) == "store_unreachable");
-  redis_place cluster;
+  redis_address cluster;
   cluster.nodes = {{.host = "127.0.0.1", .port = nobody.port}};
   CHECK(code_of(load_redis(cluster, data, {})) == "store_unreachable");
   {
@@ -236,7 +236,7 @@ TEST_CASE("what a server refuses is said in its words, with its place") {
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(50));
   }
   const redis_server plain;
-  redis_place no_cluster;
+  redis_address no_cluster;
   no_cluster.nodes = {{.host = "127.0.0.1", .port = plain.port()}};
   const auto loaded = load_redis(no_cluster, data, {});
   REQUIRE(code_of(loaded) == "store_error");

@@ -93,16 +93,16 @@ TEST_CASE("a host that is a name is looked up, one that has no address refused")
 }
 
 TEST_CASE("a URL says as much as it wants") {
-  const auto least = redis_options_of("redis://127.0.0.1").value();
-  CHECK(least.port == 6379);
-  CHECK(least.database == 0);
-  const auto most = redis_options_of("redis://me:p%40%2fss@[::1]:7/12").value();
-  CHECK(most.user == "me");
-  CHECK(most.password == "p@/ss");
-  CHECK(most.host == "::1");
-  CHECK(most.port == 7);
-  CHECK(most.database == 12);
-  CHECK(place_of(most) == "redis://[::1]:7/12");
+  const auto min_count = redis_options_of("redis://127.0.0.1").value();
+  CHECK(min_count.port == 6379);
+  CHECK(min_count.database == 0);
+  const auto max_count = redis_options_of("redis://me:p%40%2fss@[::1]:7/12").value();
+  CHECK(max_count.user == "me");
+  CHECK(max_count.password == "p@/ss");
+  CHECK(max_count.host == "::1");
+  CHECK(max_count.port == 7);
+  CHECK(max_count.database == 12);
+  CHECK(place_of(max_count) == "redis://[::1]:7/12");
   CHECK(redis_options_of("redis://secret@127.0.0.1:7/").value().password == "secret");
 }
 

@@ -10,7 +10,7 @@
 #include <tests/support/run_on_loop.hpp>
 #include <tests/support/scratch_folder.hpp>
 #include <tests/support/scripted_server.hpp>
-#include <tests/support/turned_loop.hpp>
+#include <tests/support/test_loop.hpp>
 #include <tests/support/watchdog.hpp>
 
 #include <braid/coro/outcome.hpp>
@@ -48,7 +48,7 @@ constexpr std::string_view data = R"({"hash":"user:1","fields":{"title":"One","c
 auto at(const redis_server& server) -> braid::redis_options {
   braid::redis_options options;
   options.port = server.port();
-  options.backoff = {.first = 1ms, .longest = 10ms, .seed = 1};
+  options.backoff = {.first = 1ms, .max_delay = 10ms, .seed = 1};
   options.request_timeout = 20s;  // a busy machine is no fault
   options.connect_timeout = 20s;
   return options;
@@ -155,7 +155,7 @@ TEST_CASE("a key of another kind fails the batch, in the same words as with the 
   CHECK(code_of(from, ask.on->run(from.lrange_ids({"user:", ids{9, 1}}, 3, ask.arena))) == "store_wrong_type");
   CHECK(from.explain(wrong.error()).message ==
         "endpoint `ep_0001`: the key holds another kind of value than the command wants");
-  redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_words::told});
+  redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_messages::shown});
   asker again;  // its loop ends before the store
   const auto told = again.on->run(frank.hget({"follow:", ids{1}}, "country", again.arena));
   REQUIRE_FALSE(told.has_value());
@@ -247,7 +247,7 @@ TEST_CASE("a policy without timeouts gives a server, and a cluster, the document
     else
       endpoint.resolver = one;
     const auto from = open_store(endpoint, ".").value();
-    braid::testing::turned_loop here;  // ends before the store
+    braid::testing::test_loop here;  // ends before the store
     braid::arena arena;
     const ids users{1};
     const braid::time_point begin = here.now();

@@ -37,6 +37,6 @@ TEST_CASE("the plan that the table changes is right, and uses every operator") {
   CHECK(used.size() == all_ops().size());
 }
 
-TEST_CASE("each bad plan of the table gets its complaints and no others") {
+TEST_CASE("each bad plan of the table gets its diagnostics and no others") {
   check_table("bad_plans.ndjson", good_plan(), 300, found_in);
 }

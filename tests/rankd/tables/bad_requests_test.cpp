@@ -24,6 +24,6 @@ auto found_in(const std::string& text) -> std::vector<std::string> {
 
 TEST_CASE("the request that the table changes is right") { CHECK(joined(found_in(good_request())).empty()); }
 
-TEST_CASE("each bad request of the table gets its complaints and no others") {
+TEST_CASE("each bad request of the table gets its diagnostics and no others") {
   check_table("bad_requests.ndjson", good_request(), 100, found_in);
 }

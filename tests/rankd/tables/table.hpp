@@ -18,11 +18,11 @@
 
 namespace rankd::testing {
 
-/// A document that is wrong, and "code pointer node" of each complaint, in order.
+/// A document that is wrong, and "code pointer node" of each diagnostic, in order.
 struct table_case {
   std::string name;
   std::string document;
-  std::vector<std::string> complaints;
+  std::vector<std::string> diagnostics;
 };
 
 inline auto with_number(std::string text, std::size_t number) -> std::string {
@@ -83,10 +83,10 @@ inline auto read_table(const std::string& name, const std::string& base) -> std:
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     const auto row = nlohmann::json::parse(text.substr(at, end - at));
-    table_case each{.name = row.at("case"), .document = document_of(row, base), .complaints = {}};
-    for (const nlohmann::json& item : row.at("complaints")) {
-      each.complaints.push_back(item.at("code").get<std::string>() + " " + spelled_text(item.at("pointer")));
-      if (item.contains("node")) each.complaints.back() += " " + item["node"].get<std::string>();
+    table_case each{.name = row.at("case"), .document = document_of(row, base), .diagnostics = {}};
+    for (const nlohmann::json& item : row.at("diagnostics")) {
+      each.diagnostics.push_back(item.at("code").get<std::string>() + " " + spelled_text(item.at("pointer")));
+      if (item.contains("node")) each.diagnostics.back() += " " + item["node"].get<std::string>();
     }
     out.push_back(std::move(each));
     at = end + 1;
@@ -94,7 +94,7 @@ inline auto read_table(const std::string& name, const std::string& base) -> std:
   return out;
 }
 
-/// "code pointer node" of each complaint, the node only where there is one.
+/// "code pointer node" of each diagnostic, the node only where there is one.
 inline auto spelled(const braid::diagnostics& problems) -> std::vector<std::string> {
   std::vector<std::string> out;
   for (const auto& item : problems)
@@ -102,24 +102,24 @@ inline auto spelled(const braid::diagnostics& problems) -> std::vector<std::stri
   return out;
 }
 
-/// The complaints, one a line.
-inline auto joined(const std::vector<std::string>& complaints) -> std::string {
+/// The diagnostics, one a line.
+inline auto joined(const std::vector<std::string>& diagnostics) -> std::string {
   std::string out;
-  for (const std::string& each : complaints) out += "\n  " + each;
+  for (const std::string& each : diagnostics) out += "\n  " + each;
   return out;
 }
 
-/// Holds `found_in`, which spells the complaints about a document, to each case of a table, of which there are `least`
-/// or more.
+/// Holds `found_in`, which spells the diagnostics about a document, to each case of a table, of which there are
+/// `min_count` or more.
 template <typename FoundIn>
-void check_table(const std::string& name, const std::string& base, std::size_t least, FoundIn found_in) {
+void check_table(const std::string& name, const std::string& base, std::size_t min_count, FoundIn found_in) {
   const auto cases = read_table(name, base);
-  CHECK(cases.size() >= least);
+  CHECK(cases.size() >= min_count);
   std::set<std::string> names;
   for (const table_case& each : cases) {
     const auto found = found_in(each.document);
-    CHECK_MESSAGE(found == each.complaints, each.name << " gave" << joined(found));
-    CHECK_MESSAGE(!each.complaints.empty(), each.name);
+    CHECK_MESSAGE(found == each.diagnostics, each.name << " gave" << joined(found));
+    CHECK_MESSAGE(!each.diagnostics.empty(), each.name);
     CHECK_MESSAGE(names.insert(each.name).second, each.name << " is there twice");
   }
 }

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 
 import { bindings } from "./bindings.js";
 import { type Compiled, Compiler, defaultLimits, planNameOf } from "./compile.js";
-import { printable, toLine } from "./complaint.js";
+import { printable, toLine } from "./diagnostic.js";
 import { difference } from "./diff.js";
 import { parseExact } from "./exact_json.js";
 import { readManifest, writeIndex } from "./folder.js";
@@ -28,7 +28,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --project DIR       the folder with rankd.toml; default: at or above the first file, or here
   --root DIR          paths in artifacts are relative to it; default: the project
   --verify            build: write nothing, fail where an artifact would change
-  --json              complaints as JSON on standard output
+  --json              diagnostics as JSON on standard output
   --time-limit-ms N   time that each plan may take to build; default ${defaultLimits.timeMs}
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
   --help              this text
@@ -129,7 +129,7 @@ async function run(options: Options, project: Project): Promise<number> {
     };
     if (options.command === "watch") return await watch(files, once);
     const compiled = await once(files);
-    return compiled.every((each) => each.complaints.length === 0) && !isStale ? 0 : 1;
+    return compiled.every((each) => each.diagnostics.length === 0) && !isStale ? 0 : 1;
   } finally {
     await compiler.close();
   }
@@ -162,7 +162,7 @@ function checkArtifact(file: string, project: Project): Compiled {
           bytes: bytes.length,
         });
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
-  const complaints = said.map(({ code, pointer, message, hint }) => ({
+  const diagnostics = said.map(({ code, pointer, message, hint }) => ({
     code,
     pointer,
     message: `${pointer}: ${message}`,
@@ -172,8 +172,8 @@ function checkArtifact(file: string, project: Project): Compiled {
   return {
     file,
     name: planNameOf(file),
-    artifact: complaints.length === 0 ? bytes.toString("utf8") : undefined,
-    complaints,
+    artifact: diagnostics.length === 0 ? bytes.toString("utf8") : undefined,
+    diagnostics,
     sources: [file],
   };
 }
@@ -181,11 +181,12 @@ function checkArtifact(file: string, project: Project): Compiled {
 function report(compiled: readonly Compiled[], options: Options): void {
   if (options.isJson) {
     process.stdout.write(
-      `${JSON.stringify({ plans: compiled.map(({ file, name, complaints }) => ({ file, name, complaints })) })}\n`,
+      `${JSON.stringify({ plans: compiled.map(({ file, name, diagnostics }) => ({ file, name, diagnostics })) })}\n`,
     );
     return;
   }
-  for (const each of compiled) for (const complaint of each.complaints) process.stderr.write(`${toLine(complaint)}\n`);
+  for (const each of compiled)
+    for (const diagnostic of each.diagnostics) process.stderr.write(`${toLine(diagnostic)}\n`);
 }
 
 let isStale = false;

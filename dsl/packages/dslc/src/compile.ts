@@ -2,7 +2,7 @@
 import { basename, relative, resolve, sep } from "node:path";
 
 import { bindings } from "./bindings.js";
-import { type Complaint, complaint, inOrder, type Place, startOf } from "./complaint.js";
+import { type Diagnostic, diagnostic, inOrder, type Place, startOf } from "./diagnostic.js";
 import { ExactInteger, type Json, prettyJson, sha256 } from "./json.js";
 import { PlanProgram, ProgramCache } from "./program.js";
 import type { Project } from "./project.js";
@@ -32,9 +32,9 @@ export interface Compiled {
   /** As it was given. */
   readonly file: string;
   readonly name: string;
-  /** The artifact, where there are no complaints. */
+  /** The artifact, where there are no diagnostics. */
   readonly artifact: string | undefined;
-  readonly complaints: readonly Complaint[];
+  readonly diagnostics: readonly Diagnostic[];
   /** Absolute; the plan and what it imports. */
   readonly sources: readonly string[];
 }
@@ -122,12 +122,12 @@ class PlanCompilation {
     this.shown = relative(root, path).split(sep).join("/");
   }
 
-  private done(complaints: readonly Complaint[], artifact?: string): Compiled {
+  private done(diagnostics: readonly Diagnostic[], artifact?: string): Compiled {
     return {
       file: this.file,
       name: planNameOf(this.file),
       artifact,
-      complaints: inOrder(complaints),
+      diagnostics: inOrder(diagnostics),
       sources: this.sources,
     };
   }
@@ -136,12 +136,14 @@ class PlanCompilation {
   check(): Compiled | undefined {
     if (this.shown.startsWith(".."))
       return this.done([
-        complaint("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
+        diagnostic("outside_project", `the plan lies outside of ${this.root}`, startOf(this.shown), {
           hint: "name the project with --project",
         }),
       ]);
-    const complaints = this.sources.flatMap((source) => this.program.check(source, this.options.types ?? "with types"));
-    return complaints.length > 0 ? this.done(complaints) : undefined;
+    const diagnostics = this.sources.flatMap((source) =>
+      this.program.check(source, this.options.types ?? "with types"),
+    );
+    return diagnostics.length > 0 ? this.done(diagnostics) : undefined;
   }
 
   async run(runner: Runner): Promise<Compiled> {
@@ -151,13 +153,13 @@ class PlanCompilation {
     return this.finish(JSON.parse(outcome.built!) as Built);
   }
 
-  private failed(error: Failure): Complaint {
+  private failed(error: Failure): Diagnostic {
     const span = this.spans.find(error.span);
     const place =
       (error.code === "plan_threw" ? (this.program.placeOfStack(error.stack, this.sources) ?? span) : span) ??
       this.program.placeOfExport(this.sources[0]!) ??
       startOf(this.shown);
-    return complaint(error.code, error.message, place, { hint: error.hint });
+    return diagnostic(error.code, error.message, place, { hint: error.hint });
   }
 
   private finish(built: Built): Compiled {
@@ -173,7 +175,7 @@ class PlanCompilation {
     const placeOf = (pointer: string): Place => placeAbove(places, pointer) ?? startOf(this.shown);
     return this.done(
       problems.map((each) =>
-        complaint(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
+        diagnostic(each.code, each.message, placeOf(each.pointer), { hint: each.hint, pointer: each.pointer }),
       ),
     );
   }

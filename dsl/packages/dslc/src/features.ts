@@ -20,7 +20,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 export function checkExtract(node: ColumnNode, declared: Registries, problems: Problem[]): void {
   const name = String(node.params["transform"]);
   const params = pointerTo(node.pointer, "params");
-  const complain = (code: string, pointer: string, message: string): void => {
+  const report = (code: string, pointer: string, message: string): void => {
     problems.push({ code, pointer, message, hint: "", node: node.id });
   };
   const keys = listOf(node.params["keys"]).map((id) => {
@@ -32,7 +32,7 @@ export function checkExtract(node: ColumnNode, declared: Registries, problems: P
   const wanted = typesOf[name] ?? [];
   for (const [index, key] of keys.entries())
     if (key !== undefined && !wanted.includes(key.type))
-      complain(
+      report(
         "wrong_key_type",
         pointerTo(pointerTo(params, "keys"), index),
         `key ${key.id} (${key.name}) is of type ${key.type}; \`${name}\` takes one of: ${wanted.join(", ")}`,
@@ -42,10 +42,10 @@ export function checkExtract(node: ColumnNode, declared: Registries, problems: P
   const values = listOf(node.params["values"]);
   const isListed = name === "one_hot";
   if (isListed && keys.length !== 1)
-    complain("too_many_items", pointerTo(params, "keys"), `\`${name}\` takes one key; \`keys\` has ${keys.length}`);
+    report("too_many_items", pointerTo(params, "keys"), `\`${name}\` takes one key; \`keys\` has ${keys.length}`);
   const [other, length] = isListed ? ["values", values.length] : ["keys", keys.length];
   if (outKeys !== length)
-    complain(
+    report(
       "wrong_length",
       pointerTo(params, "out_keys"),
       `\`out_keys\` has ${outKeys} items, and \`${other}\` has ${length}`,
@@ -53,14 +53,14 @@ export function checkExtract(node: ColumnNode, declared: Registries, problems: P
 
   const [min, max] = [node.params["min"] ?? undefined, node.params["max"] ?? undefined];
   if (name === "clip" && min === undefined && max === undefined)
-    complain("missing_field", params, `\`${name}\` takes \`min\`, \`max\` or both, and has neither`);
+    report("missing_field", params, `\`${name}\` takes \`min\`, \`max\` or both, and has neither`);
   if (min !== undefined && max !== undefined && floatOf(max) < floatOf(min))
-    complain("out_of_range", pointerTo(params, "max"), "`max` must not be less than `min`");
+    report("out_of_range", pointerTo(params, "max"), "`max` must not be less than `min`");
 
   const key = keys.length === 1 ? keys[0] : undefined;
   const areStrings = typeof values[0] === "string";
   if (isListed && key !== undefined && key.type !== "bool" && areStrings !== (key.type === "string"))
-    complain(
+    report(
       "wrong_type",
       pointerTo(params, "values"),
       `\`values\` must be ${areStrings ? "integers" : "strings"}, as key ${key.id} (${key.name}) is of type ${key.type}`,

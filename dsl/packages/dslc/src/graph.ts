@@ -1,4 +1,4 @@
-// graph.ts: circles, depth and reach of a plan's graph, as the engine looks at them.
+// graph.ts: cycles, depth and reach of a plan's graph, as the engine looks at them.
 import type { Problem } from "./reader.js";
 
 /** A node with the positions of the nodes that it takes rows from. */
@@ -15,7 +15,7 @@ function about(node: GraphNode, code: string, message: string): Problem {
   return { code, pointer: node.pointer, message, hint: "", node: node.id };
 }
 
-/** Sources before their users; shorter than the list where there are circles. */
+/** Sources before their users; shorter than the list where there are cycles. */
 export function orderOf(nodes: readonly GraphNode[]): number[] {
   const users = nodes.map((): number[] => []);
   const waiting = nodes.map((node) => node.sources.length);
@@ -27,18 +27,18 @@ export function orderOf(nodes: readonly GraphNode[]): number[] {
   return order;
 }
 
-/** Complains about every circle, spelled out along the data. */
+/** Complains about every cycle, spelled out along the data. */
 export function checkCircles(nodes: readonly GraphNode[], problems: Problem[]): void {
   const state = nodes.map((): "unseen" | "on path" | "done" => "unseen");
   const next = nodes.map(() => 0);
   let found = 0;
   const report = (path: readonly number[], closing: number): void => {
     if (++found > mostCircles) return;
-    const circle = path.slice(path.indexOf(closing)).reverse();
-    const start = circle.indexOf(Math.min(...circle));
-    const turned = [...circle.slice(start), ...circle.slice(0, start)];
+    const cycle = path.slice(path.indexOf(closing)).reverse();
+    const start = cycle.indexOf(Math.min(...cycle));
+    const turned = [...cycle.slice(start), ...cycle.slice(0, start)];
     const names = [...turned.slice(0, 8), turned[0]!].map((index) => `\`${nodes[index]!.id}\``);
-    problems.push(about(nodes[turned[0]!]!, "cycle", `the nodes form a circle: ${names.join(" → ")}`));
+    problems.push(about(nodes[turned[0]!]!, "cycle", `the nodes form a cycle: ${names.join(" → ")}`));
   };
   for (let start = 0; start < nodes.length; ++start) {
     if (state[start] !== "unseen") continue;

@@ -1,7 +1,7 @@
 // index.ts: the compiler as a library.
 export { bindings } from "./bindings.js";
 export { type Compiled, Compiler, type CompilerOptions, defaultLimits, planNameOf } from "./compile.js";
-export { type Complaint, type Place, toLine } from "./complaint.js";
+export { type Diagnostic, type Place, toLine } from "./diagnostic.js";
 export { difference } from "./diff.js";
 export { parseExact } from "./exact_json.js";
 export { prettyJson, sha256 } from "./json.js";

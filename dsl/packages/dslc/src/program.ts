@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 
 import ts from "typescript";
 
-import { type Complaint, complaint, type Place, startOf } from "./complaint.js";
+import { type Diagnostic, diagnostic, type Place, startOf } from "./diagnostic.js";
 import type { Module } from "./sandbox.js";
 import { SourceMap } from "./source_map.js";
 import { placeOf, refusals, type SpanTable, transformer } from "./transform.js";
@@ -140,10 +140,10 @@ export class PlanProgram {
   }
 
   /** What is wrong with the text and the types of a file. */
-  check(file: string, types: "with types" | "without types"): Complaint[] {
+  check(file: string, types: "with types" | "without types"): Diagnostic[] {
     const source = this.program.getSourceFile(file);
     const shown = this.shown(file);
-    if (source === undefined) return [complaint("unreadable_file", "the file cannot be read", startOf(shown))];
+    if (source === undefined) return [diagnostic("unreadable_file", "the file cannot be read", startOf(shown))];
     const refused = refusals(shown, source);
     const said = [
       ...this.program.getSyntacticDiagnostics(source),
@@ -151,12 +151,12 @@ export class PlanProgram {
     ];
     // Where a refusal says why, a type error inside says nothing more.
     const typed = said
-      .map((each) => this.complaintOf(each, shown))
+      .map((each) => this.diagnosticOf(each, shown))
       .filter((each) => !refused.some((outer) => isWithin(each.place, outer.place)));
     return [...refused, ...typed];
   }
 
-  private complaintOf(said: ts.Diagnostic, file: string): Complaint {
+  private diagnosticOf(said: ts.Diagnostic, file: string): Diagnostic {
     const syntax = said.code < 2000;
     const message = `${ts.flattenDiagnosticMessageText(said.messageText, " ")} (TS${said.code})`;
     const start = said.start ?? 0;
@@ -164,7 +164,7 @@ export class PlanProgram {
       said.file === undefined
         ? startOf(file)
         : placeOf(this.shown(said.file.fileName), said.file, start, start + (said.length ?? 0));
-    return complaint(syntax ? "syntax_error" : "type_error", message, place);
+    return diagnostic(syntax ? "syntax_error" : "type_error", message, place);
   }
 
   /** A file as a module. */

@@ -2,7 +2,7 @@
 import { Fraction } from "./exact_json.js";
 import { ExactInteger } from "./json.js";
 
-/** A complaint about an artifact: a code of the engine, and a JSON pointer. */
+/** A diagnostic about an artifact: a code of the engine, and a JSON pointer. */
 export interface Problem {
   code: string;
   pointer: string;
@@ -119,7 +119,7 @@ export class Reader {
       });
   }
 
-  complain(field: string, code: string, message: string, hint = ""): void {
+  report(field: string, code: string, message: string, hint = ""): void {
     this.problems.push({ code, pointer: pointerTo(this.pointer, field), message, hint, node: "" });
   }
 
@@ -149,7 +149,7 @@ export class Reader {
   ): Wanted | undefined {
     const found = this.value(field, need);
     if (found === undefined || is(found)) return found as Wanted | undefined;
-    this.complain(field, "wrong_type", `\`${field}\` must be ${what}, not ${kindOf(found)}`);
+    this.report(field, "wrong_type", `\`${field}\` must be ${what}, not ${kindOf(found)}`);
     return undefined;
   }
 
@@ -170,10 +170,9 @@ export class Reader {
     const found = this.value(field, need);
     if (found === undefined) return undefined;
     const whole = integerOf(found);
-    if (whole === undefined)
-      this.complain(field, "wrong_type", `\`${field}\` must be an integer, not ${kindOf(found)}`);
+    if (whole === undefined) this.report(field, "wrong_type", `\`${field}\` must be an integer, not ${kindOf(found)}`);
     else if (whole < min || whole > max)
-      this.complain(field, "out_of_range", `\`${field}\` must lie between ${min} and ${max}`);
+      this.report(field, "out_of_range", `\`${field}\` must lie between ${min} and ${max}`);
     else return whole;
     return undefined;
   }
@@ -187,7 +186,7 @@ export class Reader {
   choice(field: string, need: Presence, choices: readonly string[]): string | undefined {
     const found = this.text(field, need);
     if (found === undefined || choices.includes(found)) return found;
-    this.complain(
+    this.report(
       field,
       "bad_value",
       `\`${field}\` is \`${found}\`, which is none of: ${choices.join(", ")}`,
@@ -201,6 +200,6 @@ export class Reader {
     if (this.object === undefined) return;
     const unknown = sortedFields(this.object).filter(([name]) => !this.asked.includes(name));
     for (const [name] of unknown.slice(0, mostUnknownFields))
-      this.complain(name, "unknown_field", `there is no field \`${name}\` here`, didYouMean(name, this.asked));
+      this.report(name, "unknown_field", `there is no field \`${name}\` here`, didYouMean(name, this.asked));
   }
 }

@@ -4,7 +4,7 @@
 // so constants from anywhere, helpers and loops mean what they say. Every hook is told where its text stands.
 import ts from "typescript";
 
-import { type Complaint, complaint, type Place } from "./complaint.js";
+import { type Diagnostic, diagnostic, type Place } from "./diagnostic.js";
 
 /** The name under which compiled plans find the hooks. */
 export const hooksName = "$rankd";
@@ -281,10 +281,10 @@ const packageName = "@rankd/plan";
 const refusedNames = new Set(["eval", "Function", "require", "globalThis", hooksName]);
 
 /** What a file says that no plan may say, whatever its types. */
-export function refusals(file: string, source: ts.SourceFile): Complaint[] {
-  const found: Complaint[] = [];
+export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
+  const found: Diagnostic[] = [];
   const refuse = (node: ts.Node, code: string, message: string, hint = ""): void => {
-    found.push(complaint(code, message, placeOf(file, source, node.getStart(source), node.getEnd()), { hint }));
+    found.push(diagnostic(code, message, placeOf(file, source, node.getStart(source), node.getEnd()), { hint }));
   };
   const checkImport = (specifier: ts.Expression): void => {
     const name = ts.isStringLiteral(specifier) ? specifier.text : "";

@@ -111,7 +111,7 @@ function opOf(fields: Reader, wanted: string, declared: Registries): TreeOp | un
   if (op?.gives === wanted) return op;
   const names = declared.treeOps.filter((each) => each.gives === wanted).map((each) => each.name);
   const [what, other] = wanted === "truth" ? ["predicate", "expressions"] : ["expression", "predicates"];
-  fields.complain(
+  fields.report(
     "op",
     "unknown_op",
     `no ${what} has the op \`${name}\``,
@@ -126,7 +126,7 @@ function checkField(fields: Reader, name: string, kind: string): void {
       const value = fields.value(name, "required");
       const wrong =
         value === undefined ? undefined : numberProblem(value, integerOf(value) === undefined ? "float" : "int");
-      if (wrong) fields.complain(name, wrong.code, `\`${name}\` ${wrong.message}`);
+      if (wrong) fields.report(name, wrong.code, `\`${name}\` ${wrong.message}`);
       return;
     }
     case "bool":
@@ -154,16 +154,16 @@ function checkList(fields: Reader, name: string): void {
   const strings = typeof list[0] === "string";
   const parent = pointerTo(fields.pointer, name);
   for (const [index, item] of list.entries()) {
-    const complain = (code: string, message: string): void => {
+    const report = (code: string, message: string): void => {
       fields.problems.push({ code, pointer: pointerTo(parent, index), message, hint: "", node: "" });
     };
     const wrong = numberProblem(item, integerOf(item) === undefined ? "float" : "int");
     if (strings) {
       if (typeof item === "string") continue;
-      if (wrong?.code === "wrong_type") complain("wrong_type", "an element must be a string");
-      else complain("mixed_list", "a list that starts with a string holds strings only");
-    } else if (typeof item === "string") complain("mixed_list", "a list that starts with a number holds numbers only");
-    else if (wrong) complain(wrong.code, `an element ${wrong.message}`);
+      if (wrong?.code === "wrong_type") report("wrong_type", "an element must be a string");
+      else report("mixed_list", "a list that starts with a string holds strings only");
+    } else if (typeof item === "string") report("mixed_list", "a list that starts with a number holds numbers only");
+    else if (wrong) report(wrong.code, `an element ${wrong.message}`);
   }
 }
 
@@ -184,44 +184,44 @@ export function checkNames(tree: unknown, pointer: string, declared: Registries,
   const op = declared.treeOps.find((each) => each.name === tree["op"]);
   for (const [name, kind] of op?.fields ?? [])
     if (kind === "value" || kind === "truth") checkNames(tree[name], pointerTo(pointer, name), declared, problems);
-  const complain = (code: string, below: string, message: string, hint = ""): void => {
+  const report = (code: string, below: string, message: string, hint = ""): void => {
     problems.push({ code, pointer: pointer + below, message, hint, node: "" });
   };
   const readable = (sort: "key" | "param", id: unknown, below: string) => {
     const entry = (sort === "key" ? declared.keys : declared.params).find((each) => each.id === id);
-    if (entry === undefined) complain(`unknown_${sort}`, below, `there is no ${sort} ${String(id)}`);
+    if (entry === undefined) report(`unknown_${sort}`, below, `there is no ${sort} ${String(id)}`);
     else if (entry.status === "blocked")
-      complain(
+      report(
         `blocked_${sort}`,
         below,
         `the ${sort} \`${entry.name}\` is blocked`,
         entry.replacedBy === undefined ? "" : `use ${sort} ${entry.replacedBy} instead`,
       );
-    else if (!entry.read) complain(`unreadable_${sort}`, below, `the ${sort} \`${entry.name}\` may not be read`);
+    else if (!entry.read) report(`unreadable_${sort}`, below, `the ${sort} \`${entry.name}\` may not be read`);
     return entry;
   };
   if (tree["op"] === "key_ref") readable("key", tree["key_id"], "/key_id");
   if (tree["op"] === "param_ref") readable("param", tree["param_id"], "/param_id");
-  if (tree["op"] === "in") checkListKey(tree, declared, complain);
+  if (tree["op"] === "in") checkListKey(tree, declared, report);
   if (tree["op"] !== "regex") return;
   const key = readable("key", tree["key_id"], "/key_id");
   if (key !== undefined && key.type !== "string")
-    complain("regex_wants_string_key", "/key_id", `the key \`${key.name}\` holds no strings`);
+    report("regex_wants_string_key", "/key_id", `the key \`${key.name}\` holds no strings`);
   const pattern = tree["pattern"] as Readonly<Record<string, unknown>>;
   if (pattern["kind"] === "param") {
     const param = readable("param", pattern["param_id"], "/pattern/param_id");
     if (param !== undefined && param.type !== "string")
-      complain("regex_wants_string_param", "/pattern/param_id", `the param \`${param.name}\` holds no string`);
+      report("regex_wants_string_param", "/pattern/param_id", `the param \`${param.name}\` holds no string`);
     return;
   }
   const refusal = refusedPattern(String(pattern["value"]), tree["flags"] === "i");
-  if (refusal !== undefined) complain("bad_regex", "/pattern/value", `RE2 refuses the pattern: ${refusal}`);
+  if (refusal !== undefined) report("bad_regex", "/pattern/value", `RE2 refuses the pattern: ${refusal}`);
 }
 
 function checkListKey(
   tree: Readonly<Record<string, unknown>>,
   declared: Registries,
-  complain: (code: string, below: string, message: string) => void,
+  report: (code: string, below: string, message: string) => void,
 ): void {
   const list = tree["list"] as readonly unknown[];
   const lhs = tree["lhs"] as Readonly<Record<string, unknown>>;
@@ -229,7 +229,7 @@ function checkListKey(
   const key = lhs["op"] === "key_ref" ? declared.keys.find((each) => each.id === lhs["key_id"]) : undefined;
   if (lhs["op"] === "key_ref" && key === undefined) return;
   if (key?.type !== "string")
-    complain("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
+    report("in_wants_string_key", "/lhs", "a list of strings wants a key that holds strings on its left");
 }
 
 function refusedPattern(pattern: string, ignoreCase: boolean): string | undefined {

@@ -88,16 +88,16 @@ class Validator {
   private readVersion(top: Reader): boolean {
     const version = top.integer("schema_version", "required");
     if (version === undefined || version === 1n) return true;
-    top.complain("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
+    top.report("schema_version", "unsupported_schema", "this engine reads artifacts of `schema_version` 1 only");
     return false;
   }
 
   private readName(top: Reader): void {
     const name = top.text("plan_name", "required");
     if (name === undefined) return;
-    if (!isWord(name)) top.complain("plan_name", "bad_name", `\`${name}\` is not letters, digits and \`_\``);
+    if (!isWord(name)) top.report("plan_name", "bad_name", `\`${name}\` is not letters, digits and \`_\``);
     else if (this.rules.stem !== undefined && this.rules.stem !== name)
-      top.complain("plan_name", "name_mismatch", `the plan is called \`${name}\` and its file \`${this.rules.stem}\``);
+      top.report("plan_name", "name_mismatch", `the plan is called \`${name}\` and its file \`${this.rules.stem}\``);
   }
 
   private readStrings(top: Reader, field: string): unknown[] {
@@ -160,9 +160,9 @@ class Validator {
       const theirs = digests.text(name, "optional");
       if (theirs === undefined) continue;
       if (!/^[0-9a-f]{64}$/.test(theirs))
-        digests.complain(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
+        digests.report(name, "bad_value", "a digest is 64 lower-case hexadecimal digits");
       else if (theirs !== this.declared.digests[name])
-        digests.complain(
+        digests.report(
           name,
           "registry_changed",
           `the plan was built against another registry of ${name}`,
@@ -203,7 +203,7 @@ class Validator {
     const span = new Reader(value, pointer, problems);
     const file = span.integer("file", "required");
     if (file !== undefined && (file < 0n || file >= BigInt(this.files)))
-      span.complain("file", "out_of_range", "`file` is no position in `source_files`");
+      span.report("file", "out_of_range", "`file` is no position in `source_files`");
     for (const field of ["line", "column", "end_line", "end_column"]) span.integer(field, "required", 1n, 2147483647n);
     span.refuseUnknownFields();
   }
@@ -271,9 +271,9 @@ class Validator {
   private readNodeId(node: Reader, index: number): string {
     const id = node.text("node_id", "required");
     if (id === undefined) return "";
-    if (!isWord(id)) node.complain("node_id", "bad_name", `\`${id}\` is not letters, digits and \`_\``);
+    if (!isWord(id)) node.report("node_id", "bad_name", `\`${id}\` is not letters, digits and \`_\``);
     if (this.numbers.get(id) !== index)
-      node.complain("node_id", "duplicate_node", `another node is already called \`${id}\``);
+      node.report("node_id", "duplicate_node", `another node is already called \`${id}\``);
     return id;
   }
 
@@ -282,7 +282,7 @@ class Validator {
     if (name === undefined) return undefined;
     const op = this.declared.ops.find((each) => each.name === name);
     if (op === undefined)
-      node.complain(
+      node.report(
         "op",
         "unknown_op",
         `there is no operator \`${name}\``,
@@ -298,10 +298,10 @@ class Validator {
     const inputs = node.array("inputs", "required");
     if (inputs === undefined) return [];
     if (op !== undefined && inputs.length !== op.inputs)
-      node.complain("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
+      node.report("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
     const found: number[] = [];
     for (const [index, name] of inputs.entries()) {
-      const complain = (code: string, message: string, hint = ""): void => {
+      const report = (code: string, message: string, hint = ""): void => {
         node.problems.push({
           code,
           pointer: pointerTo(pointerTo(node.pointer, "inputs"), index),
@@ -311,9 +311,9 @@ class Validator {
         });
       };
       const number = typeof name === "string" ? this.numbers.get(name) : undefined;
-      if (typeof name !== "string") complain("wrong_type", `an input is the id of a node, not ${kindOf(name)}`);
+      if (typeof name !== "string") report("wrong_type", `an input is the id of a node, not ${kindOf(name)}`);
       else if (number === undefined)
-        complain("unknown_node", `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
+        report("unknown_node", `there is no node \`${name}\``, didYouMean(name, [...this.numbers.keys()]));
       else found.push(number);
     }
     return found;
@@ -341,7 +341,7 @@ class Validator {
       return this.readParam(params, param, "nullable");
     }
     if (params.value(param.name, "nullable") !== undefined)
-      params.complain(
+      params.report(
         param.name,
         "unused_param",
         `\`${param.name}\` means something only where \`${param.when}\` is ${values.map((each) => `\`${each}\``).join(" or ")}`,
@@ -381,7 +381,7 @@ class Validator {
       case "endpoint_ref": {
         const id = params.text(name, need);
         if (id !== undefined && !/^ep_[0-9]{4}$/.test(id))
-          params.complain(name, "bad_endpoint_id", `\`${id}\` is not \`ep_\` and four digits`);
+          params.report(name, "bad_endpoint_id", `\`${id}\` is not \`ep_\` and four digits`);
         break;
       }
       case "key_ids":
@@ -400,10 +400,10 @@ class Validator {
     const value = params.value(param.name, need);
     if (value === undefined) return;
     const wrong = numberProblem(value, "float");
-    if (wrong !== undefined) return params.complain(param.name, wrong.code, `\`${param.name}\` ${wrong.message}`);
+    if (wrong !== undefined) return params.report(param.name, wrong.code, `\`${param.name}\` ${wrong.message}`);
     const number = Number((value as { value?: number }).value ?? value);
     if (number < Number(param.min ?? -Infinity) || number > Number(param.max ?? Infinity))
-      params.complain(
+      params.report(
         param.name,
         "out_of_range",
         `\`${param.name}\` must lie between ${param.min ?? "any"} and ${param.max ?? "any"}`,
@@ -413,7 +413,7 @@ class Validator {
   private readNameParam(params: Reader, name: string, need: "required" | "nullable"): void {
     const text = params.text(name, need);
     const wrong = text === undefined ? undefined : nameProblem(text);
-    if (wrong !== undefined) params.complain(name, wrong.code, wrong.message);
+    if (wrong !== undefined) params.report(name, wrong.code, wrong.message);
   }
 
   /** The items of a list; none where it is absent or wrong. */
@@ -421,7 +421,7 @@ class Validator {
     const items = params.array(param.name, need);
     const least = Number(param.min_items ?? 0);
     if (items !== undefined && items.length < least)
-      params.complain(param.name, "too_few_items", `\`${param.name}\` needs at least ${least} items`);
+      params.report(param.name, "too_few_items", `\`${param.name}\` needs at least ${least} items`);
     return items ?? [];
   }
 
@@ -449,7 +449,7 @@ class Validator {
     const id = params.text(name, need);
     if (id === undefined) return [];
     const refuse = (code: string, what: string, known: readonly string[]): number[] => {
-      params.complain(name, code, `there is no ${what} \`${id}\``, didYouMean(id, known));
+      params.report(name, code, `there is no ${what} \`${id}\``, didYouMean(id, known));
       return [];
     };
     if (kind === "node_ref") {
@@ -483,38 +483,38 @@ class Validator {
     const value = node.params[param.name];
     if (value === undefined || value === null) return;
     const pointer = pointerTo(pointerTo(node.pointer, "params"), param.name);
-    const complainAt =
+    const reportAt =
       (place: string) =>
       (code: string, message: string, hint = ""): void => {
         this.problems.push({ code, pointer: place, message, hint, node: node.id });
       };
-    if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, complainAt(pointer));
-    if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, complainAt(pointer));
+    if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, reportAt(pointer));
+    if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, reportAt(pointer));
     if (param.kind === "key_ids")
       for (const [index, key] of (value as unknown[]).entries())
-        this.bindKey(Number(integerOf(key)), param, complainAt(pointerTo(pointer, index)));
+        this.bindKey(Number(integerOf(key)), param, reportAt(pointerTo(pointer, index)));
   }
 
-  private bindKey(id: number, param: OpParam, complain: (code: string, message: string, hint?: string) => void): void {
+  private bindKey(id: number, param: OpParam, report: (code: string, message: string, hint?: string) => void): void {
     const key = this.declared.keys.find((each) => each.id === id);
     if (key === undefined)
-      return complain("unknown_key", `no key has the number ${id}`, "the keys are declared in keys.toml");
+      return report("unknown_key", `no key has the number ${id}`, "the keys are declared in keys.toml");
     const named = `key ${id} (${key.name})`;
-    if (key.status === "blocked") return complain("blocked_key", `${named} is blocked`);
-    if (param.use === "write" && !key.write) return complain("unwritable_key", `${named} must not be written by plans`);
-    if (param.use !== "write" && !key.read) return complain("unreadable_key", `${named} must not be read by plans`);
+    if (key.status === "blocked") return report("blocked_key", `${named} is blocked`);
+    if (param.use === "write" && !key.write) return report("unwritable_key", `${named} must not be written by plans`);
+    if (param.use !== "write" && !key.read) return report("unreadable_key", `${named} must not be read by plans`);
     if (param.key_types !== undefined && !param.key_types.includes(key.type))
-      complain("wrong_key_type", `${named} is of type ${key.type}; wanted is one of: ${param.key_types.join(", ")}`);
+      report("wrong_key_type", `${named} is of type ${key.type}; wanted is one of: ${param.key_types.join(", ")}`);
   }
 
   private bindEndpoint(
     id: string,
     param: OpParam,
-    complain: (code: string, message: string, hint?: string) => void,
+    report: (code: string, message: string, hint?: string) => void,
   ): void {
     const endpoint = this.declared.endpoints.find((each) => each.id === id);
     if (endpoint === undefined)
-      return complain(
+      return report(
         "unknown_endpoint",
         `no endpoint has the id \`${id}\``,
         didYouMean(
@@ -524,7 +524,7 @@ class Validator {
       );
     const kinds = param.endpoint_kinds ?? [];
     if (!kinds.includes(endpoint.kind))
-      complain(
+      report(
         "wrong_endpoint_kind",
         `endpoint \`${id}\` (${endpoint.name}) is of kind ${endpoint.kind}`,
         `name an endpoint of kind ${kinds.join(" or ")}`,

@@ -41,7 +41,7 @@ export async function watch(
         );
       }
     }
-    const wrong = compiled.filter((each) => each.complaints.length > 0).length;
+    const wrong = compiled.filter((each) => each.diagnostics.length > 0).length;
     process.stderr.write(
       `dslc: ${compiled.length - wrong} of ${compiled.length} plans compiled in ${Date.now() - begin} ms\n`,
     );

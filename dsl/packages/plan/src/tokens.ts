@@ -47,7 +47,7 @@ export type Expr = number;
 /** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
 export type Predicate = boolean;
 
-/** A type that nothing has, so that a complaint about it says what is wanted. */
+/** A type that nothing has, so that a diagnostic about it says what is wanted. */
 export interface Wanted<What extends string> {
   readonly [info]: What;
 }
@@ -183,7 +183,7 @@ export function featureToken<Stage extends string, Type extends ValueType>(
   return new NameToken("feature", id, name) as unknown as FeatureToken<Stage, Type>;
 }
 
-/** The complaint about a run-time value that is used as if it were known. */
+/** The diagnostic about a run-time value that is used as if it were known. */
 export function runTimeValue(node: TreeNode, span: SpanId): PlanError {
   return new PlanError(
     "runtime_value",
@@ -220,7 +220,7 @@ function kindOf(value: unknown): string {
       : `the ${typeof value} ${String(value)}`;
 }
 
-/** The complaint about a value that is not what is wanted. */
+/** The diagnostic about a value that is not what is wanted. */
 export function wrongType(wanted: string, value: unknown, span: SpanId): PlanError {
   return new PlanError("wrong_type", `${wanted} is wanted here, not ${kindOf(value)}`, { span });
 }

@@ -80,7 +80,7 @@ class forked_tasks final : public fork_point {
     if constexpr (Index + 1 == sizeof...(T))
       mine.template run_last<forked_tasks>(child.promise());
     else
-      mine.template run_ahead<forked_tasks, &start<Index + 1>>(child.promise());
+      mine.template run_eager_child<forked_tasks, &start<Index + 1>>(child.promise());
     return child;
   }
 
@@ -167,7 +167,7 @@ class fork_loop final : public fork_point {
     if (mine.at_ == mine.end_)
       mine.template run_last<fork_loop>(child.promise());
     else
-      mine.template run_ahead<fork_loop, &next>(child.promise());
+      mine.template run_eager_child<fork_loop, &next>(child.promise());
     return child;
   }
 
@@ -201,7 +201,7 @@ class fork_loop final : public fork_point {
 };
 
 /// So many elements are one loop; more are halved first, because a loop has one rest for all thieves.
-constexpr auto longest_fork_loop(std::size_t count) noexcept -> std::size_t {
+constexpr auto max_fork_loop(std::size_t count) noexcept -> std::size_t {
   return std::max<std::size_t>(16, count / 128);
 }
 

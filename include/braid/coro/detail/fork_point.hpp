@@ -29,16 +29,16 @@ class BRAID_API fork_point : public fork_record {
   using next_fn = std::coroutine_handle<> (*)(fork_point& self) noexcept;
 
  protected:
-  fork_point() noexcept : fork_record(&run_rest) {}
+  fork_point() noexcept : fork_record(&run_continuation) {}
   ~fork_point() = default;
 
   void come_from(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
 
   /// Gets a child ready to run ahead of the rest, which is `Next`. The rest may be with others when this returns.
   template <typename Fork, next_fn Next>
-  void run_ahead(fork_promise_base& child) noexcept {
+  void run_eager_child(fork_promise_base& child) noexcept {
     next_ = Next;
-    child.attach(&ended_ahead<Fork, Next>, this);
+    child.attach(&eager_child_ended<Fork, Next>, this);
     worker* const self = worker_of_thread;
     if (self == nullptr || self->has_enough_forks() || !offer(*self)) child.attach(&ended_before<Fork, Next>, this);
   }
@@ -67,7 +67,7 @@ class BRAID_API fork_point : public fork_record {
   }
 
  private:
-  static void run_rest(fork_record& self) noexcept;
+  static void run_continuation(fork_record& self) noexcept;
 
   /// False when the worker has no room, or no others beside it.
   [[nodiscard]] auto offer(worker& self) noexcept -> bool { return self.exchange != nullptr && push_fork(self, *this); }
@@ -80,7 +80,7 @@ class BRAID_API fork_point : public fork_record {
     return Next(Fork::close(child));
   }
   template <typename Fork, next_fn Next>
-  static auto ended_ahead(fork_promise_base& child) noexcept -> std::coroutine_handle<> {
+  static auto eager_child_ended(fork_promise_base& child) noexcept -> std::coroutine_handle<> {
     fork_point& fork = Fork::close(child);
     worker& self = *worker_of_thread;
     fork_record* const newest = self.forks.pop();

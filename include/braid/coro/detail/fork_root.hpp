@@ -49,12 +49,12 @@ template <typename T>
 class awaited_root final : public fork_root {
  public:
   explicit awaited_root(std::coroutine_handle<fork_promise<T>> frame) noexcept
-      : fork_root(frame, &tell), promise_(frame.promise()) {}
+      : fork_root(frame, &signal_end), promise_(frame.promise()) {}
 
   auto take() -> T { return promise_.take(); }
 
  private:
-  static void tell(fork_root& self) noexcept { self.ended.set(); }
+  static void signal_end(fork_root& self) noexcept { self.ended.set(); }
 
   fork_promise<T>& promise_;
 };

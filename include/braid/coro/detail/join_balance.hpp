@@ -11,7 +11,7 @@ namespace braid::detail {
 /// takes that from the eager child; then the child is a strand of its own. Each strand ends once, and exactly one of
 /// them learns that it was the last. What the others did before their ends is visible to that one. A fork whose
 /// continuation was never stolen costs no atomic.
-/// Threads: `took`, `is_one` and `rest_ended`: the one that has the continuation; `child_ended`: any.
+/// Threads: `took`, `is_one` and `continuation_ended`: the one that has the continuation; `child_ended`: any.
 /// Lifetime: until the last one has learnt that it is.
 /// Protocol: docs/design/fork_task.md
 class join_balance {
@@ -28,7 +28,7 @@ class join_balance {
   }
 
   /// The rest has ended. Whether it is the last strand.
-  [[nodiscard]] auto rest_ended() noexcept -> bool {
+  [[nodiscard]] auto continuation_ended() noexcept -> bool {
     const std::int32_t taken = taken_;
     return missing_.fetch_add(taken, acq_rel) == -taken;  // edge join_balance.end: both, as a strand that ends last
   }

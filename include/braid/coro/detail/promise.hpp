@@ -77,7 +77,7 @@ class BRAID_API promise_base : private job {
 
   void set_scope(scope* in) noexcept { scope_ = in; }
 
-  /// Runs the first step of this root, whose frame `self` is, here or, inside of `most_nested` other first steps, at
+  /// Runs the first step of this root, whose frame `self` is, here or, inside of `max_nested` other first steps, at
   /// its home's next turn: chains of tasks that begin each other do not use up the stack. Requires a scope.
   void begin(std::coroutine_handle<> self) noexcept;
 
@@ -95,7 +95,7 @@ class BRAID_API promise_base : private job {
   void end_at_home(ending how) noexcept;
 
  private:
-  static constexpr unsigned most_nested = 64;
+  static constexpr unsigned max_nested = 64;
 
   static void came_home(job& self, action what);
 

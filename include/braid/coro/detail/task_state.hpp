@@ -30,17 +30,17 @@ class task_state final : public future_state<T> {
   /// Begins the task in `in`, on whose home the caller is.
   [[nodiscard]] static auto spawn(scope& in, task<T> work) -> future<T> {
     auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(work));
-    auto ahead = future_access::make<T>(made);
+    auto made_future = future_access::make<T>(made);
     made.begin(in);
-    return ahead;
+    return made_future;
   }
 
   /// Begins it by `act`, one of the two below, on `where`.
   [[nodiscard]] static auto post(executor& where, job::act_fn act, task<T> work) -> future<T> {
     auto& made = make_state<task_state>(act, where.id(), std::move(work));
-    auto ahead = future_access::make<T>(made);
+    auto made_future = future_access::make<T>(made);
     if (!where.try_post(made)) made.give_up(failure_of(errc::closed));
-    return ahead;
+    return made_future;
   }
 
   /// In the root of the home to which it was posted.

@@ -4,7 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/intrusive_list.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 
 #include <concepts>
 #include <coroutine>
@@ -18,13 +18,13 @@ struct waiter_hook : list_hook {};
 /// the primitive that it waits for: a thread that takes it out of the queue there has granted its request, and wakes
 /// it; a stop takes it out itself, or comes too late.
 /// Protocol: docs/design/coroutine_sync.md
-class BRAID_API waiter : public waiter_hook, public leaf {
+class BRAID_API waiter : public waiter_hook, public awaiter_base {
  protected:
-  waiter(const operation& how, std::mutex& lock) noexcept : leaf(how), lock_(&lock) {}
+  waiter(const operation& how, std::mutex& lock) noexcept : awaiter_base(how), lock_(&lock) {}
   ~waiter() = default;
 
   [[nodiscard]] auto lock() const noexcept -> std::mutex& { return *lock_; }
-  static auto withdraw(leaf& self) noexcept -> withdrawal;
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
 
  private:
   friend class wait_queue;
@@ -100,7 +100,7 @@ class queue_awaiter : public waiter {
  private:
   [[nodiscard]] auto self() noexcept -> Derived& { return static_cast<Derived&>(*this); }
 
-  static auto start(leaf& begun) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& begun) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<queue_awaiter&>(begun);
     wake_list woken;
     const std::lock_guard guard(waiting.lock());

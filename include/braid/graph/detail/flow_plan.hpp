@@ -42,7 +42,7 @@ template <typename T>
             }};
 }
 
-struct flow_value_place {
+struct flow_value_slot {
   flow_value_kind kind;
   std::size_t offset = 0;  // in the block of a run
 };
@@ -55,7 +55,7 @@ struct flow_call {
 
 struct flow_node_plan {
   std::string name;
-  node_place place = node_place::worker;
+  node_mode mode = node_mode::worker;
   duration timeout = duration::max();
   flow_call call;
   boxed_call fn;
@@ -64,7 +64,7 @@ struct flow_node_plan {
 };
 
 struct flow_plan {
-  std::vector<flow_value_place> values;   // one for each input and each node
+  std::vector<flow_value_slot> values;    // one for each input and each node
   std::vector<flow_node_plan> nodes;      // in the order in which they were added, which is that of the shape
   std::vector<flow_value_index> sources;  // what the nodes wait for, node by node
   std::size_t inputs = 0;

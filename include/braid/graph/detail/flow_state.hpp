@@ -50,7 +50,7 @@ class BRAID_API flow_state {
   [[nodiscard]] auto begin() const noexcept -> time_point { return begin_; }
 
   // What graph_run asks for.
-  auto place(node_index node) noexcept -> node_place;
+  auto mode(node_index node) noexcept -> node_mode;
   auto timeout(node_index node) const noexcept -> duration { return plan_->nodes[node].timeout; }
   auto run(node_index node, const stop_flag& stop) -> node_status;
   auto start(node_index node) -> task<node_status> {

@@ -32,9 +32,10 @@ class BRAID_API http_head_reader {
  public:
   explicit http_head_reader(const http_limits& limits) : limits_(&limits) {}
 
-  /// The next line without its end; nothing while that has not come. `most`: where in the text it must have ended.
+  /// The next line without its end; nothing while that has not come. `max_count`: where in the text it must have ended.
   /// Errors: bad_line_end; head_too_large.
-  auto next_line(std::string_view input, std::size_t most) -> std::expected<std::optional<std::string_view>, http_errc>;
+  auto next_line(std::string_view input, std::size_t max_count)
+      -> std::expected<std::optional<std::string_view>, http_errc>;
 
   /// Whether the empty line behind the fields has come. Errors: what is wrong with a field.
   auto read_fields(std::string_view input) -> std::expected<bool, http_errc>;
@@ -58,7 +59,7 @@ class BRAID_API http_head_reader {
   const http_limits* limits_;
   std::size_t line_at_ = 0;     // where the line begins that was not read yet
   std::size_t scanned_to_ = 0;  // up to where it has no control character
-  std::vector<http_field_place> places_;
+  std::vector<http_field_span> places_;
   http_known_fields known_;
 };
 

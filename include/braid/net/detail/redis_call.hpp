@@ -5,9 +5,9 @@
 #include <braid/base/assert.hpp>
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
-#include <braid/coro/detail/leaf.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
 #include <braid/net/byte_buffer.hpp>
-#include <braid/net/detail/redis_link.hpp>
+#include <braid/net/detail/redis_shared_connection.hpp>
 #include <braid/net/detail/redis_request.hpp>
 #include <braid/net/resp.hpp>
 
@@ -18,7 +18,7 @@
 namespace braid::detail {
 
 /// What waits for a request of any kind.
-class redis_wait : public leaf, protected redis_request {
+class redis_wait : public awaiter_base, protected redis_request {
  public:
   [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
 
@@ -28,8 +28,9 @@ class redis_wait : public leaf, protected redis_request {
   }
 
  protected:
-  redis_wait(redis_link& to, const kind& what, arena* memory, std::uint32_t count, duration timeout) noexcept
-      : leaf(operations), redis_request(what, memory, count, timeout), to_(&to) {}
+  redis_wait(redis_shared_connection& to, const kind& what, arena* memory, std::uint32_t count,
+             duration timeout) noexcept
+      : awaiter_base(operations), redis_request(what, memory, count, timeout), to_(&to) {}
   ~redis_wait() { BRAID_ASSERT(link == nullptr, "a request ends before it is destroyed"); }
 
   static void end(redis_request& self, redis_end how) noexcept {
@@ -38,7 +39,7 @@ class redis_wait : public leaf, protected redis_request {
   }
 
  private:
-  static auto start(leaf& self) noexcept -> std::coroutine_handle<> {
+  static auto start(awaiter_base& self) noexcept -> std::coroutine_handle<> {
     auto& waiting = static_cast<redis_wait&>(self);
     BRAID_EXPECTS(waiting.to_->is_at_home(), "a connection is used by tasks of its own loop");
     if (!waiting.error && waiting.missing > 0) {
@@ -47,21 +48,21 @@ class redis_wait : public leaf, protected redis_request {
     }
     return waiting.not_started();
   }
-  static auto withdraw(leaf& self) noexcept -> withdrawal {
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal {
     auto& waiting = static_cast<redis_wait&>(self);
     waiting.to_->withdraw(waiting);
     return withdrawal::done;
   }
   static constexpr operation operations{&start, &withdraw};
 
-  redis_link* to_;
+  redis_shared_connection* to_;
 };
 
 /// One command, which `Command` encodes, and whose reply it reads.
 template <typename Command>
 class [[nodiscard]] redis_call final : public redis_wait {
  public:
-  redis_call(redis_link& to, Command command, arena* memory, duration timeout) noexcept
+  redis_call(redis_shared_connection& to, Command command, arena* memory, duration timeout) noexcept
       : redis_wait(to, how_, memory, 1, timeout), command_(command) {
     replies = &reply_;
     error = command_.fault();

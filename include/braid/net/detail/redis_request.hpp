@@ -15,7 +15,7 @@
 
 namespace braid::detail {
 
-class redis_link;
+class redis_shared_connection;
 
 /// The link of a request that waits to be sent.
 struct redis_queue_hook : list_hook {};
@@ -32,8 +32,8 @@ enum class redis_end : std::uint8_t {
 /// `withdraw` has returned.
 struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   struct kind {
-    /// Appends at most `most` of the commands that are still to be sent; gives how many. Errors: std::bad_alloc.
-    std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t most);
+    /// Appends at most `max_count` of the commands that are still to be sent; gives how many. Errors: std::bad_alloc.
+    std::uint32_t (*encode)(redis_request& self, byte_buffer& out, std::uint32_t max_count);
     void (*over)(redis_request& self, redis_end how) noexcept;
     std::uint32_t types;  ///< a bit for each type that its replies may have
     bool is_read;         ///< may share the reply of another one that is the same
@@ -51,14 +51,14 @@ struct BRAID_API redis_request : redis_queue_hook, redis_due_hook {
   };
 
   const kind* how;
-  arena* memory;                  // where replies are put; null: nowhere but for their types
-  std::uint32_t unsent;           // commands that are not encoded yet
-  std::uint32_t missing;          // replies to come
-  resp_value* replies = nullptr;  // the next one
-  duration timeout;               // zero: the link's own
-  time_point due{};               // by the link's own
-  redis_link* link = nullptr;     // while it is submitted
-  redis_request* same = nullptr;  // the next one that shares the reply
+  arena* memory;                            // where replies are put; null: nowhere but for their types
+  std::uint32_t unsent;                     // commands that are not encoded yet
+  std::uint32_t missing;                    // replies to come
+  resp_value* replies = nullptr;            // the next one
+  duration timeout;                         // zero: the link's own
+  time_point due{};                         // by the link's own
+  redis_shared_connection* link = nullptr;  // while it is submitted
+  redis_request* same = nullptr;            // the next one that shares the reply
   std::error_code error;
   std::optional<own_timer> deadline;  // where it has a timeout of its own
 };

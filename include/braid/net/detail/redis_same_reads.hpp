@@ -17,17 +17,18 @@ namespace braid::detail {
 class redis_same_reads {
  public:
   /// For so many commands; 0: nothing is ever found. Errors: std::bad_alloc.
-  explicit redis_same_reads(std::uint32_t most) : places_(most == 0 ? 0 : std::bit_ceil(std::size_t{most} * 2)) {}
+  explicit redis_same_reads(std::uint32_t max_count)
+      : places_(max_count == 0 ? 0 : std::bit_ceil(std::size_t{max_count} * 2)) {}
 
   [[nodiscard]] auto is_used() const noexcept -> bool { return !places_.empty(); }
 
   /// Forgets everything.
-  void clear() noexcept { ++turn_; }
+  void clear() noexcept { ++iteration_; }
 
   /// The entry of the same command, or null; `command` lies in `all`, behind what was added.
   [[nodiscard]] auto find(std::string_view all, std::string_view command) noexcept -> redis_window::entry* {
     std::size_t at = hash_(command) & (places_.size() - 1);
-    for (; places_[at].turn == turn_; at = (at + 1) & (places_.size() - 1))
+    for (; places_[at].iteration == iteration_; at = (at + 1) & (places_.size() - 1))
       if (all.substr(places_[at].offset, places_[at].size) == command) return places_[at].entry;
     free_ = at;
     return nullptr;
@@ -35,19 +36,19 @@ class redis_same_reads {
 
   /// Remembers the command that the last `find` did not find.
   void add(std::size_t offset, std::size_t size, redis_window::entry& entry) noexcept {
-    places_[free_] = {.turn = turn_, .offset = offset, .size = size, .entry = &entry};
+    places_[free_] = {.iteration = iteration_, .offset = offset, .size = size, .entry = &entry};
   }
 
  private:
   struct place {
-    std::uint64_t turn = 0;
+    std::uint64_t iteration = 0;
     std::size_t offset = 0;
     std::size_t size = 0;
     redis_window::entry* entry = nullptr;
   };
 
   std::vector<place> places_;
-  std::uint64_t turn_ = 1;
+  std::uint64_t iteration_ = 1;
   std::size_t free_ = 0;
   [[no_unique_address]] std::hash<std::string_view> hash_;
 };

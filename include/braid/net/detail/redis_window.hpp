@@ -21,11 +21,13 @@ class redis_window {
     std::uint32_t replies = 0;     // to come
   };
 
-  /// `most` replies may be due at a time.
-  explicit redis_window(std::uint32_t most)
-      : most_(most), mask_(std::bit_ceil(std::size_t{most}) - 1), entries_(std::make_unique<entry[]>(mask_ + 1)) {}
+  /// `max_count` replies may be due at a time.
+  explicit redis_window(std::uint32_t max_count)
+      : max_due_(max_count),
+        mask_(std::bit_ceil(std::size_t{max_count}) - 1),
+        entries_(std::make_unique<entry[]>(mask_ + 1)) {}
 
-  [[nodiscard]] auto room() const noexcept -> std::uint32_t { return most_ - due_; }
+  [[nodiscard]] auto room() const noexcept -> std::uint32_t { return max_due_ - due_; }
   [[nodiscard]] auto due() const noexcept -> std::uint32_t { return due_; }
   [[nodiscard]] auto empty() const noexcept -> bool { return due_ == 0; }
 
@@ -78,7 +80,7 @@ class redis_window {
   }
 
  private:
-  std::uint32_t most_;
+  std::uint32_t max_due_;
   std::uint32_t due_ = 0;
   std::size_t mask_;
   std::size_t begin_ = 0;

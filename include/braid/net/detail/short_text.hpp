@@ -41,8 +41,8 @@ struct short_text {
 
 /// A counted text (`$`) of fewer than a hundred bytes, if that is there as a whole and there is nothing wrong with it.
 inline auto short_text_at(const char* at, const char* end) noexcept -> short_text {
-  constexpr std::ptrdiff_t longest_begin = 5;  // $NN CR LF
-  if (end - at < longest_begin || *at != '$') return {};
+  constexpr std::ptrdiff_t max_begin = 5;  // $NN CR LF
+  if (end - at < max_begin || *at != '$') return {};
   const auto digit = [at](std::size_t place) noexcept { return static_cast<unsigned char>(at[place] - '0'); };
   std::size_t size = digit(1);
   if (size > 9) return {};

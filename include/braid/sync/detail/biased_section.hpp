@@ -14,7 +14,7 @@ namespace braid::detail {
 /// One at a time is inside: the owner, or another that holds the lock. The owner announces itself and looks whether
 /// another wants in; the other announces itself, crosses the heavy side of the barrier, and waits for the owner to
 /// leave. An owner that finds another queues up for the lock like everybody else.
-/// Blocks: `lend` while the owner is inside; `own` while another is.
+/// Blocks: `revoke` while the owner is inside; `own` while another is.
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in docs/design/inbox.md.
 template <typename Lock>
 class biased_section {
@@ -26,7 +26,7 @@ class biased_section {
   auto own(Fn&& fn) {
     inside_.store(1, relaxed);
     barrier_.light();
-    const bool reserved = wanted_.load(acquire) == 0;  // edge biased_section.lent: observe
+    const bool reserved = wanted_.load(acquire) == 0;  // edge biased_section.revoked: observe
     if (!reserved) {
       inside_.store(0, release);  // edge biased_section.owned: publish
       lock_.lock();
@@ -37,12 +37,12 @@ class biased_section {
 
   /// Calls `fn` inside. From any thread but the owner.
   template <typename Fn>
-  auto lend(Fn&& fn) {
+  auto revoke(Fn&& fn) {
     lock_.lock();
     wanted_.store(1, relaxed);
     barrier_.heavy();
     while (inside_.load(acquire) != 0) let_others_run();  // edge biased_section.owned: observe
-    const leave_lent leaving{*this};
+    const leave_revoked leaving{*this};
     return std::forward<Fn>(fn)();
   }
 
@@ -58,10 +58,10 @@ class biased_section {
     }
   };
 
-  struct leave_lent {
+  struct leave_revoked {
     biased_section& section;
-    ~leave_lent() {
-      section.wanted_.store(0, release);  // edge biased_section.lent: publish
+    ~leave_revoked() {
+      section.wanted_.store(0, release);  // edge biased_section.revoked: publish
       section.lock_.unlock();
     }
   };

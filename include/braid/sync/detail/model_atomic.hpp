@@ -14,14 +14,14 @@
 namespace braid::detail {
 
 /// Where the explorer keeps the history of an atomic: number `index` of the run `run`, nowhere in any other run.
-struct model_place {
+struct model_location {
   std::uint64_t run = 0;  // runs count from one
   std::size_t index = 0;
 };
 
 /// What an access says of itself. A run that meets an atomic for the first time begins its history with `initial`.
 struct model_access {
-  model_place& place;
+  model_location& place;
   std::uint64_t initial;
   std::memory_order order;
   std::source_location where;
@@ -204,7 +204,7 @@ class model_atomic {
   }
 
   std::atomic<T> value_{};  // first: its address is the one that the real futex takes
-  mutable model_place place_;
+  mutable model_location place_;
 };
 
 static_assert(std::is_standard_layout_v<model_atomic<std::uint32_t>>);

@@ -16,7 +16,7 @@ namespace braid::detail {
 struct model_options {
   std::size_t seeds = 10'000;  ///< how many runs `model_explore` makes, each with a seed of its own
   std::uint64_t first_seed = 1;
-  std::size_t most_runs = 2'000'000;  ///< where `model_explore_all` gives up
+  std::size_t max_runs = 2'000'000;  ///< where `model_explore_all` gives up
   model_bounds bounds = {};
 };
 

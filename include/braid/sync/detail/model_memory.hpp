@@ -58,7 +58,7 @@ class model_memory {
   explicit model_memory(std::uint64_t run) noexcept : run_(run) {}
 
   /// The number of the atomic in this run, whose history begins with `initial` when there is none yet.
-  auto find(model_place& place, std::uint64_t initial) -> std::size_t;
+  auto find(model_location& place, std::uint64_t initial) -> std::size_t;
 
   /// How many writes a load may return: the newest one and those directly before it.
   [[nodiscard]] auto visible(std::size_t atomic, const model_view& view, std::memory_order order) const -> std::size_t;

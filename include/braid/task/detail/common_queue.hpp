@@ -56,11 +56,11 @@ class common_queue {
 
   /// Takes this job out if it is among the oldest. True when it was.
   [[nodiscard]] auto try_take(const job& wanted) noexcept -> bool {
-    constexpr std::size_t most_looked_at = 64;
+    constexpr std::size_t max_looked_at = 64;
     if (empty()) return false;
     const brief_guard inside(taken_.lock);
     bring_over();
-    if (!taken_.jobs.try_take(wanted, most_looked_at)) return false;
+    if (!taken_.jobs.try_take(wanted, max_looked_at)) return false;
     count_taken();
     return true;
   }

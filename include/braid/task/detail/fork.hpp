@@ -6,7 +6,7 @@
 #include <braid/task/detail/call_outcome.hpp>
 #include <braid/task/detail/fork_exchange.hpp>
 #include <braid/task/detail/fork_record.hpp>
-#include <braid/task/detail/inline_crew.hpp>
+#include <braid/task/detail/inline_scheduler.hpp>
 #include <braid/task/run_in.hpp>
 #include <braid/task/worker.hpp>
 
@@ -49,7 +49,7 @@ class pending_child {
   }
 
   /// True when nobody has taken it. False when it has ended elsewhere.
-  [[nodiscard]] auto come_back() noexcept -> bool {
+  [[nodiscard]] auto reacquire() noexcept -> bool {
     is_out_ = false;
     return take_back(self_, child_);
   }
@@ -71,7 +71,7 @@ using both_of = std::pair<returned<result_of<Left>>, returned<result_of<Right>>>
 /// posted.
 template <typename Fn>
 auto run_elsewhere(Fn&& fn) -> kept_result<Fn> {
-  if (runs_in_place()) return fn();
+  if (runs_inline()) return fn();
   return run_in(default_pool(), fn);
 }
 
@@ -81,7 +81,7 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
   if (!push_fork(self, child)) return {call(left), call(right)};
   pending_child pending(self, child);
   returned<result_of<Left>> first = call(left);
-  if (pending.come_back()) [[likely]]
+  if (pending.reacquire()) [[likely]]
     return {std::forward<returned<result_of<Left>>>(first), call(right)};
   return {std::forward<returned<result_of<Left>>>(first), child.take()};
 }
@@ -92,7 +92,7 @@ template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {
   if (self != nullptr) [[likely]]
     return fork_on(*self, left, right);
-  if (runs_in_place()) return {call(left), call(right)};
+  if (runs_inline()) return {call(left), call(right)};
   return run_in(default_pool(), [&]() -> both_of<Left, Right> { return fork_on(*worker_of_thread, left, right); });
 }
 

@@ -69,8 +69,8 @@ class BRAID_API fork_exchange {
   }
 
  private:
-  static constexpr std::uint32_t most_helps_elsewhere = 16;
-  static constexpr std::uint32_t most_helps = 256;
+  static constexpr std::uint32_t max_helps_elsewhere = 16;
+  static constexpr std::uint32_t max_helps = 256;
   static constexpr int pauses_for_an_answer = 64;  // about a microsecond
 
   auto steal_shared(worker& self) noexcept -> fork_record*;

@@ -26,7 +26,7 @@ class fork_patience {
   void wait(Signal& signal) noexcept {
     if (left_ == 0) {
       signal.wait(steady_time().now() + pause_);
-      pause_ = std::min(2 * pause_, longest_pause);
+      pause_ = std::min(2 * pause_, max_pause);
       return;
     }
     --left_;
@@ -38,7 +38,7 @@ class fork_patience {
 
  private:
   static constexpr duration first_pause = 50us;
-  static constexpr duration longest_pause = 1ms;
+  static constexpr duration max_pause = 1ms;
 
   const std::uint32_t looks_;
   std::uint32_t left_;

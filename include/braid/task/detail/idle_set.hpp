@@ -17,43 +17,43 @@ namespace braid::detail {
 /// Protocol: docs/design/pool.md
 class idle_set {
  public:
-  explicit idle_set(std::size_t workers) : announced_(workers) {}
+  explicit idle_set(std::size_t workers) : advertised_(workers) {}
 
-  void announce(std::size_t index) noexcept {
-    count_.fetch_add(1, release);         // edge idle_set.done: publish what the worker did before it went idle
-    announced_[index].store(1, release);  // edge idle_set.announced: publish the count before the flag
+  void advertise(std::size_t index) noexcept {
+    count_.fetch_add(1, release);          // edge idle_set.done: publish what the worker did before it went idle
+    advertised_[index].store(1, release);  // edge idle_set.advertised: publish the count before the flag
   }
 
   /// Takes the announcement back. False when the worker has been picked meanwhile: a wake is on its way.
-  [[nodiscard]] auto try_retract(std::size_t index) noexcept -> bool {
-    // edge idle_set.announced: observe the count, which is taken down next
-    if (announced_[index].exchange(0, acquire) == 0) return false;
+  [[nodiscard]] auto try_cancel(std::size_t index) noexcept -> bool {
+    // edge idle_set.advertised: observe the count, which is taken down next
+    if (advertised_[index].exchange(0, acquire) == 0) return false;
     count_.fetch_add(one_end - 1, relaxed);
     return true;
   }
 
   /// Ends the career of a worker that has announced itself: nobody picks it any more, and it goes on counting as one
   /// that has nothing to do. False when it has been picked meanwhile: a wake is on its way.
-  [[nodiscard]] auto try_leave(std::size_t index) noexcept -> bool {
-    return announced_[index].exchange(0, relaxed) != 0;
+  [[nodiscard]] auto try_retire(std::size_t index) noexcept -> bool {
+    return advertised_[index].exchange(0, relaxed) != 0;
   }
 
   /// Whether nobody may be picked: nobody sleeps, nor is about to.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
   /// Whether this worker may be picked.
-  [[nodiscard]] auto announced(std::size_t index) const noexcept -> bool {
-    return announced_[index].load(relaxed) != 0;
+  [[nodiscard]] auto is_advertised(std::size_t index) const noexcept -> bool {
+    return advertised_[index].load(relaxed) != 0;
   }
 
   /// Whether this worker had announced itself; then the caller must wake it.
-  [[nodiscard]] auto try_pick(std::size_t index) noexcept -> bool { return announced(index) && try_retract(index); }
+  [[nodiscard]] auto try_claim(std::size_t index) noexcept -> bool { return is_advertised(index) && try_cancel(index); }
 
   /// A worker that had announced itself, and that the caller must wake. Nothing when none sleeps.
-  [[nodiscard]] auto pick() noexcept -> std::optional<std::size_t> {
+  [[nodiscard]] auto claim_any() noexcept -> std::optional<std::size_t> {
     if (none()) return std::nullopt;
-    for (std::size_t index = 0; index < announced_.size(); ++index)
-      if (try_pick(index)) return index;
+    for (std::size_t index = 0; index < advertised_.size(); ++index)
+      if (try_claim(index)) return index;
     return std::nullopt;
   }
 
@@ -63,7 +63,7 @@ class idle_set {
   /// Nothing when not all idle, as above. Two calls give the same number when all have idled from the one to the other.
   [[nodiscard]] auto all_since() const noexcept -> std::optional<std::uint64_t> {
     const std::uint64_t count = count_.load(acquire);  // edge idle_set.done: observe what idle workers did before
-    if (idle_in(count) != announced_.size()) return std::nullopt;
+    if (idle_in(count) != advertised_.size()) return std::nullopt;
     return count / one_end;
   }
 
@@ -72,7 +72,7 @@ class idle_set {
 
   static constexpr auto idle_in(std::uint64_t count) noexcept -> std::uint64_t { return count % one_end; }
 
-  std::vector<atomic<std::uint32_t>> announced_;  // 1 while the worker may be picked
+  std::vector<atomic<std::uint32_t>> advertised_;  // 1 while the worker may be picked
   // How many may be picked, are just being picked, or have left; above that, how often this ended for one of them.
   atomic<std::uint64_t> count_{0};
 };

@@ -35,9 +35,9 @@ class job_pace {
 
   /// Calls `rest` in the middle of a batch; the time that it takes is not that of the jobs.
   template <typename Fn>
-  void rest_in(Fn&& rest) noexcept {
+  void back_off_in(Fn&& back_off) noexcept {
     const time_point begin = clock_->now();
-    rest();
+    back_off();
     const std::int64_t began = began_ns_.load(relaxed);
     if (began != 0) began_ns_.store(began + (clock_->now() - begin).count(), relaxed);
   }
@@ -84,24 +84,24 @@ class job_pace {
   }
 
  private:
-  static constexpr std::uint32_t most_in_batch = 64;
+  static constexpr std::uint32_t max_in_batch = 64;
   static constexpr std::int64_t batch_ns = 10'000;
   static constexpr std::int64_t long_job_ns = 100'000;
-  static constexpr std::int64_t longest_ns = 1'000'000'000;
+  static constexpr std::int64_t max_ns = 1'000'000'000;
 
   void measure(time_point now) noexcept {
     const std::int64_t now_ns = now.time_since_epoch().count();
     const std::int64_t began = began_ns_.load(relaxed);
     std::int64_t average = average_ns_.load(relaxed);
     if (began != 0) {
-      const std::int64_t each = std::clamp<std::int64_t>((now_ns - began) / batch_, 1, longest_ns);
+      const std::int64_t each = std::clamp<std::int64_t>((now_ns - began) / batch_, 1, max_ns);
       average = last_ns_ == 0 ? each : (3 * average + std::min(each, last_ns_)) / 4;
       last_ns_ = each;
       average_ns_.store(static_cast<std::uint32_t>(average), relaxed);
     }
     began_ns_.store(now_ns, relaxed);
     left_ = batch_ = static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(batch_ns / std::max<std::int64_t>(average, 1), 1, most_in_batch));
+        std::clamp<std::int64_t>(batch_ns / std::max<std::int64_t>(average, 1), 1, max_in_batch));
   }
 
   const clock_source* clock_;

@@ -19,8 +19,8 @@ namespace braid::detail {
 /// Depends on nothing but the number of elements, so that results do not depend on the machine.
 constexpr auto grain_of(std::size_t count, parallel_options how) noexcept -> std::size_t {
   constexpr std::size_t chunks = 128;
-  constexpr std::size_t most = 512;
-  return how.grain != 0 ? how.grain : std::clamp<std::size_t>(count / chunks, 1, most);
+  constexpr std::size_t max_count = 512;
+  return how.grain != 0 ? how.grain : std::clamp<std::size_t>(count / chunks, 1, max_count);
 }
 
 /// Calls `chunk(first, last)` for parts of a range, until one throws or a stop comes.
@@ -43,10 +43,10 @@ class range_work {
 
  private:
   /// Lets the others end early when a chunk throws.
-  struct alarm {
+  struct failure_guard {
     atomic<bool>& failed;
     bool armed = true;
-    ~alarm() {
+    ~failure_guard() {
       if (armed) failed.store(true, relaxed);
     }
   };
@@ -74,7 +74,7 @@ void range_work<Stop, Chunk>::run_part(std::size_t first, std::size_t last) {
     if (left > grain_ && self != nullptr && !self->has_fork_at_hand()) [[unlikely]]
       return halve(*self, first, last);
     const std::size_t next = first + std::min(left, grain_);
-    alarm guard{failed_};
+    failure_guard guard{failed_};
     chunk_(first, next);
     guard.armed = false;
     first = next;

@@ -49,10 +49,10 @@ template <scan_kind Kind, typename T, typename Stop, typename Range, typename Ou
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
     -> unless_stopped<Stop, std::optional<T>> {
   constexpr std::size_t usual_grain = 4096;
-  constexpr std::size_t most_blocks = 256;
+  constexpr std::size_t max_blocks = 256;
   const auto first = std::ranges::begin(range);
   const std::size_t count = std::ranges::size(range);
-  const std::size_t grain = how.grain != 0 ? how.grain : std::max(usual_grain, (count + most_blocks - 1) / most_blocks);
+  const std::size_t grain = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_blocks - 1) / max_blocks);
   const std::size_t blocks = (count + grain - 1) / grain;
   const auto at_block = [&](auto from, std::size_t block) {
     return from + static_cast<std::iter_difference_t<decltype(from)>>(std::min(block * grain, count));

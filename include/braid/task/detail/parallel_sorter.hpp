@@ -160,8 +160,8 @@ template <typename Stop, typename Sorter, typename Range, typename Compare, type
 auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options how)
     -> unless_stopped<Stop, void> {
   constexpr std::size_t usual_grain = 2048;
-  constexpr std::size_t least_grain = 16;  // the division looks at nine
-  const std::size_t grain = std::max(how.grain != 0 ? how.grain : usual_grain, least_grain);
+  constexpr std::size_t min_grain = 16;  // the division looks at nine
+  const std::size_t grain = std::max(how.grain != 0 ? how.grain : usual_grain, min_grain);
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};
   const auto first = std::ranges::begin(range);
   const auto last = first + static_cast<std::ranges::range_difference_t<Range>>(std::ranges::size(range));

@@ -29,7 +29,7 @@ class reduction {
 
   /// Of at least one element.
   [[gnu::always_inline]] auto node(worker* self, std::size_t from, std::size_t to) const -> part {
-    const std::size_t step = std::max(grain_, (to - from + most_children - 1) / most_children);
+    const std::size_t step = std::max(grain_, (to - from + max_children - 1) / max_children);
     if (self != nullptr && !self->has_fork_at_hand() && to - from > step) [[unlikely]]
       return spread(std::nullopt, from, to, step);
     part total = child(from, std::min(from + step, to));
@@ -50,10 +50,10 @@ class reduction {
   }
 
  private:
-  static constexpr std::size_t most_children = 16;
+  static constexpr std::size_t max_children = 16;
 
   [[gnu::always_inline]] auto child(std::size_t from, std::size_t to) const -> part {
-    if (to - from <= grain_) return leaf(from, to);
+    if (to - from <= grain_) return reduce_part(from, to);
     return inner(from, to);
   }
 
@@ -61,7 +61,7 @@ class reduction {
     return node(worker_of_thread, from, to);
   }
 
-  auto leaf(std::size_t from, std::size_t to) const -> part {
+  auto reduce_part(std::size_t from, std::size_t to) const -> part {
     if constexpr (!std::is_same_v<part, T>)
       if (stop_.reason()) return std::nullopt;
     T total(std::invoke(proj_, at(first_, from)));
@@ -73,7 +73,7 @@ class reduction {
   /// The children of this range may be computed by any worker, in any order; then they are combined in their order.
   [[gnu::noinline]] auto spread(std::optional<part> total, std::size_t from, std::size_t to, std::size_t step) const
       -> part {
-    std::array<std::optional<part>, most_children> parts;
+    std::array<std::optional<part>, max_children> parts;
     const std::size_t count = (to - from + step - 1) / step;
     for_chunks(count, 1, never_stopped{}, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i != last; ++i)

@@ -9,54 +9,56 @@
 
 namespace braid::detail {
 
-/// Biased lock, as Java had it. One thread at a time is inside: the bias owner (`favoured`), which announces itself
-/// with a plain store and checks that the bias was not revoked (`lent`); or any thread by the lock word. The first
+/// Biased lock, as Java had it. One thread at a time is inside: the bias owner (`bias_owner`), which announces itself
+/// with a plain store and checks that the bias was not revoked (`revoked`); or any thread by the lock word. The first
 /// thread that takes the lock word revokes the bias: it crosses the heavy side of the barrier and waits for the bias
-/// owner to leave. From then on, until `unlock_and_favour`, all threads take the lock word. The bias may pass from
+/// owner to leave. From then on, until `unlock_and_rebias`, all threads take the lock word. The bias may pass from
 /// thread to thread by any edge. No foreign code runs inside.
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002. Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
   /// From now on all come by the lock. From inside, or before others know of it.
-  void lend() noexcept { word_.fetch_or(lent, relaxed); }
+  void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
   /// From the favoured thread. True: it came without the lock, and leaves by `leave`; false: it leaves by `unlock`.
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
     if (word_.load(relaxed) == 0) return true;  // only the favoured thread makes it 0, so there is nothing to acquire
-    inside_.store(0, release);                  // edge slab_lock.favoured: publish that nothing was done inside
+    inside_.store(0, release);                  // edge slab_lock.bias: publish that nothing was done inside
     lock(barrier);
     return false;
   }
 
-  void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.favoured: publish what was done inside
+  void leave() noexcept { inside_.store(0, release); }  // edge slab_lock.bias: publish what was done inside
 
   void lock(asymmetric_barrier& barrier) noexcept {
     std::uint8_t seen = word_.load(relaxed);
-    // edge slab_lock.lent: observe what the last holder did inside
+    // edge slab_lock.revoked: observe what the last holder did inside
     while ((seen & locked) != 0 || !word_.compare_exchange_weak(seen, seen | locked, acquire, relaxed)) {
       let_others_run();
       seen = word_.load(relaxed);
     }
-    if ((seen & lent) != 0) return;
+    if ((seen & revoked) != 0) return;
     barrier.heavy();
     while (!is_left()) let_others_run();
   }
 
-  void unlock() noexcept { word_.store(lent, release); }  // edge slab_lock.lent: publish what was done inside
+  void unlock() noexcept { word_.store(revoked, release); }  // edge slab_lock.revoked: publish what was done inside
 
   /// As `unlock`, but from now on the calling thread is favoured again. Requires that no other thread may `enter`.
-  void unlock_and_favour() noexcept { word_.store(0, release); }  // edge slab_lock.lent: publish what was done inside
+  void unlock_and_rebias() noexcept {
+    word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside
+  }
 
   /// Whether the favoured thread is outside: then all that it did inside is visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
-    return inside_.load(acquire) == 0;  // edge slab_lock.favoured: observe what that thread did inside
+    return inside_.load(acquire) == 0;  // edge slab_lock.bias: observe what that thread did inside
   }
 
  private:
   static constexpr std::uint8_t locked = 1;
-  static constexpr std::uint8_t lent = 2;
+  static constexpr std::uint8_t revoked = 2;
 
   atomic<std::uint8_t> word_{0};    // locked while somebody has it; lent once somebody had it
   atomic<std::uint8_t> inside_{0};  // 1 while the favoured thread is inside, or looks whether it may be; written by it

@@ -28,8 +28,8 @@ enum class slab_phase : std::uint8_t {
 
 enum class slab_action : std::uint8_t { run, destroy };
 
-/// Which thread enters a slot: the bias owner of its lock (`favoured`), or another.
-enum class slab_standing : std::uint8_t { favoured, other };
+/// Which thread enters a slot: the bias owner of its lock (`bias_owner`), or another.
+enum class slab_access : std::uint8_t { bias_owner, other };
 
 /// Slots are named by their number; this names none.
 inline constexpr std::uint32_t no_slot = 0xffffffff;
@@ -59,7 +59,7 @@ class alignas(cache_line) slab_slot {
   using act_fn = void (*)(slab_slot&, slab_action);
 
   /// No single thread will allocate here. Before others know of it.
-  void share() noexcept { lock_.lend(); }
+  void share() noexcept { lock_.revoke(); }
 
   static auto phase_of(std::uint64_t word) noexcept -> slab_phase { return static_cast<slab_phase>(word & 0xf); }
   static auto generation_of(std::uint64_t word) noexcept -> std::uint64_t { return word >> 8U; }
@@ -82,7 +82,7 @@ class alignas(cache_line) slab_slot {
 
   /// Takes the slot for a new job, if the last one is done and nobody looks at its result: the new generation, or 0.
   /// Afterwards the caller destroys the old callable, makes the new one, and calls `open`.
-  [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept -> std::uint64_t;
+  [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept -> std::uint64_t;
   void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
   /// In place of `open` when there is no callable.
   void abandon(std::uint64_t generation) noexcept { set(generation, slab_phase::done); }
@@ -91,24 +91,23 @@ class alignas(cache_line) slab_slot {
 
   /// Lets a job that is only allocated be `queued` or `promised`.
   [[nodiscard]] auto claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
-                           slab_standing as) noexcept -> errc;
+                           slab_access as) noexcept -> errc;
   /// Takes a promise back.
   void unclaim(asymmetric_barrier& barrier) noexcept;
 
   /// Adds `next`, which is promised, to those that continue this job. `followed` in the answer: the caller queues the
   /// slot, because the others have run.
   [[nodiscard]] auto append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next, slab_slot* slots,
-                            slab_standing as) noexcept -> slab_step;
+                            slab_access as) noexcept -> slab_step;
 
   /// Holds the job open for one more child.
-  [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept
-      -> errc;
+  [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
   /// Makes this job a child of `parent`, which was told before. `finished` when it has finished already.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
-                                slab_standing as) noexcept -> errc;
+                                slab_access as) noexcept -> errc;
 
   /// Keeps the slot from being used again. 0, or stale.
-  [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc;
+  [[nodiscard]] auto pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
   void unpin(asymmetric_barrier& barrier) noexcept;
   /// Requires a pin. From now on the thread that finishes the job wakes waiters; false when it has finished.
   [[nodiscard]] auto announce_waiter(asymmetric_barrier& barrier) noexcept -> bool;
@@ -126,7 +125,7 @@ class alignas(cache_line) slab_slot {
   /// slot is done and belongs to the caller no more.
   [[nodiscard]] auto take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t;
 
-  // --- links, for lists and for the search for circles ---
+  // --- links, for lists and for the search for cycles ---
 
   [[nodiscard]] auto link() const noexcept -> std::uint32_t { return link_.load(relaxed); }
   void set_link(std::uint32_t next) noexcept { link_.store(next, relaxed); }
@@ -177,17 +176,17 @@ static_assert(sizeof(slab_slot) == 128, "a slot is two cache lines of 64 bytes")
 /// The time inside the lock.
 class slab_slot::section {
  public:
-  [[gnu::always_inline]] section(slab_slot& slot, asymmetric_barrier& barrier, slab_standing as) noexcept
+  [[gnu::always_inline]] section(slab_slot& slot, asymmetric_barrier& barrier, slab_access as) noexcept
       : lock_(slot.lock_) {
-    if (as == slab_standing::favoured)
-      by_favour_ = lock_.enter(barrier);
+    if (as == slab_access::bias_owner)
+      by_bias_ = lock_.enter(barrier);
     else
       lock_.lock(barrier);
   }
   section(const section&) = delete;
   auto operator=(const section&) -> section& = delete;
   [[gnu::always_inline]] ~section() {
-    if (by_favour_)
+    if (by_bias_)
       lock_.leave();
     else
       lock_.unlock();
@@ -195,28 +194,28 @@ class slab_slot::section {
 
  private:
   slab_lock& lock_;
-  bool by_favour_ = false;
+  bool by_bias_ = false;
 };
 
-[[gnu::always_inline]] inline auto slab_slot::try_reuse(asymmetric_barrier& barrier, slab_standing as) noexcept
+[[gnu::always_inline]] inline auto slab_slot::try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept
     -> std::uint64_t {
   const std::uint64_t seen = word();
   const slab_phase phase = phase_of(seen);
   if (phase != slab_phase::done && phase != slab_phase::unused) return 0;
   while (!lock_.is_left()) let_others_run();  // the thread that set `done` is on its way out
-  bool by_favour = false;
-  if (as == slab_standing::favoured)
-    by_favour = lock_.enter(barrier);
+  bool by_bias = false;
+  if (as == slab_access::bias_owner)
+    by_bias = lock_.enter(barrier);
   else
     lock_.lock(barrier);
   // Inside, the phase may be another than before: somebody may have appended to the job that was done.
   const bool free = pins_ == 0 && word_.load(relaxed) == seen;
   const std::uint64_t generation = generation_of(seen) + 1;
   if (free) set(generation, slab_phase::making);
-  if (by_favour)
+  if (by_bias)
     lock_.leave();
-  else if (free && as == slab_standing::favoured)
-    lock_.unlock_and_favour();
+  else if (free && as == slab_access::bias_owner)
+    lock_.unlock_and_rebias();
   else
     lock_.unlock();
   return free ? generation : 0;
@@ -228,12 +227,12 @@ inline auto slab_slot::refusal(std::uint64_t generation) const noexcept -> errc 
 }
 
 [[gnu::always_inline]] inline auto slab_slot::claim(asymmetric_barrier& barrier, std::uint64_t generation,
-                                                    slab_phase to, slab_standing as) noexcept -> errc {
+                                                    slab_phase to, slab_access as) noexcept -> errc {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (phase_of(word_.load(relaxed)) != slab_phase::allocated) return errc::invalid_argument;
   set(generation, to);
-  if (to == slab_phase::promised) lock_.lend();
+  if (to == slab_phase::promised) lock_.revoke();
   return {};
 }
 
@@ -273,7 +272,7 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
 [[gnu::noinline]] inline auto slab_slot::end_tied(asymmetric_barrier& barrier, std::uint64_t marks) noexcept
     -> slab_step {
   {
-    const section inside(*this, barrier, slab_standing::favoured);
+    const section inside(*this, barrier, slab_access::bias_owner);
     // With 1, only this thread counts: a thread that would add a child must come inside.
     // edge slab_slot.ended: observe what the children have done
     if (pending_.load(acquire) == 1) return finish(marks);
@@ -284,12 +283,12 @@ inline auto slab_slot::finish(std::uint64_t marks) noexcept -> slab_step {
 
 inline auto slab_slot::end_child(asymmetric_barrier& barrier) noexcept -> slab_step {
   if (pending_.fetch_sub(1, acq_rel) != 1) return {};  // edge slab_slot.ended: both, the last finishes what all did
-  const section inside(*this, barrier, slab_standing::favoured);
+  const section inside(*this, barrier, slab_access::bias_owner);
   return finish(0);
 }
 
 inline auto slab_slot::take_followers(asymmetric_barrier& barrier) noexcept -> std::uint32_t {
-  const section inside(*this, barrier, slab_standing::favoured);
+  const section inside(*this, barrier, slab_access::bias_owner);
   const std::uint32_t first = first_.load(relaxed);
   first_.store(no_slot, relaxed);
   const std::uint64_t seen = word_.load(relaxed);
@@ -298,12 +297,12 @@ inline auto slab_slot::take_followers(asymmetric_barrier& barrier) noexcept -> s
 }
 
 inline void slab_slot::unclaim(asymmetric_barrier& barrier) noexcept {
-  const section inside(*this, barrier, slab_standing::other);
+  const section inside(*this, barrier, slab_access::other);
   set(generation_of(word_.load(relaxed)), slab_phase::allocated);
 }
 
 inline auto slab_slot::append(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t next,
-                              slab_slot* slots, slab_standing as) noexcept -> slab_step {
+                              slab_slot* slots, slab_access as) noexcept -> slab_step {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return {.refused = errc::stale};
   slots[next].set_link(no_slot);
@@ -318,7 +317,7 @@ inline auto slab_slot::append(asymmetric_barrier& barrier, std::uint64_t generat
   return {.followed = true};
 }
 
-inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept
+inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept
     -> errc {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
@@ -333,7 +332,7 @@ inline auto slab_slot::add_child(asymmetric_barrier& barrier, std::uint64_t gene
 }
 
 inline auto slab_slot::add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
-                                  slab_standing as) noexcept -> errc {
+                                  slab_access as) noexcept -> errc {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (is_finished(word_.load(relaxed))) return errc::finished;
@@ -346,7 +345,7 @@ inline auto slab_slot::add_parent(asymmetric_barrier& barrier, std::uint64_t gen
   return errc::full;
 }
 
-inline auto slab_slot::pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_standing as) noexcept -> errc {
+inline auto slab_slot::pin(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc {
   const section inside(*this, barrier, as);
   if (refusal(generation) != errc{}) return errc::stale;
   if (pins_ == 0xffff) return errc::full;
@@ -355,12 +354,12 @@ inline auto slab_slot::pin(asymmetric_barrier& barrier, std::uint64_t generation
 }
 
 inline void slab_slot::unpin(asymmetric_barrier& barrier) noexcept {
-  const section inside(*this, barrier, slab_standing::other);
+  const section inside(*this, barrier, slab_access::other);
   --pins_;
 }
 
 inline auto slab_slot::try_take(asymmetric_barrier& barrier) noexcept -> bool {
-  const section inside(*this, barrier, slab_standing::other);
+  const section inside(*this, barrier, slab_access::other);
   const std::uint64_t seen = word_.load(relaxed);
   if ((seen & taken) != 0) return false;
   set(generation_of(seen), phase_of(seen), (seen & kept_marks) | taken);
@@ -368,7 +367,7 @@ inline auto slab_slot::try_take(asymmetric_barrier& barrier) noexcept -> bool {
 }
 
 inline auto slab_slot::announce_waiter(asymmetric_barrier& barrier) noexcept -> bool {
-  const section inside(*this, barrier, slab_standing::other);
+  const section inside(*this, barrier, slab_access::other);
   if (is_finished(word_.load(relaxed))) return false;
   waited_ = 1;
   has_more_ = 1;

@@ -6,7 +6,7 @@
 #include <braid/sync/asymmetric_barrier.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/event_count.hpp>
-#include <braid/task/detail/crew.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
 #include <braid/task/detail/idle_set.hpp>
 #include <braid/task/scheduling_policy.hpp>
 #include <braid/task/worker.hpp>
@@ -17,11 +17,11 @@ namespace braid::detail {
 
 /// Why a worker is awake.
 enum class wake_cause : std::uint8_t {
-  own,      ///< it did not sleep, because there is work
-  picked,   ///< a post or a shutdown picked it, and counted it as searching
-  watched,  ///< it slept for as long as a watch takes
-  called,   ///< its driver has work for it
-  stop,     ///< the pool stops and nothing is left to do
+  own,        ///< it did not sleep, because there is work
+  claimed,    ///< a post or a shutdown picked it, and counted it as searching
+  monitored,  ///< it slept for as long as a watch takes
+  called,     ///< its driver has work for it
+  stop,       ///< the pool stops and nothing is left to do
 };
 
 /// Parks and unparks the workers of a pool, and keeps count of searching workers (Tokio's idle, Go's spinning M). It
@@ -37,7 +37,8 @@ class BRAID_API sleepers {
   /// A job was placed. Requires that the caller has crossed the light side of the barrier since.
   void wake_for(const placement& placed) noexcept {
     if (idle_.none()) return;
-    if (placed.how == placement::verdict::can_wait && watching_.load(relaxed) != 0 && !idle_.announced(placed.seat))
+    if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0 &&
+        !idle_.is_advertised(placed.worker))
       return;
     wake_someone(placed);
   }
@@ -48,10 +49,10 @@ class BRAID_API sleepers {
   // --- workers ---
 
   /// Blocks the worker until it is needed. What woke it decides how it looks for work.
-  auto sleep(worker& self, crew& jobs) noexcept -> wake_cause;
+  auto sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
 
   /// Whether a worker that has no jobs, but does not sleep either, is to look for jobs that are held up.
-  [[nodiscard]] static auto is_watch_due(worker& self) noexcept -> bool;
+  [[nodiscard]] static auto is_monitor_due(worker& self) noexcept -> bool;
 
   /// A worker that was picked has looked for work.
   /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
@@ -59,7 +60,7 @@ class BRAID_API sleepers {
 
   /// Posts may have relied on this worker to look, or it has moved jobs to its own seat, and it now runs a job. So if
   /// more are there, it wakes the next worker before it starts.
-  void pass_on(worker& self, crew& jobs) noexcept {
+  void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // a worker that moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);
   }
@@ -70,43 +71,43 @@ class BRAID_API sleepers {
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
   /// Whether somebody has found that nothing is left for a worker that has nothing.
-  [[nodiscard]] auto is_settled() const noexcept -> bool { return phase_.load(relaxed) == phase::settled; }
+  [[nodiscard]] auto is_quiescent() const noexcept -> bool { return phase_.load(relaxed) == phase::quiescent; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.
-  auto wait_idle_until(crew& jobs, time_point deadline) noexcept -> bool;
-  void wait_idle(crew& jobs) noexcept { static_cast<void>(wait_idle_until(jobs, time_point::max())); }
+  auto wait_idle_until(scheduler_base& jobs, time_point deadline) noexcept -> bool;
+  void wait_idle(scheduler_base& jobs) noexcept { static_cast<void>(wait_idle_until(jobs, time_point::max())); }
 
   /// The last job that runs without a worker has ended.
   void became_idle() noexcept {
     if (idle_.all()) became_idle_.notify_all();
   }
 
-  /// From now on a worker that finds nothing leaves. Requires that the crew is closed. May be called again, and by
+  /// From now on a worker that finds nothing leaves. Requires that the scheduler is closed. May be called again, and by
   /// several threads.
-  void stop(crew& jobs) noexcept;
+  void stop(scheduler_base& jobs) noexcept;
 
  private:
-  static constexpr duration watch_interval = 1ms;
-  enum class phase : std::uint8_t { running, stopping, settled };
+  static constexpr duration monitor_interval = 1ms;
+  enum class phase : std::uint8_t { running, stopping, quiescent };
 
   void wake_someone(const placement& placed) noexcept;
-  void call_others(worker& self, crew& jobs) noexcept;
+  void call_others(worker& self, scheduler_base& jobs) noexcept;
   auto someone_searches() noexcept -> bool;
   auto wake_one() noexcept -> bool;
-  void wake(worker& picked) noexcept;
-  auto rest(worker& self, crew& jobs) noexcept -> wake_cause;
+  void wake(worker& claimed) noexcept;
+  auto park(worker& self, scheduler_base& jobs) noexcept -> wake_cause;
   auto leave(worker& self) noexcept -> wake_cause;
-  void end_watch(worker& self, crew& jobs, wake_reason why) noexcept;
-  auto try_watch(crew& jobs) noexcept -> bool;
-  auto is_done(crew& jobs) noexcept -> bool;
-  void settle(crew& jobs) noexcept;
+  void end_monitoring(worker& self, scheduler_base& jobs, wake_reason why) noexcept;
+  auto try_monitor(scheduler_base& jobs) noexcept -> bool;
+  auto is_done(scheduler_base& jobs) noexcept -> bool;
+  void try_quiesce(scheduler_base& jobs) noexcept;
 
   const worker_list& workers_;
   asymmetric_barrier& barrier_;
   alignas(cache_line) idle_set idle_;
-  atomic<std::uint32_t> searching_{0};  // workers that are awake without a job; a post then need not wake one
-  atomic<std::uint32_t> watching_{0};   // 1 while a worker sleeps with a deadline; written by that worker
-  // Goes up only: `stopping` by the thread that shuts down, `settled` by a worker that finds nothing left.
+  atomic<std::uint32_t> searching_{0};   // workers that are awake without a job; a post then need not wake one
+  atomic<std::uint32_t> monitoring_{0};  // 1 while a worker sleeps with a deadline; written by that worker
+  // Goes up only: `stopping` by the thread that shuts down, `quiescent` by a worker that finds nothing left.
   atomic<phase> phase_{phase::running};
   event_count became_idle_;
 };

@@ -62,8 +62,8 @@ struct take_stage {
 
   template <typename Sink>
   [[gnu::always_inline]] void each(Sink&& sink) const {
-    if (most == 0) return;
-    std::size_t left = most;
+    if (max_count == 0) return;
+    std::size_t left = max_count;
     source.each([&]<typename V>(V&& value) __attribute__((always_inline)) -> bool {
       --left;
       return sink(std::forward<V>(value)) && left != 0;
@@ -71,7 +71,7 @@ struct take_stage {
   }
 
   Source source;
-  std::size_t most;
+  std::size_t max_count;
 };
 
 template <typename Source>

@@ -1,0 +1,61 @@
+// diagnostic.ts: what is wrong with a plan, with its place in the author's files.
+
+/** A place in a file; lines and columns count from 1, the end is the first character behind. */
+export interface Place {
+  /** Relative to the root of the project. */
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine: number;
+  readonly endColumn: number;
+}
+
+/** One diagnostic. The code is stable and made for programs, the message is a sentence for people. */
+export interface Diagnostic {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly place: Place;
+  /** Into the artifact, or empty. */
+  readonly pointer: string;
+}
+
+/** The first character of a file. */
+export function startOf(file: string): Place {
+  return { file, line: 1, column: 1, endLine: 1, endColumn: 1 };
+}
+
+/** Makes a diagnostic of its parts. */
+export function diagnostic(
+  code: string,
+  message: string,
+  place: Place,
+  more: { hint?: string; pointer?: string } = {},
+): Diagnostic {
+  return { code, message, hint: more.hint ?? "", place, pointer: more.pointer ?? "" };
+}
+
+/** Text from a plan or a path as it may be shown: nothing in it steers the terminal or turns the order of what is read. */
+export function printable(text: string): string {
+  const code = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`;
+  return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, code);
+}
+
+/** "plans/feed.plan.ts:12:5: unknown_key: sentence; hint" */
+export function toLine(of: Diagnostic): string {
+  const hint = of.hint === "" ? "" : `; ${of.hint}`;
+  return printable(`${of.place.file}:${of.place.line}:${of.place.column}: ${of.code}: ${of.message}${hint}`);
+}
+
+/** In the order of their places; what is said twice is said once. */
+export function inOrder(all: readonly Diagnostic[]): Diagnostic[] {
+  const key = (of: Diagnostic): string =>
+    `${of.place.file}\0${of.place.line}\0${of.place.column}\0${of.code}\0${of.message}`;
+  const unique = new Map(all.map((each) => [key(each), each]));
+  return [...unique.values()].sort(
+    (a, b) =>
+      (a.place.file < b.place.file ? -1 : a.place.file > b.place.file ? 1 : 0) ||
+      a.place.line - b.place.line ||
+      a.place.column - b.place.column,
+  );
+}

@@ -1,0 +1,92 @@
+// braid/coro/detail/awaiter_base.hpp: what an awaitable that really waits is made of: it resumes at home, or is
+// stopped.
+#pragma once
+
+#include <braid/coro/detail/promise.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/task/job.hpp>
+
+#include <coroutine>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Whether an operation could be ended before it completed.
+enum class withdrawal : std::uint8_t {
+  done,      ///< it will not complete any more
+  too_late,  ///< another thread has completed it: the coroutine is on its way home, and goes on there
+  later,     ///< the kernel still has it: `complete` or `stop_later` follows
+};
+
+/// The wait of one coroutine. `suspend` starts the operation at home; the derived awaiter calls one of the `complete`
+/// functions when it is over. Where a stop comes first, the operation is withdrawn and the coroutine ends as stopped.
+/// Only one of both happens.
+/// Threads: the home's, except `suspend` and `complete_from_elsewhere`.
+class BRAID_API awaiter_base : public job, private stop_callback {
+ public:
+  struct operation {
+    /// Starts it, and gives what goes on meanwhile: null, or `not_started()`.
+    std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
+    withdrawal (*withdraw)(awaiter_base& self) noexcept;
+  };
+
+  /// Where it is moved before it is awaited, the derived awaiter makes a new one.
+  awaiter_base(const awaiter_base&) = delete;
+  auto operator=(const awaiter_base&) -> awaiter_base& = delete;
+
+ protected:
+  explicit awaiter_base(const operation& how) noexcept : job(&resumed), stop_callback(&stopped), how_(&how) {}
+  ~awaiter_base() {
+    if (is_linked()) unlink();
+  }
+
+  /// Ties the wait to the coroutine that suspends, and starts the operation; a coroutine that is away comes home first.
+  /// In a scope that is stopped it ends as stopped instead. Gives what to go on with; the leaf may be gone.
+  [[nodiscard]] auto suspend(promise_base& promise, std::coroutine_handle<> self) noexcept -> std::coroutine_handle<>;
+
+  /// Ends a wait whose operation need not, or could not, start, and gives the coroutine, which goes on at once.
+  [[nodiscard]] auto not_started() noexcept -> std::coroutine_handle<>;
+
+  [[nodiscard]] auto where() const noexcept -> home& { return promise_->where()->where(); }
+
+  /// Resumes the coroutine now, unless the thread puts that off.
+  void complete() noexcept;
+
+  /// Resumes the coroutine when its home comes to it. From here on a stop is too late.
+  void complete_later() noexcept;
+
+  /// Ends the coroutine as stopped when its home comes to it. After `withdraw` has answered `later`.
+  void stop_later() noexcept;
+
+  /// The same as `complete_later` from any thread. From before this call `withdraw` answers `too_late`.
+  void complete_from_elsewhere() noexcept { where().post_resumption(*this); }
+
+ private:
+  static void resumed(job& self, action what);
+  static void stopped(stop_callback& self) noexcept;
+  auto begin() noexcept -> std::coroutine_handle<>;
+
+  const operation* how_;
+  promise_base* promise_ = nullptr;
+  std::coroutine_handle<> handle_;
+  enum class state : std::uint8_t { waiting, done, stopped, comes_home } state_ = state::waiting;
+};
+
+/// While it lives, what completes on this thread is resumed by its home later, and not at once: for a thread that
+/// sleeps, and must be told that there is something to do before it does it.
+class BRAID_API later_completions {
+ public:
+  later_completions() noexcept;
+  later_completions(const later_completions&) = delete;
+  auto operator=(const later_completions&) -> later_completions& = delete;
+  ~later_completions();
+};
+
+/// Takes one from the thread's budget of awaits that complete at once. False when none is left: then the task lets the
+/// other work of its home go first, even though it need not wait. Each step from the queue of a home has a new budget.
+[[nodiscard]] BRAID_API auto may_go_on() noexcept -> bool;
+
+/// So many awaits of what is there already may follow each other in a step of a home.
+inline constexpr int ready_awaits_in_succession = 128;
+
+}  // namespace braid::detail

@@ -1,0 +1,85 @@
+// braid/io/detail/io_operation.hpp: one wait of a coroutine for a descriptor: tried first, and then left to the
+// backend.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/coro/detail/awaiter_base.hpp>
+#include <braid/io/backend.hpp>
+#include <braid/io/descriptor.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/transfer.hpp>
+
+#include <concepts>
+#include <coroutine>
+#include <memory>
+#include <utility>
+
+namespace braid::detail {
+
+/// An open descriptor of a loop. Forgotten by the backend and then closed.
+class BRAID_API open_descriptor {
+ public:
+  open_descriptor(loop& on, descriptor owned, io_registration::kind what) noexcept;
+  open_descriptor(const open_descriptor&) = delete;
+  auto operator=(const open_descriptor&) -> open_descriptor& = delete;
+  /// Requires that nothing is pending, and the loop.
+  ~open_descriptor();
+
+  [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
+  [[nodiscard]] auto registration() noexcept -> io_registration& { return registration_; }
+  [[nodiscard]] auto number() const noexcept -> int { return owned_.number(); }
+
+ private:
+  loop* on_;
+  descriptor owned_;
+  io_registration registration_;
+};
+
+/// Tries at home, and waits where the try would block. A stop withdraws it: an attempt moves what it moves or nothing,
+/// so that nothing gets lost.
+/// Protocol: docs/design/sockets.md
+class BRAID_API io_operation : public awaiter_base, protected io_transfer {
+ public:
+  [[nodiscard]] auto await_ready() const noexcept -> bool { return false; }
+
+  template <std::derived_from<promise_base> Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) noexcept -> transfer {
+    return transfer_to(suspend(self.promise(), self));
+  }
+
+  /// The read that waits on the port ends now, and later ones where they would wait: with what has arrived, or with
+  /// -ECANCELED. Requires that operations alone wait on it.
+  static void end_read_waits(open_descriptor& of) noexcept;
+
+ protected:
+  /// Requires an open port, and that it has no operation of the same side when this one is awaited.
+  io_operation(open_descriptor* on, io_interest side, aim what) noexcept;
+  ~io_operation() = default;
+
+  /// Tries. False: it would block, and the port knows that.
+  [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
+  /// The backend has moved so many bytes, or none for an error, whose number is negative. False: there is more to do.
+  [[nodiscard]] virtual auto absorb(int outcome) noexcept -> bool = 0;
+
+  [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
+
+ private:
+  static auto begin(awaiter_base& self) noexcept -> std::coroutine_handle<>;
+  static auto withdraw(awaiter_base& self) noexcept -> withdrawal;
+  static void moved(io_transfer& self, int outcome) noexcept;
+  static void ready(io_transfer& self) noexcept;
+  static void moved_early(io_transfer& self, int outcome) noexcept;
+  static void ready_early(io_transfer& self) noexcept;
+  [[nodiscard]] auto over_or_waiting() noexcept -> bool;
+  void go_on(bool over) noexcept;
+
+  static constexpr operation how{&begin, &withdraw};
+  static constexpr answers answered_normally{&moved, &ready};
+  static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
+
+  loop* on_;
+  bool is_to_end_ = false;   // the kernel has it, and was asked to give it back: once
+  bool is_stopped_ = false;  // and the kernel still has it
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,182 @@
+// braid/net/detail/redis_shared_connection.hpp: one connection to a Redis server: its states, its buffers, and whose
+// reply is next.
+#pragma once
+
+#include <braid/base/arena.hpp>
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/base/intrusive_list.hpp>
+#include <braid/base/random.hpp>
+#include <braid/base/timer_wheel.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/detail/redis_request.hpp>
+#include <braid/net/detail/redis_same_reads.hpp>
+#include <braid/net/detail/redis_window.hpp>
+#include <braid/net/detail/redis_transport.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/resp_parser.hpp>
+#include <braid/task/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+
+namespace braid {
+
+/// What a connection has done since it was made.
+struct redis_counts {
+  std::uint64_t sent = 0;       ///< commands
+  std::uint64_t answered = 0;   ///< replies that somebody waited for
+  std::uint64_t dropped = 0;    ///< replies that nobody waited for any more
+  std::uint64_t shared = 0;     ///< reads that were not sent, because the same one was
+  std::uint64_t pushed = 0;     ///< messages that are no replies, which are dropped
+  std::uint64_t expired = 0;    ///< calls that had no reply in time
+  std::uint64_t refused = 0;    ///< calls that found no room to wait in
+  std::uint64_t connected = 0;  ///< connections that were greeted
+  std::uint64_t lost = 0;       ///< connections that ended by themselves or were given up
+  std::uint64_t failed = 0;     ///< attempts to connect that failed
+};
+
+namespace detail {
+
+/// Protocol, states and proof: docs/design/redis.md. Threads: those of the loop.
+class BRAID_API redis_shared_connection {
+ public:
+  enum class state : std::uint8_t { connecting, greeting, ready, backing_off, closed };
+
+  redis_shared_connection(loop& on, redis_options options);
+  redis_shared_connection(const redis_shared_connection&) = delete;
+  auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
+  ~redis_shared_connection();
+
+  /// Takes a request, which is told when it is over, and not during this call. An error: it was not taken.
+  [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
+  /// Its caller has left: it is not told any more. Its replies are dropped.
+  void withdraw(redis_request& request) noexcept;
+  /// Ends everything: requests with errc::closed. Again: nothing.
+  void close() noexcept;
+
+  [[nodiscard]] auto is_at_home() const noexcept -> bool { return on_->is_current(); }
+  [[nodiscard]] auto status() const noexcept -> state { return state_; }
+  [[nodiscard]] auto load() const noexcept -> std::size_t { return window_.due() + waiting_count_; }
+  [[nodiscard]] auto counts() const noexcept -> const redis_counts& { return counts_; }
+  /// For how long it has owed replies without a byte; zero where it owes none.
+  [[nodiscard]] auto silence() const noexcept -> duration {
+    return window_.empty() ? duration::zero() : on_->now() - last_heard_;
+  }
+  [[nodiscard]] auto last_fault() const noexcept -> const resp_fault& { return parser_.fault(); }
+  [[nodiscard]] auto last_error() const noexcept -> std::error_code { return last_error_; }
+
+ private:
+  friend struct redis_request;
+  friend class redis_transport;
+
+  template <void (redis_shared_connection::*Fired)() noexcept>
+  struct connection_timer : timer {
+    explicit connection_timer(redis_shared_connection& of) noexcept : timer(&fired), owner(&of) {}
+    static void fired(timer& self) noexcept { (static_cast<connection_timer&>(self).owner->*Fired)(); }
+    redis_shared_connection* owner;
+  };
+  /// Lies in the queue of the loop, and so may outlive the link.
+  struct flush_job : job {
+    explicit flush_job(redis_shared_connection& of) noexcept : job(&act), owner(&of) {}
+    static void act(job& self, action what);
+    redis_shared_connection* owner;  // null: the link has gone, and the job frees itself
+    bool is_posted = false;
+  };
+  enum class next : std::uint8_t { go_on, stop };
+
+  // Connecting: src/net/redis_shared_connection_state.cpp
+  void connect() noexcept;
+  void connected() noexcept;
+  void greet();
+  void become_ready() noexcept;
+  auto take_greeting(const resp_value& reply) noexcept -> next;
+  void attempt_failed(std::error_code why) noexcept;
+  void broke(std::error_code why) noexcept;
+  void lose(std::error_code why, std::error_code first = redis_errc::connection_lost) noexcept;
+  void hang_up() noexcept;
+  void back_off() noexcept;
+  void connect_timed_out() noexcept;
+  void fail_waiting(std::error_code why) noexcept;
+  void fail_due(std::error_code first_why, std::error_code why) noexcept;
+  void fail(redis_request& request, std::error_code why) noexcept;
+
+  // Bytes: src/net/redis_shared_connection.cpp
+  void read_ready() noexcept;
+  void read_replies(byte_buffer& in);
+  void begin_reply(char sign) noexcept;
+  auto end_reply() -> next;
+  auto read_short_texts(byte_buffer& in) -> next;
+  auto deliver(const resp_value& reply) -> next;
+  auto deliver(redis_request& who, resp_value reply) -> next;
+  auto refuse_remaining() noexcept -> next;
+  void answer(redis_request& request, resp_value reply) noexcept;
+  void answer_all(redis_request* first, const resp_value& reply) noexcept;
+  void finish(redis_request& request, redis_end how) noexcept;
+  void encode_waiting() noexcept;
+  void encode(redis_request& request) noexcept;
+  void wait_to_be_sent(redis_request& request) noexcept;
+  auto joins_same(redis_request& request, std::size_t begin) noexcept -> bool;
+  void flush() noexcept;
+  void flush_later() noexcept;
+  [[nodiscard]] auto take_encoded(byte_buffer& into) noexcept -> bool;
+
+  // Time
+  void set_deadline(redis_request& request) noexcept;
+  void request_timed_out(redis_request& request) noexcept;
+  void expire() noexcept;
+  [[nodiscard]] auto expire_sent(time_point now) noexcept -> time_point;
+  [[nodiscard]] auto silence_due() noexcept -> time_point;
+  void look_for_silence() noexcept;
+  void look_sooner_for_silence() noexcept;
+  [[nodiscard]] auto iteration_time() noexcept -> time_point;
+  void release(redis_request& request) noexcept;
+
+  loop* on_;
+  redis_options options_;
+  std::shared_ptr<redis_transport> transport_;  // null while there is none
+  resp_parser parser_;
+  byte_buffer out_;  // encoded and not given to the wire
+  redis_window window_;
+  intrusive_list<redis_request, redis_queue_hook> waiting_;  // to be encoded, in order
+  intrusive_list<redis_request, redis_due_hook> by_due_;     // of those, the ones with the link's own timeout
+  redis_request* begun_ = nullptr;  // of `waiting_` the first, where a part of it was encoded already
+  std::size_t waiting_count_ = 0;
+  redis_same_reads same_reads_;
+  arena shared_;  // for replies that nobody's arena takes: of greetings, of commands without one, of shared reads
+  random_source random_;
+  redis_counts counts_;
+  std::error_code last_error_;
+
+  connection_timer<&redis_shared_connection::connect_timed_out> connect_timer_{*this};
+  connection_timer<&redis_shared_connection::connect> backoff_timer_{*this};
+  connection_timer<&redis_shared_connection::expire> due_timer_{*this};
+  connection_timer<&redis_shared_connection::look_for_silence> silence_timer_{*this};
+  flush_job* flush_;
+
+  time_point now_{};                        // of this turn, while it is known
+  time_point due_{};                        // what is asked now is due then, by the link's own timeout
+  time_point last_heard_{};                 // when bytes came, or were first due again
+  time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
+  std::uint32_t failures_ = 0;              // attempts in a row
+  std::uint32_t greetings_ = 0;             // replies to the greeting that are to come
+  std::uint32_t generation_ = 0;            // of connections: shows after a suspension whether it is still the same
+  std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop has its turn
+  state state_ = state::backing_off;
+  bool now_known_ = false;
+  bool in_iteration_ = false;  // reading: what is encoded is flushed at its end
+  enum class reply_slot : std::uint8_t {
+    none,    // no reply has begun
+    own,     // the arena of the request at the front of the window, or nowhere where nobody waits
+    shared,  // `shared_`
+    push,    // nowhere: it is no reply
+  } reply_ = reply_slot::none;
+  bool* gone_ = nullptr;  // where to say that the link has gone, while it is reading
+};
+
+}  // namespace detail
+}  // namespace braid

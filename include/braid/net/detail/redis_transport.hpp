@@ -1,0 +1,65 @@
+// braid/net/detail/redis_transport.hpp: the bytes of one connection to a server: dialled, read and written by tasks of
+// the loop.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/coro/task.hpp>
+#include <braid/io/loop.hpp>
+#include <braid/io/transport.hpp>
+#include <braid/net/byte_buffer.hpp>
+#include <braid/net/redis_options.hpp>
+
+#include <memory>
+#include <variant>
+
+namespace braid::detail {
+
+class redis_shared_connection;
+
+/// Outlives the link that made it for as long as the kernel has its buffers: its tasks belong to the loop, and hold it.
+/// The link is told of what happens until it gives the wire up. Protocol: docs/design/redis.md
+/// Threads: those of the loop.
+class redis_transport {
+ public:
+  redis_transport(redis_shared_connection& owner, loop& on, const redis_options& options)
+      : owner_(&owner), on_(&on), options_(options) {}
+  redis_transport(const redis_transport&) = delete;
+  auto operator=(const redis_transport&) -> redis_transport& = delete;
+
+  /// Dials, tells the link, and reads and writes until the connection ends or is given up. To be spawned on the loop.
+  static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
+
+  /// Has what the link has encoded sent, at once where nothing is on its way.
+  void send() noexcept;
+  /// What was received and not consumed.
+  [[nodiscard]] auto received() noexcept -> byte_buffer& { return in_; }
+  /// The link is not told of anything any more, and the server learns of the end now.
+  void give_up() noexcept;
+
+ private:
+  class wake_event;
+
+  auto work(scope& in) -> task<void>;
+  auto dial() -> task<result<void>>;
+  auto connect() -> task<result<stream_socket>>;
+  template <transport Stream>
+  auto talk(const Stream& stream, scope& in) -> task<void>;
+  template <transport Stream>
+  auto read_all(const Stream& stream) -> task<void>;
+  template <transport Stream>
+  auto write_all(const Stream& stream) -> task<void>;
+
+  redis_shared_connection* owner_;  // null: given up
+  loop* on_;
+  const redis_options options_;
+  std::variant<stream_socket, tls_stream> stream_;
+  bool is_open_ = false;               // `stream_`
+  scope* around_ = nullptr;            // the tasks, while they run
+  wake_event* idle_writer_ = nullptr;  // waits for something to send
+  byte_buffer in_;                     // the kernel may be writing into it
+  byte_buffer sending_;                // does not change while it is being sent
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,341 @@
+// braid/sync/detail/inbox_producer.hpp: the way of one producer into an inbox: a chain of segments that are used again.
+#pragma once
+
+#include <braid/base/assert.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/detail/inbox_record.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace braid::detail {
+
+/// What a thread keeps of a port, so that it can give it back at its end.
+class inbox_producer_base {
+ public:
+  /// For the next producer that asks. False while another has it.
+  [[nodiscard]] auto try_use() noexcept -> bool {
+    std::uint32_t seen = 0;
+    return used_.compare_exchange_strong(seen, 1, acquire, relaxed);  // edge inbox_producer.owner: observe
+  }
+
+  /// The producer posts here no more.
+  void give_back() noexcept { used_.store(0, release); }  // edge inbox_producer.owner: publish
+
+ private:
+  atomic<std::uint32_t> used_{1};  // whether a thread posts here
+};
+
+/// A part of a port's chain: records, each used once while the segment is in the chain.
+template <std::size_t Size>
+struct inbox_segment {
+  /// Whether nothing in it is needed any more. Requires that it was passed.
+  [[nodiscard]] auto is_done() const noexcept -> bool {
+    return done.load(acquire) + moved == records;  // edge inbox_producer.done: observe
+  }
+
+  /// In the chain: written by the producer, before it counts a callable in the next. Later the consumers'.
+  inbox_segment* next = nullptr;
+  std::uint32_t records = 0;                            // how many callables were in it; written when it is passed
+  std::uint32_t moved = 0;                              // how many of them thieves took; written inside the section
+  atomic<std::uint32_t> done{0};                        // with how many of them the owner is done; written by the owner
+  alignas(64) std::array<std::byte, Size - 64> memory;  // not touched before the producer comes there
+};
+
+/// How many callables have passed one end of a port, and where the next one passes: one word, which one store changes.
+class inbox_position {
+ public:
+  inbox_position() = default;
+  explicit inbox_position(std::uint64_t word) noexcept : word_(word) {}
+
+  [[nodiscard]] auto word() const noexcept -> std::uint64_t { return word_; }
+  [[nodiscard]] auto count() const noexcept -> std::uint64_t { return word_ >> offset_bits; }
+  [[nodiscard]] auto offset() const noexcept -> std::size_t { return word_ & (offset_limit - 1); }
+
+  /// Behind a record of so many bytes.
+  [[nodiscard]] auto after(std::size_t size) const noexcept -> inbox_position {
+    return inbox_position(word_ + offset_limit + size);
+  }
+
+  /// At the begin of another segment.
+  [[nodiscard]] auto in_next_segment() const noexcept -> inbox_position { return inbox_position(word_ - offset()); }
+
+  static constexpr int offset_bits = 16;
+  static constexpr std::size_t offset_limit = std::size_t{1} << offset_bits;
+
+ private:
+  std::uint64_t word_ = 0;  // the count, and below it the offset
+};
+
+/// Callables of one producer, in order, as many as memory holds.
+/// Threads: the producer; one consumer at a time, except for `done`, which is the owner's alone.
+template <std::size_t SegmentSize>
+class inbox_producer : public inbox_producer_base {
+ public:
+  using segment = inbox_segment<SegmentSize>;
+
+  /// How many callables a thief moves at most.
+  static constexpr std::size_t max_moved = 128;
+
+  /// How many empty segments are kept for the producer.
+  static constexpr std::size_t max_spares = 64;
+
+  /// A callable that only this consumer knows any more. It is in its segment until it is done with.
+  struct claimed {
+    inbox_record* record = nullptr;
+    segment* of = nullptr;
+  };
+
+  inbox_producer() : last_(new segment), oldest_(last_) {}
+  inbox_producer(const inbox_producer&) = delete;
+  auto operator=(const inbox_producer&) -> inbox_producer& = delete;
+  ~inbox_producer() { free_memory(); }
+
+  // --- the producer ---
+
+  /// Says, while it lives, that the producer is at it. What it puts is there for consumers when it ends.
+  class posting {
+   public:
+    explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
+      BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
+      // Released again: a reader of this word must see what the word before it stands for.
+      port_.posted_.store(end_.word() + 1, release);  // edge inbox_producer.posted: publish
+    }
+    posting(const posting&) = delete;
+    auto operator=(const posting&) -> posting& = delete;
+    ~posting() { port_.posted_.store(end_.word(), release); }  // edge inbox_producer.posted: publish
+
+    /// Whether so many of this producer's are waiting.
+    [[nodiscard]] auto is_full(std::size_t capacity) noexcept -> bool {
+      if (end_.count() - port_.seen_taken_ < capacity) return false;
+      port_.seen_taken_ = inbox_position(port_.taken_.load(relaxed)).count();
+      return end_.count() - port_.seen_taken_ >= capacity;
+    }
+
+    /// Where a record of so many bytes can be made; null when there is no memory.
+    [[nodiscard]] auto place(std::size_t size) noexcept -> std::byte* {
+      if (end_.offset() + size > room) [[unlikely]] {
+        if (!port_.try_extend(end_.offset())) return nullptr;
+        end_ = end_.in_next_segment();
+      }
+      std::byte* const here = port_.last_->memory.data() + end_.offset();
+      // A consumer was the last to have the line that is written soon; stores leave in order, and all would wait for
+      // it.
+      if (end_.offset() + fetched_ahead < room) __builtin_prefetch(here + fetched_ahead, 1);
+      return here;
+    }
+
+    /// A record of so many bytes was made at that place.
+    void count(std::size_t size) noexcept { end_ = end_.after(size); }
+
+    /// What was put is there now.
+    void publish() noexcept { port_.posted_.store(end_.word() + 1, release); }  // edge inbox_producer.posted: publish
+
+   private:
+    inbox_producer& port_;
+    inbox_position end_;  // what the port's will be
+  };
+
+  /// How many of this producer's are waiting.
+  [[nodiscard]] auto backlog() const noexcept -> std::size_t {
+    const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
+    return std::max(inbox_position(posted_.load(relaxed)).count(), taken) - taken;
+  }
+
+  // --- a consumer ---
+
+  /// The oldest callable of this turn. Without a record when the turn is over.
+  [[nodiscard]] auto claim() noexcept -> claimed {
+    inbox_position at(taken_.load(relaxed));
+    if (at.count() == slice_end_) return {};
+    inbox_record& oldest = next(at);
+    // The producer was the last to have the lines that follow. Not those that it may be writing.
+    if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
+      __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
+    taken_.store(at.after(oldest.size()).word(), release);  // edge inbox_producer.taken: publish
+    return {.record = &oldest, .of = oldest_};
+  }
+
+  /// Looks how far the producer has come, which takes its cache line away.
+  void look() noexcept {
+    known_ = inbox_position(posted_.load(acquire)).count();  // edge inbox_producer.posted: observe
+  }
+
+  /// As many callables may be claimed now as were here at the last look, and at most so many. False when none was.
+  auto begin_slice(std::uint64_t max_count) noexcept -> bool {
+    const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
+    slice_end_ = taken + std::min(known_ - taken, max_count);
+    return slice_end_ != taken;
+  }
+
+  /// The owner is done with it: the callable is gone.
+  static void done(segment& of) noexcept {
+    of.done.store(of.done.load(relaxed) + 1, release);  // edge inbox_producer.done: publish
+  }
+
+  /// Moves half of what is here, rounded up: how many. They are there before they are gone from here.
+  auto move_half_to(posting& there) noexcept -> std::size_t;
+
+  /// Moves the oldest to other memory. False when nothing is here.
+  auto move_one_to(std::byte* place) noexcept -> bool;
+
+  // --- any thread ---
+
+  /// False when something is here whose post happens before this call.
+  [[nodiscard]] auto empty() const noexcept -> bool {
+    const inbox_position taken(taken_.load(acquire));  // edge inbox_producer.taken: observe
+    return inbox_position(posted_.load(relaxed)).count() <= taken.count();
+  }
+
+  /// What a close waits for.
+  [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
+
+  /// Nobody posts or claims here any more. Requires that everything was claimed and done with.
+  void free_memory() noexcept;
+
+ private:
+  /// The bytes of a segment for records; behind them there is room to say that it ends.
+  static constexpr std::size_t room = sizeof(segment::memory) - inbox_record::unit;
+  static_assert(room >= inbox_record::unit + inbox_record::inline_size && room < inbox_position::offset_limit);
+
+  static constexpr std::size_t fetched_ahead = 256;
+
+  /// The callable at this position, or, if the segment ends there, at the begin of the next one. Requires that it is
+  /// known that there is one.
+  auto next(inbox_position& at) noexcept -> inbox_record& {
+    inbox_record& here = inbox_record::of(oldest_->memory.data() + at.offset());
+    if (!here.is_end()) [[likely]]
+      return here;
+    pass(at.count());
+    at = at.in_next_segment();
+    return inbox_record::of(oldest_->memory.data());
+  }
+
+  auto try_extend(std::size_t end) noexcept -> bool;
+  void pass(std::uint64_t taken) noexcept;
+  void recycle(segment* empty) noexcept;
+
+  // The producer's.
+  atomic<std::uint64_t> posted_{0};  // an inbox_position: the next record's; one more while the producer is at it
+  segment* last_;
+  std::uint64_t seen_taken_ = 0;  // the count of taken_, from some time ago
+  std::size_t reuse_at_ = 0;      // the spare that is used next
+
+  // The consumers', inside their section.
+  alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
+  std::uint64_t slice_end_ = 0;                         // how many will have been claimed at the end of the turn
+  std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
+  segment* oldest_;
+  std::uint64_t before_ = 0;   // how many were taken before the first of this segment
+  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last look
+  std::size_t return_at_ = 0;  // where the next spare goes
+
+  /// Empty segments on their way back: a ring, null where there is none. A consumer fills the nulls.
+  alignas(cache_line) std::array<atomic<segment*>, max_spares> spares_{};
+};
+
+/// The records of the last segment end there.
+template <std::size_t SegmentSize>
+auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
+  atomic<segment*>& spare = spares_[reuse_at_ % max_spares];
+  segment* more = spare.load(acquire);  // edge inbox_producer.spare: observe
+  if (more != nullptr) {
+    spare.store(nullptr, relaxed);
+    ++reuse_at_;
+  } else {
+    more = new (std::nothrow) segment;
+    if (more == nullptr) return false;
+  }
+  inbox_record::make_end(last_->memory.data() + end);
+  last_->next = more;
+  last_ = more;
+  return true;
+}
+
+/// Goes on to the next segment. What is claimed may still run, and others may be claimed in the middle of that; its
+/// segment waits until another is passed.
+template <std::size_t SegmentSize>
+void inbox_producer<SegmentSize>::pass(std::uint64_t taken) noexcept {
+  segment* const before = std::exchange(oldest_, oldest_->next);
+  before->records = static_cast<std::uint32_t>(taken - std::exchange(before_, taken));
+  before->next = std::exchange(passed_, before);
+  for (segment** link = &passed_; *link != nullptr;) {
+    if ((*link)->is_done())
+      recycle(std::exchange(*link, (*link)->next));
+    else
+      link = &(*link)->next;
+  }
+}
+
+template <std::size_t SegmentSize>
+void inbox_producer<SegmentSize>::recycle(segment* empty) noexcept {
+  atomic<segment*>& spare = spares_[return_at_ % max_spares];
+  if (spare.load(relaxed) != nullptr) {
+    delete empty;
+    return;
+  }
+  empty->next = nullptr;
+  empty->moved = 0;
+  empty->done.store(0, relaxed);
+  spare.store(empty, release);  // edge inbox_producer.spare: publish
+  ++return_at_;
+}
+
+template <std::size_t SegmentSize>
+auto inbox_producer<SegmentSize>::move_half_to(posting& there) noexcept -> std::size_t {
+  look();
+  inbox_position at(taken_.load(relaxed));
+  const auto half = std::min<std::uint64_t>((known_ - at.count() + 1) / 2, max_moved);
+  std::size_t moved = 0;
+  for (; moved < half; ++moved) {
+    inbox_record& oldest = next(at);
+    const std::size_t size = oldest.size();
+    std::byte* const place = there.place(size);
+    if (place == nullptr) break;
+    oldest.act(inbox_action::move, place);
+    there.count(size);
+    at = at.after(size);
+    ++oldest_->moved;
+  }
+  there.publish();
+  taken_.store(at.word(), release);  // edge inbox_producer.taken: publish
+  slice_end_ = at.count();
+  return moved;
+}
+
+template <std::size_t SegmentSize>
+auto inbox_producer<SegmentSize>::move_one_to(std::byte* place) noexcept -> bool {
+  look();
+  if (!begin_slice(1)) return false;
+  const claimed oldest = claim();
+  oldest.record->act(inbox_action::move, place);
+  ++oldest.of->moved;
+  return true;
+}
+
+template <std::size_t SegmentSize>
+void inbox_producer<SegmentSize>::free_memory() noexcept {
+  for (segment** list : {&oldest_, &passed_})
+    while (*list != nullptr) delete std::exchange(*list, (*list)->next);
+  for (atomic<segment*>& spare : spares_) {
+    delete spare.load(relaxed);
+    spare.store(nullptr, relaxed);
+  }
+}
+
+template <std::size_t SegmentSize>
+auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
+  return std::make_shared<inbox_producer<SegmentSize>>();
+}
+
+/// In the library: the thread that opens a port keeps it, and may outlive the shared object whose code asked for it.
+template <>
+BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
+
+}  // namespace braid::detail

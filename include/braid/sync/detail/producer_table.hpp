@@ -1,0 +1,27 @@
+// braid/sync/detail/producer_table.hpp: which port the calling thread has into which inbox.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/detail/inbox_producer.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace braid::detail {
+
+/// What the thread knows of an inbox. No port, although known: the thread posts to the shared list.
+struct known_producer {
+  bool known = false;
+  inbox_producer_base* producer = nullptr;
+};
+
+/// Inboxes are told apart by numbers that are never used again, so that an entry may outlive its inbox.
+[[nodiscard]] BRAID_API auto next_inbox_number() noexcept -> std::uint64_t;
+
+/// Cost: a call and one comparison for the inboxes that the thread has used last.
+[[nodiscard]] BRAID_API auto find_producer(std::uint64_t inbox) noexcept -> known_producer;
+
+/// Notes the port, or that there is none; gives it back when the thread ends. Errors: std::bad_alloc.
+BRAID_API void remember_producer(std::uint64_t inbox, std::shared_ptr<inbox_producer_base> producer);
+
+}  // namespace braid::detail

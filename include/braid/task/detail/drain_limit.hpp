@@ -1,0 +1,69 @@
+// braid/task/detail/drain_limit.hpp: the time slice of a serial executor: when a drain ends, so that other work runs.
+#pragma once
+
+#include <braid/base/clock.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Limits a drain to so many jobs and so much time. Reading the clock costs as much as two or three short jobs. It is
+/// therefore read after the first, second, fourth job and so on, because jobs may be long; and where drains have used
+/// up their count, because jobs are short, in every fourth drain only, after the 16th and the 32nd job. The time before
+/// the first reading is not measured: most drains are a job or two, and read no clock.
+/// Threads: the one that drains.
+class drain_limit {
+ public:
+  static constexpr std::size_t max_consecutive = 64;  // jobs
+  static constexpr duration max_time = 100us;         // about: jobs are not interrupted, and not all are measured
+
+  /// Gives what `drain(is_over)` gives, which is one turn: it asks `is_over(ran)` before each job, when so many have
+  /// run in this turn. Nothing is touched behind the last question.
+  template <typename Now, typename Fn>
+  auto in_drain(Now now, Fn drain) noexcept {
+    // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a job.
+    if (first_look_ == max_consecutive)
+      return drain([this](std::size_t ran) {
+        if (ran < max_consecutive) return false;
+        note_whole_drain();
+        return true;
+      });
+    return drain([this, now, look = std::size_t{first_look_}, first_seen = time_point()](std::size_t ran) mutable {
+      if (ran < look) return false;
+      const std::size_t next = next_look(ran, now, first_seen);
+      look = std::max(next, ran + 1);
+      return next == ran;
+    });
+  }
+
+ private:
+  static constexpr std::size_t short_jobs = 16;           // so many run before the clock is read, where jobs were short
+  static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
+
+  /// Behind how many jobs to ask again; the same number where the turn is over.
+  template <typename Now>
+  [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
+    if (ran >= max_consecutive) {
+      note_whole_drain();
+      return ran;
+    }
+    const time_point seen = now();
+    if (first_seen == time_point()) first_seen = seen;
+    if (seen - first_seen < max_time) return 2 * ran;
+    first_look_ = 1;
+    whole_drains_ = 0;
+    return ran;
+  }
+
+  void note_whole_drain() noexcept {
+    const bool is_measured_next = ++whole_drains_ % drains_between_looks == 0;
+    first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_jobs : max_consecutive);
+  }
+
+  std::uint8_t first_look_ = 1;    // at the clock in a turn: behind so many jobs
+  std::uint8_t whole_drains_ = 0;  // in a row: ended by the number of their jobs
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,203 @@
+// braid/task/detail/future_continuation.hpp: one continuation of a future: its callable, its job and its result in one
+// block.
+#pragma once
+
+#include <braid/task/detail/produced_state.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace braid::detail {
+
+/// Where a continuation runs.
+enum class continuation_mode : std::uint8_t {
+  posted,  // on its executor, where it has one
+  inside,  // on the thread that settles the future, or that attaches it to one that has settled
+};
+
+/// What a continuation is called with.
+enum class continuation_takes : std::uint8_t {
+  view,     // the value, as a reader
+  value,    // the value, as its consumer
+  failure,  // what was thrown, as the consumer
+};
+
+/// How the callable of a continuation of a future<T> is called.
+template <typename Fn, typename T, continuation_takes Gets>
+struct continuation_call {
+  using argument = std::conditional_t<Gets == continuation_takes::view, const T&, T&&>;
+  static constexpr bool possible = std::invocable<Fn, argument>;
+  using result = std::invoke_result<Fn, argument>;
+};
+template <typename Fn, continuation_takes Gets>
+struct continuation_call<Fn, void, Gets> {
+  static constexpr bool possible = std::invocable<Fn>;
+  using result = std::invoke_result<Fn>;
+};
+
+/// A handler of failures stands in for the value: what it returns becomes a T, or is a future<T>.
+template <typename Fn, typename T>
+struct handler_call {
+  static constexpr bool possible = false;
+};
+template <typename Fn, typename T>
+  requires std::invocable<Fn, std::exception_ptr>
+struct handler_call<Fn, T> {
+  using returned = std::invoke_result_t<Fn, std::exception_ptr>;
+  static constexpr bool is_value = std::is_void_v<T> ? std::is_void_v<returned> : std::convertible_to<returned, T>;
+  static constexpr bool possible = is_future<returned> ? std::is_same_v<future_value<returned>, T> : is_value;
+  using result = std::conditional<is_future<returned>, returned, T>;
+};
+template <typename Fn, typename T>
+struct continuation_call<Fn, T, continuation_takes::failure> : handler_call<Fn, T> {};
+template <typename Fn>
+struct continuation_call<Fn, void, continuation_takes::failure> : handler_call<Fn, void> {};
+
+/// What can be a continuation of a future<T>.
+template <typename Fn, typename T, continuation_takes Gets>
+concept continuation_function =
+    std::constructible_from<std::decay_t<Fn>, Fn> && continuation_call<std::decay_t<Fn>, T, Gets>::possible;
+
+template <typename Fn, typename T, continuation_takes Gets>
+using continuation_result = typename continuation_call<std::decay_t<Fn>, T, Gets>::result::type;
+
+/// A continuation of a future<T>, which it holds a reference of until it has run.
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+class future_continuation final : public produced_state<continuation_result<Fn, T, Gets>> {
+  using result = continuation_result<Fn, T, Gets>;
+  enum class stage : std::uint8_t { waits, forwards };  // for the future; for the one that the callable gave
+  struct no_stage {};
+
+ public:
+  template <typename F>
+  future_continuation(future_state<T>& before, executor_id where, F&& fn)
+      : produced_state<result>(&act, where, &before), fn_(std::forward<F>(fn)) {}
+  ~future_continuation() {}  // `fn_` has gone
+
+ private:
+  static void act(job& self, job::action what) {
+    auto& link = static_cast<future_continuation&>(self);
+    cascade more;
+    if (what == job::action::run)
+      link.run(more);
+    else
+      link.give_up(errc::dropped, more);
+    more.run();
+  }
+
+  void fire(cascade& more) noexcept override;
+  void destroy() noexcept override {
+    this->destroy_result();
+    destroy_state(*this);
+  }
+
+  [[nodiscard]] auto source() const noexcept -> future_state<T>& {
+    return static_cast<future_state<T>&>(*this->before());
+  }
+
+  void run(cascade& more) noexcept;
+  auto call(future_state<T>& from) -> result;
+  void pass_on(cascade& more) noexcept;
+  void give_up(errc why, cascade& more) noexcept;
+
+  [[no_unique_address]] std::conditional_t<is_future<result>, stage, no_stage> stage_{};
+  union {
+    Fn fn_;
+  };
+};
+
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+void future_continuation<T, Fn, Place, Gets>::fire(cascade& more) noexcept {
+  if constexpr (is_future<result>)
+    if (stage_ == stage::forwards) return this->forward(more);
+  if ((source().how() == verdict::failure) != (Gets == continuation_takes::failure)) return pass_on(more);
+  if constexpr (Place == continuation_mode::posted) {
+    if (const executor_id where = this->where()) {
+      if (!try_post_to(where, *this)) give_up(errc::closed, more);
+      return;
+    }
+  }
+  run(more);
+}
+
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+void future_continuation<T, Fn, Place, Gets>::run(cascade& more) noexcept {
+  future_state<T>& from = source();  // where it is noted is where the result goes
+  if constexpr (is_future<result>) stage_ = stage::forwards;
+  const auto clean_up = [this, &from, &more] {
+    std::destroy_at(std::addressof(fn_));
+    from.drop_reference(more);
+  };
+  this->produce([this, &from]() -> result { return call(from); }, clean_up, more);
+}
+
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+auto future_continuation<T, Fn, Place, Gets>::call(future_state<T>& from) -> result {
+  if constexpr (Gets == continuation_takes::failure)
+    return std::invoke(std::move(fn_), from.take_failure());
+  else if constexpr (std::is_void_v<T>)
+    return std::invoke(std::move(fn_));
+  else if constexpr (Gets == continuation_takes::view)
+    return std::invoke(std::move(fn_), from.read());
+  else
+    return std::invoke(std::move(fn_), from.take());
+}
+
+/// The callable is not for how the future settled: that goes on to the next.
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+void future_continuation<T, Fn, Place, Gets>::pass_on(cascade& more) noexcept {
+  std::destroy_at(std::addressof(fn_));
+  if constexpr (Gets == continuation_takes::failure) {
+    this->forward(more);
+  } else {
+    future_state<T>& from = source();
+    std::exception_ptr failure = Gets == continuation_takes::view ? from.failure() : from.take_failure();
+    from.drop_reference(more);
+    this->fail(std::move(failure), more);
+  }
+}
+
+/// The executor does not run the callable. Where that was to handle a failure, the failure stays what it is.
+template <typename T, typename Fn, continuation_mode Place, continuation_takes Gets>
+void future_continuation<T, Fn, Place, Gets>::give_up(errc why, cascade& more) noexcept {
+  if constexpr (Gets == continuation_takes::failure) return pass_on(more);
+  std::destroy_at(std::addressof(fn_));
+  source().drop_reference(more);
+  this->fail(failure_of(why), more);
+}
+
+template <typename T, typename Fn, continuation_takes Gets>
+using continued = future<future_value<continuation_result<Fn, T, Gets>>>;
+
+/// Attaches a reader. The future stays as it is.
+template <continuation_mode Place, typename Fn, typename T>
+auto add_reader(future_state<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, continuation_takes::view> {
+  using link = future_continuation<T, std::decay_t<Fn>, Place, continuation_takes::view>;
+  auto& made = make_state<link>(from, where, std::forward<Fn>(fn));
+  auto after = future_access::make<future_value<continuation_result<Fn, T, continuation_takes::view>>>(made);
+  from.add_reference();
+  cascade more;
+  from.read_by(made, more);
+  more.run();
+  return after;
+}
+
+/// Attaches the consumer. The future is left without a state, unless making the continuation throws.
+template <continuation_mode Place, continuation_takes Gets, typename Fn, typename T>
+auto add_consumer(future<T>& from, executor_id where, Fn&& fn) -> continued<T, Fn, Gets> {
+  using link = future_continuation<T, std::decay_t<Fn>, Place, Gets>;
+  auto& made = make_state<link>(*future_access::state_of(from), where, std::forward<Fn>(fn));
+  auto after = future_access::make<future_value<continuation_result<Fn, T, Gets>>>(made);
+  const auto own = future_access::consume(from);
+  cascade more;
+  own.state->consume_by(made, own.others, more);
+  more.run();
+  return after;
+}
+
+}  // namespace braid::detail

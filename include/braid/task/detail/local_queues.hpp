@@ -1,0 +1,124 @@
+// braid/task/detail/local_queues.hpp: the local and remote queues of the workers, for the schedulers that have one of
+// each.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/inbox.hpp>
+#include <braid/task/found_job.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// About twice the time from a wake to the first job of the woken worker. A shorter backlog is done before help comes.
+inline constexpr duration worth_a_wake = 20us;
+
+/// About what it takes to move as many jobs from one seat to another as are moved at once.
+inline constexpr duration worth_a_steal = 5us;
+inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer::max_moved);
+
+/// The seats of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
+/// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
+class BRAID_API local_queues {
+ public:
+  explicit local_queues(const worker_list& workers) : workers_(workers) {
+    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where want of memory can be told
+  }
+
+  [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {
+    return &at == poster ? place_own(at, work) : place_for(at, work);
+  }
+
+  /// What a worker posts for itself.
+  [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
+
+  /// What somebody else posts for a worker.
+  [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
+
+  /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
+  [[nodiscard]] auto take_own(worker& self) noexcept -> found_job {
+    constexpr std::uint32_t max_consecutive = 3;
+    if (self.consecutive_next < max_consecutive) {
+      if (job* const next = self.queue.pop_next(); next != nullptr) {
+        ++self.consecutive_next;
+        return next;
+      }
+    }
+    self.consecutive_next = 0;
+    if (job* const oldest = self.queue.pop(); oldest != nullptr) return oldest;
+    return self.box.claim();
+  }
+
+  /// Takes this job out if it is the next that the worker has posted, or among them when they are few. The others stay
+  /// in their order.
+  [[nodiscard]] auto try_take(worker& self, const job& awaited) noexcept -> bool;
+
+  /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
+  [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
+
+  /// The oldest of the jobs of another worker, whose older half the thief moves to its own seat. Nothing once
+  /// everything is being dropped.
+  [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
+
+  /// Whether the jobs of the victim wait for long: it has begun none since the thief watched it last, or has more than
+  /// it has begun since; where its jobs are as short as they were, ten times as many.
+  [[nodiscard]] auto is_held_up(worker& self, const worker& victim) noexcept -> bool;
+
+  [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
+  [[nodiscard]] auto empty() noexcept -> bool;
+  /// Requires that they are closed. Whether all were found empty, now or before, while nobody moved jobs between them.
+  [[nodiscard]] auto is_quiescent() noexcept -> bool;
+  void close() noexcept;
+
+  /// When this returns, what was accepted before the seats were closed has been dropped, or taken by a worker that runs
+  /// it now. From its begin on nobody steals.
+  void drop_all() noexcept;
+
+  [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
+  /// Whether somebody has found them settled: a thief has nothing to look for.
+  [[nodiscard]] auto is_known_quiescent() const noexcept -> bool { return quiescent_.load(relaxed); }
+  [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
+
+ private:
+  class moving;
+  static constexpr std::uint64_t dropping = std::uint64_t{1} << 31U;
+  static constexpr std::uint64_t one_begin = std::uint64_t{1} << 32U;
+
+  static constexpr auto moving_in(std::uint64_t moves) noexcept -> std::uint64_t { return moves % dropping; }
+
+  [[nodiscard]] auto move_half(worker& self, worker& victim) noexcept -> found_job;
+
+  const worker_list& workers_;
+  atomic<bool> closed_{false};     // written once
+  atomic<bool> quiescent_{false};  // true: written by each thread that has found that
+  /// How many thieves move jobs between seats, where no look at one seat after the other would find them; `dropping`,
+  /// which stays; and above, how many have ever begun to. Written by thieves, and by the thread in `drop_all`.
+  alignas(cache_line) atomic<std::uint64_t> moves_{0};
+};
+
+/// Whether so many jobs of this worker are so long that it is worth the wake of another one. However many there are,
+/// jobs that are run faster than they are moved are best left where they are.
+[[nodiscard]] inline auto is_worth_a_wake(const worker& of, std::size_t jobs) noexcept -> bool {
+  const duration each = of.pace.average();
+  return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
+}
+
+/// What follows from a job that was placed at this seat. A single job of a known length is enough to tell; how many
+/// there are the worker itself looks at, because others would take its cache lines away for that.
+[[nodiscard]] inline auto placed_at(const worker& at) noexcept -> placement {
+  using enum placement::verdict;
+  return {.how = is_worth_a_wake(at, 1) ? urgent : can_wait, .worker = at.index};
+}
+
+inline auto local_queues::place_own(worker& self, job& work) noexcept -> placement {
+  if (is_closed()) return {};
+  self.queue.push(work);
+  return placed_at(self);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,74 @@
+// braid/task/detail/scheduler_base.hpp: what a pool knows of its scheduler, whichever it is.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/priority.hpp>
+#include <braid/task/scheduling_policy.hpp>
+#include <braid/task/worker.hpp>
+
+#include <memory>
+
+namespace braid {
+
+class pool;
+
+namespace detail {
+
+class local_queues;
+
+/// A scheduling policy and the lanes around it, behind one table. `work` is the loop of a worker, in which nothing is
+/// called through the table; the rest is for posts from elsewhere, and for the moments in which a worker has nothing to
+/// do. As the policy: docs/design/pool.md.
+class BRAID_API scheduler_base {
+ public:
+  scheduler_base() = default;
+  scheduler_base(const scheduler_base&) = delete;
+  auto operator=(const scheduler_base&) -> scheduler_base& = delete;
+  virtual ~scheduler_base();
+
+  virtual auto place(job& work, worker* poster, priority level) noexcept -> placement = 0;
+
+  /// The worker at whose seat a callable from `poster` is to lie; null where the scheduler has no seats.
+  virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
+
+  /// Where `worker_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
+  /// else null.
+  [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
+
+  /// The seats, in a scheduler where what a worker posts always lies at its own; else null.
+  [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
+
+  /// The loop of a worker, until the pool stops.
+  virtual void work(worker& self) noexcept = 0;
+
+  /// Runs one job on the calling worker; false when it finds none. `why` decides from which workers it may take jobs.
+  virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
+
+  /// Runs this job on the calling worker if it lies at its seat, or in a queue of all, and is soon found there.
+  virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
+
+  /// Whether the calling thread runs a job without being a worker.
+  [[nodiscard]] virtual auto is_current() const noexcept -> bool { return false; }
+
+  /// A worker has announced its sleep, and has not looked again yet.
+  virtual void falls_asleep() noexcept {}
+
+  [[nodiscard]] virtual auto has_monitor() const noexcept -> bool = 0;
+  [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
+  [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
+
+  /// Requires that it is closed. True when every queue was found empty, no fork was shared, and nobody moved jobs
+  /// meanwhile, so that what is left is what workers have in their hands. May be false at any time.
+  [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
+
+  virtual void close() noexcept = 0;
+  virtual void drop_all() noexcept = 0;
+};
+
+/// Makes the scheduler of a pool whose workers are there and have not started.
+using scheduler_factory = auto (*)(pool& owner, const worker_list& workers) -> std::unique_ptr<scheduler_base>;
+
+}  // namespace detail
+}  // namespace braid

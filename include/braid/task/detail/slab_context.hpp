@@ -1,0 +1,139 @@
+// braid/task/detail/slab_context.hpp: what each thread of a job slab has for itself, and how these threads fall asleep.
+#pragma once
+
+#include <braid/base/clock.hpp>
+#include <braid/base/config.hpp>
+#include <braid/sync/asymmetric_barrier.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/sync/event_count.hpp>
+#include <braid/sync/parker.hpp>
+#include <braid/task/detail/slab_deque.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace braid::detail {
+
+/// Keeps a slot of the thread's own ring from being used again while a call on this thread still looks at it. No other
+/// thread takes slots of that ring, so it needs no lock.
+struct slab_frame {
+  std::uint32_t slot;
+  slab_frame* outer;
+};
+
+/// What a thread remembers of another one that has jobs: whether it had better leave them there. A job that is shorter
+/// than its way to another processor is done earlier where it is; a thread that does nothing else for a microsecond is
+/// no reason to wait. One is watched at a time, until it is known whether it is quick; then it is the next one's turn.
+class slab_watch {
+ public:
+  /// The index at which a sweep over so many others begins.
+  [[nodiscard]] auto first_of(std::size_t others) const noexcept -> std::size_t {
+    return (other_ + (is_known_ ? 1 : 0)) % others;
+  }
+
+  /// Whether the other has begun jobs, or queued some, so quickly since the last call, or that is not known yet.
+  [[nodiscard]] auto is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool;
+
+  /// The thread has taken jobs from another, which took it from `begin` until now, and runs them next.
+  void has_stolen(time_point begin) noexcept;
+
+ private:
+  auto pays(time_point now) noexcept -> bool;
+
+  static constexpr duration between_looks = 1us;
+  static constexpr duration short_job = 100ns;
+  static constexpr duration patience = 20us;  // with a thread that queues jobs and begins none
+  static constexpr duration max_backoff = 200us;
+
+  std::size_t other_ = 0;
+  std::uint64_t begun_ = 0;
+  std::uint64_t queued_ = 0;
+  time_point looked_;      // when `begun_` and `queued_` were read
+  time_point worked_;      // when it was last seen to begin jobs
+  bool answer_ = false;    // stands until the next look
+  bool is_known_ = false;  // by two looks at the same one
+  time_point stole_;       // when it last had jobs of another, or unset once that is judged
+  duration way_{};         // what taking them took
+  duration backoff_{};  // for so long it leaves jobs where they are that others begin; 0: the last ones were worth it
+  time_point backs_off_until_;
+};
+
+/// A thread of the slab, or the one that made it.
+struct alignas(cache_line) slab_context {
+  slab_context(std::uint32_t first_slot, std::uint32_t slots, asymmetric_barrier& barrier)
+      : first(first_slot), end(first_slot + slots), next(first_slot), jobs(slots, barrier) {}
+
+  [[nodiscard]] auto owns(std::uint32_t slot) const noexcept -> bool { return slot >= first && slot < end; }
+
+  const std::uint32_t first;  // its ring of slots: [first, end)
+  const std::uint32_t end;
+  std::uint32_t next;                // the slot of the next job
+  std::uint32_t depth = 0;           // calls on this thread's stack that run jobs
+  slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
+  atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
+  atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
+  slab_watch watch;                  // of the seat that it would like to steal from
+  bool leaves_alone = false;         // another has jobs, and they are better left there
+  slab_deque<> jobs;
+  alignas(cache_line) parker place;
+  atomic<std::uint64_t> thread{0};    // the number of its thread, written by it before it runs anything
+  slab_context* next_idle = nullptr;  // under the lock of slab_sleepers, as the next one
+  bool listed = false;
+};
+
+/// What a thread has found out last: its seat in a slab, by the number of the slab, or that it has none there.
+struct known_slab_context {
+  std::uint64_t slab;
+  slab_context* context;
+};
+extern BRAID_API constinit thread_local known_slab_context known_context __attribute__((tls_model("initial-exec")));
+
+/// Idle list of a slab: which of its threads sleep, search or are busy. A thread that
+///
+///   brings a job: queues it; light(); wakes one if `wants_wake`
+///   wants to sleep: lists itself; heavy(); polls again; sleeps
+///   has searched and found a job: counts itself out; heavy(); wakes one if it sees more jobs
+///
+/// Protocol: docs/design/job_slab.md
+class BRAID_API slab_sleepers {
+ public:
+  /// A thread sleeps, and no searching thread would find the job.
+  [[nodiscard]] auto wants_wake() const noexcept -> bool { return wants_wake_.load(relaxed) != 0; }
+
+  void wake_one() noexcept;
+  /// All look again at what they wait for.
+  void wake_all() noexcept;
+
+  /// A thread has found nothing to do, and looks around.
+  void begin_search() noexcept;
+  /// It has found something. True when others sleep.
+  [[nodiscard]] auto end_search() noexcept -> bool;
+
+  /// A thread that searched goes to sleep, unless `stays()`, called after it has been listed, says that it must not.
+  /// It searches again when this returns.
+  template <typename Fn>
+  void sleep(slab_context& self, asymmetric_barrier& barrier, Fn&& stays) {
+    list(self);
+    self.working.store(0, release);  // edge slab_context.working: publish what it did before it went idle
+    barrier.heavy();
+    if (!stays()) self.place.park();
+    self.working.store(1, relaxed);
+    barrier.light();  // before this thread takes anything
+    unlist(self);
+  }
+
+  event_count outside;  ///< for threads that have no seat
+
+ private:
+  void list(slab_context& self) noexcept;
+  void unlist(slab_context& self) noexcept;
+  void update() noexcept { wants_wake_.store(idle_ != nullptr && searching_ == 0 ? 1 : 0, relaxed); }
+
+  alignas(cache_line) atomic<std::uint32_t> wants_wake_{0};  // written under the lock
+  alignas(cache_line) std::mutex lock_;
+  slab_context* idle_ = nullptr;  // threads that sleep or are about to, and were not picked
+  unsigned searching_ = 0;        // threads that are awake without a job, counting those that were picked
+};
+
+}  // namespace braid::detail

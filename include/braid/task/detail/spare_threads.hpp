@@ -1,0 +1,99 @@
+// braid/task/detail/spare_threads.hpp: spare (compensating) threads for blocked workers.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/worker.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+
+class scheduler_base;
+
+/// Spare threads for blocked workers: ForkJoinPool's compensation, Tokio's `block_in_place`. One thread at a time owns
+/// the context of a worker: the thread that was made with the pool, or a spare one. When a job blocks on a future, its
+/// thread hands the context to a spare thread, so that the worker's other jobs go on. When the future is ready, the
+/// blocked thread asks for the context back, and the owner returns it at the end of its own job, or when that blocks.
+/// No job ever runs on top of a blocked stack frame, so none can deadlock it.
+/// Threads: `self` is a context that the caller owns. Protocol: docs/design/future.md
+class BRAID_API spare_threads {
+ public:
+  /// What a spare thread does: it gets its number, the lowest that no other has, and calls the function for its work.
+  using thread_body = std::function<void(std::size_t number, const std::function<void()>& serve)>;
+
+  /// There are `max_threads` at once, and `max_idle` stay when they have nothing to do.
+  spare_threads(scheduler_base& jobs, std::size_t max_threads, std::size_t max_idle, thread_body around)
+      : jobs_(jobs), max_threads_(max_threads), max_idle_(max_idle), around_(std::move(around)) {}
+  spare_threads(const spare_threads&) = delete;
+  auto operator=(const spare_threads&) -> spare_threads& = delete;
+  ~spare_threads() { join(); }
+
+  /// Runs what the caller waits for, if it lies at this seat and has not started.
+  auto run_awaited(worker& self, job& awaited) noexcept -> bool;
+
+  /// Whether there is something that a worker of this seat would do.
+  [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
+
+  /// Somebody else gets the seat, until `reacquire`. False when there is nobody: then the caller keeps it.
+  [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
+
+  /// Blocks until the caller has the seat again that it had left.
+  void reacquire(worker& self) noexcept;
+
+  /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
+  void yield_context(worker& self) noexcept;
+
+  /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the seat: their
+  /// jobs are not done.
+  static void pause(worker& self) noexcept;
+
+  /// Ends the spare threads. Requires that no thread is away from a seat.
+  void join() noexcept;
+
+  /// How many were started so far.
+  [[nodiscard]] auto started() const noexcept -> std::size_t { return started_.load(relaxed); }
+
+ private:
+  struct returning;
+  struct spare_thread {
+    std::thread thread;
+    worker* context = nullptr;          // where it is to work; under mutex_
+    atomic<std::uint32_t> call{0};      // counts the seats that it was given, and its end
+    bool ends = false;                  // under mutex_
+    spare_thread* next_idle = nullptr;  // under mutex_
+  };
+  using spare_list = std::list<spare_thread>;
+
+  auto hand_over(worker& self, spare_list& done) noexcept -> bool;
+  auto give_to_returning(worker& self) noexcept -> bool;
+  auto free_spare() noexcept -> spare_thread*;
+  auto stays(spare_thread& self) noexcept -> bool;
+  void run_spare(spare_thread& self, std::size_t number) noexcept;
+  auto await_context(spare_thread& self) noexcept -> worker*;
+  auto serve(spare_thread& self, worker& context) noexcept -> bool;
+
+  scheduler_base& jobs_;
+  const std::size_t max_threads_;
+  const std::size_t max_idle_;
+  const thread_body around_;
+  atomic<std::size_t> started_{0};
+  std::mutex mutex_;
+  // Under mutex_:
+  returning* first_ = nullptr;  // threads that have come back, in order
+  spare_thread* idle_ = nullptr;
+  std::size_t idle_count_ = 0;
+  std::vector<bool> numbers_;  // which are in use
+  spare_list all_;
+  spare_list ended_;  // threads that were too many, and are still to be joined
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,43 @@
+// rankd/plan/source_location.cpp: looking for the span around a pointer.
+#include <rankd/plan/source_location.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+auto lies_in(std::string_view pointer, std::string_view whole) noexcept -> bool {
+  return pointer.starts_with(whole) && (pointer.size() == whole.size() || pointer[whole.size()] == '/');
+}
+
+auto span_around(const plan& of, std::string_view pointer) -> std::optional<source_span> {
+  for (const plan_node& node : of.nodes)
+    if (lies_in(pointer, node.pointer)) return node.span;
+  std::optional<source_span> smallest;  // a part comes after the whole
+  for (const tree_span& each : of.tree_spans)
+    if (lies_in(pointer, each.pointer)) smallest = each.span;
+  return smallest;
+}
+
+}  // namespace
+
+auto source_location(const plan& of, std::string_view pointer) -> std::string {
+  const auto span = span_around(of, pointer);
+  if (!span || span->file >= of.source_files.size()) return {};
+  const std::string& file = of.source_files[span->file];
+  return file.substr(0, file.find('#')) + ":" + std::to_string(span->line) + ":" + std::to_string(span->column);
+}
+
+auto with_locations(braid::diagnostics problems, const plan& of) -> braid::diagnostics {
+  braid::diagnostics out;
+  for (braid::diagnostic each : problems) {
+    // What has a source of its own is about another file.
+    const std::string place = each.source.empty() ? source_location(of, each.pointer) : std::string();
+    if (!place.empty()) each.message += " (" + place + ")";
+    out.add(std::move(each));
+  }
+  return out;
+}
+
+}  // namespace rankd

@@ -1,0 +1,18 @@
+// rankd/plan/source_location.hpp: from a place in an artifact to the place in the author's file that it was made from.
+#pragma once
+
+#include <braid/base/diagnostics.hpp>
+#include <rankd/plan/plan.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace rankd {
+
+/// "plans/feed.plan.ts:12:5" of the smallest node or part of a tree around `pointer` whose source is known, or empty.
+auto source_location(const plan& of, std::string_view pointer) -> std::string;
+
+/// The diagnostics, each with its place in the author's files at the end of its message, where that is known.
+auto with_locations(braid::diagnostics problems, const plan& of) -> braid::diagnostics;
+
+}  // namespace rankd

@@ -1,0 +1,23 @@
+// rankd/registry/diagnostic.cpp: from its parts to diagnostics.
+#include <rankd/registry/diagnostic.hpp>
+
+#include <utility>
+
+namespace rankd {
+
+auto make_diagnostic(std::string code, std::string message, std::string hint, const std::filesystem::path& source)
+    -> braid::diagnostics {
+  return braid::diagnostics({.code = std::move(code),
+                             .pointer = {},
+                             .message = std::move(message),
+                             .hint = std::move(hint),
+                             .node = {},
+                             .source = source.string()});
+}
+
+auto refused(std::string code, std::string message, std::string hint, const std::filesystem::path& source)
+    -> std::unexpected<braid::diagnostics> {
+  return std::unexpected(make_diagnostic(std::move(code), std::move(message), std::move(hint), source));
+}
+
+}  // namespace rankd

@@ -1,0 +1,182 @@
+// rankd/server/detail/shard.hpp: one loop of a server, and what answers its requests.
+#pragma once
+
+#include <rankd/engine/engine.hpp>
+#include <rankd/server/admission_gate.hpp>
+#include <rankd/server/concurrency_limit.hpp>
+#include <rankd/server/error_answer.hpp>
+#include <rankd/server/in_flight_shares.hpp>
+#include <rankd/server/metered_store.hpp>
+#include <rankd/server/rank_server.hpp>
+#include <rankd/server/serve_metrics.hpp>
+
+#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_method.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+
+class shard;
+
+/// What the loops of a server share.
+struct serve_shared {
+  serve_context context;
+  serve_options options;
+  in_flight_shares of_plans{};
+  in_flight_shares of_clients{};
+  std::vector<std::unique_ptr<shard>> shards;  // complete before the first of them serves
+  braid::atomic<bool> stopping{false};         // written by the thread that stops the server: true for good
+};
+
+/// The share that one loop of several has of a bound on all of them; 1 at least.
+struct shard_shares {
+  std::size_t in_flight = 1;
+  std::size_t queue = 1;
+  std::size_t connections = 1;
+  std::size_t body_memory = 1;
+};
+
+/// The tokens of clients and the certificate of one loop.
+struct shard_credentials {
+  std::shared_ptr<const token_list> tokens;  // null: everybody
+  std::optional<braid::tls_context> tls;     // nothing: no TLS
+};
+
+/// Whether other listeners may have the same port: those of the other loops.
+enum class port_use : std::uint8_t { alone, shared };
+
+class shard {
+ public:
+  shard(serve_shared& all, shard_shares shares);
+  shard(const shard&) = delete;
+  auto operator=(const shard&) -> shard& = delete;
+
+  /// Starts the threads. Errors: the system's.
+  auto start_runtime(std::string name) -> braid::result<void>;
+  /// Takes connections from now on. Errors: those of `listen`.
+  auto serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+      -> braid::result<braid::socket_address>;
+  /// Returns at once. Once it has served to its end, does nothing.
+  void begin_stop(braid::duration grace);
+  /// What `serve_options::tls` holds now. Blocks: on the disk. Errors: those of `tls_context::server`.
+  auto make_tls() -> braid::result<std::optional<braid::tls_context>>;
+  /// Has effect soon, on the loop; connections that are there go on as they are.
+  void renew(shard_credentials next);
+  /// Ends the loop with all that still runs.
+  void end_runtime() noexcept { on_.reset(); }
+
+  [[nodiscard]] auto io() noexcept -> braid::loop& { return *io_; }
+  [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
+  /// One for each endpoint, null where there is no store. They stay as long as the lane.
+  [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
+  [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
+
+ private:
+  struct held_body;
+  struct record_end;
+
+  void add_routes();
+  /// A path that needs a token, whatever the method.
+  template <typename Fn>
+  void serve_get(std::string_view pattern, Fn fn) {
+    routes_.get(pattern, std::move(fn));
+    refuse_other_methods(pattern, braid::http_method::get);
+  }
+  template <typename Fn>
+  void serve_post(std::string_view pattern, Fn fn) {
+    routes_.post(pattern, std::move(fn));
+    refuse_other_methods(pattern, braid::http_method::post);
+  }
+  void refuse_other_methods(std::string_view pattern, braid::http_method only);
+  void refuse_method(braid::http_exchange& x, braid::http_method_set allowed);
+  auto listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+      -> braid::task<braid::result<braid::socket_address>>;
+  auto serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void>;
+  auto format_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text;
+
+  // rank_endpoint.cpp
+  auto rank(braid::http_exchange& x) -> braid::task<void>;
+  auto read_and_rank(braid::http_exchange& x, request_record record, braid::time_point begun,
+                     in_flight_shares::pass of_client) -> braid::task<void>;
+  auto run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
+           braid::time_point begun) -> braid::task<void>;
+  auto read_body(braid::http_exchange& x, held_body& into) -> braid::task<braid::result<void>>;
+  [[nodiscard]] static auto read_body_now(braid::http_exchange& x, held_body& into)
+      -> std::optional<braid::result<void>>;
+  auto check_head(braid::http_exchange& x, request_record& record) -> bool;
+  void answer(braid::http_exchange& x, request_record& record, const ranking& result);
+  void fail(braid::http_exchange& x, request_record& record, const error_answer& error);
+  void fail_body(braid::http_exchange& x, request_record& record, std::error_code why);
+  void overloaded(braid::http_exchange& x, request_record& record);
+  static auto make_refusal() -> error_answer;
+  void busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message);
+  void learn(const ranking& result, const known_plan& plan, braid::duration took, const admission_gate::pass& pass);
+  void note(request_record& record, braid::time_point begun);
+  [[nodiscard]] auto unread() const noexcept -> std::size_t { return server_ ? server_->counts().paced : 0; }
+  void report_refusals(braid::time_point now);
+
+  // change_endpoints.cpp
+  void add_change_routes();
+  void versions(braid::http_exchange& x);
+  void pin(braid::http_exchange& x);
+  void unpin(braid::http_exchange& x);
+  void roll_back(braid::http_exchange& x);
+  auto reload(braid::http_exchange& x) -> braid::task<void>;
+  void changed(braid::http_exchange& x, endpoint which, const braid::checked<plan_version_info>& version);
+  void refuse_change(braid::http_exchange& x, endpoint which, const braid::diagnostics& problems);
+
+  // other_endpoints.cpp
+  void plans(braid::http_exchange& x);
+  void plan(braid::http_exchange& x);
+  void health(braid::http_exchange& x);
+  void ready(braid::http_exchange& x);
+  void answer_metrics(braid::http_exchange& x);
+  void write_endpoints(exposition& out) const;
+  void write_scrub(exposition& out) const;
+  [[nodiscard]] auto store_damage() const -> std::string;
+  auto client_of(braid::http_exchange& x) const -> std::optional<std::string>;
+  void reply(braid::http_exchange& x, endpoint which, braid::http_status status, std::string_view type,
+             std::string_view body);
+  void reply(braid::http_exchange& x, endpoint which, const error_answer& error);
+  auto may_ask(braid::http_exchange& x, endpoint which) -> bool;
+
+  serve_shared* all_;
+  shard_shares shares_;
+  admission_gate gate_;
+  std::map<std::string, unhindered_time, std::less<>> paces_;  // by plan
+  std::size_t held_bytes_ = 0;                                 // of bodies
+  serve_metrics metrics_;
+  std::string answer_;  // the last one; its memory is for the next
+  const error_answer refusal_ = make_refusal();
+  std::uint64_t unreported_refusals_ = 0;                             // that the log has not told of
+  braid::time_point next_refusal_report_ = braid::time_point::min();  // when it may do so again
+
+  std::vector<std::unique_ptr<metered_store>> stores_;
+  std::shared_ptr<const token_list> tokens_;  // null: everybody may ask
+
+  braid::http_router routes_;
+  std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server
+  std::unique_ptr<braid::http_server> server_;  // touched on the loop only, once it is there
+  std::unique_ptr<braid::runtime> on_;
+  braid::loop* io_ = nullptr;  // of the runtime; its last tasks run while that is being destroyed
+};
+
+/// The field X-Request-Id of a request; nothing where it has none.
+[[nodiscard]] auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view;
+
+}  // namespace rankd::detail

@@ -1,0 +1,190 @@
+// rankd/server/shard.cpp: the course of one loop of a server, and what all its answers have in common.
+#include <rankd/server/detail/shard.hpp>
+
+#include <rankd/engine/detail/thrown_message.hpp>
+#include <rankd/server/openapi.hpp>
+
+#include <braid/io/stream_listener.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/task/executor.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace rankd::detail {
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+
+auto server_options_of(const serve_options& options, shard_shares shares) -> braid::http_server_options {
+  braid::http_server_options out;
+  out.limits = options.limits;
+  out.connections = shares.connections;
+  out.head_timeout = options.head_timeout;
+  out.body_timeout = options.body_timeout;
+  out.idle_timeout = options.idle_timeout;
+  return out;
+}
+
+/// Code and sentence of a request that comes to no handler.
+struct refusal_message {
+  std::string code;
+  std::string message;
+};
+
+auto message_of(const braid::http_refusal& refusal) -> refusal_message {
+  if (refusal.why && refusal.why.category() == braid::http_category())
+    return {std::string(code_of(static_cast<braid::http_errc>(refusal.why.value()))), refusal.why.message()};
+  switch (refusal.status) {
+    case braid::http_status::not_found: return {"unknown_path", "nothing is at this path"};
+    case braid::http_status::method_not_allowed:
+      return {"method_not_allowed", "this path does not take that method; the field Allow says which ones"};
+    default: return {"internal_error", "the server failed"};
+  }
+}
+
+}  // namespace
+
+auto given_request_id(const braid::http_request_head& head) noexcept -> std::string_view {
+  return head.fields.find("X-Request-Id").value_or(std::string_view());
+}
+
+shard::shard(serve_shared& all, shard_shares shares)
+    : all_(&all),
+      shares_(shares),
+      gate_({.max_under_way = shares.in_flight, .queue = shares.queue, .max_wait = all.options.max_wait}) {
+  if (all.options.tokens) tokens_ = std::make_shared<const token_list>(*all.options.tokens);
+  add_routes();
+}
+
+auto shard::start_runtime(std::string name) -> braid::result<void> {
+  auto made = braid::runtime::create({.workers = all_->options.workers, .name = std::move(name)});
+  if (!made) return braid::fail(made.error());
+  on_ = std::move(*made);
+  io_ = &on_->io();
+  std::vector<store*> asked;
+  for (store* each : all_->context.stores) {
+    stores_.push_back(each == nullptr ? nullptr : std::make_unique<metered_store>(*each));
+    asked.push_back(stores_.back().get());
+  }
+  engine_options how = all_->options.engine;
+  how.metrics = node_metrics::collected;
+  ranker_.emplace(*on_, *all_->context.declared, std::move(asked), how);
+  return {};
+}
+
+auto shard::serve(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+    -> braid::result<braid::socket_address> {
+  return on_->run(listen(at, port, std::move(on_end)));
+}
+
+auto shard::listen(const braid::socket_address& at, port_use port, std::function<void()> on_end)
+    -> braid::task<braid::result<braid::socket_address>> {
+  braid::http_server_options options = server_options_of(all_->options, shares_);
+  options.format_refusal = [this](const braid::http_refusal& refusal) { return format_refusal(refusal); };
+  options.pacing.share = all_->options.refusal_share;
+  options.pacing.max_wait = all_->options.max_unread;
+  options.pacing.room = [this] { return gate_.free_permits(); };
+  options.on_error = [this](std::exception_ptr error, const auto&...) {
+    all_->context.log.note(log_level::error, "handler_failed", {{"message", thrown_message(error)}});
+  };
+  auto tls = make_tls();
+  if (!tls) co_return braid::fail(tls.error());
+  options.tls = std::move(*tls);
+  auto listener = braid::stream_listener::listen(*io_, at, {.reuse_port = port == port_use::shared});
+  if (!listener) co_return braid::fail(listener.error());
+  const auto bound = listener->local_address();
+  if (!bound) co_return braid::fail(bound.error());
+  server_ = std::make_unique<braid::http_server>(*io_, routes_, std::move(options));
+  io_->spawn(serve_until_stop(std::move(*listener), std::move(on_end)));
+  co_return *bound;
+}
+
+auto shard::make_tls() -> braid::result<std::optional<braid::tls_context>> {
+  if (!all_->options.tls) return std::nullopt;
+  auto made = braid::tls_context::server(
+      {.identity = *all_->options.tls, .protocols = {"http/1.1"}, .handshakes = &on_->blocking()});
+  if (!made) return braid::fail(made.error());
+  return std::move(*made);
+}
+
+void shard::renew(shard_credentials next) {
+  // A loop that takes no posts has stopped already.
+  static_cast<void>(braid::post(*io_, [this, next = std::move(next)]() mutable {
+    tokens_ = std::move(next.tokens);
+    if (server_ && next.tls) server_->replace_tls(std::move(*next.tls));
+  }));
+}
+
+auto shard::serve_until_stop(braid::stream_listener listener, std::function<void()> on_end) -> braid::task<void> {
+  // Also where the loop is stopped meanwhile.
+  struct end_call {
+    shard* of;
+    std::function<void()> fn;
+    ~end_call() {
+      of->next_refusal_report_ = braid::time_point::min();
+      of->report_refusals(of->io_->now());
+      if (fn) fn();
+    }
+  };
+  const end_call ends{this, std::move(on_end)};
+  auto serving = server_->serve(std::move(listener));
+  const braid::result<void> served = co_await std::move(serving);
+  if (!served) all_->context.log.note(log_level::error, "accept_failed", {{"message", served.error().message()}});
+}
+
+void shard::begin_stop(braid::duration grace) {
+  const auto stop = [](braid::http_server& server, braid::duration within) -> braid::task<void> {
+    co_await server.stop(within);
+  };
+  // A loop that takes no posts has stopped already.
+  static_cast<void>(braid::post(*io_, [this, grace, stop] {
+    if (server_) io_->spawn(stop(*server_, grace));
+  }));
+}
+
+auto shard::format_refusal(const braid::http_refusal& refusal) -> braid::http_refusal_text {
+  refusal_message words = message_of(refusal);
+  const std::string_view id = refusal.request != nullptr ? given_request_id(*refusal.request) : std::string_view();
+  error_answer answer = answer_error(refusal.status, std::move(words.code), words.message, id);
+  metrics_.count_answer(endpoint::other, refusal.status);
+  return {.type = std::string(json_type), .body = std::move(answer.body)};
+}
+
+/// The router answers other methods by itself, and knows nothing of tokens.
+void shard::refuse_other_methods(std::string_view pattern, braid::http_method only) {
+  braid::http_method_set allowed;
+  allowed.add(only);
+  if (only == braid::http_method::get) allowed.add(braid::http_method::head);
+  for (std::uint8_t i = 0; i < braid::http_methods; ++i) {
+    const auto method = static_cast<braid::http_method>(i);
+    if (allowed.contains(method)) continue;
+    routes_.add(method, pattern, [this, allowed](braid::http_exchange& x) { refuse_method(x, allowed); });
+  }
+}
+
+void shard::refuse_method(braid::http_exchange& x, braid::http_method_set allowed) {
+  if (!may_ask(x, endpoint::other)) return;
+  static_cast<void>(x.set_field("Allow", allowed.to_string()));
+  if (x.request().method == braid::http_method::options)
+    return reply(x, endpoint::other, braid::http_status::no_content, {}, {});
+  constexpr auto status = braid::http_status::method_not_allowed;
+  refusal_message words = message_of({.status = status});
+  reply(x, endpoint::other, answer_error(status, std::move(words.code), words.message, given_request_id(x.request())));
+}
+
+void shard::add_routes() {
+  serve_get("/v1/plans", [this](braid::http_exchange& x) { plans(x); });
+  serve_get("/v1/plans/{name}", [this](braid::http_exchange& x) { plan(x); });
+  serve_get("/metrics", [this](braid::http_exchange& x) { answer_metrics(x); });
+  serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
+  add_change_routes();
+  // For everybody.
+  routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
+  routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
+  routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {
+    reply(x, endpoint::openapi, braid::http_status::ok, json_type, openapi_text());
+  });
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,103 @@
+// src/io/io_operation.cpp: attempts, waits and stops of an operation on a descriptor.
+#include <braid/io/detail/io_operation.hpp>
+
+#include <braid/base/assert.hpp>
+
+#include <cerrno>
+#include <utility>
+
+namespace braid::detail {
+
+open_descriptor::open_descriptor(loop& on, descriptor owned, io_registration::kind what) noexcept
+    : on_(&on), owned_(std::move(owned)), registration_(owned_.number(), what) {
+  on_->open_descriptors_.fetch_add(1, relaxed);
+}
+
+open_descriptor::~open_descriptor() {
+  BRAID_EXPECTS(
+      registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
+      "a stream or listener lives until what reads, writes or accepts on it has ended");
+  on_->backend().forget(registration_);
+  on_->open_descriptors_.fetch_sub(1, relaxed);
+}
+
+io_operation::io_operation(open_descriptor* on, io_interest side, aim what) noexcept
+    : awaiter_base(how),
+      io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->registration()), side, what,
+                  answered_normally),
+      on_(&on->on()) {}
+
+auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
+  auto& starting = static_cast<io_operation&>(self);
+  BRAID_EXPECTS(&starting.where() == starting.on_, "a descriptor is used by tasks that are at home on its loop");
+  BRAID_EXPECTS(starting.registration().pending(starting.side()) == nullptr,
+                "one task at a time reads a descriptor or accepts on it, and one writes it");
+  if (!starting.over_or_waiting()) return {};
+  if (may_go_on()) return starting.not_started();
+  starting.complete_later();
+  return {};
+}
+
+/// True: it is over. False: the backend has it.
+auto io_operation::over_or_waiting() noexcept -> bool {
+  if (registration().may_be_ready(side()) && attempt()) return true;
+  if (const auto started = on_->backend().start(*this); !started) return absorb(-started.error().value());
+  return false;
+}
+
+auto io_operation::withdraw(awaiter_base& self) noexcept -> withdrawal {
+  auto& waiting = static_cast<io_operation&>(self);
+  if (!waiting.is_to_end_ && waiting.on_->backend().cancel(waiting)) return withdrawal::done;
+  waiting.is_to_end_ = true;
+  waiting.is_stopped_ = true;
+  return withdrawal::later;
+}
+
+void io_operation::moved(io_transfer& self, int outcome) noexcept {
+  auto& mine = static_cast<io_operation&>(self);
+  mine.is_to_end_ = false;
+  if (mine.is_stopped_ && outcome == -ECANCELED) return mine.stop_later();
+  mine.go_on(mine.absorb(outcome));
+}
+
+void io_operation::ready(io_transfer& self) noexcept {
+  auto& mine = static_cast<io_operation&>(self);
+  mine.go_on(mine.attempt());
+}
+
+void io_operation::end_read_waits(open_descriptor& of) noexcept {
+  io_registration& registration = of.registration();
+  if (registration.ends_read_waits()) return;  // what is pending is on its way
+  registration.set_ends_read_waits(true);
+  registration.distrust_short_reads();  // so that nothing but a try decides whether there is more
+  registration.set_ready(io_interest::read, true);
+  io_transfer* const pending = registration.pending(io_interest::read);
+  if (pending == nullptr) return;
+  auto& waiting = static_cast<io_operation&>(*pending);
+  if (std::exchange(waiting.is_to_end_, true) || !of.on().backend().cancel(waiting))
+    return waiting.answer_by(answered_early);
+  waiting.is_to_end_ = false;
+  static_cast<void>(waiting.attempt());  // which cannot but end
+  waiting.complete_later();              // the caller may be in the middle of anything
+}
+
+/// The backend says that there may be nothing more, where a try is to find that out.
+void io_operation::moved_early(io_transfer& self, int outcome) noexcept {
+  auto& mine = static_cast<io_operation&>(self);
+  if (outcome == -ECANCELED && !mine.is_stopped_) return ready_early(self);
+  mine.registration().set_ready(io_interest::read, true);
+  moved(self, outcome);
+}
+
+void io_operation::ready_early(io_transfer& self) noexcept {
+  static_cast<io_operation&>(self).is_to_end_ = false;
+  static_cast<io_operation&>(self).registration().set_ready(io_interest::read, true);
+  ready(self);
+}
+
+void io_operation::go_on(bool over) noexcept {
+  if (!over && is_stopped_) return stop_later();
+  if (over || over_or_waiting()) complete();
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,189 @@
+// src/io/tls_connection.cpp: when the engine is fed, and when what it puts out is sent.
+#include "tls_connection.hpp"
+
+#include <braid/base/assert.hpp>
+#include <braid/coro/offload.hpp>
+#include <braid/io/tls_error.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <system_error>
+
+#include <sys/socket.h>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::size_t record = 16384;                        // of what is encrypted, at most
+constexpr std::size_t batch = std::size_t{64} * 1024;        // encrypted before it is sent
+constexpr std::size_t max_replies = std::size_t{16} * 1024;  // that reading may leave unsent
+
+/// Parts, cut into pieces that fill records. What is shorter than a record is copied together.
+class pieces {
+ public:
+  explicit pieces(std::span<const std::span<const std::byte>> parts) noexcept : parts_(parts) { skip_empty(); }
+
+  /// The next piece, at most a record; empty where all are taken.
+  auto next() -> std::span<const std::byte> {
+    if (parts_.empty()) return {};
+    if (rest().size() >= record || parts_.size() == 1) return taken(std::min(rest().size(), record));
+    together_.clear();
+    while (!parts_.empty() && together_.size() < record) {
+      const auto piece = taken(std::min(rest().size(), record - together_.size()));
+      together_.insert(together_.end(), piece.begin(), piece.end());
+    }
+    return together_;
+  }
+
+ private:
+  [[nodiscard]] auto rest() const noexcept -> std::span<const std::byte> { return parts_.front().subspan(offset_); }
+
+  auto taken(std::size_t size) noexcept -> std::span<const std::byte> {
+    const auto piece = rest().first(size);
+    offset_ += size;
+    skip_empty();
+    return piece;
+  }
+
+  void skip_empty() noexcept {
+    while (!parts_.empty() && offset_ == parts_.front().size()) {
+      parts_ = parts_.subspan(1);
+      offset_ = 0;
+    }
+  }
+
+  std::span<const std::span<const std::byte>> parts_;
+  std::size_t offset_ = 0;  // in the first of them
+  std::vector<std::byte> together_;
+};
+
+struct step_of {
+  tls_engine* engine;
+  auto operator()() const noexcept -> result<tls_step> { return engine->shake_hands(); }
+};
+
+}  // namespace
+
+auto tls_connection::shake_hands() -> task<result<void>> {
+  for (;;) {
+    const result<tls_step> came = co_await step();
+    if (!came) {
+      send_what_goes();  // the alert that says why
+      co_return fail(came.error());
+    }
+    if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
+    if (*came == tls_step::done) co_return result<void>();
+    do {
+      if (const auto got = co_await receive(); !got) co_return fail(got.error());
+    } while (!engine_->is_worth_a_step());
+  }
+}
+
+/// One step of the handshake, elsewhere if it may be a long one. The first of a client answers nothing, and is short.
+auto tls_connection::step() -> task<result<tls_step>> {
+  executor* const elsewhere = engine_->setup().handshakes();
+  if (elsewhere == nullptr || !engine_->is_worth_a_step()) co_return engine_->shake_hands();
+  try {
+    auto there = offload(*elsewhere, step_of{engine_.get()});
+    co_return co_await there;
+  } catch (const std::system_error& refused) {
+    co_return fail(refused.code());
+  }
+}
+
+auto tls_connection::receive() -> task<result<void>> {
+  const result<std::size_t> got = co_await socket_.read_some(engine_->room());
+  if (!got) co_return fail(got.error());
+  if (*got == 0) co_return fail(tls_errc::truncated);
+  engine_->received(*got);
+  co_return result<void>();
+}
+
+auto tls_connection::read_some(std::span<std::byte> into) -> task<result<std::size_t>> {
+  BRAID_EXPECTS(!into.empty(), "a read of no bytes could not be told from the end of the stream");
+  for (;;) {
+    const auto got = engine_->read(into);
+    if (engine_->replies() != 0) send_what_goes();  // a reply to a change of keys, or an alert
+    if (!got) co_return fail(got.error());
+    if (got->step == tls_step::done) co_return got->bytes;
+    // A peer that has us reply reads, or waits. What writing put out does not count: it may wait for this reader's
+    // peer.
+    if (engine_->replies() > max_replies)
+      if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
+    if (const auto received = co_await receive(); !received) co_return fail(received.error());
+  }
+}
+
+auto tls_connection::read_exactly(std::span<std::byte> into) -> task<result<void>> {
+  while (!into.empty()) {
+    const result<std::size_t> got = co_await read_some(into);
+    if (!got) co_return fail(got.error());
+    if (*got == 0) co_return fail(errc::ended);
+    into = into.subspan(*got);
+  }
+  co_return result<void>();
+}
+
+auto tls_connection::write_one(std::span<const std::byte> bytes) -> task<result<void>> {
+  const std::span<const std::byte> only = bytes;
+  co_return co_await write_parts(std::span(&only, 1));
+}
+
+auto tls_connection::write_parts(std::span<const std::span<const std::byte>> parts) -> task<result<void>> {
+  pieces all(parts);
+  for (auto piece = all.next(); !piece.empty();) {
+    while (!piece.empty() && engine_->unsent() < batch) {
+      const result<std::size_t> written = engine_->write(piece);
+      if (!written) co_return fail(written.error());
+      piece = piece.subspan(*written);
+      if (piece.empty()) piece = all.next();
+    }
+    if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
+  }
+  co_return result<void>();
+}
+
+auto tls_connection::shutdown() -> task<result<void>> {
+  const bool again = engine_->has_ended();
+  if (const auto ended = engine_->end(); !ended) co_return fail(ended.error());
+  if (const auto sent = co_await send(); !sent) co_return fail(sent.error());
+  if (again) co_return result<void>();
+  co_return socket_.shutdown(socket_side::write);
+}
+
+/// A task that is sending meanwhile sends the notice as well.
+auto tls_connection::try_shutdown() noexcept -> bool {
+  const bool again = engine_->has_ended();
+  if (!engine_->end()) return false;
+  send_what_goes();
+  if (engine_->unsent() != 0) return false;
+  return again || socket_.shutdown(socket_side::write).has_value();
+}
+
+/// Sends all that the engine has put out, also what it puts out meanwhile.
+auto tls_connection::send() -> task<result<void>> {
+  std::optional<async_mutex::guard> held = sending_.try_lock();
+  if (!held) held.emplace(co_await sending_.lock());
+  while (engine_->unsent() != 0) {
+    const result<std::size_t> moved = co_await socket_.write_some(engine_->output());
+    if (!moved) co_return fail(moved.error());
+    engine_->sent(*moved);
+  }
+  static_cast<void>(engine_->output());  // gives memory back
+  co_return result<void>();
+}
+
+/// Sends what the socket takes without waiting; a task that is sending already sends the rest as well.
+void tls_connection::send_what_goes() noexcept {
+  const std::optional<async_mutex::guard> held = sending_.try_lock();
+  if (!held) return;
+  while (engine_->unsent() != 0) {
+    const auto output = engine_->output();
+    const ::ssize_t moved = ::send(socket_.number(), output.data(), output.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (moved < 0) return;  // the next send reports why
+    engine_->sent(static_cast<std::size_t>(moved));
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,165 @@
+// src/net/redis_shared_connection_state.cpp: connecting, greeting, losing a connection, and trying again.
+#include <braid/net/detail/redis_shared_connection.hpp>
+
+#include <braid/coro/detail/after.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/resp_writer.hpp>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace braid::detail {
+
+void redis_shared_connection::connect() noexcept {
+  state_ = state::connecting;
+  on_->arm(connect_timer_, after(on_->now(), options_.connect_timeout));
+  try {
+    transport_ = std::make_shared<redis_transport>(*this, *on_, options_);
+    on_->spawn(redis_transport::run(transport_));
+  } catch (const std::bad_alloc&) {
+    attempt_failed(std::make_error_code(std::errc::not_enough_memory));
+  }
+}
+
+void redis_shared_connection::connected() noexcept {
+  state_ = state::greeting;
+  try {
+    greet();
+  } catch (const std::bad_alloc&) {
+    attempt_failed(std::make_error_code(std::errc::not_enough_memory));
+  }
+}
+
+void redis_shared_connection::greet() {
+  const std::string_view user = options_.user.empty() ? std::string_view("default") : options_.user;
+  const bool has_password = !options_.password.empty();
+  greetings_ = 0;
+  if (options_.protocol == redis_protocol::resp3 && has_password) {
+    write_command(out_, "HELLO", 3, "AUTH", user, options_.password);
+    ++greetings_;
+  } else if (options_.protocol == redis_protocol::resp3) {
+    write_command(out_, "HELLO", 3);
+    ++greetings_;
+  } else if (has_password && options_.user.empty()) {
+    write_command(out_, "AUTH", options_.password);
+    ++greetings_;
+  } else if (has_password) {
+    write_command(out_, "AUTH", user, options_.password);
+    ++greetings_;
+  }
+  if (options_.database != 0) {
+    write_command(out_, "SELECT", options_.database);
+    ++greetings_;
+  }
+  if (options_.reads_from_replica) {
+    write_command(out_, "READONLY");
+    ++greetings_;
+  }
+  greetings_ == 0 ? become_ready() : flush();
+}
+
+auto redis_shared_connection::take_greeting(const resp_value& reply) noexcept -> next {
+  if (reply.is_error()) {
+    attempt_failed(redis_error_of(reply.text()));
+    return next::stop;
+  }
+  if (--greetings_ > 0) return next::go_on;
+  failures_ = 0;
+  become_ready();
+  return state_ == state::ready ? next::go_on : next::stop;
+}
+
+void redis_shared_connection::become_ready() noexcept {
+  on_->disarm(connect_timer_);
+  state_ = state::ready;
+  ++counts_.connected;
+  if (in_iteration_) return;  // its end sends
+  encode_waiting();
+  flush();
+}
+
+/// Forgets the connection and all of its bytes. A task in the middle of it sees another generation.
+void redis_shared_connection::hang_up() noexcept {
+  ++generation_;
+  if (transport_ != nullptr) transport_->give_up();
+  transport_.reset();
+  out_.clear();
+  same_reads_.clear();
+  shared_.reset();
+  reply_ = reply_slot::none;
+  on_->disarm(connect_timer_);
+  on_->disarm(silence_timer_);
+  doubted_ = time_point::max();
+}
+
+/// Requests that have waited for this attempt get its error; later ones wait for the next attempt.
+void redis_shared_connection::attempt_failed(std::error_code why) noexcept {
+  ++counts_.failed;
+  last_error_ = why;
+  hang_up();
+  fail_waiting(why);
+  back_off();
+}
+
+void redis_shared_connection::connect_timed_out() noexcept {
+  attempt_failed(std::make_error_code(std::errc::timed_out));
+}
+
+/// The connection has ended, in whatever state it was.
+void redis_shared_connection::broke(std::error_code why) noexcept {
+  state_ == state::ready ? lose(why) : attempt_failed(why);
+}
+
+/// What was sent has no reply, a batch of which a part was sent neither; what was not waits for the next connection.
+/// Whose reply is the next one learns `first`.
+void redis_shared_connection::lose(std::error_code why, std::error_code first) noexcept {
+  ++counts_.lost;
+  last_error_ = why;
+  hang_up();
+  fail_due(first, redis_errc::connection_lost);
+  if (begun_ != nullptr)
+    fail(*begun_, redis_errc::connection_lost);  // its begin was answered, its rest is not sent alone
+  back_off();
+}
+
+void redis_shared_connection::back_off() noexcept {
+  state_ = state::backing_off;
+  const auto& how = options_.backoff;
+  duration span = how.first;
+  for (std::uint32_t i = 0; i < failures_ && span < how.max_delay; ++i) span *= 2;
+  span = std::clamp(span, duration(1), std::max(how.max_delay, duration(1)));
+  ++failures_;
+  const auto half = span / 2;
+  const auto random_part =
+      duration(static_cast<duration::rep>(random_.below(static_cast<std::uint64_t>(half.count()) + 1)));
+  on_->arm(backoff_timer_, after(on_->now(), half + random_part));
+}
+
+void redis_shared_connection::close() noexcept {
+  if (std::exchange(state_, state::closed) == state::closed) return;
+  BRAID_EXPECTS(on_->is_current(), "a connection is closed on the thread of its loop");
+  hang_up();
+  on_->disarm(backoff_timer_);
+  fail_due(errc::closed, errc::closed);
+  fail_waiting(errc::closed);
+  on_->disarm(due_timer_);
+}
+
+void redis_shared_connection::fail_waiting(std::error_code why) noexcept {
+  while (!waiting_.empty()) fail(waiting_.front(), why);
+}
+
+void redis_shared_connection::fail_due(std::error_code first_why, std::error_code why) noexcept {
+  for (std::error_code now = first_why; !window_.empty(); now = why) {
+    redis_request* first = window_.drop_front();
+    while (first != nullptr) {
+      redis_request& request = *std::exchange(first, first->same);
+      window_.leave(request);  // a batch may have entries behind this one
+      request.same = nullptr;
+      fail(request, now);
+    }
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,110 @@
+// src/sync/producer_table.cpp: thread-local table of the producer handles that a thread has of inboxes.
+#include <braid/sync/detail/producer_table.hpp>
+
+#include <braid/sync/detail/thread_end.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace braid::detail {
+namespace {
+
+/// A cache of the inboxes that were looked up last, by number. Trivial, so that it can be used while the thread is torn
+/// down.
+struct recent_producer {
+  std::uint64_t inbox = 0;  // numbers begin with 1
+  inbox_producer_base* producer = nullptr;
+};
+
+constinit thread_local std::array<recent_producer, 8> recent __attribute__((tls_model("initial-exec"))){};
+constinit thread_local bool table_is_gone = false;
+
+struct entry {
+  std::uint64_t inbox = 0;
+  std::shared_ptr<inbox_producer_base> producer;
+};
+
+class table {
+ public:
+  table() = default;
+  table(const table&) = delete;
+  auto operator=(const table&) -> table& = delete;
+  ~table() {
+    for (const entry& one : entries_)
+      if (one.producer != nullptr) one.producer->give_back();
+  }
+
+  [[nodiscard]] auto find(std::uint64_t inbox) const noexcept -> known_producer {
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const entry& e) { return e.inbox == inbox; });
+    if (found == entries_.end()) return {};
+    return {.known = true, .producer = found->producer.get()};
+  }
+
+  void add(entry made) {
+    // A port that nobody else holds is one of an inbox that is gone.
+    std::erase_if(entries_, [](const entry& e) { return e.producer != nullptr && e.producer.use_count() == 1; });
+    entries_.push_back(std::move(made));
+  }
+
+ private:
+  std::vector<entry> entries_;
+};
+
+constinit thread_local table* table_of_thread = nullptr;
+
+void end_table(void* of_thread) noexcept {
+  delete static_cast<table*>(of_thread);
+  table_of_thread = nullptr;
+  recent = {};
+  table_is_gone = true;
+}
+
+const thread_end at_thread_end(&end_table);
+
+/// The table, made by the first call. Errors: std::bad_alloc, also where the end of the thread cannot be told of.
+auto producers() -> table& {
+  if (table_of_thread != nullptr) return *table_of_thread;
+  auto made = std::make_unique<table>();
+  if (!at_thread_end.ask(made.get())) throw std::bad_alloc();
+  table_of_thread = made.release();
+  return *table_of_thread;
+}
+
+/// Not inlined, so that the fast path has no registers to save.
+[[gnu::noinline]] auto find_in_table(std::uint64_t inbox) noexcept -> known_producer {
+  if (table_is_gone || !at_thread_end.can_ask()) return {.known = true, .producer = nullptr};
+  if (table_of_thread == nullptr) return {};
+  const known_producer found = table_of_thread->find(inbox);
+  if (found.known) recent[inbox % recent.size()] = {.inbox = inbox, .producer = found.producer};
+  return found;
+}
+
+}  // namespace
+
+auto next_inbox_number() noexcept -> std::uint64_t {
+  static atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, relaxed) + 1;
+}
+
+auto find_producer(std::uint64_t inbox) noexcept -> known_producer {
+  const recent_producer& last = recent[inbox % recent.size()];
+  if (last.inbox == inbox) [[likely]]
+    return {.known = true, .producer = last.producer};
+  return find_in_table(inbox);
+}
+
+void remember_producer(std::uint64_t inbox, std::shared_ptr<inbox_producer_base> producer) {
+  producers().add({.inbox = inbox, .producer = std::move(producer)});
+}
+
+template <>
+auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>> {
+  return std::make_shared<inbox_producer<4096>>();
+}
+
+}  // namespace braid::detail

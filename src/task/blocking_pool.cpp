@@ -1,0 +1,129 @@
+// src/task/blocking_pool.cpp: a thread pool for jobs that block: threads start on demand and end after an idle time.
+#include <braid/task/blocking_pool.hpp>
+
+#include <braid/base/assert.hpp>
+#include <braid/task/detail/report_exception.hpp>
+#include <braid/task/detail/time_span.hpp>
+#include <braid/thread/name.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace braid {
+namespace {
+
+constinit thread_local const blocking_pool* current_pool = nullptr;
+
+}  // namespace
+
+blocking_pool::blocking_pool(blocking_pool_options options) : options_(std::move(options)) {
+  BRAID_EXPECTS(options_.max_threads != 0, "a blocking pool has at least one thread");
+}
+
+blocking_pool::~blocking_pool() {
+  BRAID_EXPECTS(!is_current(), "a blocking pool is not destroyed by one of its own threads");
+  static_cast<void>(shutdown(shutdown_mode::drain));
+  retire();
+}
+
+auto blocking_pool::try_post(job& work) noexcept -> bool {
+  thread_list done;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    if (queued_ >= idle_ && running_.size() < options_.max_threads) {
+      try {
+        start_thread();
+      } catch (const std::exception&) {
+        if (!running_.empty() && !running_.back().joinable()) running_.pop_back();
+        if (running_.empty()) return false;  // else one of those comes to it
+      }
+    }
+    queue_.push(work);
+    ++queued_;
+    done.swap(ended_);
+  }
+  arrived_.notify_one();
+  for (std::thread& thread : done) thread.join();
+  return true;
+}
+
+/// Under the lock, which the thread waits for before it looks at anything.
+void blocking_pool::start_thread() {
+  const auto self = running_.emplace(running_.end());
+  *self = std::thread([this, self, number = started_] { work(self, number); });
+  ++started_;
+}
+
+void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcept {
+  static_cast<void>(this_thread::set_name(indexed_thread_name(options_.name, number)));
+  current_pool = this;
+  std::unique_lock lock(mutex_);
+  while (job* const found = next(lock)) {
+    lock.unlock();
+    try {
+      found->run();
+    } catch (...) {
+      report(std::current_exception());
+    }
+    lock.lock();
+  }
+  if (!closed_) ended_.splice(ended_.end(), running_, self);
+}
+
+/// Null when the thread is to end.
+auto blocking_pool::next(std::unique_lock<std::mutex>& lock) -> job* {
+  if (queued_ == 0 && !closed_) {
+    const time_point until = detail::later(steady_time().now(), options_.linger).value_or(time_point::max());
+    ++idle_;
+    arrived_.wait_until(lock, until, [this] { return queued_ != 0 || closed_; });
+    --idle_;
+  }
+  if (queued_ == 0) return nullptr;
+  --queued_;
+  return queue_.pop();
+}
+
+auto blocking_pool::is_current() const noexcept -> bool { return current_pool == this; }
+
+void blocking_pool::report(std::exception_ptr error) noexcept {
+  detail::report_job_exception(options_.on_error, std::move(error), {});
+}
+
+auto blocking_pool::threads() const -> std::size_t {
+  const std::lock_guard lock(mutex_);
+  return running_.size();
+}
+
+auto blocking_pool::shutdown(shutdown_mode mode) -> result<void> {
+  if (is_current()) return fail(errc::would_deadlock);
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  arrived_.notify_all();
+  if (mode != shutdown_mode::drain) drop_all();
+  if (mode == shutdown_mode::stop_now) stop_.request_stop();
+  const std::lock_guard joining(join_mutex_);
+  thread_list last;
+  {
+    const std::lock_guard lock(mutex_);
+    last.splice(last.end(), ended_);
+    last.splice(last.end(), running_);
+  }
+  for (std::thread& thread : last) thread.join();
+  return {};
+}
+
+void blocking_pool::drop_all() {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    if (queued_ == 0) return;
+    --queued_;
+    job& pending = *queue_.pop();
+    lock.unlock();
+    pending.drop();
+  }
+}
+
+}  // namespace braid

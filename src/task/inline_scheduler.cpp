@@ -1,0 +1,69 @@
+// src/task/inline_scheduler.cpp: jobs that run where they are posted, without growing the stack.
+#include <braid/task/detail/inline_scheduler.hpp>
+
+#include <braid/base/intrusive_queue.hpp>
+#include <braid/task/pool.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+/// What a thread runs without being a worker, the innermost first.
+struct inline_run {
+  const inline_scheduler* where;
+  inline_run* outer;
+  intrusive_queue<job> waiting{};  // posted by the job that runs
+};
+
+constinit thread_local inline_run* innermost = nullptr;
+
+auto run_of(const inline_scheduler& where) noexcept -> inline_run* {
+  inline_run* found = innermost;
+  while (found != nullptr && found->where != &where) found = found->outer;
+  return found;
+}
+
+}  // namespace
+
+auto runs_inline() noexcept -> bool { return innermost != nullptr; }
+
+auto inline_scheduler::place(job& work, worker* /*poster*/, priority /*level*/) noexcept -> placement {
+  constexpr placement done{.how = placement::verdict::can_wait};
+  if (inline_run* const running = run_of(*this); running != nullptr) {
+    if ((state_.load(relaxed) & closed) != 0) return {};
+    running->waiting.push(work);
+    return done;
+  }
+  const bool accepted = (state_.fetch_add(1, relaxed) & closed) == 0;
+  if (accepted) {
+    inline_run mine{.where = this, .outer = innermost};
+    innermost = &mine;
+    run(work);
+    while (job* const next = mine.waiting.pop()) drops_.load(relaxed) ? next->drop() : run(*next);
+    innermost = mine.outer;
+  }
+  // edge inline_scheduler.done: publish, the waiter sees what the jobs did
+  const std::uint32_t before = state_.fetch_sub(1, release);
+  if ((before & ~closed) == 1) owner_.sleepers_->became_idle();
+  return accepted ? done : placement{};
+}
+
+auto inline_scheduler::is_current() const noexcept -> bool { return run_of(*this) != nullptr; }
+
+auto inline_scheduler::empty() noexcept -> bool {
+  return (state_.load(acquire) & ~closed) == 0;  // edge inline_scheduler.done: observe, what the jobs did is seen
+}
+
+void inline_scheduler::close() noexcept { state_.fetch_or(closed, relaxed); }
+
+void inline_scheduler::run(job& work) noexcept {
+  try {
+    work.run();
+  } catch (...) {
+    owner_.report(std::current_exception());
+  }
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,131 @@
+// src/task/local_queues.cpp: jobs at the seats of workers: placing, taking half of them, and closing.
+#include <braid/task/detail/local_queues.hpp>
+
+#include <braid/sync/detail/let_others_run.hpp>
+
+#include <array>
+#include <new>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+/// A job that lies in an inbox by its address.
+struct posted_job {
+  job* item;
+  void operator()() && { item->run(); }
+  void drop() noexcept { item->drop(); }
+};
+
+}  // namespace
+
+auto local_queues::place_for(worker& at, job& work) noexcept -> placement {
+  try {
+    if (at.box.post(posted_job{&work}) != post_outcome::posted) return {};
+  } catch (const std::bad_alloc&) {
+    return {.how = placement::verdict::no_memory};
+  }
+  return placed_at(at);
+}
+
+/// A thief at work. Nobody drops everything before it has ended.
+class local_queues::moving {
+ public:
+  explicit moving(atomic<std::uint64_t>& moves) noexcept
+      : moves_(moves), allowed_((moves.fetch_add(one_begin + 1, relaxed) & dropping) == 0) {}
+  moving(const moving&) = delete;
+  auto operator=(const moving&) -> moving& = delete;
+  // edge local_queues.moved: publish, the jobs are seen in their new queue once the count shows the move ended
+  ~moving() { moves_.fetch_sub(1, release); }
+
+  [[nodiscard]] auto is_allowed() const noexcept -> bool { return allowed_; }
+
+ private:
+  atomic<std::uint64_t>& moves_;
+  const bool allowed_;
+};
+
+auto local_queues::take_half(worker& self, worker& victim) noexcept -> found_job {
+  const moving here(moves_);
+  return here.is_allowed() ? move_half(self, victim) : found_job();
+}
+
+/// A whole turn of the queue keeps the order.
+auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
+  const moving here(moves_);
+  if (!here.is_allowed()) return false;
+  std::array<job*, 64> others;
+  if (self.queue.approximate_size() > others.size()) return self.queue.try_pop(awaited);
+  std::size_t count = 0;
+  bool found = false;
+  while (count < others.size()) {
+    job* const next = self.queue.pop();
+    if (next == nullptr) break;
+    if (next == &awaited)
+      found = true;
+    else
+      others[count++] = next;
+  }
+  for (std::size_t i = 0; i < count; ++i) self.queue.push(*others[i]);
+  self.should_wake_peer = self.should_wake_peer || count != 0;
+  return found;
+}
+
+auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job {
+  if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
+    self.should_wake_peer = true;
+    count_one(self.counters.steals);
+    return oldest;
+  }
+  // The look is a few loads; to get into an inbox takes a heavy barrier, which is much for one that is empty.
+  if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.own_producer) != 0) {
+    self.should_wake_peer = true;
+    count_one(self.counters.steals);
+    return self.box.claim();
+  }
+  // What is to run next has been left by a worker that does something else: a thief that gets here was told so.
+  return victim.queue.steal_next(victim.queue.next_mark());
+}
+
+auto local_queues::is_held_up(worker& self, const worker& victim) noexcept -> bool {
+  const std::uint64_t begun = victim.counters.jobs.load(relaxed);
+  const std::uint64_t since = begun - std::exchange(self.seen[victim.index], begun);
+  const std::size_t backlog = victim.backlog();
+  return backlog > 10 * since || (backlog > since && victim.pace.is_held_up());
+}
+
+auto local_queues::empty() noexcept -> bool {
+  for (const auto& each : workers_)
+    if (!may_park(*each)) return false;
+  return true;
+}
+
+/// A thread that sees a queue from which jobs were stolen sees that their thief had begun: then the second look at the
+/// count differs.
+auto local_queues::is_quiescent() noexcept -> bool {
+  if (is_known_quiescent()) return true;
+  // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue
+  const std::uint64_t before = moves_.load(acquire);
+  if (moving_in(before) != 0 || !empty() || moves_.load(relaxed) / one_begin != before / one_begin) return false;
+  quiescent_.store(true, relaxed);
+  return true;
+}
+
+void local_queues::close() noexcept {
+  closed_.store(true, relaxed);
+  for (const auto& each : workers_) each->box.close();
+}
+
+/// Nobody moves jobs any more when the seats are looked at. What a queue moves within itself is found by its `empty`.
+void local_queues::drop_all() noexcept {
+  moves_.fetch_or(dropping, relaxed);
+  // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue
+  while (moving_in(moves_.load(acquire)) != 0) let_others_run();
+  for (const auto& each : workers_) {
+    while (!each->queue.empty())
+      if (job* const pending = each->queue.steal_one(); pending != nullptr) pending->drop();
+    each->box.drop_all();
+  }
+}
+
+}  // namespace braid::detail

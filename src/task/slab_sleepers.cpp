@@ -1,0 +1,111 @@
+// src/task/slab_sleepers.cpp: how the threads of a job slab park, and which of them a new job unparks.
+#include <braid/task/detail/slab_context.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace braid::detail {
+
+void slab_watch::has_stolen(time_point begin) noexcept {
+  stole_ = steady_time().now();
+  way_ = stole_ - begin;
+}
+
+/// Whether it may take jobs again. Where running the last ones took less time than fetching them, their first owner
+/// would have been done with them sooner, and is kept waiting for them. That may last: each rest is longer than the one
+/// before, until a try pays.
+auto slab_watch::pays(time_point now) noexcept -> bool {
+  if (stole_ != time_point()) {
+    const bool paid = now - stole_ > 2 * way_;
+    stole_ = {};
+    backoff_ = paid ? duration() : std::clamp<duration>(2 * backoff_, patience, max_backoff);
+    backs_off_until_ = now + backoff_;
+  }
+  return now >= backs_off_until_;
+}
+
+auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t queued) noexcept -> bool {
+  const time_point now = steady_time().now();
+  if (!pays(now)) return true;
+  const bool is_fresh = now < looked_ + patience;
+  if (other != other_ && is_fresh && !is_known_) return true;  // to look at two in turns tells nothing of either
+  const bool known = other == other_ && is_fresh;
+  if (known && now < looked_ + between_looks) return answer_;
+  const auto jobs = static_cast<std::int64_t>(begun - begun_);
+  if (!known) {
+    worked_ = now;  // the next look tells
+    answer_ = true;
+  } else if (jobs != 0) {
+    worked_ = now;
+    answer_ = now - looked_ < jobs * short_job;
+  } else {
+    answer_ = queued != queued_ && now < worked_ + patience;
+  }
+  other_ = other;
+  is_known_ = known;
+  begun_ = begun;
+  queued_ = queued;
+  looked_ = now;
+  return answer_;
+}
+
+void slab_sleepers::wake_one() noexcept {
+  slab_context* picked = nullptr;
+  {
+    const std::lock_guard lock(lock_);
+    if (idle_ == nullptr || searching_ != 0) return;
+    picked = std::exchange(idle_, idle_->next_idle);
+    picked->listed = false;
+    ++searching_;  // in its name
+    update();
+  }
+  picked->place.unpark();
+}
+
+/// A woken thread stays listed until it runs, and takes itself out.
+void slab_sleepers::wake_all() noexcept {
+  {
+    const std::lock_guard lock(lock_);
+    for (slab_context* each = idle_; each != nullptr; each = each->next_idle) each->place.unpark();
+  }
+  outside.notify_all();
+}
+
+void slab_sleepers::begin_search() noexcept {
+  const std::lock_guard lock(lock_);
+  ++searching_;
+  update();
+}
+
+auto slab_sleepers::end_search() noexcept -> bool {
+  const std::lock_guard lock(lock_);
+  --searching_;
+  update();
+  return idle_ != nullptr;
+}
+
+void slab_sleepers::list(slab_context& self) noexcept {
+  const std::lock_guard lock(lock_);
+  self.next_idle = std::exchange(idle_, &self);
+  self.listed = true;
+  --searching_;
+  update();
+}
+
+/// A thread that was claimed is counted already. A permit that is on its way then ends a later sleep early, which costs
+/// a look.
+void slab_sleepers::unlist(slab_context& self) noexcept {
+  const std::lock_guard lock(lock_);
+  if (!self.listed) return;
+  slab_context** place = &idle_;
+  while (*place != &self) place = &(*place)->next_idle;
+  *place = self.next_idle;
+  self.listed = false;
+  ++searching_;
+  update();
+}
+
+}  // namespace braid::detail

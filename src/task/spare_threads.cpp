@@ -1,0 +1,203 @@
+// src/task/spare_threads.cpp: spare (compensating) threads: how a worker context goes from thread to thread while jobs
+// block.
+#include <braid/task/detail/spare_threads.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/sync/futex.hpp>
+#include <braid/task/detail/scheduler_base.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr duration first_pause = 10us;
+constexpr duration max_pause = 1ms;
+
+}  // namespace
+
+/// A request for a worker context by a thread that left it. Lies on the stack of that thread.
+struct spare_threads::returning {
+  worker* context;
+  returning* next = nullptr;
+  atomic<std::uint32_t> has_it{0};  // 1: the context is its own; written by the owner before
+};
+
+auto spare_threads::run_awaited(worker& self, job& awaited) noexcept -> bool {
+  return jobs_.run_awaited(self, awaited);
+}
+
+auto spare_threads::has_work(worker& self) noexcept -> bool { return !jobs_.may_park(self); }
+
+/// Under the lock. The seat is no longer the caller's when this is true.
+auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
+  for (returning** link = &first_; *link != nullptr; link = &(*link)->next) {
+    returning& next = **link;
+    if (next.context != &self) continue;
+    *link = next.next;
+    self.wanted.store(self.wanted.load(relaxed) - 1, relaxed);
+    next.has_it.store(1, release);  // edge spare_threads.context: publish, the new owner of the context sees its state
+    futex_wake(next.has_it, 1);     // by its address only: the thread may have gone on
+    return true;
+  }
+  return false;
+}
+
+/// Under the lock. Null when there is none and none can be made.
+auto spare_threads::free_spare() noexcept -> spare_thread* {
+  if (idle_ != nullptr) {
+    --idle_count_;
+    return std::exchange(idle_, idle_->next_idle);
+  }
+  if (all_.size() >= max_threads_) return nullptr;
+  try {
+    const auto unused = std::ranges::find(numbers_, false);
+    const auto number = static_cast<std::size_t>(unused - numbers_.begin());
+    if (unused == numbers_.end()) numbers_.push_back(false);
+    spare_thread& made = all_.emplace_back();
+    made.thread = std::thread([this, &made, number] { run_spare(made, number); });
+    numbers_[number] = true;
+    started_.store(started_.load(relaxed) + 1, relaxed);
+    return &made;
+  } catch (const std::exception&) {
+    if (!all_.empty() && !all_.back().thread.joinable()) all_.pop_back();
+    return nullptr;
+  }
+}
+
+auto spare_threads::try_release(worker& self) noexcept -> bool {
+  spare_list done;
+  const bool left = hand_over(self, done);
+  for (spare_thread& each : done) each.thread.join();
+  return left;
+}
+
+/// Threads that have come back go first: they need no further thread.
+auto spare_threads::hand_over(worker& self, spare_list& done) noexcept -> bool {
+  const std::lock_guard lock(mutex_);
+  done.swap(ended_);
+  ++self.absent;
+  if (give_to_returning(self)) return true;
+  spare_thread* const found = free_spare();
+  if (found == nullptr) {
+    --self.absent;
+    return false;
+  }
+  found->context = &self;
+  found->call.fetch_add(
+      1, release);  // edge spare_threads.call: publish, the spare thread looks for its context after this
+  futex_wake(found->call, 1);
+  return true;
+}
+
+void spare_threads::reacquire(worker& self) noexcept {
+  returning here{.context = &self};
+  {
+    const std::lock_guard lock(mutex_);
+    returning** link = &first_;
+    while (*link != nullptr) link = &(*link)->next;
+    *link = &here;
+    self.wanted.store(self.wanted.load(relaxed) + 1, relaxed);
+    futex_wake(self.wanted, 1);
+  }
+  // edge spare_threads.context: observe, the state of the context is seen
+  while (here.has_it.load(acquire) == 0) futex_wait(here.has_it, 0);
+  --self.absent;
+}
+
+void spare_threads::yield_context(worker& self) noexcept {
+  if (self.wanted.load(relaxed) == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ++self.absent;  // first, because the other one has the seat at once
+    if (!give_to_returning(self)) {
+      --self.absent;
+      return;
+    }
+  }
+  reacquire(self);
+}
+
+void spare_threads::pause(worker& self) noexcept { futex_wait(self.wanted, 0, steady_time().now() + max_pause); }
+
+void spare_threads::run_spare(spare_thread& self, std::size_t number) noexcept {
+  around_(number, [this, &self] {
+    worker* context = await_context(self);
+    while (context != nullptr && serve(self, *context)) context = await_context(self);
+  });
+  const std::lock_guard lock(mutex_);
+  numbers_[number] = false;
+}
+
+/// Under the lock.
+auto spare_threads::stays(spare_thread& self) noexcept -> bool {
+  self.context = nullptr;
+  if (self.ends) return false;
+  if (idle_count_ >= max_idle_) {
+    const auto here = std::ranges::find(all_, &self, [](const spare_thread& each) { return &each; });
+    ended_.splice(ended_.end(), all_, here);
+    return false;
+  }
+  self.next_idle = std::exchange(idle_, &self);
+  ++idle_count_;
+  return true;
+}
+
+auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
+  while (true) {
+    const std::uint32_t seen =
+        self.call.load(acquire);  // edge spare_threads.call: observe, what the caller left is seen
+    {
+      const std::lock_guard lock(mutex_);
+      if (self.context != nullptr) return self.context;
+      if (self.ends) return nullptr;
+    }
+    futex_wait(self.call, seen);
+  }
+}
+
+/// Until a thread has come back for the context: some thread is away from it as long as this one has it. The thread
+/// that takes it finds the spare thread free from that moment on. False: nobody will need it again.
+auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
+  const worker_scope here(context);
+  duration pause = first_pause;
+  auto why = search::routine;
+  context.pace.paused();  // the job that waits does not keep others at this context from running any more
+  while (true) {
+    if (context.wanted.load(relaxed) != 0) {
+      const std::lock_guard lock(mutex_);
+      if (give_to_returning(context)) return stays(self);
+    }
+    if (jobs_.run_one(context, why)) {
+      pause = first_pause;
+      why = search::routine;
+      continue;
+    }
+    context.pace.paused();
+    why = search::monitor;
+    futex_wait(context.wanted, 0, steady_time().now() + pause);
+    pause = std::min(2 * pause, max_pause);
+  }
+}
+
+/// One that has just given its seat away sees `ends` as well.
+void spare_threads::join() noexcept {
+  spare_list last;
+  {
+    const std::lock_guard lock(mutex_);
+    for (spare_thread& each : all_) {
+      each.ends = true;
+      each.call.fetch_add(1, release);  // edge spare_threads.call: publish
+      futex_wake(each.call, 1);
+    }
+    last.splice(last.end(), all_);
+    last.splice(last.end(), ended_);
+    idle_ = nullptr;
+    idle_count_ = 0;
+  }
+  for (spare_thread& each : last) each.thread.join();
+}
+
+}  // namespace braid::detail
