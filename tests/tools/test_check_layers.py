@@ -53,8 +53,23 @@ class CheckLayers(ToolCase):
                      "include/braid/runtime/a.hpp:1: the library includes rankd/rows/b.hpp",
                      "src/runtime/a.cpp:1: the library includes rankd/rows/b.hpp")
 
-    def test_the_library_does_not_include_its_umbrella(self):
-        self.refuses({"src/runtime/a.cpp": "#include <braid/braid.hpp>\n"}, "src/runtime/a.cpp:1: umbrella")
+    def test_no_layer_includes_the_header_of_a_part(self):
+        self.refuses({"src/runtime/a.cpp": "#include <braid/braid.hpp>\n",
+                      "include/braid/coro/a.hpp": "#include <braid/base.hpp>\n"},
+                     "src/runtime/a.cpp:1: include/braid/braid.hpp is for programs",
+                     "include/braid/coro/a.hpp:1: include/braid/base.hpp is for programs")
+
+    def test_the_header_of_a_part_includes_its_layer_and_what_is_below(self):
+        self.accepts({"include/braid/braid.hpp": "#include <braid/io.hpp>\n#include <braid/runtime/runtime.hpp>\n",
+                      "include/braid/io.hpp": "#include <braid/io/loop.hpp>\n#include <braid/base/error.hpp>\n",
+                      "include/braid/http.hpp": "#include <braid/net/http_url.hpp>\n#include <braid/io.hpp>\n"})
+
+    def test_the_header_of_a_part_includes_nothing_higher(self):
+        self.refuses({"include/braid/task.hpp": "#include <braid/coro/task.hpp>\n#include <braid/io.hpp>\n",
+                      "include/braid/braid.hpp": "#include <rankd/rows/b.hpp>\n", "rankd/rows/b.hpp": ""},
+                     "include/braid/task.hpp:1: layer task includes include/braid/coro/task.hpp of the higher layer coro",
+                     "include/braid/task.hpp:2: layer task includes include/braid/io.hpp of the higher layer io",
+                     "include/braid/braid.hpp:1: the library includes rankd/rows/b.hpp of the application")
 
     def test_nothing_includes_tests(self):
         self.refuses({"rankd/rows/a.cpp": "#include <tests/support/b.hpp>\n", "tests/support/b.hpp": ""},

@@ -1,0 +1,12 @@
+// braid/graph.hpp: task graphs: functions and coroutines that run after their predecessors.
+// In it: `graph_builder` and `static_graph`, for functions; `flow_builder` and `flow`, for functions and coroutines
+// that pass typed values. Graphs whose nodes are data (braid/graph/run.hpp, shape.hpp, critical_path.hpp) have headers
+// of their own.
+#pragma once
+
+#include <braid/graph/flow.hpp>
+#include <braid/graph/flow_builder.hpp>
+#include <braid/graph/flow_node.hpp>
+#include <braid/graph/flow_result.hpp>
+#include <braid/graph/graph_builder.hpp>
+#include <braid/graph/static_graph.hpp>

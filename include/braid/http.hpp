@@ -1,0 +1,15 @@
+// braid/http.hpp: HTTP/1.1 server and client.
+// In it: `http_server`, `http_router` and `http_exchange`; `http_client`, `http_call` and `http_answer`; `http_url`,
+// `http_status`, `http_method`, `http_fields` and `http_errc`. Parsers and the encoder, for other uses of the protocol,
+// have headers of their own.
+#pragma once
+
+#include <braid/net/http_client.hpp>
+#include <braid/net/http_error.hpp>
+#include <braid/net/http_exchange.hpp>
+#include <braid/net/http_fields.hpp>
+#include <braid/net/http_method.hpp>
+#include <braid/net/http_router.hpp>
+#include <braid/net/http_server.hpp>
+#include <braid/net/http_status.hpp>
+#include <braid/net/http_url.hpp>

@@ -1,0 +1,13 @@
+// braid/redis.hpp: Redis client: pipelined connections, pools, clusters and batches.
+// In it: `redis_connection`, `redis_pool` and `redis_cluster`, each with the commands as awaitables; `redis_batch`;
+// `resp_value`; `redis_errc`; options. The parser and the writer of the protocol have headers of their own.
+#pragma once
+
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/redis_calls.hpp>
+#include <braid/net/redis_cluster.hpp>
+#include <braid/net/redis_connection.hpp>
+#include <braid/net/redis_error.hpp>
+#include <braid/net/redis_options.hpp>
+#include <braid/net/redis_pool.hpp>
+#include <braid/net/resp.hpp>

@@ -1,0 +1,21 @@
+// braid/thread.hpp: threads with settings, CPU affinity, and the topology of the machine.
+// In it: `thread`, `thread_view`, `thread_info` and `this_thread`; names, affinity, scheduling and profiles;
+// `topology`, cgroups, and the number of workers that a machine or container grants. The registry of threads has
+// headers of its own (braid/thread/registry.hpp), and so has the disturbance of affinity for tests
+// (braid/thread/chaos.hpp).
+#pragma once
+
+#include <braid/thread/affinity.hpp>
+#include <braid/thread/allowed_cpus.hpp>
+#include <braid/thread/cgroup.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/name.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/scheduling.hpp>
+#include <braid/thread/settings_report.hpp>
+#include <braid/thread/this_thread.hpp>
+#include <braid/thread/thread.hpp>
+#include <braid/thread/thread_info.hpp>
+#include <braid/thread/thread_view.hpp>
+#include <braid/thread/topology.hpp>
+#include <braid/thread/worker_count.hpp>
