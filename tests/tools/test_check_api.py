@@ -1,0 +1,128 @@
+# tests/tools/test_check_api.py: which names tools/check_api finds in a header, and what it says where the list differs.
+import unittest
+
+from tree import ToolCase
+
+PATH = "include/braid/task/a.hpp"
+LIST = "docs/api.txt"
+
+
+class CheckApi(ToolCase):
+    tool = "check_api"
+
+    def names(self, *lines, path=PATH):
+        """The list, without its heading and the header's path, that --fix makes of one header."""
+        self.write({path: "\n".join(lines) + "\n", LIST: ""})
+        self.run_tool("--fix")
+        text = (self.root / LIST).read_text()
+        return [line.rsplit(" ", 1)[0] for line in text.splitlines() if line and not line.startswith("#")]
+
+    def inside(self, *lines):
+        return self.names("namespace braid {", *lines, "}  // namespace braid")
+
+    # kinds
+
+    def test_classes_and_enums(self):
+        self.assertEqual(
+            self.inside("struct a {", "  int member = 1;", "  void call() { f(); }", "};",
+                        "class BRAID_API b final : public a {};", "template <typename T, typename U = x<int>>", "  requires c<T>",
+                        "class d : private e<T> {};", "class alignas(64) f {};", "union g {};",
+                        "enum class h : int { first, second };", "struct [[nodiscard]] i {};"),
+            ["a class", "b class", "d class", "f class", "g class", "h enum", "i class"])
+
+    def test_functions(self):
+        self.assertEqual(
+            self.inside("BRAID_API auto a() noexcept -> int;", "inline auto b(int x = f({1})) -> int { return x; }",
+                        "template <typename Fn>", "  requires(sizeof(Fn) > 8)", "auto c(Fn&& fn) -> x<Fn> {", "  return {};", "}",
+                        "template <typename T>", "  requires std::same_as<T, int> || (d<T> && e<T>)", "void f(T);",
+                        "template <typename T>", "  requires requires(T t) { t.g(); }", "[[nodiscard]] auto g(T) -> int { return 1; }",
+                        "auto operator==(const a&, const a&) -> bool;", "auto operator co_await(b&& x) { return x; }",
+                        "constexpr auto h(int) -> decltype(auto);"),
+            sorted(f"{name} function" for name in ("a", "b", "c", "f", "g", "operator==", "operator co_await", "h")))
+
+    def test_constants(self):
+        self.assertEqual(
+            self.inside("inline constexpr int a = 1;", "inline constexpr b c{};", "inline constexpr auto d = [](int x) { return x; };",
+                        "template <typename T>", "inline constexpr bool e = false;", "template <typename T>",
+                        "inline constexpr bool e<f<T>> = true;"),
+            ["a constant", "c constant", "d constant", "e constant"])
+
+    def test_aliases_and_concepts(self):
+        self.assertEqual(
+            self.inside("using a = std::vector<int>;", "template <typename T>", "using b = decltype([] { return 1; });",
+                        "using std::c;", "using namespace std::chrono_literals;", "template <typename T>",
+                        "concept d = requires(T& t) {", "  { t.e() } -> std::same_as<int>;", "} && f<T>;"),
+            ["a alias", "b alias", "c alias", "d concept"])
+
+    def test_macros_that_are_left_defined(self):
+        self.assertEqual(self.names("#define A_B(x) \\", "  f(x)", "#define C 1", "#undef C", "#if 1", "#define D", "#endif"),
+                         ["A_B macro", "D macro"])
+        self.assertEqual(self.names("#define E", path="include/braid/task/detail/a.hpp"), ["A_B macro", "D macro"])
+
+    # scopes
+
+    def test_detail_other_namespaces_and_members_are_not_public(self):
+        self.assertEqual(
+            self.names("namespace other { struct a {}; }", "struct b {};", "namespace braid::detail { struct c {}; }",
+                       "namespace braid {", "namespace detail {", "struct d {", "};", "void e() {}", "}", "struct f {};",
+                       "template <typename T>", "f<T>::f(int x) : x_{x}, y_(x) {", "  if (x) { g(); }", "}",
+                       "template <typename T>", "f<T>::~f() {}", "auto f::h() -> int { return 1; }", "int f::i = 1;", "}",
+                       "template <>", "struct std::hash<braid::f> {};"),
+            ["f class"])
+
+    def test_inner_namespaces_are_named(self):
+        self.assertEqual(self.inside("namespace this_thread {", "auto a() -> int;", "}", "inline namespace v1 { struct b {}; }",
+                                     "namespace short_name = braid::this_thread;"),
+                         ["b class", "this_thread::a function"])
+        self.assertEqual(self.names("namespace braid::this_thread {", "void c();", "}"), ["this_thread::c function"])
+
+    def test_guides_specialisations_and_assertions_are_no_names(self):
+        self.assertEqual(
+            self.inside("template <typename T>", "class a {};", "template <typename T>", "a(T) -> a<T>;", "template <>",
+                        "class a<int> {};", "static_assert(sizeof(a<int>) == 1);", "extern template class a<long>;"),
+            ["a class"])
+
+    def test_a_class_stands_with_its_definition(self):
+        self.write({PATH: "namespace braid {\nclass a;\nclass b;\n}\n",
+                    "include/braid/task/b.hpp": "namespace braid {\nclass a {};\nclass b;\n}\n"})
+        self.run_tool("--fix")
+        self.assertEqual((self.root / LIST).read_text().splitlines()[-2:],
+                         ["a class braid/task/b.hpp", "b class braid/task/a.hpp"])
+
+    def test_overloads_are_one_name_and_both_branches_count(self):
+        self.assertEqual(self.inside("void a(int);", "void a(long);", "#if X", "using b = int;", "#else", "using c = int;", "#endif",
+                                     "// struct d {};", 'inline constexpr auto e = "struct f {";'),
+                         ["a function", "b alias", "c alias", "e constant"])
+
+    # the list
+
+    def test_the_list_is_compared(self):
+        header = {PATH: "namespace braid {\nstruct a {};\nauto operator co_await(a) -> int;\n}\n"}
+        same = {LIST: "# heading\na class braid/task/a.hpp\noperator co_await function braid/task/a.hpp\n"}
+        self.write(header | same)
+        self.assertEqual(self.run_tool(), (0, "check_api: 2 names in 1 public header\ncheck_api: 1 file, 0 diagnostics\n"))
+
+    def test_what_came_and_went_is_named(self):
+        self.write({PATH: "namespace braid {\n\nstruct a {};\n}\n", LIST: "a alias braid/task/a.hpp\nbad\n"})
+        status, printed = self.run_tool()
+        self.assertEqual(status, 1)
+        self.assertEqual(printed.splitlines()[:3],
+                         [f"{LIST}:1: alias a went: braid/task/a.hpp does not declare it",
+                          f"{LIST}:2:   went: bad does not declare it",
+                          f"{PATH}:3: class a came: {LIST} does not have it"])
+
+    def test_fix_rewrites_and_says_how_much(self):
+        self.write({PATH: "namespace braid {\nstruct a {};\n}\n", LIST: "b class braid/task/a.hpp\n"})
+        status, printed = self.run_tool("--fix")
+        self.assertEqual(status, 0)
+        self.assertIn(f"rewrote {LIST}: 1 came, 1 went", printed)
+        self.assertEqual(self.run_tool()[0], 0)
+
+    def test_names_of_detail_headers_count_where_they_are_public(self):
+        self.write({"include/braid/task/detail/a.hpp": "namespace braid {\nstruct a {};\n}\n"})
+        _, printed = self.run_tool("--fix")
+        self.assertIn("1 name in 0 public headers", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()
