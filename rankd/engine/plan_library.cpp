@@ -217,7 +217,7 @@ auto plan_library::roll_back(std::string_view name) -> braid::checked<plan_versi
 
 auto plan_library::info_of(const version_history& of, const version_ptr& version) const -> plan_version_info {
   const bool serves = of.serving() == version;
-  const auto own = 1 + (serves ? 1 : 0);  // the shelf's, and that of the set that serves
+  const auto own = 1 + (serves ? 1 : 0);  // the history's, and that of the set that serves
   const auto all = version.use_count();
   return {.name = version->plan.name,
           .number = version->number,

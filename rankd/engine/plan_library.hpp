@@ -119,7 +119,7 @@ class plan_library {
 
   std::mutex reloads_;               // held by one reload from its first read to its end
   std::uint64_t last_number_ = 0;    // under reloads_
-  mutable std::mutex changes_;       // held while shelves change and are looked at; taken after reloads_
+  mutable std::mutex changes_;       // held while histories change and are read; taken after reloads_
   version_histories histories_;      // under changes_
   mutable std::mutex current_lock_;  // held for a copy or an exchange of one pointer; taken last
   std::shared_ptr<const plan_set> current_ = std::make_shared<const plan_set>();  // under current_lock_

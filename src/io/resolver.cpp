@@ -93,7 +93,7 @@ auto resolver::is_fresh(const answer& known) const -> bool {
   try {
     return age < (known.future.get() ? options_.lifetime : options_.failed_lifetime);
   } catch (const std::exception&) {
-    return false;  // it was refused, or could not be answered for want of memory
+    return false;  // it was refused, or memory was exhausted
   }
 }
 

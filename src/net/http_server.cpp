@@ -23,7 +23,7 @@ namespace {
 constexpr auto last_look = 1ms;
 constexpr std::size_t few_more = 16;
 constexpr std::size_t max_last_looks = 4096;
-/// Where an error of this process, such as want of memory, keeps it from accepting.
+/// Where an error of this process, such as exhausted memory, keeps it from accepting.
 constexpr auto pause_after_error = 10ms;
 
 }  // namespace
@@ -239,7 +239,7 @@ auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit
       co_await std::move(served);
     }
   } catch (...) {
-    report(std::current_exception());  // want of memory for a task; what leaves here would end all connections
+    report(std::current_exception());  // no memory for a task; an exception that leaves here would end all connections
   }
   if (!is_open) ++counts.failed_handshakes;
 }

@@ -203,7 +203,7 @@ auto redis_cluster_state::judge(way& of, const resp_value& reply, const place& f
 
 /// What it means for the way of a command that there is no reply.
 auto redis_cluster_state::judge(way& of, std::error_code error, const place& from) noexcept -> verdict {
-  // Want of memory may have met the reply; where it met the command, a write is given up though it was not sent.
+  // The reply may have met exhausted memory; where the command met it, a write is given up though it was not sent.
   const bool was_sent = error == redis_errc::connection_lost || error.category() == resp_category() ||
                         error == redis_errc::unexpected_reply || error == std::errc::not_enough_memory;
   const bool is_final = error.category() == make_error_code(errc::closed).category() ||

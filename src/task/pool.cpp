@@ -239,7 +239,7 @@ void pool::spare_thread(std::size_t number, const std::function<void()>& serve) 
   call_hook(options_.on_worker_stop, index);
 }
 
-/// What goes wrong here, as for want of memory, ends the pool's constructor.
+/// What fails here, such as an allocation, ends the pool's constructor.
 auto pool::configure(std::size_t index) noexcept -> std::unique_ptr<registration> {
   try {
     reports_[index] = this_thread::apply(worker_profile(options_, index));

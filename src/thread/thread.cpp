@@ -47,7 +47,7 @@ struct thread::beginning {
   thread_options options;
   std::unique_ptr<detail::thread_body> body;
   settings_report report;
-  std::exception_ptr failure;  // of the settings, as for want of memory; then nothing is called
+  std::exception_ptr failure;  // of the settings, such as bad_alloc; then nothing is called
   parker settled;
 };
 

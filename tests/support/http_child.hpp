@@ -21,7 +21,7 @@
 
 namespace braid::testing {
 
-/// Says `hello` to who gets `/`, and gives back what is posted there. It ends with the object.
+/// Answers `hello` to a GET of `/`, and gives back what is posted there. It ends with the object.
 class http_child {
  public:
   /// `limit` is called in the child once it listens. Requires that this process has one thread.

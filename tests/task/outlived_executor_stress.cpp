@@ -49,13 +49,13 @@ TEST_CASE("what is sent to a pool while it ends runs, or is refused") {
   braid::timer_thread timers;
   for (std::size_t round = scaled(300); round > 0; --round) {
     auto workers = small_pool();
-    auto lane = std::make_unique<braid::strand>(*workers);
+    auto serial = std::make_unique<braid::strand>(*workers);
     std::vector<braid::promise<int>> given(20);
     std::vector<braid::future<int>> after;
     for (std::size_t i = 0; i < given.size(); ++i) {
       auto ahead = given[i].get_future();
       after.push_back(i % 2 == 0 ? std::move(ahead).then(*workers, [](int n) { return n; })
-                                 : std::move(ahead).then(*lane, [](int n) { return n; }));
+                                 : std::move(ahead).then(*serial, [](int n) { return n; }));
     }
     const auto timed = post_after(*workers, timers, 10us, [] {});
     std::jthread giving([&] {
@@ -65,7 +65,7 @@ TEST_CASE("what is sent to a pool while it ends runs, or is refused") {
     giving.join();
     for (auto& each : after) CHECK(ended_well(std::move(each)));
     ending.join();
-    lane.reset();
+    serial.reset();
     CHECK(timed);
   }
 }

@@ -131,23 +131,23 @@ TEST_CASE("scheduled work whose pool has gone ends as refused, when it is due") 
 
 TEST_CASE("a strand whose pool has gone is closed, and so are futures of the strand") {
   auto workers = small_pool();
-  auto lane = std::make_unique<braid::strand>(*workers);
-  auto ready = spawn(*lane, [] { return 1; });
+  auto serial = std::make_unique<braid::strand>(*workers);
+  auto ready = spawn(*serial, [] { return 1; });
   CHECK(ready.get() == 1);
-  auto kept = spawn(*lane, [] { return 2; });
+  auto kept = spawn(*serial, [] { return 2; });
   kept.wait();
   workers.reset();
-  CHECK(post(*lane, [] {}).error() == errc::closed);
-  CHECK_FALSE(lane->stop_token().stop_possible());
+  CHECK(post(*serial, [] {}).error() == errc::closed);
+  CHECK_FALSE(serial->stop_token().stop_possible());
   CHECK(failure_code(kept.then([](const int&) {})) == errc::closed);
-  lane.reset();
+  serial.reset();
   CHECK(failure_code(std::move(kept).then([](int) {})) == errc::closed);
 }
 
 TEST_CASE("threads for jobs that block may go before what names them, too") {
-  auto lane = std::make_unique<blocking_pool>();
-  auto ready = spawn(*lane, [] { return 1; });
-  lane.reset();
+  auto blocking = std::make_unique<blocking_pool>();
+  auto ready = spawn(*blocking, [] { return 1; });
+  blocking.reset();
   CHECK(failure_code(ready.then([](const int&) {})) == errc::closed);
   CHECK(ready.get() == 1);
 }

@@ -40,8 +40,8 @@ class CheckWords(ToolCase):
     def takes(self, files):
         self.accepts(self.tree(files))
 
-    def finds(self, files, *complaints):
-        self.refuses(self.tree(files), *complaints)
+    def finds(self, files, *diagnostics):
+        self.refuses(self.tree(files), *diagnostics)
 
     # words that went
 
@@ -86,7 +86,7 @@ class CheckWords(ToolCase):
     def test_a_docstring_is_prose(self):
         self.finds({"tools/a": '#!/usr/bin/env python3\n"""First.\n\nThe horse."""\n'}, 'tools/a:4: "horse" went')
 
-    # who
+    # pronouns of persons
 
     def test_who_is_refused_in_comments_and_pages(self):
         self.finds({HEADER: "int who;  // Whoever comes, and who leaves to whom.\n", PAGE: "The thread who waits.\n"},

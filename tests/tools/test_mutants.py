@@ -206,5 +206,5 @@ class Mutants(ToolCase):
 
     def test_the_table_of_this_repository_fits_its_sources(self):
         mutants = self.module.read_table(TOOLS.parent / "tests/mutants.toml")
-        found = [sentence for mutant in mutants for sentence in self.module.complaints_about(mutant, TOOLS.parent)]
+        found = [sentence for mutant in mutants for sentence in self.module.diagnostics_about(mutant, TOOLS.parent)]
         self.assertEqual(found, [])

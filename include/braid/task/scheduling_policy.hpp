@@ -18,7 +18,7 @@ struct placement {
     refused,    ///< the scheduler is closed; the job still belongs to the caller
     can_wait,   ///< the worker that has it queued comes to it, unless a long job holds it up: then the monitor helps
     urgent,     ///< another worker is worth its wake
-    no_memory,  ///< the scheduler has no place for the job at the moment; the pool puts it into its lane `latency`
+    no_memory,  ///< the scheduler has no place for the job at the moment; the pool queues it with priority `high`
   };
   static constexpr std::size_t no_worker = SIZE_MAX;
 

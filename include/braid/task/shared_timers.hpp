@@ -14,9 +14,9 @@
 namespace braid {
 
 /// A timer service that any thread may use. One thread has to serve it: in `run`, as that of a `timer_thread`, or by
-/// calls of `turn` between other work, and in tests that set the clock themselves.
-/// Threads: any; `run` and `turn` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held for that
-/// long; a wake where the serving thread would sleep too long.
+/// calls of `run_once` between other work, and in tests that set the clock themselves.
+/// Threads: any; `run` and `run_once` one at a time. Cost: O(1) to arm and to disarm, under a lock that is held for
+/// that long; a wake where the serving thread would sleep too long.
 /// Protocol: docs/design/scheduled.md
 class BRAID_API shared_timers : public timer_service {
  public:

@@ -32,8 +32,8 @@ class idle_set {
     return true;
   }
 
-  /// Ends the career of a worker that has announced itself: nobody picks it any more, and it goes on counting as one
-  /// that has nothing to do. False when it has been picked meanwhile: a wake is on its way.
+  /// Retires an advertised worker for good: no thread claims it any more, and it goes on counting as idle. False when
+  /// it has been claimed meanwhile: a wake is in transit.
   [[nodiscard]] auto try_retire(std::size_t index) noexcept -> bool {
     return advertised_[index].exchange(0, relaxed) != 0;
   }

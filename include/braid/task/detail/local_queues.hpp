@@ -27,7 +27,7 @@ inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer:
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
-    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where want of memory can be told
+    for (const auto& each : workers) each->seen.resize(workers.size());  // here, where bad_alloc reaches the caller
   }
 
   [[nodiscard]] auto place_at(worker& at, job& work, const worker* poster) noexcept -> placement {

@@ -17,14 +17,14 @@ namespace braid::detail {
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002. Protocol: docs/design/job_slab.md
 class slab_lock {
  public:
-  /// From now on all come by the lock. From inside, or before others know of it.
+  /// From now on all threads take the lock word. From inside, or before other threads know of the lock.
   void revoke() noexcept { word_.fetch_or(revoked, relaxed); }
 
-  /// From the favoured thread. True: it came without the lock, and leaves by `leave`; false: it leaves by `unlock`.
+  /// From the bias owner. True: it came without the lock word, and leaves by `leave`; false: it leaves by `unlock`.
   [[nodiscard]] auto enter(asymmetric_barrier& barrier) noexcept -> bool {
     inside_.store(1, relaxed);
     barrier.light();
-    if (word_.load(relaxed) == 0) return true;  // only the favoured thread makes it 0, so there is nothing to acquire
+    if (word_.load(relaxed) == 0) return true;  // only the bias owner makes it 0, so there is nothing to acquire
     inside_.store(0, release);                  // edge slab_lock.bias: publish that nothing was done inside
     lock(barrier);
     return false;
@@ -46,12 +46,12 @@ class slab_lock {
 
   void unlock() noexcept { word_.store(revoked, release); }  // edge slab_lock.revoked: publish what was done inside
 
-  /// As `unlock`, but from now on the calling thread is favoured again. Requires that no other thread may `enter`.
+  /// As `unlock`, but from now on the calling thread is the bias owner again. Requires that no other thread may `enter`.
   void unlock_and_rebias() noexcept {
     word_.store(0, release);  // edge slab_lock.revoked: publish what was done inside
   }
 
-  /// Whether the favoured thread is outside: then all that it did inside is visible.
+  /// Whether the bias owner is outside: then all that it did inside is visible.
   [[nodiscard]] auto is_left() const noexcept -> bool {
     return inside_.load(acquire) == 0;  // edge slab_lock.bias: observe what that thread did inside
   }
@@ -60,8 +60,8 @@ class slab_lock {
   static constexpr std::uint8_t locked = 1;
   static constexpr std::uint8_t revoked = 2;
 
-  atomic<std::uint8_t> word_{0};    // locked while somebody has it; lent once somebody had it
-  atomic<std::uint8_t> inside_{0};  // 1 while the favoured thread is inside, or looks whether it may be; written by it
+  atomic<std::uint8_t> word_{0};    // locked while a thread has it; revoked once a thread had it
+  atomic<std::uint8_t> inside_{0};  // 1 while the bias owner is inside, or checks whether it may be; written by it
 };
 
 }  // namespace braid::detail
