@@ -203,7 +203,8 @@ auto openssl_engine::method() -> BIO_METHOD* {
   ::BIO_meth_set_ctrl(how, [](BIO* /*self*/, int what, long /*number*/, void* /*pointer*/) -> long {
     return what == BIO_CTRL_FLUSH ? 1 : 0;
   });
-  if (made.compare_exchange_strong(known, how, acq_rel, acquire)) return how;  // edge tls.method: publish, observe
+  // edge tls.method: both, a thread that finds it sees its functions set
+  if (made.compare_exchange_strong(known, how, acq_rel, acquire)) return how;
   ::BIO_meth_free(how);
   return known;
 }

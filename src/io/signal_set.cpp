@@ -92,7 +92,8 @@ void leave(std::size_t index) noexcept {
   // edge signals.gone: both, Dekker: a handler sees this 0, or the loop below sees it
   const std::uint64_t signals = places[index].signals.exchange(0, seq_cst);
   release_signals(signals);
-  while (handlers.load(seq_cst) != 0) detail::cpu_pause();  // edge signals.gone: both, edge signals.handled: observe
+  // edge signals.gone: observe, Dekker as above; edge signals.handled: observe the last use of the descriptor
+  while (handlers.load(seq_cst) != 0) detail::cpu_pause();
 }
 
 auto enter(std::initializer_list<int> wanted, int event) -> result<std::size_t> {

@@ -139,7 +139,8 @@ auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
   // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
   head_.store(reinterpret_cast<std::uintptr_t>(&node) | static_cast<std::uintptr_t>(how()), relaxed);
-  if (refs_.fetch_add(deferred, acq_rel) != 1) return true;  // edge future.reference: both
+  // edge future.reference: both, the readers are done with the value; the last reader sees the consumer
+  if (refs_.fetch_add(deferred, acq_rel) != 1) return true;
   refs_.store(1, relaxed);
   return false;
 }

@@ -317,7 +317,7 @@ auto job_slab::anything_queued() noexcept -> bool {
 /// closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {
-    return context->working.load(acquire) != 0;  // edge slab_context.working: observe
+    return context->working.load(acquire) != 0;  // edge slab_context.working: observe what its last job queued
   };
   barrier_.heavy();
   if (anything_queued() || std::ranges::any_of(contexts_, works)) return false;
@@ -451,7 +451,7 @@ auto job_slab::await_work(slab_context& self, slab_slot* until, std::uint32_t& s
   }
   end_search();
   if (seen != poll_result::nothing) return seen == poll_result::job;
-  self.working.store(0, release);  // edge slab_context.working: publish
+  self.working.store(0, release);  // edge slab_context.working: publish what the last job queued
   sleepers_.wake_all();
   return false;
 }
@@ -491,7 +491,7 @@ void job_slab::help_until(slab_context& self, slab_slot& slot) noexcept {
     self.working.store(1, relaxed);  // the job that waits goes on
     return;
   }
-  self.working.store(0, release);  // edge slab_context.working: publish
+  self.working.store(0, release);  // edge slab_context.working: publish what the last job queued
   if (is_closed()) [[unlikely]]
     sleepers_.wake_all();
 }

@@ -35,7 +35,7 @@ auto scheduled_state::try_leave(phase from) noexcept -> bool {
 
 void scheduled_state::end_as(phase how) noexcept {
   destroy_captures();
-  phase_.store(how, release);  // edge scheduled.ended: publish
+  phase_.store(how, release);  // edge scheduled.ended: publish that the captures are destroyed
 }
 
 /// Called by the thread that forwards the work: it goes no further.

@@ -42,7 +42,8 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   jobs.falls_asleep();
   barrier_.heavy();
   bool nothing_left = jobs.may_park(self);
-  const bool stopping = phase_.load(acquire) != phase::running;  // edge sleepers.stopping: observe
+  // edge sleepers.stopping: observe the queues as the closing thread left them
+  const bool stopping = phase_.load(acquire) != phase::running;
   if (stopping) nothing_left = jobs.empty();  // the last job may have come after the look above; none comes after this
   if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
@@ -60,7 +61,7 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
 /// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work. It
 /// sees what was before the stop, as a worker that leaves after a poll does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
-  static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe
+  static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
   for (idle_.advertise(self.index); !idle_.try_retire(self.index); idle_.advertise(self.index)) {
     self.sleep->park();  // the permit is on its way
     end_search();
@@ -136,12 +137,14 @@ auto sleepers::wait_idle_until(scheduler_base& jobs, time_point deadline) noexce
 /// has moved jobs either. Requires that the pool stops.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
-  phase_.store(phase::quiescent, release);  // edge sleepers.stopping: publish
+  // edge sleepers.stopping: publish what was before the stop, for workers that leave without a look
+  phase_.store(phase::quiescent, release);
 }
 
 void sleepers::stop(scheduler_base& jobs) noexcept {
   auto before = phase::running;
-  phase_.compare_exchange_strong(before, phase::stopping, release, relaxed);  // edge sleepers.stopping: publish
+  // edge sleepers.stopping: publish the closed queues
+  phase_.compare_exchange_strong(before, phase::stopping, release, relaxed);
   barrier_.heavy();  // a worker that reads the phase before this store has advertised itself, and is claimed below
   try_quiesce(jobs);
   for (const auto& self : workers_)

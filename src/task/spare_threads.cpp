@@ -189,7 +189,7 @@ void spare_threads::join() noexcept {
     const std::lock_guard lock(mutex_);
     for (spare_thread& each : all_) {
       each.ends = true;
-      each.call.fetch_add(1, release);  // edge spare_threads.call: publish
+      each.call.fetch_add(1, release);  // edge spare_threads.call: publish `ends`, which the spare thread reads next
       futex_wake(each.call, 1);
     }
     last.splice(last.end(), all_);

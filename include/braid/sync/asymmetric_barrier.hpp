@@ -72,7 +72,8 @@ class alignas(cache_line) asymmetric_barrier {
 
  private:
   /// Of two that change one word, the second happens after the first.
-  void meet() noexcept { met_.fetch_add(1, acq_rel); }  // edge asymmetric_barrier.met: both
+  // edge asymmetric_barrier.met: both, the second of two callers sees what the first wrote before
+  void meet() noexcept { met_.fetch_add(1, acq_rel); }
 
   BRAID_API static void interrupt_processors() noexcept;
 

@@ -37,19 +37,20 @@ class event_count {
 
   /// Blocks until a notify that came after `prepare`.
   void wait(key announced) noexcept {
-    // edge event_count.epoch: observe
+    // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) futex_wait(epoch_, announced.epoch_);
     waiters_.fetch_sub(1, relaxed);
   }
 
   /// As `wait`, but gives up at `deadline`. True when a notify came.
   [[nodiscard]] auto wait_until(key announced, time_point deadline) noexcept -> bool {
-    // edge event_count.epoch: observe
+    // edge event_count.epoch: observe the condition that the notify stands for
     while (epoch_.load(acquire) == announced.epoch_) {
       if (futex_wait(epoch_, announced.epoch_, deadline) == futex_wait_status::timed_out) break;
     }
     waiters_.fetch_sub(1, relaxed);
-    return epoch_.load(acquire) != announced.epoch_;  // edge event_count.epoch: observe
+    // edge event_count.epoch: observe the condition that the notify stands for
+    return epoch_.load(acquire) != announced.epoch_;
   }
 
   /// Wakes one waiter, if there is one.
@@ -60,8 +61,9 @@ class event_count {
 
  private:
   void notify(int count) noexcept {
-    epoch_.fetch_add(1, seq_cst);                                // edge event_count.epoch: publish the condition
-    if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);  // edge event_count.waiter: observe
+    epoch_.fetch_add(1, seq_cst);  // edge event_count.epoch: publish the condition
+    // edge event_count.waiter: observe a waiter that may have read the condition too early
+    if (waiters_.load(seq_cst) != 0) futex_wake(epoch_, count);
   }
 
   atomic<std::uint32_t> epoch_{0};    // counts notifies; written by notifying threads

@@ -23,7 +23,8 @@ class BRAID_API fork_safe_mutex {
   }
 
   void lock() {
-    if (!is_listed_.load(acquire)) [[unlikely]]  // edge fork_safe_mutex.listed: observe
+    // edge fork_safe_mutex.listed: observe the entry in the list, which the fork locks
+    if (!is_listed_.load(acquire)) [[unlikely]]
       enter_list();
     mutex_.lock();
   }

@@ -265,7 +265,7 @@ template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::close() noexcept {
   closed_.store(1, relaxed);
   barrier_.heavy();
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   for (std::size_t i = 0; i < count; ++i)
     while (producers_[i]->is_posting()) detail::let_others_run();
 }
@@ -273,7 +273,7 @@ void inbox<Lock, Producers, SegmentSize>::close() noexcept {
 /// Each is moved out first, because what it does when it is dropped is nobody's to wait for.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   alignas(std::max_align_t) std::array<std::byte, detail::inbox_record::largest> taken;
   for (std::size_t i = 0; i < count; ++i)
     while (consumers_.revoke([&] { return producers_[i]->move_one_to(taken.data()); }))
@@ -282,7 +282,7 @@ void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::empty() const noexcept -> bool {
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   for (std::size_t i = 0; i < count; ++i)
     if (!producers_[i]->empty()) return false;
   return true;
@@ -290,7 +290,7 @@ auto inbox<Lock, Producers, SegmentSize>::empty() const noexcept -> bool {
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::size() const noexcept -> std::size_t {
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   std::size_t all = 0;
   for (std::size_t i = 0; i < count; ++i) all += producers_[i]->backlog();
   return all;
@@ -322,7 +322,7 @@ template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::add_producer() -> std::shared_ptr<producer> {
   const std::size_t count = count_.load(relaxed);
   producers_[count] = detail::make_producer<SegmentSize>();
-  count_.store(count + 1, release);  // edge inbox.producer: publish
+  count_.store(count + 1, release);  // edge inbox.producer: publish the entry of the table
   return producers_[count];
 }
 
@@ -337,7 +337,7 @@ auto inbox<Lock, Producers, SegmentSize>::next_seen() noexcept -> claimed {
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::next() noexcept -> claimed {
   if (const claimed seen = next_seen(); seen.record != nullptr) return seen;
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   for (std::size_t i = 0; i < count; ++i) producers_[i]->look();
   return begin_slice();
 }
@@ -345,7 +345,7 @@ auto inbox<Lock, Producers, SegmentSize>::next() noexcept -> claimed {
 /// A producer that has more than others does not keep them waiting.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 [[gnu::noinline]] auto inbox<Lock, Producers, SegmentSize>::begin_slice() noexcept -> claimed {
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   for (std::size_t looked = 0; looked < count; ++looked) {
     at_ = at_ + 1 < count ? at_ + 1 : 0;
     if (!producers_[at_]->begin_slice(count > 1 ? max_consecutive : unbounded)) continue;
@@ -368,7 +368,7 @@ auto inbox<Lock, Producers, SegmentSize>::steal_half_of(inbox& other, producer& 
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 auto inbox<Lock, Producers, SegmentSize>::move_half_to(typename producer::posting& there) noexcept -> std::size_t {
-  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe
+  const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table
   std::size_t moved = 0;
   for (std::size_t i = 0; i < count && moved == 0; ++i) moved = producers_[i]->move_half_to(there);
   return moved;

@@ -28,14 +28,16 @@ class parker {
     if (take_or_announce()) return true;
     while (!take()) {
       if (futex_wait(state_, parked, deadline) == futex_wait_status::timed_out)
-        return state_.exchange(empty, acquire) == permit;  // edge parker.permit: observe
+        // edge parker.permit: observe what was written before `unpark`
+        return state_.exchange(empty, acquire) == permit;
     }
     return true;
   }
 
   /// Hands out a permit; wakes the owner if it sleeps. Cost: one exchange, and 1.3 µs when there is a sleeper.
   void unpark() noexcept {
-    const std::uint32_t before = state_.exchange(permit, release);  // edge parker.permit: publish
+    // edge parker.permit: publish what the unparking thread wrote, for the owner
+    const std::uint32_t before = state_.exchange(permit, release);
     if (before == parked) futex_wake(state_, 1);
   }
 
@@ -48,13 +50,14 @@ class parker {
   auto take_or_announce() noexcept -> bool {
     std::uint32_t seen = empty;
     if (state_.compare_exchange_strong(seen, parked, relaxed, relaxed)) return false;
-    state_.exchange(empty, acquire);  // edge parker.permit: observe
+    state_.exchange(empty, acquire);  // edge parker.permit: observe what was written before `unpark`
     return true;
   }
 
   auto take() noexcept -> bool {
     std::uint32_t seen = permit;
-    return state_.compare_exchange_strong(seen, empty, acquire, relaxed);  // edge parker.permit: observe
+    // edge parker.permit: observe what was written before `unpark`
+    return state_.compare_exchange_strong(seen, empty, acquire, relaxed);
   }
 
   atomic<std::uint32_t> state_{empty};  // written by the owner and by unparking threads

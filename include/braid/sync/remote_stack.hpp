@@ -27,7 +27,7 @@ class remote_stack {
     do {
       if (seen == closed()) return push_result::closed;
       element.next = seen == armed() ? nullptr : seen;
-      // edge remote_stack.element: publish
+      // edge remote_stack.element: publish the element and its link
     } while (!head_.compare_exchange_weak(seen, &element, release, relaxed));
     return seen == armed() ? push_result::wake : push_result::queued;
   }
@@ -37,7 +37,8 @@ class remote_stack {
   [[nodiscard]] auto take() noexcept -> T* {
     const T* seen = head_.load(relaxed);  // only the owner closes, so this cannot turn closed before the exchange
     if (seen == nullptr || seen == closed()) return nullptr;
-    return in_order(counted(head_.exchange(nullptr, acquire)));  // edge remote_stack.element: observe
+    // edge remote_stack.element: observe the elements and their links
+    return in_order(counted(head_.exchange(nullptr, acquire)));
   }
 
   /// Whether something was pushed and not taken. About, on other threads than the owner's.
@@ -60,7 +61,8 @@ class remote_stack {
 
   /// Refuses pushes from now on, and gives what was pushed before, as `take` does.
   [[nodiscard]] auto close() noexcept -> T* {
-    return in_order(counted(head_.exchange(closed(), acquire)));  // edge remote_stack.element: observe
+    // edge remote_stack.element: observe the elements and their links
+    return in_order(counted(head_.exchange(closed(), acquire)));
   }
 
   /// Opens a closed stack. Requires that it is closed, or new.

@@ -49,7 +49,8 @@ class run_queue {
   /// runs next may fill the slot again, for ever.
   [[nodiscard]] auto pop_next() noexcept -> T* {
     if (next_.load(relaxed) == nullptr) return nullptr;
-    return next_.exchange(nullptr, release);  // edge run_queue.emptied: publish
+    // edge run_queue.emptied: publish what the owner did before the slot looks empty
+    return next_.exchange(nullptr, release);
   }
 
   /// As the owner of this queue, takes the older half of one end of `other`: the result is the oldest of it, and the
@@ -74,7 +75,7 @@ class run_queue {
   [[nodiscard]] auto steal_next(std::uint64_t mark) noexcept -> T* {
     T* seen = next_.load(relaxed);
     if (seen == nullptr || filled_.load(relaxed) != mark) return nullptr;
-    // edge run_queue.next: observe; edge run_queue.emptied: publish
+    // edge run_queue.next: observe the element; edge run_queue.emptied: publish what the thief did before
     return next_.compare_exchange_strong(seen, nullptr, acq_rel, relaxed) ? seen : nullptr;
   }
 
@@ -83,7 +84,7 @@ class run_queue {
   [[nodiscard]] auto steal_one() noexcept -> T*;
 
   [[nodiscard]] auto approximate_size() const noexcept -> std::size_t {
-    // edge run_queue.emptied: observe
+    // edge run_queue.emptied: observe what the thread did that emptied the slot
     return front_.size() + listed_.load(relaxed) + back_.size() + (next_.load(acquire) == nullptr ? 0 : 1);
   }
 
@@ -120,10 +121,10 @@ void run_queue<T, Capacity, Lock>::push_next(T& element) noexcept {
   seems_empty_ = false;
   filled_.store(filled_.load(relaxed) + 1, relaxed);
   if (next_.load(relaxed) == nullptr) {
-    next_.store(&element, release);  // edge run_queue.next: publish; nobody but the owner fills it
+    next_.store(&element, release);  // edge run_queue.next: publish the element; only the owner fills it
     return;
   }
-  T* const before = next_.exchange(&element, release);  // edge run_queue.next: publish
+  T* const before = next_.exchange(&element, release);  // edge run_queue.next: publish the element, for a thief
   if (before != nullptr) push(*before);
 }
 

@@ -84,7 +84,8 @@ class split_deque {
 
   /// Asks the owner to share at its next push, whatever lies there now. For a thread that will not look again by
   /// itself. Threads: any. Cost: one read-modify-write.
-  void ask() noexcept { limit_.exchange(asked, acq_rel); }  // edge split_deque.question: both
+  // edge split_deque.question: both, the owner shares what it sees after this; the asker sees the last answer
+  void ask() noexcept { limit_.exchange(asked, acq_rel); }
 
   /// Whether a thief has asked since the owner last shared. Where barriers are symmetric: whether one may have, and
   /// `is_asked` says more.
@@ -94,7 +95,8 @@ class split_deque {
   /// that asks later sees what was pushed. Threads: the owner. Cost: there a read-modify-write.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
-    return limit_.fetch_add(0, acq_rel) == asked;  // edge split_deque.question: both
+    // edge split_deque.question: both, a thief that asks later sees the last push
+    return limit_.fetch_add(0, acq_rel) == asked;
   }
 
   /// How many entries may be stolen. From other threads than the owner: at some moment not long ago.
@@ -186,7 +188,7 @@ class split_deque {
 
   /// The oldest entry, as far as a thief knows that has read this word.
   [[nodiscard]] auto oldest_in(word seen) noexcept -> T* {
-    ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe
+    ring& current = *ring_.load(acquire);  // edge split_deque.ring: observe the slots of a ring that has grown
     return current.at(tail_of(seen)).load(relaxed);
   }
 
@@ -247,20 +249,22 @@ auto split_deque<T>::share() noexcept -> std::size_t {
     }
     // Before the border moves: what is asked after that is a new question; and a thief that sees the new border and a
     // question knows that the question came after this.
-    limit_.exchange(limit_at(split + moved), acquire);  // edge split_deque.question: observe
+    // edge split_deque.question: observe what was done before the `ask` that this answers
+    limit_.exchange(limit_at(split + moved), acquire);
     const word next = with_border(seen, static_cast<std::uint16_t>(split + moved));
-    // edge split_deque.entry: publish
+    // edge split_deque.entry: publish the slots that become stealable
     if (word_.compare_exchange_weak(seen, next, release, relaxed)) return moved;
   }
 }
 
 template <typename T>
 auto split_deque<T>::steal() noexcept -> T* {
-  word seen = word_.load(acquire);  // edge split_deque.entry: observe
+  word seen = word_.load(acquire);  // edge split_deque.entry: observe the slots below the border
   while (shared_in(seen) != 0) {
     // Read before the exchange, which succeeds only if the owner has not taken the slot back meanwhile.
     T* const oldest = oldest_in(seen);
-    // edge split_deque.taken: publish; edge split_deque.entry: observe
+    // edge split_deque.taken: publish the read of the slot, which is filled again; edge split_deque.entry: observe
+    // the slots, where the border has moved
     if (word_.compare_exchange_weak(seen, one_stolen(seen), release, acquire)) return oldest;
   }
   // No store: it would hide what came with an `ask` before it.
@@ -270,14 +274,16 @@ auto split_deque<T>::steal() noexcept -> T* {
 
 template <typename T>
 auto split_deque<T>::take() noexcept -> T* {
-  word seen = word_.load(acquire);  // edge split_deque.entry: observe; before the look at the limit
+  word seen = word_.load(acquire);  // edge split_deque.entry: observe the slots; before the look at the limit
   if (limit_.load(relaxed) != asked || private_in(seen, head_.load(relaxed)) <= 0) return nullptr;
   if (guard_ == 0) barrier_.heavy();  // from here on the owner pops with care, or its head is seen
-  const auto count = private_in(seen, head_.load(acquire));      // edge split_deque.added: observe
-  if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;  // edge split_deque.pinned: observe
+  const auto count = private_in(seen, head_.load(acquire));  // edge split_deque.added: observe the slots below the head
+  // edge split_deque.pinned: observe the changes made while it was pinned
+  if (count <= 0 || pinned_.load(acquire) != 0) return nullptr;
   T* const oldest = oldest_in(seen);
   const word next = with_border(one_stolen(seen), static_cast<std::uint16_t>(border_of(seen) + (count + 1) / 2));
-  // edge split_deque.entry: publish, what the owner has published by its head; edge split_deque.taken: publish
+  // edge split_deque.entry: publish, what the owner has published by its head; edge split_deque.taken: publish the read
+  // of the slot, which is filled again
   return word_.compare_exchange_strong(seen, next, release, relaxed) ? oldest : nullptr;
 }
 
@@ -295,10 +301,10 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
     } else if (shared_in(seen) != 0) {
       next = with_border(seen, static_cast<std::uint16_t>(tail_of(seen) + shared_in(seen) / 2));
     } else {
-      head_.store(head + 1, release);  // edge split_deque.added: publish
+      head_.store(head + 1, release);  // edge split_deque.added: publish, for what lies below
       return nullptr;
     }
-    // edge split_deque.taken: observe; edge split_deque.entry: publish the new head
+    // edge split_deque.taken: observe that thieves have read the slots; edge split_deque.entry: publish the new head
   } while (!word_.compare_exchange_weak(seen, next, acq_rel, relaxed));
   if (split > head) {
     // Not over a question, which has come since: then the limit stays up.
@@ -312,7 +318,8 @@ auto split_deque<T>::pop_carefully(index head) noexcept -> T* {
 template <typename T>
 auto split_deque<T>::find_room() noexcept -> bool {
   const index head = head_.load(relaxed);
-  const word seen = word_.load(acquire);  // edge split_deque.taken: observe
+  // edge split_deque.taken: observe that thieves have read the slots, which are filled again
+  const word seen = word_.load(acquire);
   const auto used = static_cast<std::uint16_t>(static_cast<std::uint16_t>(head) - tail_of(seen));
   if (used > mask_ && !grow(head, used)) return false;
   room_end_ = head - used + mask_ + 1;

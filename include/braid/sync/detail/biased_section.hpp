@@ -26,9 +26,10 @@ class biased_section {
   auto own(Fn&& fn) {
     inside_.store(1, relaxed);
     barrier_.light();
-    const bool reserved = wanted_.load(acquire) == 0;  // edge biased_section.revoked: observe
+    // edge biased_section.revoked: observe what the last revoker did inside
+    const bool reserved = wanted_.load(acquire) == 0;
     if (!reserved) {
-      inside_.store(0, release);  // edge biased_section.owned: publish
+      inside_.store(0, release);  // edge biased_section.owned: publish that nothing was done inside
       lock_.lock();
     }
     const leave_owned leaving{*this, reserved};
@@ -41,7 +42,8 @@ class biased_section {
     lock_.lock();
     wanted_.store(1, relaxed);
     barrier_.heavy();
-    while (inside_.load(acquire) != 0) let_others_run();  // edge biased_section.owned: observe
+    // edge biased_section.owned: observe what the owner did inside
+    while (inside_.load(acquire) != 0) let_others_run();
     const leave_revoked leaving{*this};
     return std::forward<Fn>(fn)();
   }
@@ -52,7 +54,8 @@ class biased_section {
     const bool reserved;
     ~leave_owned() {
       if (reserved)
-        section.inside_.store(0, release);  // edge biased_section.owned: publish
+        // edge biased_section.owned: publish what was done inside, for the next revoker
+        section.inside_.store(0, release);
       else
         section.lock_.unlock();
     }
@@ -61,7 +64,7 @@ class biased_section {
   struct leave_revoked {
     biased_section& section;
     ~leave_revoked() {
-      section.wanted_.store(0, release);  // edge biased_section.revoked: publish
+      section.wanted_.store(0, release);  // edge biased_section.revoked: publish what was done inside, for the owner
       section.lock_.unlock();
     }
   };

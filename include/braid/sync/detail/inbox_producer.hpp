@@ -22,11 +22,13 @@ class inbox_producer_base {
   /// For the next producer that asks. False while another has it.
   [[nodiscard]] auto try_use() noexcept -> bool {
     std::uint32_t seen = 0;
-    return used_.compare_exchange_strong(seen, 1, acquire, relaxed);  // edge inbox_producer.owner: observe
+    // edge inbox_producer.owner: observe the producer's fields as the last owner left them
+    return used_.compare_exchange_strong(seen, 1, acquire, relaxed);
   }
 
   /// The producer posts here no more.
-  void give_back() noexcept { used_.store(0, release); }  // edge inbox_producer.owner: publish
+  // edge inbox_producer.owner: publish the producer's fields, for the next owner
+  void give_back() noexcept { used_.store(0, release); }
 
  private:
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
@@ -37,7 +39,8 @@ template <std::size_t Size>
 struct inbox_segment {
   /// Whether nothing in it is needed any more. Requires that it was passed.
   [[nodiscard]] auto is_done() const noexcept -> bool {
-    return done.load(acquire) + moved == records;  // edge inbox_producer.done: observe
+    // edge inbox_producer.done: observe the end of each callable, before its memory is reused
+    return done.load(acquire) + moved == records;
   }
 
   /// In the chain: written by the producer, before it counts a callable in the next. Later the consumers'.
@@ -105,11 +108,13 @@ class inbox_producer : public inbox_producer_base {
     explicit posting(inbox_producer& at) noexcept : port_(at), end_(at.posted_.load(relaxed)) {
       BRAID_ASSERT(end_.word() % 2 == 0, "copying or moving a callable into an inbox does not post there");
       // Released again: a reader of this word must see what the word before it stands for.
-      port_.posted_.store(end_.word() + 1, release);  // edge inbox_producer.posted: publish
+      // edge inbox_producer.posted: publish the records, as the word before did
+      port_.posted_.store(end_.word() + 1, release);
     }
     posting(const posting&) = delete;
     auto operator=(const posting&) -> posting& = delete;
-    ~posting() { port_.posted_.store(end_.word(), release); }  // edge inbox_producer.posted: publish
+    // edge inbox_producer.posted: publish the records and their links
+    ~posting() { port_.posted_.store(end_.word(), release); }
 
     /// Whether so many of this producer's are waiting.
     [[nodiscard]] auto is_full(std::size_t capacity) noexcept -> bool {
@@ -135,7 +140,8 @@ class inbox_producer : public inbox_producer_base {
     void count(std::size_t size) noexcept { end_ = end_.after(size); }
 
     /// What was put is there now.
-    void publish() noexcept { port_.posted_.store(end_.word() + 1, release); }  // edge inbox_producer.posted: publish
+    // edge inbox_producer.posted: publish the records and their links
+    void publish() noexcept { port_.posted_.store(end_.word() + 1, release); }
 
    private:
     inbox_producer& port_;
@@ -158,13 +164,15 @@ class inbox_producer : public inbox_producer_base {
     // The producer was the last to have the lines that follow. Not those that it may be writing.
     if (slice_end_ - at.count() > fetched_ahead / inbox_record::unit)
       __builtin_prefetch(reinterpret_cast<std::byte*>(&oldest) + fetched_ahead);
-    taken_.store(at.after(oldest.size()).word(), release);  // edge inbox_producer.taken: publish
+    // edge inbox_producer.taken: publish that this worker is not idle, before the count hides the callable
+    taken_.store(at.after(oldest.size()).word(), release);
     return {.record = &oldest, .of = oldest_};
   }
 
   /// Looks how far the producer has come, which takes its cache line away.
   void look() noexcept {
-    known_ = inbox_position(posted_.load(acquire)).count();  // edge inbox_producer.posted: observe
+    // edge inbox_producer.posted: observe the records and their links
+    known_ = inbox_position(posted_.load(acquire)).count();
   }
 
   /// As many callables may be claimed now as were here at the last look, and at most so many. False when none was.
@@ -176,7 +184,8 @@ class inbox_producer : public inbox_producer_base {
 
   /// The owner is done with it: the callable is gone.
   static void done(segment& of) noexcept {
-    of.done.store(of.done.load(relaxed) + 1, release);  // edge inbox_producer.done: publish
+    // edge inbox_producer.done: publish the end of the callable, before its memory is reused
+    of.done.store(of.done.load(relaxed) + 1, release);
   }
 
   /// Moves half of what is here, rounded up: how many. They are there before they are gone from here.
@@ -189,7 +198,8 @@ class inbox_producer : public inbox_producer_base {
 
   /// False when something is here whose post happens before this call.
   [[nodiscard]] auto empty() const noexcept -> bool {
-    const inbox_position taken(taken_.load(acquire));  // edge inbox_producer.taken: observe
+    // edge inbox_producer.taken: observe what the takers did: they are not idle, or hold the callables
+    const inbox_position taken(taken_.load(acquire));
     return inbox_position(posted_.load(relaxed)).count() <= taken.count();
   }
 
@@ -244,7 +254,7 @@ class inbox_producer : public inbox_producer_base {
 template <std::size_t SegmentSize>
 auto inbox_producer<SegmentSize>::try_extend(std::size_t end) noexcept -> bool {
   atomic<segment*>& spare = spares_[reuse_at_ % max_spares];
-  segment* more = spare.load(acquire);  // edge inbox_producer.spare: observe
+  segment* more = spare.load(acquire);  // edge inbox_producer.spare: observe the segment as the consumers left it
   if (more != nullptr) {
     spare.store(nullptr, relaxed);
     ++reuse_at_;
@@ -283,7 +293,7 @@ void inbox_producer<SegmentSize>::recycle(segment* empty) noexcept {
   empty->next = nullptr;
   empty->moved = 0;
   empty->done.store(0, relaxed);
-  spare.store(empty, release);  // edge inbox_producer.spare: publish
+  spare.store(empty, release);  // edge inbox_producer.spare: publish the segment as it was emptied
   ++return_at_;
 }
 
@@ -304,7 +314,8 @@ auto inbox_producer<SegmentSize>::move_half_to(posting& there) noexcept -> std::
     ++oldest_->moved;
   }
   there.publish();
-  taken_.store(at.word(), release);  // edge inbox_producer.taken: publish
+  // edge inbox_producer.taken: publish the callables in the thief's inbox, before they are gone from here
+  taken_.store(at.word(), release);
   slice_end_ = at.count();
   return moved;
 }

@@ -31,7 +31,7 @@ class steal_ring {
     const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
     if (tail - taken_ == Capacity && room() == 0) return false;
     slot(tail).store(&element, relaxed);  // nobody looks here until the next line
-    tail_.store(tail + 1, release);       // edge steal_ring.element: publish
+    tail_.store(tail + 1, release);       // edge steal_ring.element: publish the slot and the element
     return true;
   }
 
@@ -39,12 +39,13 @@ class steal_ring {
   void push_all(std::span<T* const> elements) noexcept {
     std::uint64_t tail = tail_.load(relaxed);
     for (T* element : elements) slot(tail++).store(element, relaxed);
-    tail_.store(tail, release);  // edge steal_ring.element: publish
+    tail_.store(tail, release);  // edge steal_ring.element: publish the slots and the elements
   }
 
   /// How many more can be pushed. Others only make it more.
   [[nodiscard]] auto room() noexcept -> std::size_t {
-    taken_ = head_.load(acquire);  // edge steal_ring.taken: observe
+    // edge steal_ring.taken: observe that takers have read the slots, which are filled again
+    taken_ = head_.load(acquire);
     return Capacity - (tail_.load(relaxed) - taken_);
   }
 
@@ -54,7 +55,7 @@ class steal_ring {
     std::uint64_t head = head_.load(relaxed);
     while (head != tail) {
       T* oldest = slot(head).load(relaxed);
-      // edge steal_ring.taken: publish
+      // edge steal_ring.taken: publish what the owner did before, as `size` promises
       if (head_.compare_exchange_weak(head, head + 1, release, relaxed)) return oldest;
     }
     return nullptr;
@@ -64,7 +65,7 @@ class steal_ring {
   [[nodiscard]] auto try_pop(const T& wanted) noexcept -> bool {
     std::uint64_t head = head_.load(relaxed);
     if (head == tail_.load(relaxed) || slot(head).load(relaxed) != &wanted) return false;
-    // edge steal_ring.taken: publish
+    // edge steal_ring.taken: publish what the owner did before, as `size` promises
     return head_.compare_exchange_strong(head, head + 1, release, relaxed);
   }
 
@@ -72,12 +73,12 @@ class steal_ring {
   [[nodiscard]] auto take_half(std::span<T*> out) noexcept -> std::size_t {
     std::uint64_t head = head_.load(relaxed);
     for (;;) {
-      const std::uint64_t tail = tail_.load(acquire);  // edge steal_ring.element: observe
+      const std::uint64_t tail = tail_.load(acquire);  // edge steal_ring.element: observe the slots and the elements
       if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
       // What was read counts only if nobody has moved the head: until then no slot behind it is filled again.
-      // edge steal_ring.taken: publish
+      // edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
     }
   }
@@ -86,7 +87,7 @@ class steal_ring {
   /// this call has not been taken. A caller that sees elements as taken sees what their takers had done before.
   [[nodiscard]] auto size() const noexcept -> std::size_t {
     const std::uint64_t tail = tail_.load(relaxed);
-    const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe
+    const std::uint64_t head = head_.load(acquire);  // edge steal_ring.taken: observe what the takers had done before
     return head < tail ? tail - head : 0;
   }
 

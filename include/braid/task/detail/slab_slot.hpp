@@ -140,7 +140,7 @@ class alignas(cache_line) slab_slot {
     return generation << 8U | static_cast<std::uint64_t>(phase);
   }
   void set(std::uint64_t generation, slab_phase phase, std::uint64_t marks = 0) noexcept {
-    // edge slab_slot.word: publish
+    // edge slab_slot.word: publish the fields of the phase and what the job has done
     word_.store(word_of(generation, phase) | marks, release);
   }
   [[nodiscard]] auto refusal(std::uint64_t generation) const noexcept -> errc;
