@@ -4,7 +4,7 @@ import unittest
 from tree import ToolCase
 
 PATH = "include/braid/sync/ring.hpp"
-OTHER_END = "void other() { x.store(1, release); }  // edge ring.item: publish\n"
+OTHER_END = "void other() { x.store(1, release); }  // edge ring.item: publish the item\n"
 
 
 class CheckEdges(ToolCase):
@@ -14,17 +14,17 @@ class CheckEdges(ToolCase):
         return {path: "#include <braid/sync/atomic.hpp>\n" + "\n".join(lines) + "\n" + other}
 
     def test_both_ends_on_their_lines(self):
-        self.accepts(self.body("auto v = x.load(acquire);  // edge ring.item: observe"))
+        self.accepts(self.body("auto v = x.load(acquire);  // edge ring.item: observe the item"))
 
     def test_the_comment_may_stand_directly_above(self):
-        self.accepts(self.body("// Why it is so.", "// edge ring.item: observe", "// And more.",
+        self.accepts(self.body("// Why it is so.", "// edge ring.item: observe the item", "// And more.",
                                "auto v = x.load(acquire);"))
 
     def test_the_comment_may_stand_above_the_statement(self):
-        self.accepts(self.body("// edge ring.item: observe", "const auto value =", "    x.load(acquire);"))
+        self.accepts(self.body("// edge ring.item: observe the item", "const auto value =", "    x.load(acquire);"))
 
     def test_the_comment_may_stand_on_any_line_of_the_call(self):
-        self.accepts(self.body("while (!x.compare_exchange_weak(old, next, acq_rel,  // edge ring.item: both",
+        self.accepts(self.body("while (!x.compare_exchange_weak(old, next, acq_rel,  // edge ring.item: both the item",
                                "                                acquire)) {}", other=""))
 
     def test_an_ordered_operation_without_edge_is_refused(self):
@@ -35,7 +35,7 @@ class CheckEdges(ToolCase):
                              f"{PATH}:3: `load` with {order.split(':')[-1].split('order_')[-1]} names no fitting edge")
 
     def test_a_comment_across_a_gap_does_not_count(self):
-        self.refuses(self.body("// edge ring.item: observe", "", "auto v = x.load(acquire);"),
+        self.refuses(self.body("// edge ring.item: observe the item", "", "auto v = x.load(acquire);"),
                      f"{PATH}:4: names no fitting edge", f"{PATH}:2: no operation here", f"{PATH}:5: `observe`")
 
     def test_braces_among_the_arguments_do_not_hide_the_order(self):
@@ -43,8 +43,22 @@ class CheckEdges(ToolCase):
                      f"{PATH}:2: `store` with release names no fitting edge")
 
     def test_the_comment_of_another_line_does_not_count(self):
-        self.refuses(self.body("auto v = x.load(acquire);  // edge ring.item: observe", "auto w = x.load(acquire);"),
+        self.refuses(self.body("auto v = x.load(acquire);  // edge ring.item: observe the item", "auto w = x.load(acquire);"),
                      f"{PATH}:3: names no fitting edge")
+
+    def test_an_edge_without_a_reason_is_refused(self):
+        for comment in ("// edge ring.item: observe", "// edge ring.item: observe, items", "// edge ring.item: observe;"):
+            with self.subTest(comment):
+                self.refuses(self.body(f"x.load(acquire);  {comment}"), f"{PATH}:2: edge ring.item: no reason after `observe`")
+        self.refuses(self.body("// edge ring.item: observe; edge ring.item: publish the slot", "x.exchange(1, acq_rel);"),
+                     f"{PATH}:2: edge ring.item: no reason after `observe`")
+
+    def test_a_reason_may_go_on_in_the_next_line(self):
+        self.accepts(self.body("x.load(acquire);  // edge ring.item: observe", "                  // what is in the slot"))
+
+    def test_the_next_edge_is_no_reason(self):
+        self.refuses(self.body("// edge ring.item: observe", "// edge ring.item: publish the slot", "x.exchange(1, acq_rel);"),
+                     f"{PATH}:2: edge ring.item: no reason after `observe`")
 
     def test_relaxed_needs_no_edge(self):
         self.accepts(self.body("auto v = x.load(relaxed);", other=""))
@@ -71,51 +85,51 @@ class CheckEdges(ToolCase):
         self.refuses({PATH: "auto v = cell.state.load(acquire);\n"}, f"{PATH}:1: names no fitting edge")
 
     def test_both_counts_as_both(self):
-        self.accepts(self.body("x.exchange(1, acq_rel);  // edge ring.item: both", other=""))
+        self.accepts(self.body("x.exchange(1, acq_rel);  // edge ring.item: both the item", other=""))
 
     def test_both_needs_an_order_that_does_both(self):
-        self.refuses(self.body("x.exchange(1, release);  // edge ring.item: both", other=""),
+        self.refuses(self.body("x.exchange(1, release);  // edge ring.item: both the item", other=""),
                      f"{PATH}:2: names no fitting edge", f"{PATH}:2: can publish and observe")
-        self.refuses(self.body("x.load(acquire);  // edge ring.item: both", other=""),
+        self.refuses(self.body("x.load(acquire);  // edge ring.item: both the item", other=""),
                      f"{PATH}:2: names no fitting edge", f"{PATH}:2: can publish and observe")
-        self.accepts(self.body("x.exchange(1, seq_cst);  // edge ring.item: both", other=""))
+        self.accepts(self.body("x.exchange(1, seq_cst);  // edge ring.item: both the item", other=""))
 
     def test_a_strong_operation_may_do_one_thing_only(self):
         for order in ("acq_rel", "seq_cst"):
-            self.accepts(self.body(f"x.exchange(1, {order});  // edge ring.item: publish",
-                                   f"x.exchange(1, {order});  // edge ring.item: observe", other=""))
+            self.accepts(self.body(f"x.exchange(1, {order});  // edge ring.item: publish the item",
+                                   f"x.exchange(1, {order});  // edge ring.item: observe the item", other=""))
 
     def test_publish_needs_a_releasing_order(self):
-        self.refuses(self.body("x.load(acquire);  // edge ring.item: publish", other=""),
+        self.refuses(self.body("x.load(acquire);  // edge ring.item: publish the item", other=""),
                      f"{PATH}:2: names no fitting edge",
                      f"{PATH}:2: edge ring.item: no operation here has an order that can publish")
 
     def test_observe_needs_an_acquiring_order(self):
-        self.refuses(self.body("x.store(1, release);  // edge ring.item: observe", other=""),
+        self.refuses(self.body("x.store(1, release);  // edge ring.item: observe the item", other=""),
                      f"{PATH}:2: names no fitting edge",
                      f"{PATH}:2: edge ring.item: no operation here has an order that can observe")
 
     def test_one_operation_may_name_two_edges(self):
-        self.accepts(self.body("x.exchange(1, acq_rel);  // edge ring.item: observe; edge ring.taken: both"))
+        self.accepts(self.body("x.exchange(1, acq_rel);  // edge ring.item: observe the item; edge ring.taken: both the item"))
 
     def test_two_operations_may_share_a_line(self):
-        self.accepts(self.body("y.store(x.load(acquire), release);  // edge ring.item: observe; edge ring.b: publish",
-                               "y.load(acquire);  // edge ring.b: observe"))
+        self.accepts(self.body("y.store(x.load(acquire), release);  // edge ring.item: observe the item; edge ring.b: publish the item",
+                               "y.load(acquire);  // edge ring.b: observe the item"))
 
     def test_an_edge_with_one_end_is_refused(self):
         self.refuses(self.body("// nothing"), f"{PATH}:3: edge ring.item has no end that says `observe`")
-        self.refuses(self.body("x.load(acquire);  // edge ring.item: observe", other=""),
+        self.refuses(self.body("x.load(acquire);  // edge ring.item: observe the item", other=""),
                      f"{PATH}:2: edge ring.item has no end that says `publish`")
 
     def test_ends_may_lie_in_different_files(self):
-        self.accepts({"src/sync/a.cpp": "x.store(1, release);  // edge a.b: publish\n",
-                      "rankd/op/b.cpp": "x.load(acquire);  // edge a.b: observe\n"})
+        self.accepts({"src/sync/a.cpp": "x.store(1, release);  // edge a.b: publish the item\n",
+                      "rankd/op/b.cpp": "x.load(acquire);  // edge a.b: observe the item\n"})
 
     def test_tests_are_not_looked_at(self):
         self.accepts({"tests/sync/a_test.cpp": "std::atomic<int> x; x.load(); x.store(1, std::memory_order_release);\n"})
 
     def test_an_order_that_was_weakened_leaves_a_diagnostic(self):
-        self.refuses(self.body("x.load(relaxed);  // edge ring.item: observe"),
+        self.refuses(self.body("x.load(relaxed);  // edge ring.item: observe the item"),
                      f"{PATH}:2: edge ring.item: no operation here", f"{PATH}:3: `observe`")
 
     def test_fences_are_refused_anywhere(self):
