@@ -64,7 +64,7 @@ auto call_in_task(Fn fn) -> task<await_result_t<std::invoke_result_t<Fn&>>> {
 
 /// A task that awaits `work` and gives what that gives: the form in which `with_timeout`, `when_all` and `when_any`
 /// take other things than tasks. An awaitable is moved into the task, an lvalue is referred to; what cannot be moved
-/// comes as a function that gives it. A task stays what it is.
+/// comes as a function that gives it. A task stays what it is. Errors: std::bad_alloc.
 template <awaitable_work A>
 [[nodiscard]] auto as_task(A&& work) {
   using plain = std::remove_cvref_t<A>;

@@ -22,7 +22,7 @@ struct fiber_options {
   std::size_t stack_bytes = std::size_t{256} * 1024;
 };
 
-/// Whether this build has fibers. It has, where Boost.Context was found when it was made.
+/// Whether this build has fibers. It has, where Boost.Context was found when it was made. Threads: any.
 [[nodiscard]] BRAID_API auto has_fibers() noexcept -> bool;
 
 /// Whether the caller runs on a fiber, so that it may call `fiber_await`.

@@ -161,7 +161,8 @@ class outcome_awaiter {
 
 }  // namespace detail
 
-/// Awaits `work` and gives how it ended, a stop included, instead of throwing or being stopped itself.
+/// Awaits `work` and gives how it ended, a stop included, instead of throwing or being stopped itself. Errors: none; a
+/// failure is in the outcome.
 template <typename T>
 [[nodiscard]] auto as_outcome(task<T> work) noexcept {
   return detail::outcome_awaiter<T>(std::move(work), nullptr);

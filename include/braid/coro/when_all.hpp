@@ -65,7 +65,7 @@ auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {
 }
 
 /// The same for any number of tasks of one type, in their order. What does not fit a vector comes as `when_all` of
-/// several says.
+/// several says. Errors: as above.
 template <typename T>
   requires(!std::is_void_v<T>)
 auto when_all(std::vector<task<T>> work) -> task<std::vector<detail::held<T>>> {
@@ -85,7 +85,7 @@ auto when_all(std::vector<task<T>> work) -> task<std::vector<detail::held<T>>> {
   co_return values;
 }
 
-/// The same for tasks that give nothing.
+/// The same for tasks that give nothing. Errors: as above.
 inline auto when_all(std::vector<task<void>> work) -> task<void> {
   std::vector<outcome<void>> ended(work.size());
   auto start = [&](scope& children) -> task<void> {
@@ -98,7 +98,7 @@ inline auto when_all(std::vector<task<void>> work) -> task<void> {
     if (one.is_stopped()) co_await stop_here();
 }
 
-/// The same for anything that can be awaited: see `as_task`.
+/// The same for anything that can be awaited: see `as_task`. Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 auto when_all(A&&... work) -> task<std::tuple<detail::held<detail::task_value_t<A>>...>> {

@@ -113,7 +113,7 @@ auto when_any(std::vector<task<T>> work) -> task<any_result<T>> {
     co_return any_result<T>{*race.winner, ended.take()};
 }
 
-/// The same for anything that can be awaited: see `as_task`.
+/// The same for anything that can be awaited: see `as_task`. Errors: as above.
 template <typename... A>
   requires detail::not_only_tasks<A...>
 auto when_any(A&&... work) -> task<any_result<std::variant<detail::held<detail::task_value_t<A>>...>>> {

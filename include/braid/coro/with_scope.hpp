@@ -50,7 +50,8 @@ auto joined(scope& children, Start start) -> task<outcome<T>> {
 }  // namespace detail
 
 /// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
-/// ended. A failure of the body or of a spawned task stops the others and is rethrown.
+/// ended. A failure of the body or of a spawned task stops the others and is rethrown. Errors: that failure; it ends as
+/// stopped where the body does.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -66,7 +67,7 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 
 /// Runs `work` until `when` at the latest. Gives its value, or errc::deadline_exceeded once it has ended by the stop
 /// that the deadline caused. What it throws is rethrown; a value that it gives in spite of the stop wins. Tasks that it
-/// spawned into its own scope are joined, as in `with_scope`.
+/// spawned into its own scope are joined, as in `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
   co_await resume_home();
@@ -87,7 +88,7 @@ auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
   }
 }
 
-/// As `with_deadline`, counted from now.
+/// As `with_deadline`, counted from now. Errors: as `with_deadline`.
 template <typename Rep, typename Period, typename T>
 auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<result<T>> {
   scope& around = co_await this_scope();
@@ -95,7 +96,7 @@ auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task
   co_return co_await std::move(limited);
 }
 
-/// The same for anything that can be awaited: see `as_task`.
+/// The same for anything that can be awaited: see `as_task`. Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
 auto with_deadline(time_point when, A&& work) -> task<result<detail::task_value_t<A>>> {

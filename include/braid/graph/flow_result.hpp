@@ -24,7 +24,8 @@ struct flow_ending;
 }  // namespace detail
 
 /// How far the nodes of a run came. Nodes have the numbers in which they were added, and stand in that order.
-/// Lifetime: keeps the names of the nodes; nothing else of the flow, and nothing of the run.
+/// Lifetime: keeps the names of the nodes; nothing else of the flow, and nothing of the run. Threads: any, because it
+/// does not change.
 class BRAID_API flow_report {
  public:
   [[nodiscard]] auto size() const noexcept -> std::size_t { return progress_.size(); }

@@ -21,7 +21,7 @@ class BRAID_API pipe_stream : public byte_stream {
   /// which nobody can wait for; the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor end) -> result<pipe_stream>;
 
-  /// The end that reads, and the one that writes.
+  /// The end that reads, and the one that writes. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<pipe_stream, pipe_stream>>;
 
  private:

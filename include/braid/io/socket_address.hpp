@@ -17,6 +17,7 @@ namespace braid {
 /// - IPv4: `127.0.0.1:80`
 /// - IPv6: `[::1]:80`, `[fe80::1%2]:80` with the number of an interface
 /// - Unix: `unix:/run/x`, a file; `unix:@x`, an abstract name, which needs none; bytes that do not print are `\xNN`
+/// Threads: as any value; no call blocks.
 class BRAID_API socket_address {
  public:
   socket_address() = default;

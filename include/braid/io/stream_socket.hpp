@@ -39,7 +39,7 @@ class BRAID_API stream_socket : public byte_stream {
       -> task<result<stream_socket>>;
   /// Takes a connected socket over, and sees that it does not block. Errors: not_a_socket, and the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
-  /// Two Unix sockets that are connected to each other.
+  /// Two Unix sockets that are connected to each other. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
 
   /// Ends one direction: the peer reads to the end of what was written before. Errors: not_connected; the system's.

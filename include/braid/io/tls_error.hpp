@@ -28,7 +28,8 @@ enum class tls_errc {
   digest_too_weak = 4096 + 68,  ///< something in the chain is signed with SHA-1 or MD5
 };
 
-/// The category of `tls_errc` and of all that OpenSSL reports; its messages are OpenSSL's where it has one.
+/// The category of `tls_errc` and of all that OpenSSL reports; its messages are OpenSSL's where it has one. Threads:
+/// any.
 BRAID_API auto tls_category() noexcept -> const std::error_category&;
 
 /// Lets a `tls_errc` stand wherever a std::error_code is wanted.

@@ -52,10 +52,10 @@ struct http_request_start {
 /// Whether a field may be given to `append_head`. Errors: bad_field, reserved_field.
 [[nodiscard]] BRAID_API auto check_field(http_field field) noexcept -> std::expected<void, http_errc>;
 
-/// `data` as a chunk; nothing for no data, because an empty chunk is the last one.
+/// `data` as a chunk; nothing for no data, because an empty chunk is the last one. Errors: std::bad_alloc.
 BRAID_API void append_chunk(std::string& out, std::string_view data);
 
-/// What stands before the data of a chunk; CR LF stands behind it.
+/// What stands before the data of a chunk; CR LF stands behind it. Errors: std::bad_alloc.
 BRAID_API void append_chunk_size(std::string& out, std::size_t size);
 
 /// The end of a chunked body. Errors: as `append_head`.

@@ -38,13 +38,13 @@ enum class http_errc {
   too_many_redirects,   ///< more than `http_client_options::redirects`
 };
 
-/// The category of `http_errc`; its messages are sentences.
+/// The category of `http_errc`; its messages are sentences. Threads: any.
 BRAID_API auto http_category() noexcept -> const std::error_category&;
 
 /// Lets an `http_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(http_errc code) noexcept -> std::error_code;
 
-/// What a server answers to a request that is refused for this reason.
+/// What a server answers to a request that is refused for this reason. Threads: any.
 BRAID_API auto status_of(http_errc code) noexcept -> http_status;
 
 }  // namespace braid

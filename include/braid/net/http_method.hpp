@@ -14,10 +14,10 @@ enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, op
 
 inline constexpr std::uint8_t http_methods = 7;
 
-/// `GET` for get.
+/// `GET` for get. Threads: any.
 [[nodiscard]] BRAID_API auto name_of(http_method method) noexcept -> std::string_view;
 
-/// The method of that name, which is case-sensitive.
+/// The method of that name, which is case-sensitive. Threads: any. Errors: nothing for another name.
 [[nodiscard]] BRAID_API auto method_named(std::string_view name) noexcept -> std::optional<http_method>;
 
 /// Whether the same request twice is as good as once. Source: RFC 9110, section 9.2.2.

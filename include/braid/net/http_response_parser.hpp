@@ -14,7 +14,8 @@
 namespace braid {
 
 /// Incremental parser of HTTP responses; as `http_request_parser`. Informational responses come out like others; a
-/// caller that does not want them resets and goes on.
+/// caller that does not want them resets and goes on. Threads: one at a time. Errors: `error` says why a response was
+/// refused.
 class BRAID_API http_response_parser {
  public:
   explicit http_response_parser(http_limits limits = {}) : limits_(limits) {}

@@ -50,7 +50,7 @@ enum class http_status : std::uint16_t {
   version_not_supported = 505,
 };
 
-/// `Not Found` for 404; empty for a number without a phrase.
+/// `Not Found` for 404; empty for a number without a phrase. Threads: any.
 [[nodiscard]] BRAID_API auto reason_phrase(http_status status) noexcept -> std::string_view;
 
 /// Whether it is one of 100 to 199, which are not the end of an answer.

@@ -42,13 +42,13 @@ enum class redis_errc : std::uint8_t {
   out_of_order,     ///< a cluster has run a command of a batch and not the one before it: the batch is half done
 };
 
-/// The category of `redis_errc`; its messages are sentences.
+/// The category of `redis_errc`; its messages are sentences. Threads: any.
 BRAID_API auto redis_category() noexcept -> const std::error_category&;
 
 /// Lets a `redis_errc` stand wherever a std::error_code is wanted.
 BRAID_API auto make_error_code(redis_errc code) noexcept -> std::error_code;
 
-/// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type.
+/// The code of an error reply, from its text: "WRONGTYPE Operation against…" is wrong_type. Threads: any.
 BRAID_API auto redis_error_of(std::string_view text) noexcept -> redis_errc;
 
 /// Where a cluster says that a slot is.
@@ -59,7 +59,7 @@ struct redis_redirection {
 };
 
 /// What an error of the kind `MOVED 3999 127.0.0.1:6381` or `ASK …` says; nothing where it is malformed or another
-/// kind.
+/// kind. Threads: any. Lifetime: of the text.
 BRAID_API auto redis_redirection_of(std::string_view text) noexcept -> std::optional<redis_redirection>;
 
 }  // namespace braid

@@ -25,7 +25,7 @@ enum class resp_errc : std::uint8_t {
   too_large,         ///< a reply needs more memory than the limit, or is longer
 };
 
-/// The category of `resp_errc`; its messages are sentences.
+/// The category of `resp_errc`; its messages are sentences. Threads: any.
 BRAID_API auto resp_category() noexcept -> const std::error_category&;
 
 /// Lets a `resp_errc` stand wherever a std::error_code is wanted.

@@ -29,7 +29,7 @@ class BRAID_API executor {
   /// Threads: any. Blocks: never for long.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
-  /// Whether the calling thread runs this executor's jobs.
+  /// Whether the calling thread runs this executor's jobs. Threads: any.
   [[nodiscard]] virtual auto is_current() const noexcept -> bool = 0;
 
   /// Whether jobs run on threads that poll only: waits for futures, groups and tasks do so.

@@ -41,6 +41,7 @@ template <typename Stop, typename Iterator, typename T, typename Combine, typena
 /// `init` and all `proj(element)`, joined by `combine`, which gives a T from two and need not commute. In which order
 /// pairs are combined depends on the number of elements and the grain alone: so sums of floating-point numbers are the
 /// same for any number of workers, though not those of a plain loop. Where, and what it throws: as `parallel_for`.
+/// Blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename T, typename Combine, typename Proj = std::identity>
 [[gnu::always_inline]] inline auto parallel_reduce(Range&& range, T init, Combine combine, Proj proj = {},
                                                    parallel_options how = {}) -> T {

@@ -177,7 +177,7 @@ auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));
 }
 
-/// The same in another lane than the normal one.
+/// The same with a priority. Threads: any. Errors: errc::closed, and then `fn` is destroyed; std::bad_alloc.
 template <job_function Fn>
 auto post(pool& where, priority level, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));

@@ -89,7 +89,7 @@ auto promise<T>::set_exception(std::exception_ptr failure) noexcept -> result<vo
   return {};
 }
 
-/// A future that is ready with a T made from `args`.
+/// A future that is ready with a T made from `args`. Threads: any. Errors: std::bad_alloc; what making the T throws.
 template <typename T, typename... Args>
   requires(std::is_void_v<T> ? sizeof...(Args) == 0 : std::constructible_from<T, Args...>)
 auto ready_future(Args&&... args) -> future<T> {
@@ -98,7 +98,7 @@ auto ready_future(Args&&... args) -> future<T> {
   return made.get_future();
 }
 
-/// A future that has failed.
+/// A future that has failed. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::exception_ptr failure) -> future<T> {
   promise<T> made;
@@ -106,7 +106,7 @@ auto failed_future(std::exception_ptr failure) -> future<T> {
   return made.get_future();
 }
 
-/// A future that has failed with a std::system_error of this code.
+/// A future that has failed with a std::system_error of this code. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto failed_future(std::error_code code) -> future<T> {
   return failed_future<T>(std::make_exception_ptr(std::system_error(code)));

@@ -68,7 +68,7 @@ auto spawn(executor& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args.
 
 /// The same, except that the call is left out when a stop was requested by `stop` before it began; that of `where` does
 /// not count. Then the future fails with errc::stopped, or with the reason of the flag.
-/// Lifetime: a stop_flag must live until the future is ready.
+/// Lifetime: a stop_flag must live until the future is ready. Threads, Errors: otherwise as above.
 template <stop_signal Signal, typename Fn, typename... Args>
   requires stoppable<Signal, Fn, Args...>
 auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable_future<Signal, Fn, Args...> {

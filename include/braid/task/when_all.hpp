@@ -152,6 +152,7 @@ struct all_endings_as_vector {
 /// all of them are futures of nothing, so is the result.
 /// It is ready once all of them are. If some fail, it then fails like the first of those by position, whatever the
 /// timing. Continuations run on the executor of the first one that has one. Cost: one block of memory for jobs.
+/// Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T...>::result> {
@@ -160,7 +161,7 @@ auto when_all(future<T>... all) -> future<typename detail::all_values_as_tuple<T
 }
 
 /// The same for any number of futures of one type, with the values as a std::vector, in order. Without any it is ready
-/// at once.
+/// at once. Errors: std::bad_alloc.
 template <future_range R>
 auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail::element_value<R>>::result> {
   using value = detail::element_value<R>;
@@ -169,7 +170,7 @@ auto when_all(R&& range) -> future<typename detail::all_values_as_vector<detail:
 }
 
 /// A future of how each of them ended, as a std::tuple of `ended`, ready once all of them are. It does not fail for
-/// their failures.
+/// their failures. Threads: any. Blocks: never. Errors: std::bad_alloc.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
@@ -177,7 +178,7 @@ auto when_all_settled(future<T>... all) -> future<std::tuple<ended<T>...>> {
   return detail::gather<detail::all_state<detail::tuple_inputs<T...>, rule>>(all...);
 }
 
-/// The same for any number of futures of one type, as a std::vector, in order.
+/// The same for any number of futures of one type, as a std::vector, in order. Errors: std::bad_alloc.
 template <future_range R>
 auto when_all_settled(R&& range) -> future<std::vector<ended<detail::element_value<R>>>> {
   using value = detail::element_value<R>;

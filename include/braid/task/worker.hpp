@@ -103,12 +103,12 @@ struct alignas(cache_line) worker {
 using worker_list = std::vector<std::unique_ptr<worker>>;
 
 /// The worker that the calling thread is, or null. Not inlined, because the answer must not be kept across a
-/// suspension that may change the thread.
+/// suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
 /// Whether the calling thread waits for I/O as well: it is in a turn of an event loop, or a worker that has a loop.
 /// What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
-/// errc::would_deadlock.
+/// errc::would_deadlock. Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
 namespace detail {

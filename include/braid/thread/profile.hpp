@@ -64,7 +64,7 @@ inline constexpr detail::apply_profile apply{};
 
 namespace this_thread {
 
-/// The same for the calling thread.
+/// The same for the calling thread. Errors: those of each setting, in the report.
 BRAID_API auto apply(const thread_profile& profile) -> settings_report;
 
 }  // namespace this_thread

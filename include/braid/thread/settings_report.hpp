@@ -25,7 +25,7 @@ struct setting_outcome {
   result<void> outcome;
 };
 
-/// The outcomes of all settings that were asked for, in the order in which they were tried.
+/// The outcomes of all settings that were asked for, in the order in which they were tried. Threads: as any value.
 class BRAID_API settings_report {
  public:
   void add(thread_setting setting, result<void> outcome);
