@@ -35,7 +35,7 @@ auto holds(std::span<const T> sorted, T value) -> bool {
   return place != sorted.end() && *place == value;
 }
 
-/// Of two lanes that do not both hold a single value, or of two single ones for one row.
+/// Of two vector slots that do not both hold a single value, or of two single ones for one row.
 template <typename T>
 auto shape_of(const vector_slot<T>& a, const vector_slot<T>& b) -> std::size_t {
   if (a.uniform == b.uniform) return static_cast<std::size_t>(shape::each_each);

@@ -32,7 +32,7 @@ constinit thread_local home_run* innermost __attribute__((tls_model("initial-exe
 home_run::home_run(const strand_home& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
 home_run::~home_run() { innermost = outer; }
 
-constexpr std::size_t steps_between_looks = 16;  // into the mailbox, while there are steps of the home's own
+constexpr std::size_t steps_between_looks = 16;  // into the queue, while there are steps of the home's own
 
 /// Timers, and the process that their thread is in.
 struct made_timers {
@@ -123,7 +123,7 @@ void strand_home::post_resumption(job& step) noexcept {
   if (!repost_drain()) drain();
 }
 
-/// False where the executor refuses: then the caller has to take the turn itself.
+/// False where the executor refuses: then the caller has to run the drain itself.
 auto strand_home::repost_drain() noexcept -> bool {
   if (!refused_.load(relaxed) && detail::try_post_to(where_, drain_step_)) return true;
   refused_.store(true, relaxed);
@@ -140,7 +140,7 @@ void strand_home::drain() noexcept {
   if (run_drain() == after_drain::end) delete this;
 }
 
-/// Once `try_release` has succeeded, or the next turn is posted, the home may be in other hands, or gone.
+/// Once `try_release` has succeeded, or the next drain is posted, the home may be in other hands, or gone.
 auto strand_home::run_drain() noexcept -> after_drain {
   return length_.in_drain([this] { return now(); }, [this](auto is_over) { return run_steps(is_over); });
 }
@@ -157,7 +157,7 @@ auto strand_home::run_steps(Fn& is_over) noexcept -> after_drain {
     } else if (is_alone_ && ended_.load(relaxed)) {
       if (std::exchange(is_retired_, true)) return after_drain::end;
       disarm_wake_timer();
-      retire();  // what the alarm, and threads with a future of this home, have posted is in the mailbox by now
+      retire();  // what the wake timer, and threads with a future of this home, have posted is in the queue by now
     } else if (queue_.try_release()) {
       return after_drain::leave;
     }

@@ -127,8 +127,8 @@ class walk {
   static_block& block_;
   static_node* const nodes_;
   worker* const self_;
-  std::uint32_t base_;                       // what lies above this position of the deque is of this walk
-  std::int32_t pushed_ = 0;                  // and was not popped; also what a walk that waits at this seat had pushed
+  std::uint32_t base_;       // what lies above this position of the deque is of this walk
+  std::int32_t pushed_ = 0;  // and was not popped; also what a walk that waits in this context had pushed
   std::uint32_t spare_ = static_node::none;  // place of the newest node that the deque had no room for
 };
 
@@ -270,7 +270,7 @@ void walk::leave_out() noexcept {
 void wait_for_others(worker& self, static_run& run) noexcept {
   fork_patience some(self.exchange->looks());
   while (!run.ended.is_set()) {
-    if (self.absent != 0) self.spares->yield_context(self);  // a node may wait for a job that wants the seat
+    if (self.absent != 0) self.spares->yield_context(self);  // a node may wait for a job that wants the worker context
     if (self.exchange->help(self))
       some.restart();
     else

@@ -36,7 +36,7 @@ void fetch_early(const void* transfer) noexcept {
 }
 
 /// A descriptor that was watched once stays known to the kernel, disarmed, until a watch is given up or it is closed:
-/// so that the next watch is one system call. A port is registered once, for edges in both directions.
+/// so that the next watch is one system call. A descriptor is registered once, for edges in both directions.
 class epoll_backend final : public io_backend {
  public:
   epoll_backend(descriptor epoll, wake_signal wake) noexcept : epoll_(std::move(epoll)), wake_(std::move(wake)) {}
@@ -147,7 +147,7 @@ class epoll_backend final : public io_backend {
     return status == 0 ? std::error_code() : last_system_error();
   }
 
-  /// Registers a port for every change from now on; what is ready already is reported once.
+  /// Registers a descriptor for every change from now on; what is ready already is reported once.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());
@@ -192,7 +192,8 @@ class epoll_backend final : public io_backend {
   }
 
   /// Where many connections take turns, what belongs to one has left the nearer caches by the next time: its entry, its
-  /// port, and its transfer, each found through the one before. They are fetched while those ahead of it are served.
+  /// registration, and its transfer, each found through the one before. They are fetched while those ahead of it are
+  /// served.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
     constexpr std::size_t for_registration = 3;
@@ -218,7 +219,7 @@ class epoll_backend final : public io_backend {
     if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
   }
 
-  /// Tells both sides of a port, the second only if the port is still there after the first.
+  /// Tells both sides of a registration, the second only if the registration is still there after the first.
   template <typename IsCurrent>
   void notify(io_registration& registration, std::uint32_t events, const IsCurrent& is_current) noexcept {
     if ((events & last_events) != 0) registration.distrust_short_reads();

@@ -17,8 +17,8 @@ constexpr int jobs_per_iteration = 128;
 constexpr duration time_per_iteration = 100us;
 constexpr int jobs_between_clock_reads = 16;
 
-/// Behind the first, second, fourth and eighth job of a turn, because jobs may be long, and then not so often, because
-/// they are not.
+/// Behind the first, second, fourth and eighth job of an iteration, because jobs may be long, and then not so often,
+/// because they are not.
 constexpr auto reads_clock_behind(int count) noexcept -> bool {
   return count < jobs_between_clock_reads ? (count & (count - 1)) == 0 : count % jobs_between_clock_reads == 0;
 }

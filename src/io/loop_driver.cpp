@@ -1,4 +1,4 @@
-// src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the turns of the loop between jobs.
+// src/io/loop_driver.cpp: the permit of a worker that sleeps in a loop, and the iterations of the loop between jobs.
 #include <braid/io/loop_driver.hpp>
 
 #include <braid/base/assert.hpp>

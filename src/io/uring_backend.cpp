@@ -187,7 +187,7 @@ class uring_backend final : public io_backend {
     }
   }
 
-  /// A number stands for one port or for watches.
+  /// A number stands for one registration or for watches.
   [[nodiscard]] auto add(io_registration& registration) noexcept -> result<void> {
     const result<entry*> found = table_.at(registration.descriptor());
     if (!found) return fail(found.error());

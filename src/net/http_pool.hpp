@@ -153,7 +153,7 @@ class http_lease {
   void settle() noexcept;
 
   http_pool* pool_;
-  std::shared_ptr<http_host> host_;  // outlives the seat in it
+  std::shared_ptr<http_host> host_;  // outlives the permit in it
   async_semaphore::permit permit_;
   std::unique_ptr<http_line> line_;  // null once it is the pool's again
   http_response_parser parser_;

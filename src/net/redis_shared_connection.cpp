@@ -105,7 +105,7 @@ void redis_shared_connection::encode(redis_request& request) noexcept {
   if (same_reads_.is_used() && request.how->is_read) same_reads_.add(begin, out_.size() - begin, place);
 }
 
-/// A read that was encoded in this turn already is taken back, and shares the reply of the first.
+/// A read that was encoded in this iteration already is taken back, and shares the reply of the first.
 auto redis_shared_connection::joins_same(redis_request& request, std::size_t begin) noexcept -> bool {
   if (request.how->is_write) same_reads_.clear();  // what is read behind a write sees it
   if (!request.how->is_read) return false;

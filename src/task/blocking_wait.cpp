@@ -110,7 +110,7 @@ auto sleep_until(blocking_wait& wait, std::optional<time_point> deadline) noexce
   return true;
 }
 
-/// As `help_until`, where others can work at this worker's seat meanwhile: what is not awaited itself is for them,
+/// As `help_until`, where others can work in this worker's context meanwhile: what is not awaited itself is for them,
 /// since it may wait for the job that waits here. `awaited`: what it waits for, if that is a job.
 auto wait_on_context(worker& self, blocking_wait& wait, job* awaited, std::optional<time_point> deadline) noexcept
     -> bool {

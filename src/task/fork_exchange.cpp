@@ -85,7 +85,8 @@ void fork_exchange::wait_for(worker& self, fork_record& stolen) noexcept {
     } else if (help(self)) {
       some.restart();
     } else {
-      if (self.absent != 0) self.spares->yield_context(self);  // what was stolen may wait for a job that wants the seat
+      if (self.absent != 0)
+        self.spares->yield_context(self);  // what was stolen may wait for a job that wants the worker context
       some.wait(stolen.ended);
     }
   }

@@ -1,4 +1,4 @@
-// src/task/local_queues.cpp: jobs at the seats of workers: placing, taking half of them, and closing.
+// src/task/local_queues.cpp: jobs in the contexts of workers: placing, taking half of them, and closing.
 #include <braid/task/detail/local_queues.hpp>
 
 #include <braid/sync/detail/let_others_run.hpp>
@@ -116,7 +116,8 @@ void local_queues::close() noexcept {
   for (const auto& each : workers_) each->box.close();
 }
 
-/// Nobody moves jobs any more when the seats are looked at. What a queue moves within itself is found by its `empty`.
+/// Nobody moves jobs any more when the worker contexts are looked at. What a queue moves within itself is found by its
+/// `empty`.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);
   // edge local_queues.moved: observe, jobs of ended moves are seen in their new queue

@@ -224,7 +224,7 @@ void pool::work(worker& self) noexcept {
   if (at_work_.fetch_sub(1, acq_rel) == 1) futex_wake(at_work_, INT_MAX);
 }
 
-/// A thread that works at the seats of others. Without its settings, where there is no memory for them.
+/// A thread that works in the contexts of others. Without its settings, where there is no memory for them.
 void pool::spare_thread(std::size_t number, const std::function<void()>& serve) noexcept {
   const std::size_t index = options_.workers + number;
   std::unique_ptr<registration> registered;

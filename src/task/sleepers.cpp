@@ -3,7 +3,7 @@
 
 namespace braid::detail {
 
-/// The worker at whose seat the job lies does not sleep beside it. Another one is woken where the job is urgent, or
+/// The worker in whose context the job lies does not sleep beside it. Another one is woken where the job is urgent, or
 /// where nobody would notice that a job holds that worker up.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
@@ -108,14 +108,14 @@ void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason wh
 }
 
 /// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
-/// job at its own seat.
+/// job in its own context.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
 /// Whether all have idled from before the look at the queues until after it: one that announced itself may be about to
-/// find a job, take it before the look comes to its seat, and post another where the look has been.
+/// find a job, take it before the look comes to its worker context, and post another where the look has been.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
@@ -133,8 +133,8 @@ auto sleepers::wait_idle_until(scheduler_base& jobs, time_point deadline) noexce
   }
 }
 
-/// Once for all, because each look is at the seats of all workers. Where all have idled during an ordinary look nobody
-/// has moved jobs either. Requires that the pool stops.
+/// Once for all, because each look is in the contexts of all workers. Where all have idled during an ordinary look
+/// nobody has moved jobs either. Requires that the pool stops.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
   // edge sleepers.stopping: publish what was before the stop, for workers that leave without a look

@@ -31,7 +31,7 @@ auto spare_threads::run_awaited(worker& self, job& awaited) noexcept -> bool {
 
 auto spare_threads::has_work(worker& self) noexcept -> bool { return !jobs_.may_park(self); }
 
-/// Under the lock. The seat is no longer the caller's when this is true.
+/// Under the lock. The context is no longer the caller's when this is true.
 auto spare_threads::give_to_returning(worker& self) noexcept -> bool {
   for (returning** link = &first_; *link != nullptr; link = &(*link)->next) {
     returning& next = **link;
@@ -111,7 +111,7 @@ void spare_threads::yield_context(worker& self) noexcept {
   if (self.wanted.load(relaxed) == 0) return;
   {
     const std::lock_guard lock(mutex_);
-    ++self.absent;  // first, because the other one has the seat at once
+    ++self.absent;  // first, because the other one has the context at once
     if (!give_to_returning(self)) {
       --self.absent;
       return;
@@ -182,7 +182,7 @@ auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool 
   }
 }
 
-/// One that has just given its seat away sees `ends` as well.
+/// One that has just given its context away sees `ends` as well.
 void spare_threads::join() noexcept {
   spare_list last;
   {

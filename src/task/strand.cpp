@@ -55,7 +55,7 @@ auto strand::try_post(job& work) noexcept -> bool {
   const detail::strand_push became = queue_.try_push(work);
   if (became != detail::strand_push::first) return became == detail::strand_push::queued;
   if (detail::try_post_to(where_, drain_job_)) return true;
-  // The turn is the caller's, and its job the oldest. Others were told that theirs were accepted.
+  // The caller holds the strand, and its job the oldest. Others were told that theirs were accepted.
   job* behind = queue_.close()->next;
   while (behind != nullptr) std::exchange(behind, behind->next)->drop();
   static_cast<void>(queue_.try_release());
@@ -89,7 +89,7 @@ void strand::report(std::exception_ptr error) noexcept {
   executor::report(std::move(error));
 }
 
-/// Once `has_more` is false, or the next turn is posted, the strand may be in other hands, or gone.
+/// Once `has_more` is false, or the next drain is posted, the strand may be in other hands, or gone.
 void strand::drain() noexcept {
   const strand_run here(*this);
   const auto run_until = [this](auto is_over) {
@@ -119,7 +119,7 @@ void strand::run(job& work) noexcept {
   }
 }
 
-/// False when the turn was given away.
+/// False when the drain was handed on.
 auto strand::has_more() noexcept -> bool {
   while (ready_.empty()) {
     if (job* const arrived = queue_.take(); arrived != nullptr)

@@ -29,14 +29,14 @@ namespace braid {
 /// timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
 /// cost little; `spawn_future(pool, task)` makes one for each.
 ///
-/// Where the executor refuses or drops a turn, or is gone, nothing hangs: the tasks are stopped, and what is left of
+/// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
 /// them runs on the thread that was told so. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`
 /// and `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for
 /// each step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it.
 /// Protocol: docs/design/strand_home.md
 class BRAID_API strand_home final : public home {
  public:
-  // What ends a turn, so that other work of the executor goes first:
+  // What ends a drain, so that other work of the executor goes first:
   static constexpr std::size_t max_consecutive = detail::drain_limit::max_consecutive;  ///< steps
   static constexpr duration max_drain = detail::drain_limit::max_time;                  ///< about: not all are measured
 
@@ -69,7 +69,7 @@ class BRAID_API strand_home final : public home {
   /// Errors: std::bad_alloc; `where` reports it, if it is the home's own memory that is missing.
   [[nodiscard]] static auto run_alone(executor& where, task<void> first) -> bool;
 
-  /// The same for a job that `where` runs on this thread, where the home is made and has its first turn before this
+  /// The same for a job that `where` runs on this thread, where the home is made and has its first drain before this
   /// returns: it begins with `begin(root, context)`. Errors: std::bad_alloc, and then `begin` was not called.
   using begin_fn = void (*)(scope& root, void* context) noexcept;
   static void run_here(executor& where, begin_fn begin, void* context);
@@ -126,7 +126,7 @@ class BRAID_API strand_home final : public home {
   step drain_step_{*this, &drain_due};
   step end_;  // of the home; its beginning, where it runs alone
   // For the thread that holds the strand:
-  intrusive_queue<job> ready_;  // taken out of the mailbox
+  intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool is_alone_ = false;     // deletes itself when it has ended
   bool is_retired_ = false;   // nobody posts here by its id any more

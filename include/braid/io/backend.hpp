@@ -61,14 +61,15 @@ class BRAID_API io_backend {
   virtual void unwatch(io_watch& item) noexcept = 0;
 
   /// Starts a transfer (braid/io/transfer.hpp), which is answered from `wait`. Requires that none of the same side of
-  /// its port is pending. Errors: as `watch`, where the port is not registered yet; then there is no answer.
+  /// its registration is pending. Errors: as `watch`, where the descriptor is not registered yet; then there is no
+  /// answer.
   [[nodiscard]] virtual auto start(io_transfer& item) noexcept -> result<void> = 0;
 
   /// Ends a pending transfer early. True: it is over, and there is no answer. False: the kernel has it; the answer
   /// comes, with -ECANCELED or with what was moved before.
   [[nodiscard]] virtual auto cancel(io_transfer& item) noexcept -> bool = 0;
 
-  /// Forgets a port, whose descriptor is about to be closed. Requires that nothing is pending on it.
+  /// Forgets a registration, whose descriptor is about to be closed. Requires that nothing is pending on it.
   virtual void forget(io_registration& registration) noexcept = 0;
 
   /// Whether any watch or transfer is waiting.

@@ -55,8 +55,8 @@ class BRAID_API loop final : public home {
   /// Blocks: until then. Once.
   void run(const std::function<void()>& running = {});
 
-  /// One turn without blocking, on a thread that is the loop's own from the first turn on: for tests that turn the
-  /// clock themselves. False once the loop has stopped.
+  /// One iteration without blocking, on a thread that is the loop's own from the first iteration on: for tests that
+  /// turn the clock themselves. False once the loop has stopped.
   auto run_once() -> bool;
 
   /// Asks the loop to stop; does not wait. What was written before is visible to what the first call stops. Repeated
@@ -114,7 +114,7 @@ class BRAID_API loop final : public home {
   const clock_source* clock_;
   std::unique_ptr<io_backend> backend_;
   timer_wheel wheel_;
-  intrusive_list<timer> due_;                // timers of this turn that have not fired yet
+  intrusive_list<timer> due_;                // timers of this iteration that have not fired yet
   intrusive_queue<job> ready_;               // jobs of the loop's own thread
   remote_stack<job> inbox_;                  // jobs from elsewhere; closed outside of starting … stopping
   atomic<state> state_{state::idle};         // written by the loop's thread, and by stop

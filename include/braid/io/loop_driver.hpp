@@ -14,7 +14,7 @@ namespace braid {
 
 /// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs turns it between
 /// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most, but after each job
-/// where each takes as long. A turn takes up to 100 µs, and longer where one task does. Threads: `unpark` and
+/// where each takes as long. An iteration takes up to 100 µs, and longer where one task does. Threads: `unpark` and
 /// `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
 class BRAID_API loop_driver final : public driver {
  public:
@@ -45,7 +45,7 @@ class BRAID_API loop_driver final : public driver {
   void work() noexcept override;
 
  private:
-  static constexpr std::uint32_t max_polls = 32;  // at eight jobs each: a turn after 256 jobs
+  static constexpr std::uint32_t max_polls = 32;  // at eight jobs each; an iteration after 256 jobs
   static constexpr duration between_iterations = 20us;
 
   // Of the permit:
@@ -59,8 +59,8 @@ class BRAID_API loop_driver final : public driver {
 
   std::unique_ptr<loop> loop_;
   bool has_ended_ = false;
-  std::uint32_t looks_ = 0;               // since the last turn
-  time_point due_;                        // of the next turn
+  std::uint32_t looks_ = 0;               // since the last iteration
+  time_point due_;                        // of the next iteration
   atomic<std::uint32_t> permit_{none};    // written by the worker, and by unparking threads
   atomic<std::uint32_t> has_stopped_{0};  // 1 once the loop has; written by the worker
 };

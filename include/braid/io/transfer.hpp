@@ -67,8 +67,8 @@ class io_registration {
 struct io_transfer_hook : list_hook {};
 
 /// Bytes that are to be read or written, or a wait for that to be possible. Lies inside of whatever waits.
-/// One for each side of a port at a time. A backend answers once, from `wait`, in one of two ways: it has moved bytes
-/// by itself, or it tells that a system call is worth a try.
+/// One for each side of a registration at a time. A backend answers once, from `wait`, in one of two ways: it has moved
+/// bytes by itself, or it tells that a system call is worth a try.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
@@ -102,9 +102,9 @@ class io_transfer : public io_transfer_hook {
   msghdr message_{};
 };
 
-/// Moves what can be moved at once, and notes in the port what the next try will find. Gives the number of bytes, or
-/// the negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries after
-/// EINTR.
+/// Moves what can be moved at once, and notes in the registration what the next try will find. Gives the number of
+/// bytes, or the negative number of an error: -EAGAIN where it would block. Never raises SIGPIPE for a socket. Retries
+/// after EINTR.
 [[nodiscard]] BRAID_API auto move_now(io_transfer& item) noexcept -> int;
 
 }  // namespace braid

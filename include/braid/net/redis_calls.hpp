@@ -17,9 +17,9 @@ namespace braid {
 /// of the server (`redis_errc`), or why there is no reply. Texts lie in `memory`. A call is awaited at once, by a task
 /// of the connection's loop, and until then its arguments stay; a stop or a deadline of its scope ends it, and the
 /// reply is dropped when it comes. An error says nothing of whether a write was done, except where it is a refusal.
-/// `timeout` is counted from the begin of the turn of the loop; zero takes that of the options, duration::max() is
+/// `timeout` is counted from the begin of the iteration of the loop; zero takes that of the options, duration::max() is
 /// none. Threads: those of the loop. Lifetime: connection and `memory` outlive the call. Cost: no allocation beyond
-/// `memory`; commands of a turn are sent by one system call.
+/// `memory`; commands of an iteration are sent by one system call.
 template <typename Derived>
 class redis_calls {
  public:

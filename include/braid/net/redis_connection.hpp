@@ -11,7 +11,7 @@
 
 namespace braid {
 
-/// Begins to connect when it is made. Commands are sent in the order of their calls, those of a turn of the loop
+/// Begins to connect when it is made. Commands are sent in the order of their calls, those of an iteration of the loop
 /// together, and answered in that order. While there is no connection calls wait: when the attempt fails, they fail
 /// with its reason. When a connection ends, what was sent fails with redis_errc::connection_lost, and what was not
 /// waits for the next. Threads: those of one loop, the destructor too. Lifetime: ends before its loop.

@@ -17,11 +17,11 @@ enum class redis_protocol : std::uint8_t {
   resp3,  ///< by HELLO 3; a server before 6.0 refuses it
 };
 
-/// Whether a read that is the same as one of the same turn of the loop is sent a second time.
+/// Whether a read that is the same as one of the same iteration of the loop is sent a second time.
 enum class redis_repeats : std::uint8_t {
   sent,    ///< every command is sent
-  shared,  ///< identical reads of a turn are sent once, and each caller gets a copy; a write in between ends that.
-           ///< Batches, and what a cluster is asked, are always sent.
+  shared,  ///< identical reads of an iteration are sent once, and each caller gets a copy; a write in between ends
+           ///< that. Batches, and what a cluster is asked, are always sent.
 };
 
 /// How long to wait between attempts to connect: `first`, then twice as long each time, up to `max_delay`; of that,

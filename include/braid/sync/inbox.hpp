@@ -34,9 +34,9 @@ concept inbox_callable = std::move_constructible<std::decay_t<Fn>> && std::invoc
 
 /// Per-worker remote (injection) queue: lock-free, many producers, one consumer, stealable. Callables are posted by any
 /// thread, and run by the owner or by a thief that moves half of them into its own inbox. Each posting thread has a way
-/// of its own in, its port: a chain of segments in which callables lie one after another, with up to 56 bytes of
-/// captures; larger ones are boxed. Threads beyond the number of ports share one, under a lock. What one thread posts
-/// is taken in its order.
+/// of its own in, its producer: a chain of segments in which callables lie one after another, with up to 56 bytes of
+/// captures; larger ones are boxed. Threads beyond the number of producers share one, under a lock. What one thread
+/// posts is taken in its order.
 ///
 /// A posting thread looks for sleepers afterwards; a worker that goes to sleep announces that, crosses the heavy side
 /// of the barrier, and checks that the inbox is empty. One of the two sees the other, as in the Dekker pattern.
@@ -61,11 +61,10 @@ class inbox {
 
   // --- producers ---
 
-  /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never; a thread without a port of
-  /// its own while another such thread posts.
-  /// Errors: std::bad_alloc, and what the copy or move of `fn` throws; then nothing was posted. That copy or move must
-  /// not post here, nor close.
-  /// Cost: no locked operation, and no allocation while consumers keep up.
+  /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never; a thread without a
+  /// producer of its own while another such thread posts. Errors: std::bad_alloc, and what the copy or move of `fn`
+  /// throws; then nothing was posted. That copy or move must not post here, nor close. Cost: no locked operation, and
+  /// no allocation while consumers keep up.
   template <inbox_callable Fn>
   auto post(Fn&& fn) -> post_outcome {
     return post_from(my_producer(), std::forward<Fn>(fn));
@@ -77,10 +76,10 @@ class inbox {
     return try_post_from(my_producer(), std::forward<Fn>(fn));
   }
 
-  /// A port for a producer that keeps its ports itself. Null when all are in use. Its owner gives it back.
+  /// A producer for a thread that keeps its producers itself. Null when all are in use. Its owner gives it back.
   [[nodiscard]] auto open_producer() -> std::shared_ptr<producer>;
 
-  /// As `post`, by the producer that has the port; null stands for the one that threads share.
+  /// As `post`, by the thread that has the producer; null stands for the one that threads share.
   template <inbox_callable Fn>
   auto post_from(producer* mine, Fn&& fn) -> post_outcome {
     return post_by(mine, when_full::post, std::forward<Fn>(fn));
@@ -129,7 +128,7 @@ class inbox {
     return mine == nullptr ? 0 : steal_half_of(other, *mine);
   }
 
-  /// The same by an owner that keeps its port into this inbox itself.
+  /// The same by an owner that keeps its producer into this inbox itself.
   auto steal_half_of(inbox& other, producer& mine) -> std::size_t;
 
   // --- any thread ---
@@ -174,8 +173,8 @@ class inbox {
   const std::uint64_t number_ = detail::next_inbox_number();
   asymmetric_barrier& barrier_;
   const std::size_t capacity_;
-  atomic<std::uint32_t> closed_{0};                                 // 1 from the begin of the first close
-  atomic<std::size_t> count_{0};                                    // how many ports there are; grows under registry_
+  atomic<std::uint32_t> closed_{0};  // 1 from the begin of the first close
+  atomic<std::size_t> count_{0};     // how many producers there are; grows under registry_
   std::array<std::shared_ptr<producer>, Producers + 1> producers_;  // each written once, before count_ says so
   std::shared_ptr<producer> shared_;                                // of those without one; under shared_lock_
   Lock registry_;
@@ -221,7 +220,7 @@ template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 inbox<Lock, Producers, SegmentSize>::~inbox() {
   while (drop_one()) {}
   const std::size_t count = count_.load(relaxed);
-  for (std::size_t i = 0; i < count; ++i) producers_[i]->free_memory();  // a thread may keep its port for long
+  for (std::size_t i = 0; i < count; ++i) producers_[i]->free_memory();  // a thread may keep its producer for long
 }
 
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>

@@ -33,7 +33,7 @@ struct blocking_pool_options {
 /// Blocking pool: an executor whose jobs may block for as long as they like. Each job gets an idle thread or a new one,
 /// so that it holds up neither a worker nor, up to `max_threads`, another such job. Jobs begin in the order of posts.
 /// `spawn`, `then` and `offload` take it as they take a pool. Where all threads are in use, jobs that wait for others
-/// of the lane could wait for ever: a wait for a future of the lane on one of its threads is refused with
+/// of the pool could wait for ever: a wait for a future of the pool on one of its threads is refused with
 /// errc::would_deadlock.
 /// Threads: any, but `shutdown` and the destructor not from its own. Cost: a lock a job; a new thread some 20 µs.
 class BRAID_API blocking_pool final : public executor {
@@ -58,7 +58,7 @@ class BRAID_API blocking_pool final : public executor {
 
   /// Refuses new jobs, deals with pending ones as `mode` says, and joins the threads. May be called again, and from
   /// several threads: all return after the threads have ended.
-  /// Errors: would_deadlock on a thread of this lane.
+  /// Errors: would_deadlock on a thread of this pool.
   auto shutdown(shutdown_mode mode) -> result<void>;
 
  private:

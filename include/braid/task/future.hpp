@@ -66,7 +66,7 @@ class [[nodiscard]] future {
   /// thread takes its place meanwhile, so that they may wait for this one. Joins of forks and groups are not such
   /// waits: see the limits in docs/design/future.md.
   /// Errors: std::system_error with errc::would_deadlock on the thread of an executor that runs one job at a time and
-  /// has this one to run, in a turn of any event loop, and on a worker that has one: co_await the future there.
+  /// has this one to run, in an iteration of any event loop, and on a worker that has one: co_await the future there.
   void wait() const { state().wait(); }
 
   /// As `wait`, but gives up: false. A worker gives up between two jobs.
@@ -75,8 +75,8 @@ class [[nodiscard]] future {
 
   /// The value, moved out; the future is left without a state. Blocks: as `wait`, and until the continuations that were
   /// attached before have returned; a job of a strand that has one of them still to run waits for ever.
-  /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in a turn of an event loop, and on a worker
-  /// that has one, also where such a continuation has not returned. The future then stays as it was.
+  /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in an iteration of an event loop, and on a
+  /// worker that has one, also where such a continuation has not returned. The future then stays as it was.
   auto get() -> T;
 
   /// Goes without the result: the work runs on.

@@ -207,7 +207,7 @@ class BRAID_API job_slab {
   atomic<unsigned> sweepers_{0};  // threads in `stop` or `join` that deal with what is queued
   std::mutex shared_ring_;        // serialises allocation by threads that have no ring of their own
   std::uint32_t shared_next_;     // the slot of their next job
-  std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a seat
+  std::mutex shared_queue_;       // jobs that found no room elsewhere, or come from threads without a context
   std::uint32_t shared_first_ = detail::no_slot;
   std::uint32_t shared_last_ = detail::no_slot;
   atomic<std::size_t> shared_size_{0};  // how many these are; written under the lock

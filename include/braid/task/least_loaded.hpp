@@ -13,13 +13,14 @@
 
 namespace braid {
 
-/// A job goes to the seat of the worker with the fewest jobs, counting the one that runs; a worker whose job has run
-/// for more than a tenth of a millisecond counts as heavily loaded. With more than eight workers, the better of two
-/// that are chosen at random. Of those that have nothing to do, the one that was chosen last is chosen again, so that
-/// one worker is kept alone while it suffices. What a worker posts stays at its seat unless another one has at least
-/// two jobs less. Workers do not take from each other, but for what lies behind a long job: a worker that sleeps and
-/// watches takes half of it, within about two of its intervals, and the workers that it wakes halve the rest at once.
-/// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
+/// A job goes to the context of the worker with the fewest jobs, counting the one that runs; a worker whose job
+/// has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight workers, the better of
+/// two that are chosen at random. Of those that have nothing to do, the one that was chosen last is chosen again, so
+/// that one worker is kept alone while it suffices. What a worker posts stays in its context unless another one has at
+/// least two jobs less. Workers do not take from each other, but for what lies behind a long job: a worker that sleeps
+/// and watches takes half of it, within about two of its intervals, and the workers that it wakes halve the rest at
+/// once. Jobs of one worker context start in their order, those of several worker contexts in none. A scheduling
+/// policy.
 class BRAID_API least_loaded {
  public:
   static constexpr bool has_monitor = true;

@@ -198,7 +198,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   return {};
 }
 
-/// What a worker posts where it lies at its own seat.
+/// What a worker posts where it lies in its own context.
 template <job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));

@@ -22,7 +22,7 @@ namespace braid {
 /// The schedulers that a pool may have: in which queues jobs lie, and which workers take them.
 enum class scheduler : std::uint8_t {
   work_stealing,   ///< in a queue per worker; a worker without jobs steals half of another one's
-  least_loaded,    ///< at the seat of the worker that has least to do; taken from there only behind a long job
+  least_loaded,    ///< in the context of the worker that has least to do; taken from there only behind a long job
   shared_queue,    ///< in one queue, from which all take in order
   current_thread,  ///< in one queue, whose jobs run on the thread that waits for them: there are no threads
   run_inline,      ///< nowhere: `post` runs the job; one that a job posts runs when that job has ended

@@ -42,7 +42,7 @@ class root_job final : public job {
   end_signal ended_;
 };
 
-/// Posts the job and blocks until it has ended; in a turn of an event loop without helping.
+/// Posts the job and blocks until it has ended; in an iteration of an event loop without helping.
 BRAID_API void run_root(pool& where, job& root, end_signal& ended);
 
 }  // namespace detail
@@ -50,8 +50,8 @@ BRAID_API void run_root(pool& where, job& root, end_signal& ended);
 /// What `fn()` gives, called on a worker of `where`: forks, task groups and parallel algorithms inside of it use that
 /// pool. On a worker of this very pool it is a plain call. References stay references; other results are moved.
 /// Threads: any. Blocks: until it has ended; on a worker of another pool the work of that pool goes on meanwhile, as
-/// where it waits for a future, but not in a turn of an event loop, which stands until then. Where the scheduler is
-/// `current_thread`, the calling thread runs what is queued there. Errors: what `fn` throws; std::system_error with
+/// where it waits for a future, but not in an iteration of an event loop, which stands until then. Where the scheduler
+/// is `current_thread`, the calling thread runs what is queued there. Errors: what `fn` throws; std::system_error with
 /// errc::closed when the pool takes nothing more, and with errc::dropped when a shutdown drops the call.
 template <typename Fn>
   requires std::invocable<Fn&>

@@ -51,8 +51,8 @@ concept scheduling_policy =
       { policy.drop_all() } noexcept;
     };
 
-/// A scheduler whose jobs lie at the seats of workers, so that callables can be posted there as they are. A seat is the
-/// queue and the inbox of a worker.
+/// A scheduler whose jobs lie in the contexts of workers, so that callables can be posted there as they are. A worker
+/// context is the queue and the inbox of a worker.
 template <typename P>
 concept local_queue_policy = scheduling_policy<P> && requires(P& policy, worker* poster, worker& self) {
   { policy.worker_for(poster) } noexcept -> std::same_as<worker&>;

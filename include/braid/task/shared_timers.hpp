@@ -39,7 +39,7 @@ class BRAID_API shared_timers : public timer_service {
   /// Serves until the timers are closed. Requires the system's clock. Blocks: until then.
   void run() noexcept;
 
-  /// Fires what is due, and gives the time of the next turn that is worth making; none where nothing is pending.
+  /// Fires what is due, and gives the time of the next call that is worth making; none where nothing is pending.
   auto run_once() noexcept -> std::optional<time_point>;
 
   /// Ends the service. Nothing fires after this; what is pending is dropped, by the caller, and counted. Repeated calls

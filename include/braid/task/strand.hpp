@@ -21,7 +21,7 @@ namespace braid {
 /// executor go first.
 ///
 /// Where the executor is closed or gone the strand is closed too, from the next time on that it needs it; where the
-/// executor drops the strand's turn, all jobs that wait are dropped.
+/// executor drops the strand's drain, all jobs that wait are dropped.
 /// Threads: any. Cost: a compare-exchange a job, and a post to the executor for each time that the strand was empty.
 /// Lifetime: the destructor waits for the jobs that were posted; on a worker the other work of its pool goes on
 /// meanwhile.
@@ -61,8 +61,8 @@ class BRAID_API strand final : public executor {
   const clock_source& clock_;
   detail::strand_queue<job> queue_;
   // For the thread that holds the strand:
-  intrusive_queue<job> ready_;  // taken out of the mailbox
-  bool yields_ = true;          // the executor has not refused a turn yet
+  intrusive_queue<job> ready_;  // taken out of the queue
+  bool yields_ = true;          // the executor has not refused a drain yet
   detail::drain_limit length_;
   drain_job drain_job_;
 };

@@ -1,4 +1,4 @@
-// braid/task/work_stealing.hpp: the scheduler with a seat for each worker, from which idle workers take.
+// braid/task/work_stealing.hpp: the scheduler with a worker context for each worker, from which idle workers take.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -10,11 +10,11 @@
 
 namespace braid {
 
-/// A job that a worker posts lies at its own seat; one that comes from elsewhere at that of the worker that is being
+/// A job that a worker posts lies in its own context; one that comes from elsewhere at that of the worker that is being
 /// kept busy. A second worker is woken when the backlog there, in time, exceeds about twice what a wake takes, so that
 /// a stream of short jobs stays on one core. A worker that has nothing takes half of such a backlog. Whatever lies
 /// behind a long job is taken by a worker that sleeps and watches, within about two of its intervals.
-/// Jobs of one seat start in their order, those of several seats in none. A scheduling policy.
+/// Jobs of one worker context start in their order, those of several worker contexts in none. A scheduling policy.
 class BRAID_API work_stealing {
  public:
   static constexpr bool has_monitor = true;
@@ -25,10 +25,10 @@ class BRAID_API work_stealing {
     return poster != nullptr ? *poster : *kept_busy_.load(relaxed);
   }
 
-  /// The seat of jobs from elsewhere.
+  /// The worker context of jobs from elsewhere.
   [[nodiscard]] auto busy_worker() const noexcept -> const atomic<worker*>& { return kept_busy_; }
 
-  /// Where what a worker posts lies at its own seat, whatever the others do.
+  /// Where what a worker posts lies in its own context, whatever the others do.
   [[nodiscard]] auto own_queues() noexcept -> detail::local_queues& { return local_queues_; }
 
   [[nodiscard]] auto place(job& work, worker* poster) noexcept -> placement {

@@ -53,7 +53,7 @@ struct alignas(cache_line) worker {
   const bool has_own_work;              ///< that one has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
-  detail::spare_threads* spares = nullptr;    ///< of its pool; the same; null where nobody can take the seat
+  detail::spare_threads* spares = nullptr;    ///< of its pool; the same; null where nobody can take the worker context
 
   // Its own, on lines that others have no business on.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
@@ -72,7 +72,7 @@ struct alignas(cache_line) worker {
   std::uint32_t helps = 0;                 ///< how many stolen forks it runs that are nested in each other
   detail::fork_pace fork_pace;             ///< whether its forks are short
   bool leaves_forks = false;               ///< set by a task_group: forks may be left when the job has ended
-  std::uint32_t absent = 0;         ///< threads that have left this seat and will come back; written by its owner
+  std::uint32_t absent = 0;  ///< threads that have left this worker context and will come back; written by its owner
   atomic<std::uint32_t> wanted{0};  ///< threads that wait to have it again; written under the lock of spare_threads
   worker_counters counters;
 
@@ -106,8 +106,8 @@ using worker_list = std::vector<std::unique_ptr<worker>>;
 /// suspension that may change the thread. Threads: any.
 [[nodiscard]] BRAID_API auto current_worker() noexcept -> worker*;
 
-/// Whether the calling thread waits for I/O as well: it is in a turn of an event loop, or a worker that has a loop.
-/// What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
+/// Whether the calling thread waits for I/O as well: it is in an iteration of an event loop, or a worker that has a
+/// loop. What blocks it would hold that up, and perhaps wait for it: waits for futures and tasks are refused there with
 /// errc::would_deadlock. Threads: any.
 [[nodiscard]] BRAID_API auto waits_for_io() noexcept -> bool;
 
@@ -116,10 +116,10 @@ namespace detail {
 /// What `current_worker` returns, for code that does not suspend between this and the use: one load.
 extern BRAID_API constinit thread_local worker* worker_of_thread __attribute__((tls_model("initial-exec")));
 
-/// Whether the calling thread is in a turn of an event loop.
+/// Whether the calling thread is in an iteration of an event loop.
 extern BRAID_API constinit thread_local bool thread_runs_a_loop __attribute__((tls_model("initial-exec")));
 
-/// A turn of an event loop on the calling thread. Such turns are not nested.
+/// An iteration of an event loop on the calling thread. Iterations are not nested.
 class loop_iteration {
  public:
   loop_iteration() noexcept { thread_runs_a_loop = true; }

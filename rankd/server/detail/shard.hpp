@@ -82,7 +82,7 @@ class shard {
 
   [[nodiscard]] auto io() noexcept -> braid::loop& { return *io_; }
   [[nodiscard]] auto metrics() noexcept -> serve_metrics& { return metrics_; }
-  /// One for each endpoint, null where there is no store. They stay as long as the lane.
+  /// One for each endpoint, null where there is no store. They stay as long as the shard.
   [[nodiscard]] auto stores() const noexcept -> const std::vector<std::unique_ptr<metered_store>>& { return stores_; }
   [[nodiscard]] auto late_nodes() const noexcept -> std::uint64_t { return ranker_ ? ranker_->late_nodes() : 0; }
 

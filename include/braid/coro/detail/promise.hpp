@@ -78,7 +78,7 @@ class BRAID_API promise_base : private job {
   void set_scope(scope* in) noexcept { scope_ = in; }
 
   /// Runs the first step of this root, whose frame `self` is, here or, inside of `max_nested` other first steps, at
-  /// its home's next turn: chains of tasks that begin each other do not use up the stack. Requires a scope.
+  /// its home's next iteration: chains of tasks that begin each other do not use up the stack. Requires a scope.
   void begin(std::coroutine_handle<> self) noexcept;
 
   /// Where this coroutine belongs; null for one that is waited for by a plain thread.

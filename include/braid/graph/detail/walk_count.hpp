@@ -17,7 +17,7 @@ class walk_count {
   void begin() noexcept { word_.fetch_add(one_under_way, relaxed); }
 
   /// A walk ends from which others took `children` nodes: less than none where it has run what another walk at the same
-  /// seat had left there, which waits meanwhile. True when all is over.
+  /// worker context had left there, which waits meanwhile. True when all is over.
   [[nodiscard]] auto end(std::int32_t children) noexcept -> bool {
     const std::uint64_t change = static_cast<std::uint64_t>(std::int64_t{children}) - 1 - one_under_way;
     return word_.fetch_add(change, acq_rel) + change == 0;  // edge static_graph.walks: both, the last sees what all did

@@ -47,16 +47,16 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
     return transfer_to(suspend(self.promise(), self));
   }
 
-  /// The read that waits on the port ends now, and later ones where they would wait: with what has arrived, or with
-  /// -ECANCELED. Requires that operations alone wait on it.
+  /// The read that waits on the registration ends now, and later ones where they would wait: with what has arrived, or
+  /// with -ECANCELED. Requires that operations alone wait on it.
   static void end_read_waits(open_descriptor& of) noexcept;
 
  protected:
-  /// Requires an open port, and that it has no operation of the same side when this one is awaited.
+  /// Requires an open registration, and that it has no operation of the same side when this one is awaited.
   io_operation(open_descriptor* on, io_interest side, aim what) noexcept;
   ~io_operation() = default;
 
-  /// Tries. False: it would block, and the port knows that.
+  /// Tries. False: it would block, and the registration knows that.
   [[nodiscard]] virtual auto attempt() noexcept -> bool = 0;
   /// The backend has moved so many bytes, or none for an error, whose number is negative. False: there is more to do.
   [[nodiscard]] virtual auto absorb(int outcome) noexcept -> bool = 0;

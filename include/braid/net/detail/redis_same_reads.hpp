@@ -1,4 +1,5 @@
-// braid/net/detail/redis_same_reads.hpp: the reads of one turn by their bytes, to find those that are asked for again.
+// braid/net/detail/redis_same_reads.hpp: the reads of one iteration by their bytes, to find those that are asked for
+// again.
 #pragma once
 
 #include <braid/net/detail/redis_window.hpp>

@@ -158,14 +158,14 @@ class BRAID_API redis_shared_connection {
   connection_timer<&redis_shared_connection::look_for_silence> silence_timer_{*this};
   flush_job* flush_;
 
-  time_point now_{};                        // of this turn, while it is known
+  time_point now_{};                        // of this iteration, while it is known
   time_point due_{};                        // what is asked now is due then, by the link's own timeout
   time_point last_heard_{};                 // when bytes came, or were first due again
   time_point doubted_ = time_point::max();  // the `last_heard_` behind which silence was found too long once
   std::uint32_t failures_ = 0;              // attempts in a row
   std::uint32_t greetings_ = 0;             // replies to the greeting that are to come
   std::uint32_t generation_ = 0;            // of connections: shows after a suspension whether it is still the same
-  std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop has its turn
+  std::uint32_t at_once_ = 0;               // how many more may be resumed before the loop goes on
   state state_ = state::backing_off;
   bool now_known_ = false;
   bool in_iteration_ = false;  // reading: what is encoded is flushed at its end

@@ -16,7 +16,7 @@
 
 namespace braid::detail {
 
-/// What a thread keeps of a port, so that it can give it back at its end.
+/// What a thread keeps of a producer, so that it can give it back at its end.
 class inbox_producer_base {
  public:
   /// For the next producer that asks. False while another has it.
@@ -34,7 +34,7 @@ class inbox_producer_base {
   atomic<std::uint32_t> used_{1};  // whether a thread posts here
 };
 
-/// A part of a port's chain: records, each used once while the segment is in the chain.
+/// A part of a producer's chain: records, each used once while the segment is in the chain.
 template <std::size_t Size>
 struct inbox_segment {
   /// Whether nothing in it is needed any more. Requires that it was passed.
@@ -51,7 +51,8 @@ struct inbox_segment {
   alignas(64) std::array<std::byte, Size - 64> memory;  // not touched before the producer comes there
 };
 
-/// How many callables have passed one end of a port, and where the next one passes: one word, which one store changes.
+/// How many callables have passed one end of a producer, and where the next one passes: one word, which one store
+/// changes.
 class inbox_position {
  public:
   inbox_position() = default;
@@ -145,7 +146,7 @@ class inbox_producer : public inbox_producer_base {
 
    private:
     inbox_producer& port_;
-    inbox_position end_;  // what the port's will be
+    inbox_position end_;  // what the producer's will be
   };
 
   /// How many of this producer's are waiting.
@@ -156,7 +157,7 @@ class inbox_producer : public inbox_producer_base {
 
   // --- a consumer ---
 
-  /// The oldest callable of this turn. Without a record when the turn is over.
+  /// The oldest callable of this slice. Without a record when the slice is over.
   [[nodiscard]] auto claim() noexcept -> claimed {
     inbox_position at(taken_.load(relaxed));
     if (at.count() == slice_end_) return {};
@@ -239,7 +240,7 @@ class inbox_producer : public inbox_producer_base {
 
   // The consumers', inside their section.
   alignas(cache_line) atomic<std::uint64_t> taken_{0};  // an inbox_position: of the next to claim
-  std::uint64_t slice_end_ = 0;                         // how many will have been claimed at the end of the turn
+  std::uint64_t slice_end_ = 0;                         // how many will have been claimed at the end of the slice
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
@@ -345,7 +346,8 @@ auto make_producer() -> std::shared_ptr<inbox_producer<SegmentSize>> {
   return std::make_shared<inbox_producer<SegmentSize>>();
 }
 
-/// In the library: the thread that opens a port keeps it, and may outlive the shared object whose code asked for it.
+/// In the library: the thread that opens a producer keeps it, and may outlive the shared object whose code asked for
+/// it.
 template <>
 BRAID_API auto make_producer<4096>() -> std::shared_ptr<inbox_producer<4096>>;
 

@@ -1,4 +1,4 @@
-// braid/sync/detail/producer_table.hpp: which port the calling thread has into which inbox.
+// braid/sync/detail/producer_table.hpp: which producer the calling thread has into which inbox.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -9,7 +9,7 @@
 
 namespace braid::detail {
 
-/// What the thread knows of an inbox. No port, although known: the thread posts to the shared list.
+/// What the thread knows of an inbox. No producer, although known: the thread posts to the shared list.
 struct known_producer {
   bool known = false;
   inbox_producer_base* producer = nullptr;
@@ -21,7 +21,7 @@ struct known_producer {
 /// Cost: a call and one comparison for the inboxes that the thread has used last.
 [[nodiscard]] BRAID_API auto find_producer(std::uint64_t inbox) noexcept -> known_producer;
 
-/// Notes the port, or that there is none; gives it back when the thread ends. Errors: std::bad_alloc.
+/// Notes the producer, or that there is none; gives it back when the thread ends. Errors: std::bad_alloc.
 BRAID_API void remember_producer(std::uint64_t inbox, std::shared_ptr<inbox_producer_base> producer);
 
 }  // namespace braid::detail

@@ -19,8 +19,8 @@ class drain_limit {
   static constexpr std::size_t max_consecutive = 64;  // jobs
   static constexpr duration max_time = 100us;         // about: jobs are not interrupted, and not all are measured
 
-  /// Gives what `drain(is_over)` gives, which is one turn: it asks `is_over(ran)` before each job, when so many have
-  /// run in this turn. Nothing is touched behind the last question.
+  /// Gives what `drain(is_over)` gives, which is one drain: it asks `is_over(ran)` before each job, when so many have
+  /// run in this drain. Nothing is touched behind the last question.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
     // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a job.
@@ -42,7 +42,7 @@ class drain_limit {
   static constexpr std::size_t short_jobs = 16;           // so many run before the clock is read, where jobs were short
   static constexpr std::size_t drains_between_looks = 4;  // at the clock, there
 
-  /// Behind how many jobs to ask again; the same number where the turn is over.
+  /// Behind how many jobs to ask again; the same number where the drain is over.
   template <typename Now>
   [[gnu::noinline]] auto next_look(std::size_t ran, Now& now, time_point& first_seen) noexcept -> std::size_t {
     if (ran >= max_consecutive) {
@@ -62,7 +62,7 @@ class drain_limit {
     first_look_ = static_cast<std::uint8_t>(is_measured_next ? short_jobs : max_consecutive);
   }
 
-  std::uint8_t first_look_ = 1;    // at the clock in a turn: behind so many jobs
+  std::uint8_t first_look_ = 1;    // at the clock in a drain: behind so many jobs
   std::uint8_t whole_drains_ = 0;  // in a row: ended by the number of their jobs
 };
 

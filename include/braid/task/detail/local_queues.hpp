@@ -18,12 +18,12 @@ namespace braid::detail {
 /// About twice the time from a wake to the first job of the woken worker. A shorter backlog is done before help comes.
 inline constexpr duration worth_a_wake = 20us;
 
-/// About what it takes to move as many jobs from one seat to another as are moved at once.
+/// About what it takes to move as many jobs from one worker context to another as are moved at once.
 inline constexpr duration worth_a_steal = 5us;
 inline constexpr auto max_stolen = static_cast<duration::rep>(inbox<>::producer::max_moved);
 
-/// The seats of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
-/// Threads: any for placing; the worker whose seat it is, or the thief, for the rest.
+/// The contexts of the workers of a pool: what a worker posts goes to its queue, what others post for it to its inbox.
+/// Threads: any for placing; the worker whose context it is, or the thief, for the rest.
 class BRAID_API local_queues {
  public:
   explicit local_queues(const worker_list& workers) : workers_(workers) {
@@ -61,7 +61,7 @@ class BRAID_API local_queues {
   /// What others have posted, ahead of the worker's own jobs; and the other way round the next time.
   [[nodiscard]] auto take_posted(worker& self) noexcept -> found_job { return self.box.claim(); }
 
-  /// The oldest of the jobs of another worker, whose older half the thief moves to its own seat. Nothing once
+  /// The oldest of the jobs of another worker, whose older half the thief moves to its own context. Nothing once
   /// everything is being dropped.
   [[nodiscard]] auto take_half(worker& self, worker& victim) noexcept -> found_job;
 
@@ -75,8 +75,8 @@ class BRAID_API local_queues {
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
-  /// When this returns, what was accepted before the seats were closed has been dropped, or taken by a worker that runs
-  /// it now. From its begin on nobody steals.
+  /// When this returns, what was accepted before the worker contexts were closed has been dropped, or taken by a worker
+  /// that runs it now. From its begin on nobody steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
@@ -96,8 +96,9 @@ class BRAID_API local_queues {
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
-  /// How many thieves move jobs between seats, where no look at one seat after the other would find them; `dropping`,
-  /// which stays; and above, how many have ever begun to. Written by thieves, and by the thread in `drop_all`.
+  /// How many thieves move jobs between worker contexts, where no look at one worker context after the other would find
+  /// them; `dropping`, which stays; and above, how many have ever begun to. Written by thieves, and by the thread in
+  /// `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};
 };
 
@@ -108,7 +109,7 @@ class BRAID_API local_queues {
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 
-/// What follows from a job that was placed at this seat. A single job of a known length is enough to tell; how many
+/// What follows from a job that was placed in this context. A single job of a known length is enough to tell; how many
 /// there are the worker itself looks at, because others would take its cache lines away for that.
 [[nodiscard]] inline auto placed_at(const worker& at) noexcept -> placement {
   using enum placement::verdict;

@@ -18,9 +18,9 @@ namespace detail {
 
 class local_queues;
 
-/// A scheduling policy and the lanes around it, behind one table. `work` is the loop of a worker, in which nothing is
-/// called through the table; the rest is for posts from elsewhere, and for the moments in which a worker has nothing to
-/// do. As the policy: docs/design/pool.md.
+/// A scheduling policy and the queues of other priorities around it, behind one table. `work` is the loop of a worker,
+/// in which nothing is called through the table; the rest is for posts from elsewhere, and for the moments in which a
+/// worker has nothing to do. As the policy: docs/design/pool.md.
 class BRAID_API scheduler_base {
  public:
   scheduler_base() = default;
@@ -30,14 +30,14 @@ class BRAID_API scheduler_base {
 
   virtual auto place(job& work, worker* poster, priority level) noexcept -> placement = 0;
 
-  /// The worker at whose seat a callable from `poster` is to lie; null where the scheduler has no seats.
+  /// The worker in whose context a callable from `poster` is to lie; null where the scheduler has no worker contexts.
   virtual auto worker_for(worker* poster) noexcept -> worker* = 0;
 
   /// Where `worker_for(nullptr)` can be read, in a scheduler that keeps one worker busy with what comes from outside;
   /// else null.
   [[nodiscard]] virtual auto busy_worker() const noexcept -> const atomic<worker*>* { return nullptr; }
 
-  /// The seats, in a scheduler where what a worker posts always lies at its own; else null.
+  /// The worker contexts, in a scheduler where what a worker posts always lies at its own; else null.
   [[nodiscard]] virtual auto own_queues() noexcept -> local_queues* { return nullptr; }
 
   /// The loop of a worker, until the pool stops.
@@ -46,7 +46,7 @@ class BRAID_API scheduler_base {
   /// Runs one job on the calling worker; false when it finds none. `why` decides from which workers it may take jobs.
   virtual auto run_one(worker& self, search why) noexcept -> bool = 0;
 
-  /// Runs this job on the calling worker if it lies at its seat, or in a queue of all, and is soon found there.
+  /// Runs this job on the calling worker if it lies in its context, or in a queue of all, and is soon found there.
   virtual auto run_awaited(worker& /*self*/, job& /*awaited*/) noexcept -> bool { return false; }
 
   /// Whether the calling thread runs a job without being a worker.

@@ -174,7 +174,7 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
       self.between_own_work = 1;
       if (self.absent != 0) {
         owner_.spare_threads_->pause(self);
-        woken = wake_cause::monitored;  // such a seat never announces its sleep: nobody relies on it to watch
+        woken = wake_cause::monitored;  // such a worker context never announces its sleep: nobody relies on it to watch
         continue;
       }
       if (has_own_work(self))
@@ -238,8 +238,8 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// What lies at the worker's own seat, while nothing else asks for a look: what `next` would find, without the way
-/// there. False when nothing is left there.
+/// What lies at the worker's own context, while nothing else asks for a look: what `next` would find, without
+/// the way there. False when nothing is left there.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {
   std::uint32_t max_count = std::min(self.pace.left_in_batch(), self.until_fair - 1);

@@ -73,7 +73,7 @@ struct alignas(cache_line) slab_context {
   slab_frame* frames = nullptr;      // slots that calls on this thread's stack look at
   atomic<std::uint64_t> ran{0};      // jobs that this thread has begun; written by it
   atomic<std::uint32_t> working{0};  // 1 while this thread may take jobs or is in one; written by it
-  slab_watch watch;                  // of the seat that it would like to steal from
+  slab_watch watch;                  // of the context that it would like to steal from
   bool leaves_alone = false;         // another has jobs, and they are better left there
   slab_deque<> jobs;
   alignas(cache_line) parker place;
@@ -82,7 +82,7 @@ struct alignas(cache_line) slab_context {
   bool listed = false;
 };
 
-/// What a thread has found out last: its seat in a slab, by the number of the slab, or that it has none there.
+/// What a thread has found out last: its context in a slab, by the number of the slab, or that it has none there.
 struct known_slab_context {
   std::uint64_t slab;
   slab_context* context;
@@ -123,7 +123,7 @@ class BRAID_API slab_sleepers {
     unlist(self);
   }
 
-  event_count outside;  ///< for threads that have no seat
+  event_count outside;  ///< for threads that have no context
 
  private:
   void list(slab_context& self) noexcept;

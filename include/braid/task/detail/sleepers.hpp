@@ -58,8 +58,8 @@ class BRAID_API sleepers {
   /// edge sleepers.searching: both, a post that no longer sees it search sees what it found, and the other way round
   void end_search() noexcept { searching_.fetch_sub(1, acq_rel); }
 
-  /// Posts may have relied on this worker to look, or it has moved jobs to its own seat, and it now runs a job. So if
-  /// more are there, it wakes the next worker before it starts.
+  /// Posts may have relied on this worker to look, or it has moved jobs to its own context, and it now runs a
+  /// job. So if more are there, it wakes the next worker before it starts.
   void pass_on(worker& self, scheduler_base& jobs) noexcept {
     barrier_.light();  // a worker that moves jobs brings work
     if (!idle_.none()) call_others(self, jobs);

@@ -37,26 +37,26 @@ class BRAID_API spare_threads {
   auto operator=(const spare_threads&) -> spare_threads& = delete;
   ~spare_threads() { join(); }
 
-  /// Runs what the caller waits for, if it lies at this seat and has not started.
+  /// Runs what the caller waits for, if it lies at this context and has not started.
   auto run_awaited(worker& self, job& awaited) noexcept -> bool;
 
-  /// Whether there is something that a worker of this seat would do.
+  /// Whether there is something that a worker of this context would do.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
-  /// Somebody else gets the seat, until `reacquire`. False when there is nobody: then the caller keeps it.
+  /// Somebody else gets the context, until `reacquire`. False when there is nobody: then the caller keeps it.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
-  /// Blocks until the caller has the seat again that it had left.
+  /// Blocks until the caller has the context again that it had left.
   void reacquire(worker& self) noexcept;
 
   /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
   void yield_context(worker& self) noexcept;
 
-  /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the seat: their
-  /// jobs are not done.
+  /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the context:
+  /// their jobs are not done.
   static void pause(worker& self) noexcept;
 
-  /// Ends the spare threads. Requires that no thread is away from a seat.
+  /// Ends the spare threads. Requires that no thread is away from a context.
   void join() noexcept;
 
   /// How many were started so far.
@@ -67,7 +67,7 @@ class BRAID_API spare_threads {
   struct spare_thread {
     std::thread thread;
     worker* context = nullptr;          // where it is to work; under mutex_
-    atomic<std::uint32_t> call{0};      // counts the seats that it was given, and its end
+    atomic<std::uint32_t> call{0};      // counts the contexts that it was given, and its end
     bool ends = false;                  // under mutex_
     spare_thread* next_idle = nullptr;  // under mutex_
   };

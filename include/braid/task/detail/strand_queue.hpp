@@ -10,7 +10,7 @@ namespace braid::detail {
 /// What became of a job that was sent to a strand.
 enum class strand_push : std::uint8_t {
   queued,  ///< the thread that holds the strand comes to it
-  first,   ///< nobody had the turn; now the caller has it
+  first,   ///< no thread held the strand; now the caller does
   closed,  ///< refused: the job still belongs to the caller
 };
 
@@ -80,8 +80,8 @@ class strand_queue {
     return oldest;
   }
 
-  // resting(): empty, nobody has the turn · null: empty, somebody has it · closed(): the same, and pushes are refused
-  // closed_for_good(): refused, and nobody has the turn · anything else: the newest element; somebody has the turn
+  // idle(): empty, not held · null: empty, held · closed(): the same, and pushes are refused
+  // closed_for_good(): refused, and not held · anything else: the newest element; held
   atomic<T*> head_;
 };
 
