@@ -30,6 +30,13 @@ read_operation<Value>::read_operation(open_descriptor* from, std::span<std::byte
 }
 
 template <typename Value>
+read_operation<Value>::read_operation(read_operation&& other) noexcept
+    : io_operation(std::move(other)), rest_(other.rest_) {
+  message().msg_iov = &rest_;
+  message().msg_iovlen = 1;
+}
+
+template <typename Value>
 auto read_operation<Value>::attempt() noexcept -> bool {
   for (;;) {
     if (rest_.iov_len == 0) return true;
@@ -74,6 +81,13 @@ write_operation<Value>::write_operation(open_descriptor* to, std::span<const std
 template <typename Value>
 write_operation<Value>::write_operation(open_descriptor* to, std::span<const std::span<const std::byte>> parts) noexcept
     : io_operation(to, io_interest::write, aim::bytes), parts_(parts) {
+  gather();
+}
+
+template <typename Value>
+write_operation<Value>::write_operation(write_operation&& other) noexcept
+    : io_operation(std::move(other)), only_(other.only_), parts_(other.parts_) {
+  if (parts_.data() == &other.only_) parts_ = std::span(&only_, 1);
   gather();
 }
 

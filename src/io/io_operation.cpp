@@ -27,6 +27,12 @@ io_operation::io_operation(open_descriptor* on, io_interest side, aim what) noex
                   answered_normally),
       on_(&on->on()) {}
 
+io_operation::io_operation(io_operation&& other) noexcept
+    : awaiter_base(how),
+      io_transfer(other.registration(), other.side(), other.wants_bytes() ? aim::bytes : aim::readiness,
+                  answered_normally),
+      on_(other.on_) {}
+
 auto io_operation::begin(awaiter_base& self) noexcept -> std::coroutine_handle<> {
   auto& starting = static_cast<io_operation&>(self);
   BRAID_EXPECTS(&starting.where() == starting.on_, "a descriptor is used by tasks that are at home on its loop");

@@ -18,9 +18,8 @@ auto open_connection(std::shared_ptr<const detail::tls_setup> setup, stream_sock
   if (!engine) co_return fail(engine.error());
   auto link = std::make_unique<detail::tls_connection>(std::move(socket), std::move(*engine));
   auto limited = with_timeout(limit, link->shake_hands());
-  const result<result<void>> shaken = co_await std::move(limited);
+  const result<void> shaken = co_await std::move(limited);
   if (!shaken) co_return fail(shaken.error());
-  if (!*shaken) co_return fail(shaken->error());
   co_return link;
 }
 

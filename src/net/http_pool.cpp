@@ -153,9 +153,7 @@ auto http_pool::addresses_of(const http_url& url) -> task<result<addresses>> {
 
 auto http_pool::connect(http_url to) -> task<result<std::unique_ptr<http_line>>> {
   auto limited = with_timeout(options_.connect_timeout, make_line(std::move(to)));
-  result<result<std::unique_ptr<http_line>>> made = co_await std::move(limited);
-  if (!made) co_return fail(made.error());
-  co_return std::move(*made);
+  co_return co_await std::move(limited);
 }
 
 auto http_pool::make_line(http_url to) -> task<result<std::unique_ptr<http_line>>> {

@@ -197,10 +197,10 @@ auto http_server::state::accept_last(stream_listener& listener, scope& all) -> t
   const result<std::size_t> waiting = listener.waiting();
   for (std::size_t left = waiting ? *waiting + few_more : max_last_looks; left > 0; --left) {
     task<result<stream_socket>> accepts = listener.accept();
-    task<result<result<stream_socket>>> limited = with_timeout(last_look, std::move(accepts));
-    result<result<stream_socket>> got = co_await std::move(limited);
-    if (!got || !*got) co_return;
-    next_ = std::move(**got);
+    task<result<stream_socket>> limited = with_timeout(last_look, std::move(accepts));
+    result<stream_socket> got = co_await std::move(limited);
+    if (!got) co_return;
+    next_ = std::move(*got);
     co_await start_next(all);
   }
 }
@@ -213,7 +213,7 @@ auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_st
     auto shaken = tls_stream::accept(*options.tls, std::move(socket));
     co_return co_await std::move(shaken);
   };
-  outcome<result<result<tls_stream>>> ended;
+  outcome<result<tls_stream>> ended;
   try {
     auto limited = with_timeout(stopping ? options.linger_timeout : options.head_timeout, with_scope(std::ref(body)));
     ended = co_await as_outcome(std::move(limited));
@@ -222,9 +222,7 @@ auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_st
   }
   if (ended.has_exception()) report(ended.exception());
   if (!ended.has_value()) co_return fail(errc::stopped);
-  auto made = ended.take();
-  if (!made) co_return fail(made.error());
-  co_return std::move(*made);
+  co_return ended.take();
 }
 
 auto http_server::state::serve_tls(stream_socket socket, async_semaphore::permit place) -> task<void> {

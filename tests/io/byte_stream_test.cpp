@@ -550,3 +550,29 @@ TEST_CASE("two readers at once, a stream that goes while it is read, and a read 
   });
   ends_with("a read of no bytes", [](test_loop&, stream_socket& one) { static_cast<void>(one.read_some({})); });
 }
+
+TEST_CASE("a read, and a write, are given a timeout as they are, and give the result that they would give") {
+  test_loop here;
+  served_peer both = served_peer::on(here.io());
+  const byte_stream& stream = both.served;
+  std::array<std::byte, 16> room{};
+  auto body = [&]() -> task<void> {
+    const result<std::size_t> late = co_await with_timeout(1ms, stream.read_some(room));
+    CHECK(late.error() == errc::deadline_exceeded);
+    both.peer.send("hello");
+    const result<std::size_t> got = co_await with_timeout(1h, stream.read_some(room));
+    CHECK(got.value() == 5);
+    CHECK(text_of(std::span(room).first(5)) == "hello");
+    const result<void> sent = co_await with_timeout(1h, stream.write_all(bytes_of("one ")));
+    CHECK(sent.has_value());
+    const std::array parts{bytes_of("two "), bytes_of("parts")};
+    const result<void> more = co_await with_timeout(1h, stream.write_all(parts));
+    CHECK(more.has_value());
+    both.peer.send("all of it");
+    const result<void> all = co_await with_timeout(1h, stream.read_exactly(std::span(room).first(9)));
+    CHECK(all.has_value());
+    CHECK(text_of(std::span(room).first(9)) == "all of it");
+  };
+  here.run_through(body(), 1ms).take();
+  CHECK(both.peer.receive(13) == "one two parts");
+}

@@ -532,7 +532,7 @@ TEST_CASE("informational answers are passed over, and what follows an answer end
 
 TEST_CASE("a deadline ends a call and closes its connection") {
   client_scene scene;
-  auto limited = [&]() -> task<result<result<http_answer>>> {
+  auto limited = [&]() -> task<result<http_answer>> {
     task<result<http_answer>> call = scene.client.fetch({.url = scene.url("/never")});
     co_return co_await with_timeout(1s, std::move(call));
   };

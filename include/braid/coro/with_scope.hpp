@@ -47,6 +47,19 @@ auto joined(scope& children, Start start) -> task<outcome<T>> {
   co_return ended;
 }
 
+template <typename T>
+struct limited_value {
+  using type = result<T>;
+};
+template <typename T>
+struct limited_value<result<T>> {
+  using type = result<T>;
+};
+
+/// What work that gives a `T` gives under a deadline.
+template <typename T>
+using limited_t = typename limited_value<T>::type;
+
 }  // namespace detail
 
 /// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
@@ -65,11 +78,12 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
   co_return ended.take();
 }
 
-/// Runs `work` until `when` at the latest. Gives its value, or errc::deadline_exceeded once it has ended by the stop
-/// that the deadline caused. What it throws is rethrown; a value that it gives in spite of the stop wins. Tasks that it
-/// spawned into its own scope are joined, as in `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
+/// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
+/// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
+/// rethrown; a value that it gives in spite of the stop wins. Tasks that it spawned into its own scope are joined, as in
+/// `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
 template <typename T>
-auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
+auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();
   scope& around = co_await this_scope();
   scope limited(around, when);
@@ -84,28 +98,29 @@ auto with_deadline(time_point when, task<T> work) -> task<result<T>> {
     ended.take();
     co_return result<void>();
   } else {
-    co_return result<T>(ended.take());
+    co_return detail::limited_t<T>(ended.take());
   }
 }
 
 /// As `with_deadline`, counted from now. Errors: as `with_deadline`.
 template <typename Rep, typename Period, typename T>
-auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<result<T>> {
+auto with_timeout(std::chrono::duration<Rep, Period> span, task<T> work) -> task<detail::limited_t<T>> {
   scope& around = co_await this_scope();
-  task<result<T>> limited = with_deadline(detail::after(around.where().now(), span), std::move(work));
+  task<detail::limited_t<T>> limited = with_deadline(detail::after(around.where().now(), span), std::move(work));
   co_return co_await std::move(limited);
 }
 
 /// The same for anything that can be awaited: see `as_task`. Errors: as `with_deadline`.
 template <typename A>
   requires detail::not_only_tasks<A>
-auto with_deadline(time_point when, A&& work) -> task<result<detail::task_value_t<A>>> {
+auto with_deadline(time_point when, A&& work) -> task<detail::limited_t<detail::task_value_t<A>>> {
   return with_deadline(when, as_task(std::forward<A>(work)));
 }
 
 template <typename Rep, typename Period, typename A>
   requires detail::not_only_tasks<A>
-auto with_timeout(std::chrono::duration<Rep, Period> span, A&& work) -> task<result<detail::task_value_t<A>>> {
+auto with_timeout(std::chrono::duration<Rep, Period> span, A&& work)
+    -> task<detail::limited_t<detail::task_value_t<A>>> {
   return with_timeout(span, as_task(std::forward<A>(work)));
 }
 

@@ -26,6 +26,7 @@ template <typename Value>
 class BRAID_API read_operation final : public io_operation {
  public:
   read_operation(open_descriptor* from, std::span<std::byte> into) noexcept;
+  read_operation(read_operation&& other) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
  private:
@@ -43,6 +44,7 @@ class BRAID_API write_operation final : public io_operation {
  public:
   write_operation(open_descriptor* to, std::span<const std::byte> bytes) noexcept;
   write_operation(open_descriptor* to, std::span<const std::span<const std::byte>> parts) noexcept;
+  write_operation(write_operation&& other) noexcept;
   [[nodiscard]] auto await_resume() const noexcept -> result<Value> { return result_; }
 
  private:

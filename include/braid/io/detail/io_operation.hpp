@@ -54,6 +54,8 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
  protected:
   /// Requires an open registration, and that it has no operation of the same side when this one is awaited.
   io_operation(open_descriptor* on, io_interest side, aim what) noexcept;
+  /// The same operation once more. Requires that the other one was not awaited.
+  io_operation(io_operation&& other) noexcept;
   ~io_operation() = default;
 
   /// Tries. False: it would block, and the registration knows that.
