@@ -3,7 +3,7 @@
 #include <braid/coro/channel.hpp>
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
-#include <braid/coro/run_on.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/when_any.hpp>
@@ -58,14 +58,14 @@ auto program(braid::runtime& runtime) -> task<void> {
   // [/together]
   // [elsewhere]
   const auto square = [](int n) { return n * n; };
-  const int squared = co_await run_on(runtime.workers(), square, 12);    // computed by a worker, used at home
+  const int squared = co_await offload(runtime.workers(), square, 12);   // computed by a worker, used at home
   const int again = co_await spawn(runtime.workers(), square, squared);  // a future can be awaited as well
   std::printf("%d and %d\n", squared, again);
   // [/elsewhere]
   // [forked]
-  const long found = co_await spawn_future(runtime.workers(), fib(20));
+  const long found = co_await spawn(runtime.workers(), fib(20));
   std::vector<int> numbers{2, 4, 6};
-  co_await spawn_future(runtime.workers(), fork_each(numbers, halve));
+  co_await spawn(runtime.workers(), fork_each(numbers, halve));
   std::printf("fib(20) is %ld, and the last number %d\n", found, numbers.back());
   // [/forked]
 }
@@ -74,7 +74,7 @@ int main() {
   const auto runtime = braid::runtime::create({.workers = 2}).value();
   runtime->run(program(*runtime));
   // [pool]
-  auto ahead = spawn_future(runtime->workers(), answer_after(1ms, 42));  // a task on a pool; others run beside it
+  auto ahead = spawn(runtime->workers(), answer_after(1ms, 42));  // a task on a pool; others run beside it
   std::printf("from the pool: %d\n", ahead.get());
   // [/pool]
 }

@@ -216,7 +216,7 @@ auto at_own_homes(const parameters& given) -> sample {
     std::vector<braid::future<void>> all;
     all.reserve(size);
     auto nothing = []() -> task<void> { co_return; };
-    for (unsigned i = 0; i < size; ++i) all.push_back(braid::spawn_future(pool, nothing()));
+    for (unsigned i = 0; i < size; ++i) all.push_back(braid::spawn(pool, nothing()));
     for (auto& one : all) one.get();
     return size;
   });

@@ -8,7 +8,6 @@
 
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_handle.hpp>
 #include <braid/coro/yield.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/pool.hpp>
@@ -31,7 +30,7 @@ class on_pool {
 
   explicit on_pool(unsigned workers) : pool_({.workers = workers, .scheduler = Chosen}) {}
 
-  auto start(braid::task<void> work) -> started { return braid::spawn_future(pool_, std::move(work)); }
+  auto start(braid::task<void> work) -> started { return braid::spawn(pool_, std::move(work)); }
   void post(braid::task<void> work) { static_cast<void>(start(std::move(work))); }
   void join(std::vector<started> all) {
     for (started& each : all) each.get();
@@ -43,7 +42,7 @@ class on_pool {
 
 class on_merged_runtime {
  public:
-  using started = braid::task_handle<void>;
+  using started = braid::future<void>;
 
   explicit on_merged_runtime(unsigned workers)
       : all_(braid::runtime::create({.workers = workers, .shape = braid::runtime_shape::merged}).value()) {}

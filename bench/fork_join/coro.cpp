@@ -51,7 +51,7 @@ auto fib_at_one_home(braid::pool& on, number n) -> task<number> {
 
 auto fib_at_own_homes(braid::pool& on, number n) -> task<number> {
   if (n < 2) co_return n;
-  auto forked = braid::spawn_future(on, fib_at_own_homes(on, n - 1));
+  auto forked = braid::spawn(on, fib_at_own_homes(on, n - 1));
   const number right = co_await fib_at_own_homes(on, n - 2);
   const number left = co_await std::move(forked);
   co_return left + right;
@@ -97,7 +97,7 @@ auto skynet_at_own_homes(braid::pool& on, number first, number size) -> task<num
   std::vector<braid::future<number>> children;
   children.reserve(bench::skynet_children);
   for (number i = 0; i < bench::skynet_children; ++i)
-    children.push_back(braid::spawn_future(on, skynet_at_own_homes(on, first + i * step, step)));
+    children.push_back(braid::spawn(on, skynet_at_own_homes(on, first + i * step, step)));
   number sum = 0;
   for (auto& each : children) sum += co_await std::move(each);
   co_return sum;

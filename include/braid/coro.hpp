@@ -1,5 +1,5 @@
 // braid/coro.hpp: coroutines with structured concurrency: tasks, scopes, deadlines, channels, fibers.
-// In it: `task`, `scope`, `with_scope`, `with_timeout` and `sleep_for`; `offload`, `run_on`, `schedule_on` and
+// In it: `task`, `scope`, `with_scope`, `with_timeout` and `sleep_for`; `spawn`, `offload`, `schedule_on` and
 // `sync_wait`; `when_all` and `when_any`; awaiting futures; generators; locks, semaphores, events, latches and barriers
 // between tasks; channels of four kinds; task-local values; coroutines that fork; fibers.
 #pragma once
@@ -19,17 +19,15 @@
 #include <braid/coro/fork_task.hpp>
 #include <braid/coro/generator.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/offload_with_timeout.hpp>
 #include <braid/coro/oneshot.hpp>
 #include <braid/coro/outcome.hpp>
-#include <braid/coro/run_on.hpp>
 #include <braid/coro/schedule_on.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_handle.hpp>
 #include <braid/coro/task_info.hpp>
 #include <braid/coro/task_local.hpp>
 #include <braid/coro/watch.hpp>

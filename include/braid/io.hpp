@@ -16,7 +16,6 @@
 #include <braid/io/resolver.hpp>
 #include <braid/io/signal_set.hpp>
 #include <braid/io/socket_address.hpp>
-#include <braid/io/spawn_local.hpp>
 #include <braid/io/stream_listener.hpp>
 #include <braid/io/stream_socket.hpp>
 #include <braid/io/tls_context.hpp>

@@ -31,6 +31,11 @@ struct process_runtime {
   bool ends_with_process = false;  // as `atexit` knows; under the lock
   unsigned finalizing = 0;         // threads that shut the runtime down, or return from that; under the lock
   bool has_ended = false;          // with the process; read and written by its last thread
+
+  // Runtimes that programs have made, and that live:
+  std::mutex list_mutex;
+  atomic<runtime*> first{nullptr};            // the oldest; written under the lock of the list
+  atomic<std::uint64_t> workers_of_first{0};  // the id of its pool, as a word; the same
 };
 
 union without_destructor {
@@ -90,7 +95,7 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-auto workers_of_default() -> pool& { return default_runtime().workers(); }
+auto workers_of_default() -> pool& { return detail::nearest_runtime().workers(); }
 
 /// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
 /// thread forks.
@@ -144,11 +149,47 @@ auto finalize(shutdown_mode mode) -> result<void> {
 
 namespace detail {
 
+void runtime_list::add(runtime& made) {
+  process_runtime& state = only.state;
+  const std::lock_guard lock(state.list_mutex);
+  runtime* at = state.first.load(relaxed);
+  if (at == nullptr) return set_first(&made);
+  while (at->next_ != nullptr) at = at->next_;
+  at->next_ = &made;
+}
+
+/// In the child of a fork there is none of the parent's.
+void runtime_list::remove(runtime& gone) noexcept {
+  process_runtime& state = only.state;
+  const std::lock_guard lock(state.list_mutex);
+  runtime* at = state.first.load(relaxed);
+  if (at == &gone) return set_first(gone.next_);
+  while (at != nullptr && at->next_ != &gone) at = at->next_;
+  if (at != nullptr) at->next_ = gone.next_;
+}
+
+/// Under the lock of the list.
+void runtime_list::set_first(runtime* first) noexcept {
+  process_runtime& state = only.state;
+  state.workers_of_first.store(first == nullptr ? 0 : first->workers().id().to_word(), relaxed);
+  state.first.store(first, release);  // edge default_runtime.first: publish the runtime
+}
+
+auto nearest_runtime() -> runtime& {
+  process_runtime& state = only.state;
+  runtime* const made = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
+  if (made != nullptr) return *made;
+  runtime* const own = state.first.load(acquire);  // edge default_runtime.first: observe the runtime
+  return own != nullptr ? *own : default_runtime();
+}
+
 auto nearest_executor() -> executor_id {
   if (const worker* self = current_worker(); self != nullptr) return self->pool->id();
   const atomic<std::uint64_t>& workers = only.state.workers;
   // edge default_runtime.workers: observe the pool
   if (const std::uint64_t known = workers.load(acquire); known != 0) return executor_id::from_word(known);
+  // The table of executors publishes what the id names.
+  if (const std::uint64_t own = only.state.workers_of_first.load(relaxed); own != 0) return executor_id::from_word(own);
   const auto found = find_or_make();
   if (found) return executor_id::from_word(workers.load(relaxed));
   if (found.error() == errc::closed) return {};

@@ -55,7 +55,9 @@ auto runtime::create(runtime_options options) -> result<std::unique_ptr<runtime>
   const bool has_workers = options.scheduler != scheduler::current_thread && options.scheduler != scheduler::run_inline;
   if (options.shape == runtime_shape::merged && !has_workers) return fail(errc::invalid_argument);
   try {
-    return std::unique_ptr<runtime>(new runtime(std::move(options)));
+    std::unique_ptr<runtime> made(new runtime(std::move(options)));
+    detail::runtime_list::add(*made);
+    return made;
   } catch (const std::system_error& refused) {
     return fail(refused.code());
   } catch (const std::bad_alloc&) {
@@ -106,6 +108,7 @@ void runtime::start_merged(const runtime_options& options) {
 
 runtime::~runtime() {
   BRAID_EXPECTS(!is_current(), "a runtime is not destroyed by a task or a job of its own");
+  detail::runtime_list::remove(*this);
   static_cast<void>(shutdown(shutdown_mode::drain));
 }
 

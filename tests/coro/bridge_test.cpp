@@ -158,15 +158,15 @@ TEST_CASE("a stopped task goes without the result, which dies with the future") 
   CHECK_FALSE(went_on);
 }
 
-TEST_CASE("spawn_future on a home gives what the task gives, throws or that it was stopped") {
+TEST_CASE("spawn on a home gives what the task gives, throws or that it was stopped") {
   test_loop here;
   auto fails = []() -> task<int> {
     throw std::runtime_error("task");
     co_return 0;
   };
-  auto value = spawn_future(here.io(), give_after(1ms, 5));
-  auto thrown = spawn_future(here.io(), fails());
-  auto stopped = spawn_future(here.io(), stop_at_once());
+  auto value = spawn(here.io(), give_after(1ms, 5));
+  auto thrown = spawn(here.io(), fails());
+  auto stopped = spawn(here.io(), stop_at_once());
   here.run_once();
   CHECK_FALSE(value.is_ready());
   here.advance(2ms);
@@ -177,11 +177,11 @@ TEST_CASE("spawn_future on a home gives what the task gives, throws or that it w
 
 TEST_CASE("a stop ends the task and the future, and a home that does not run refuses both") {
   test_loop here;
-  auto sleeping = spawn_future(here.io(), give_after(1h, 5));
+  auto sleeping = spawn(here.io(), give_after(1h, 5));
   here.run_once();
   here.stop();
   CHECK(failure_code(sleeping) == errc::stopped);
-  auto refused = spawn_future(here.io(), give_after(1ms, 5));
+  auto refused = spawn(here.io(), give_after(1ms, 5));
   CHECK(failure_code(refused) == errc::closed);
 }
 
@@ -194,8 +194,8 @@ TEST_CASE("a task that is spawned into a scope for a future does not stop the ot
   future<int> failed;
   future<int> given;
   auto family = [&](scope& children) -> task<void> {
-    failed = spawn_future(children, fails());
-    given = spawn_future(children, give_after(1ms, 4));
+    failed = spawn(children, fails());
+    given = spawn(children, give_after(1ms, 4));
     co_return;
   };
   CHECK(here.run_through(with_scope(family), 1ms).has_value());
@@ -203,7 +203,7 @@ TEST_CASE("a task that is spawned into a scope for a future does not stop the ot
   CHECK_THROWS(static_cast<void>(failed.get()));
   auto stopped_family = [&](scope& children) -> task<void> {
     children.request_stop();
-    failed = spawn_future(children, give_after(1ms, 4));
+    failed = spawn(children, give_after(1ms, 4));
     co_return;
   };
   CHECK(here.run(with_scope(stopped_family)).has_value());
@@ -218,19 +218,19 @@ TEST_CASE("tasks on a pool run at the same time, wait for futures and sleep ther
     co_return half + (number - half);
   };
   std::vector<future<int>> all;
-  for (int i = 0; i < 200; ++i) all.push_back(spawn_future(workers, compute(i)));
+  for (int i = 0; i < 200; ++i) all.push_back(spawn(workers, compute(i)));
   int sum = 0;
   for (auto& one : all) sum += one.get();
   CHECK(sum == 19'900);
   REQUIRE(workers.shutdown(shutdown_mode::drain));
-  auto refused = spawn_future(workers, compute(1));
+  auto refused = spawn(workers, compute(1));
   CHECK(failure_code(refused) == errc::closed);
 }
 
 TEST_CASE("a value given by a task is taken by a task elsewhere") {
   test_loop here;
   pool workers(with_workers(1));
-  auto body = [&]() -> task<int> { co_return co_await spawn_future(workers, give_after(1us, 9)); };
+  auto body = [&]() -> task<int> { co_return co_await spawn(workers, give_after(1us, 9)); };
   outcome<int> ended = here.run(body());
   CHECK(ended.take() == 9);
 }
@@ -243,10 +243,10 @@ TEST_CASE(
   auto makes = []() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(3); };
   auto breaks = []() -> task<fragile> { co_return fragile(2); };
   deaths seen;
-  auto nothing = spawn_future(there, keep(mortal(seen)));
-  auto reference = spawn_future(there, refers());
-  auto pointer = spawn_future(there, makes());
-  auto broken = spawn_future(there, breaks());
+  auto nothing = spawn(there, keep(mortal(seen)));
+  auto reference = spawn(there, refers());
+  auto pointer = spawn(there, makes());
+  auto broken = spawn(there, breaks());
   there.run_all();
   CHECK(seen.count == 1);
   nothing.get();
@@ -258,12 +258,12 @@ TEST_CASE(
 TEST_CASE("a task that its executor refuses or drops does not begin, and its future says why") {
   manual_executor there;
   deaths seen;
-  auto dropped = spawn_future(there, keep(mortal(seen)));
+  auto dropped = spawn(there, keep(mortal(seen)));
   there.drop();
   CHECK(seen.count == 1);
   CHECK(failure_code(dropped) == errc::stopped);
   there.close();
-  auto refused = spawn_future(there, keep(mortal(seen)));
+  auto refused = spawn(there, keep(mortal(seen)));
   CHECK(seen.count == 2);
   CHECK(failure_code(refused) == errc::closed);
 }
@@ -274,11 +274,11 @@ TEST_CASE("a task gives its value at its end, whatever else lives in its home") 
   promise<void> later;
   auto waits = [](future<void> ahead, mortal /*local*/) -> task<void> { co_await std::move(ahead); };
   auto body = [&]() -> task<int> {
-    scope& around = co_await this_scope();
-    around.spawn(waits(later.get_future(), mortal(seen)));
+    scope& own = co_await this_scope();
+    own.where().root().spawn(waits(later.get_future(), mortal(seen)));
     co_return 1;
   };
-  auto ahead = spawn_future(there, body());
+  auto ahead = spawn(there, body());
   there.run_all();
   CHECK(ahead.get() == 1);
   CHECK(seen.count == 0);
@@ -295,7 +295,7 @@ TEST_CASE("a task that ends away from its home settles its future there") {
     co_await schedule_on(away);
     co_return 7;
   };
-  auto ahead = spawn_future(there, body(mortal(seen)));
+  auto ahead = spawn(there, body(mortal(seen)));
   there.run_all();
   away.run_all();
   CHECK(seen.count == 0);
@@ -310,7 +310,7 @@ TEST_CASE("what a task held is gone when its result is seen") {
   deaths seen;
   int gone = 0;
   auto held = [](mortal /*local*/) -> task<void> { co_return; };
-  auto after = spawn_future(there, held(mortal(seen))).then_inline([&] { gone = seen.count; });
+  auto after = spawn(there, held(mortal(seen))).then_inline([&] { gone = seen.count; });
   there.run_all();
   after.get();
   CHECK(gone == 1);
@@ -319,7 +319,7 @@ TEST_CASE("what a task held is gone when its result is seen") {
 TEST_CASE("a future that is dropped lets its task go on, to its end") {
   manual_executor there;
   deaths seen;
-  spawn_future(there, keep(mortal(seen))).detach();
+  spawn(there, keep(mortal(seen))).detach();
   CHECK(seen.count == 0);
   there.run_all();
   CHECK(seen.count == 1);
@@ -328,6 +328,6 @@ TEST_CASE("a future that is dropped lets its task go on, to its end") {
 TEST_CASE("a worker that waits for a task that has not begun begins it") {
   pool workers(with_workers(1));
   auto here = []() -> task<std::thread::id> { co_return std::this_thread::get_id(); };
-  auto waits = [&] { return spawn_future(workers, here()).get() == std::this_thread::get_id(); };
+  auto waits = [&] { return spawn(workers, here()).get() == std::this_thread::get_id(); };
   CHECK(spawn(workers, waits).get());
 }

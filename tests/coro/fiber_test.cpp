@@ -6,7 +6,6 @@
 #include <braid/coro/channel.hpp>
 #include <braid/coro/event.hpp>
 #include <braid/coro/offload.hpp>
-#include <braid/coro/run_on.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -158,7 +157,7 @@ TEST_CASE("everything that a task can await can be awaited on a fiber") {
     fiber_await(yield());
     auto computed = [&] { return std::this_thread::get_id() != caller; };
     CHECK(fiber_await(offload(workers, computed)));
-    CHECK(fiber_await(run_on(workers, computed)));
+    CHECK(fiber_await(offload(workers, computed)));
     CHECK(fiber_await(spawn(workers, computed)));
     const auto [a, b] = fiber_await(when_all(after(1ms, 1), after(2ms, 2)));
     CHECK(a + b == 3);

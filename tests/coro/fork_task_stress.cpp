@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(watched, "trees from several threads, as futures and in calls,
   for (int t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {
       for (std::uint64_t i = 0; i < scaled(1000); ++i) {
-        const std::uint64_t nodes = t == 0   ? spawn_future(where, which.walk(0, 6)).get()
+        const std::uint64_t nodes = t == 0   ? spawn(where, which.walk(0, 6)).get()
                                     : t == 1 ? run_in(where, [&] { return run_in(where, which.walk(0, 6)); })
                                              : run_in(where, which.walk(0, 6));
         if (nodes != expected) wrong.fetch_add(1, relaxed);

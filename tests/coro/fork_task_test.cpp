@@ -550,21 +550,21 @@ TEST_CASE_FIXTURE(watched, "more forks in each other than a deque holds") {
 
 TEST_CASE_FIXTURE(watched, "futures of them, for threads and for tasks") {
   pool where({.workers = 2});
-  CHECK(spawn_future(where, fib(15)).get() == 610);
-  spawn_future(where, nothing()).get();
+  CHECK(spawn(where, fib(15)).get() == 610);
+  spawn(where, nothing()).get();
   int object = 1;
   auto refer = [&object]() -> fork_task<int&> { co_return object; };
-  CHECK(&spawn_future(where, refer()).get() == &object);
-  CHECK(failure_text(spawn_future(where, fail_with("ahead"))) == "ahead");
+  CHECK(&spawn(where, refer()).get() == &object);
+  CHECK(failure_text(spawn(where, fail_with("ahead"))) == "ahead");
   strand_home home(where);
   auto body = [&]() -> task<std::uint64_t> {
-    auto ahead = spawn_future(where, fib(16));
+    auto ahead = spawn(where, fib(16));
     co_return co_await std::move(ahead) + 1;
   };
   CHECK(sync_wait(home, body()) == 988);
   deaths seen;
   auto holds = [](mortal /*held*/) -> fork_task<int> { co_return 3; };
-  spawn_future(where, holds(mortal(seen))).then_inline([&seen](int value) { CHECK(value == 3 * seen.count); }).get();
+  spawn(where, holds(mortal(seen))).then_inline([&seen](int value) { CHECK(value == 3 * seen.count); }).get();
   CHECK(where.wait_idle());
 }
 
@@ -580,14 +580,14 @@ TEST_CASE_FIXTURE(watched, "a pool that takes nothing more refuses, and one that
   begun.wait();
   deaths seen;
   auto holds = [](mortal /*held*/) -> fork_task<void> { co_return; };
-  auto behind = spawn_future(where, holds(mortal(seen)));
+  auto behind = spawn(where, holds(mortal(seen)));
   std::jthread stops([&] { static_cast<void>(where.shutdown(shutdown_mode::drop_pending)); });
   REQUIRE(eventually([&] { return behind.is_ready(); }));
   CHECK(failure_code(std::move(behind)) == errc::dropped);
   CHECK(seen.count == 1);
   ends.count_down();
   stops.join();
-  CHECK(failure_code(spawn_future(where, fib(3))) == errc::closed);
+  CHECK(failure_code(spawn(where, fib(3))) == errc::closed);
   try {
     static_cast<void>(run_in(where, fib(3)));
     FAIL("it was accepted");

@@ -5,7 +5,6 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/task_handle.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/shared_timers.hpp>
@@ -51,7 +50,7 @@ TEST_CASE("a task that waits when its pool goes is stopped once what it waits fo
   auto workers = small_pool();
   async_event happened;
   deaths ended;
-  auto ahead = spawn_future(*workers, wait_for(happened, mortal(ended)));
+  auto ahead = spawn(*workers, wait_for(happened, mortal(ended)));
   workers.reset();  // which runs what it has accepted: the task waits
   CHECK_FALSE(ahead.is_ready());
   happened.set();
@@ -69,7 +68,7 @@ TEST_CASE("a home whose pool has gone ends on the thread that ends it") {
   home.reset();
   CHECK(ended.count == 1);
   CHECK(ended.last_on == std::this_thread::get_id());
-  CHECK(handle.is_done());
+  CHECK(handle.is_ready());
 }
 
 TEST_CASE("a handle stops a task whose pool has gone") {
@@ -80,7 +79,7 @@ TEST_CASE("a handle stops a task whose pool has gone") {
   workers.reset();
   handle.request_stop();
   CHECK(ended.count == 1);
-  CHECK(handle.is_done());
+  CHECK(handle.is_ready());
 }
 
 TEST_CASE("an alarm that rings after the pool has gone ends the sleep, and stops the task") {
@@ -94,18 +93,18 @@ TEST_CASE("an alarm that rings after the pool has gone ends the sleep, and stops
   clock.advance(2h);
   timers.run_once();
   CHECK(ended.count == 1);
-  CHECK(handle.is_done());
+  CHECK(handle.is_ready());
 }
 
 TEST_CASE("a future of a home that has ended goes on nowhere") {
   auto workers = small_pool();
   std::optional<future<int>> inner;
-  auto family = [&](scope& all) { inner = spawn_future(all, give(3)); };
+  auto family = [&](scope& all) { inner = spawn(all, give(3)); };
   auto outer = [&]() -> task<void> {
     family(co_await this_scope());
     co_return;
   };
-  spawn_future(*workers, outer()).get();
+  spawn(*workers, outer()).get();
   inner->wait();
   auto other = [&] { return failure_code(inner->then([](const int&) {})); };
   while (other() != errc::closed) std::this_thread::yield();  // the home goes soon after its last task

@@ -9,7 +9,6 @@
 #include <braid/coro/oneshot.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/task_handle.hpp>
 #include <braid/coro/yield.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/stream_socket.hpp>
@@ -56,7 +55,7 @@ struct stop_race {
   std::uint64_t patience = 0;  // µs of a timer, rounds of a computation
 
   braid::scope around;
-  task_handle<int> handle;
+  future<int> handle;
   std::optional<promise<int>> promised;
   future<int> ahead;
   std::optional<channel<int>> line;
@@ -360,7 +359,7 @@ inline auto stop_races::finish(stop_race& of) -> task<void> {
     tell(of, ending::error);
   }
   if (of.whom == told_to::handle) {
-    const outcome<int> ended = co_await std::move(of.handle).ended();
+    const outcome<int> ended = co_await as_outcome(std::move(of.handle));
     tell(of, ended);
   }
   if (of.what == awaited::descriptor || of.what == awaited::channel)

@@ -68,9 +68,9 @@ auto one_pool(random_source& random, ledger& counts) -> std::size_t {
     for (int i = 0; i < 40; ++i) {
       auto next = work(workers, line, counts, random.below(5));
       if (random.below(2) == 0)
-        all.push_back(spawn_future(workers, std::move(next)));
+        all.push_back(spawn(workers, std::move(next)));
       else
-        all.push_back(spawn_future(shared, std::move(next)));
+        all.push_back(spawn(shared, std::move(next)));
     }
     if (cut_off) CHECK(workers.shutdown(random.below(2) == 0 ? shutdown_mode::drain : shutdown_mode::drop_pending));
     line.close();

@@ -2,7 +2,7 @@
 #include <braid/coro/task_info.hpp>
 
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/bridge.hpp>
 #include <braid/coro/with_scope.hpp>
 
 #include <tests/support/test_loop.hpp>

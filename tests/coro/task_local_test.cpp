@@ -1,7 +1,7 @@
 // tests/coro/task_local_test.cpp: values that follow tasks.
 #include <braid/coro/task_local.hpp>
 
-#include <braid/coro/run_on.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/when_all.hpp>
 #include <braid/coro/yield.hpp>
@@ -93,7 +93,7 @@ TEST_CASE("a task that is away sees its values, and one without a home sees none
   std::string found;
   auto body = [&]() -> task<void> {
     auto look = [&]() -> task<std::string> { co_return co_await name_here(); };
-    found = co_await run_on(there, look);
+    found = co_await offload(there, look);
   };
   here.io().spawn(name.bind("away", body()));
   there.run();

@@ -1,7 +1,7 @@
 // tests/coro/when_all_test.cpp: several tasks at once, of which the first failure stops the rest.
 #include <braid/coro/when_all.hpp>
 
-#include <braid/coro/run_on.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/task/pool.hpp>
 
@@ -154,7 +154,7 @@ TEST_CASE("parts that compute elsewhere come home with their values") {
   auto square = [](int n) { return n * n; };
   auto body = [&]() -> task<int> {
     std::vector<task<int>> all;
-    for (int i = 0; i < 100; ++i) all.push_back(run_on(workers, square, i));
+    for (int i = 0; i < 100; ++i) all.push_back(offload(workers, square, i));
     const std::vector<int> values = co_await when_all(std::move(all));
     int sum = 0;
     for (const int value : values) sum += value;

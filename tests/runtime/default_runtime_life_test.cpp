@@ -274,7 +274,7 @@ TEST_CASE("a child of a fork waits for nothing that a thread of the parent had b
       co_await braid::sleep_for(1us);
       co_return 6;
     };
-    must(braid::spawn_future(braid::default_runtime().workers(), late()).get() == 6);
+    must(braid::spawn(braid::default_runtime().workers(), late()).get() == 6);
   };
   for (int round = 0; round < 20; ++round)  // all of it is used for the first time while the others fork
     CHECK(passes([&use_everything, round] {

@@ -5,7 +5,7 @@
 #include <braid/base/random.hpp>
 #include <braid/coro/async_event.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/bridge.hpp>
 
 #include <doctest/doctest.h>
 

@@ -321,7 +321,7 @@ TEST_CASE("a task has coroutines that fork compute on the workers, and goes on a
     const scene all(workers);
     auto body = [&]() -> task<int> {
       const loop* const here = loop::current();
-      auto ahead = spawn_future(all->workers(), fib(16));
+      auto ahead = spawn(all->workers(), fib(16));
       const int computed = co_await std::move(ahead);
       CHECK(loop::current() == here);
       co_return computed + run_in(all->workers(), fib(10));  // which the worker may wait for: it computes

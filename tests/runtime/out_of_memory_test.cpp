@@ -160,7 +160,7 @@ TEST_CASE("a task on a pool begins, or its future says that there was no memory 
       ++count;
       co_return;
     };
-    const bool begun = survives([&] { spawn_future(all->workers(), add()).get(); });
+    const bool begun = survives([&] { spawn(all->workers(), add()).get(); });
     CHECK(count == (begun ? 1 : 0));
   });
 }

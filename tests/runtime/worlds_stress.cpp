@@ -13,7 +13,6 @@
 #include <braid/coro/oneshot.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/strand_home.hpp>
-#include <braid/coro/task_handle.hpp>
 #include <braid/coro/watch.hpp>
 #include <braid/coro/when_any.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -531,7 +530,7 @@ class world {
   std::vector<place> places_;
   std::vector<char> over_;  // for each place, whether its tasks have ended
   std::vector<std::unique_ptr<thing>> things_;
-  std::deque<task_handle<void>> handles_;
+  std::deque<future<void>> handles_;
   std::deque<step> steps_;
 };
 

@@ -183,7 +183,7 @@ TEST_CASE("a callable may look at the stop that the caller gave, ahead of its ar
   CHECK(failure_code(left_out) == errc::stopped);
 }
 
-TEST_CASE("a callable that asks for a token gets that of the executor, and does not begin after its stop") {
+TEST_CASE("a callable that asks for a token gets one that its executor stops, and does not begin after that") {
   struct stoppable final : braid::executor {
     auto try_post(braid::job& work) noexcept -> bool override { return inner.try_post(work); }
     [[nodiscard]] auto is_current() const noexcept -> bool override { return false; }
@@ -192,12 +192,15 @@ TEST_CASE("a callable that asks for a token gets that of the executor, and does 
     std::stop_source source;
   } where;
   deaths ended;
-  auto first = spawn(where, [&](std::stop_token stop, int n) { return stop == where.source.get_token() ? n : 0; }, 5);
+  std::stop_token seen;
+  auto first = spawn(where, [&](std::stop_token stop, int n) { return seen = std::move(stop), n; }, 5);
   auto late = spawn(where, [guard = mortal(ended)](std::stop_token) { return 1; });
   auto indifferent = spawn(where, [] { return 2; });
   auto tried = try_spawn(where, [](std::stop_token) { return 3; });
   where.inner.run();
+  CHECK_FALSE(seen.stop_requested());
   where.source.request_stop();
+  CHECK(seen.stop_requested());
   where.inner.run_all();
   CHECK(first.get() == 5);
   CHECK(failure_code(late) == errc::stopped);
@@ -206,11 +209,22 @@ TEST_CASE("a callable that asks for a token gets that of the executor, and does 
   CHECK(failure_code(tried.value()) == errc::stopped);
 }
 
-TEST_CASE("an executor without a stop of its own gives a token that never comes true") {
+TEST_CASE("a future stops the callable that asks for a token, also on an executor without a stop of its own") {
   manual_executor where;
-  auto work = spawn(where, [](std::stop_token stop) { return stop.stop_possible(); });
+  std::stop_token seen;
+  auto work = spawn(where, [&seen](std::stop_token stop) { return seen = std::move(stop), 1; });
+  auto left_out = spawn(where, [](std::stop_token) { return 2; });
+  auto goes_on = spawn(where, [] { return 3; });
   where.run();
-  CHECK_FALSE(work.get());
+  CHECK_FALSE(seen.stop_requested());
+  work.request_stop();
+  left_out.request_stop();
+  goes_on.request_stop();
+  where.run_all();
+  CHECK(seen.stop_requested());
+  CHECK(work.get() == 1);
+  CHECK(failure_code(left_out) == errc::stopped);
+  CHECK(goes_on.get() == 3);
 }
 
 TEST_CASE("a stop flag gives its reason") {

@@ -1,11 +1,10 @@
-// braid/coro/bridge.hpp: where futures and tasks meet: awaiting a future, and a future of what a task gives.
+// braid/coro/bridge.hpp: where futures and tasks meet: a task that awaits a future; starting a task with one.
 #pragma once
 
 #include <braid/base/error.hpp>
-#include <braid/coro/detail/task_state.hpp>
 #include <braid/coro/detail/waiter.hpp>
-#include <braid/coro/home.hpp>
-#include <braid/coro/scope.hpp>
+#include <braid/coro/outcome.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
@@ -13,6 +12,8 @@
 
 #include <exception>
 #include <mutex>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 
 namespace braid {
@@ -99,28 +100,22 @@ template <typename T>
   return detail::future_awaiter<T>(between);
 }
 
-/// Runs `work` in the root of `where` and gives a future of its value. Dropping the future detaches the work.
-/// Threads: any. Errors: in the future: what `work` throws; errc::closed where the home does not run, errc::stopped
-/// where the task ended as stopped, or did not start for a stop. Cost: one block of memory for jobs.
+/// `co_await as_outcome(std::move(future))` waits likewise, and gives how the work ended instead of throwing. Work that
+/// fails with errc::stopped counts as stopped.
 template <typename T>
-auto spawn_future(home& where, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_at_home, std::move(work));
-}
-
-/// Runs `work` in `all`, and gives a future of its value. What it throws goes there, and does not stop the others.
-/// Threads: the home's. Errors, cost: as above.
-template <typename T>
-auto spawn_future(scope& all, task<T> work) -> future<T> {
-  return detail::task_state<T>::spawn(all, std::move(work));
-}
-
-/// Runs `work` on the threads of an executor that is no home, in a home of its own there (see `strand_home`). Tasks
-/// that are spawned like this run at the same time as others; a worker that waits for one that has not begun runs its
-/// beginning. Threads: any. Errors: as above; std::bad_alloc where there is no memory for the home. Cost: as above; the
-/// home is made on the thread where the task begins, from the memory for jobs there.
-template <typename T>
-auto spawn_future(executor& where, task<T> work) -> future<T> {
-  return detail::task_state<T>::post(where, &detail::task_state<T>::begin_alone, std::move(work));
+[[nodiscard]] auto as_outcome(future<T> from) -> task<outcome<T>> {
+  outcome<T> ended;
+  try {
+    if constexpr (std::is_void_v<T>)
+      (co_await std::move(from), ended.set_value());
+    else
+      ended.set_value(co_await std::move(from));
+  } catch (const std::system_error& thrown) {
+    if (thrown.code() != errc::stopped) ended.set_exception(std::current_exception());
+  } catch (...) {
+    ended.set_exception(std::current_exception());
+  }
+  co_return ended;
 }
 
 }  // namespace braid

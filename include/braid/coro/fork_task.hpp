@@ -27,7 +27,7 @@
 namespace braid {
 
 /// A coroutine that computes a `T` (a value, an lvalue reference or void). It does nothing until it is awaited by
-/// another one of the kind, forked by it (`fork_join`, `fork_each`), or given to a pool (`run_in`, `spawn_future`); it
+/// another one of the kind, forked by it (`fork_join`, `fork_each`), or given to a pool (`run_in`, `spawn`); it
 /// is awaited at most once. What it throws is rethrown there. It has no home: it awaits what computes, and nothing
 /// else, and after each await it may be on another worker of its pool.
 /// Threads: moved and destroyed only before it runs. Cost: one frame from the thread's free lists.
@@ -187,7 +187,7 @@ auto run_in(pool& where, fork_task<T> work) -> T {
 /// Runs `work` on workers of `where`, as above, and gives a future of its value. Dropping the future detaches the work.
 /// Tasks await that future, and so come home with the value. Threads: any. Errors: in the future: as above.
 template <typename T>
-auto spawn_future(pool& where, fork_task<T> work) -> future<T> {
+auto spawn(pool& where, fork_task<T> work) -> future<T> {
   promise<T> made(where);
   future<T> made_future = made.get_future();
   auto root = std::make_unique<detail::future_root<T>>(work.release(), std::move(made));

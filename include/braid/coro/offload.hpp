@@ -1,8 +1,11 @@
 // braid/coro/offload.hpp: running a function on another executor, and coming home with its result.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/offload_task.hpp>
 #include <braid/coro/detail/promise.hpp>
+#include <braid/coro/detail/timed_offload.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/task/detail/failure_of.hpp>
@@ -90,11 +93,37 @@ class offload_awaiter {
 /// Runs `fn()` on `where` and resumes the task at home with its result. It ends before the task goes on, also when a
 /// stop comes meanwhile: a long function polls `scope::stop()`.
 /// Errors: what `fn` throws; std::system_error with errc::closed where `where` refused it, errc::dropped where it was
-/// dropped by a shutdown.
+/// dropped by a shutdown. Cost: a post to `where` and one back; no allocation.
 template <std::move_constructible Fn>
-  requires std::invocable<Fn&>
+  requires(std::invocable<Fn&> && !detail::is_lazy_work<std::invoke_result_t<Fn&>>)
 [[nodiscard]] auto offload(executor& where, Fn fn) {
   return detail::offload_awaiter<Fn>(where, std::move(fn));
+}
+
+/// The same for a function with arguments, or one that gives a task: that runs on `where` up to its first wait, and the
+/// value is the task's. Callable and arguments are moved into the frame, live until the end, and are passed as rvalues;
+/// std::ref passes a reference. Errors: as above, and as `schedule_on`. Cost: two frames.
+template <std::move_constructible Fn, std::move_constructible... Args>
+  requires(std::invocable<Fn, Args...> &&
+           (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
+[[nodiscard]] auto offload(executor& where, Fn fn, Args... args) {
+  return detail::offload_task(where, std::move(fn), std::move(args)...);
+}
+
+struct offload_options {
+  duration timeout;  ///< how long the task waits
+};
+
+/// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once the
+/// timeout has passed. A function that has not begun by then does not begin; one that has goes on, and its result is
+/// dropped when it ends: where it ran counts it as late, and ends only after it. A stop of the task leaves it in the
+/// same way. Errors: errc::deadline_exceeded; errc::closed where `where` refused it, errc::dropped where a shutdown
+/// dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task: it owns what it uses. Cost: a
+/// block of memory for jobs, a timer.
+template <std::move_constructible Fn>
+  requires std::invocable<Fn&>
+[[nodiscard]] auto offload(executor& where, offload_options how, Fn fn) {
+  return detail::timed_offload_awaiter<Fn>(where, how.timeout, std::move(fn));
 }
 
 }  // namespace braid

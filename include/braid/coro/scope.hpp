@@ -10,10 +10,13 @@
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <type_traits>
 #include <utility>
 
 namespace braid {
@@ -49,6 +52,13 @@ class BRAID_API scope : private job, private stop_callback {
   /// stopped already it does not start. Where 64 tasks that were spawned so are in their first steps, each inside of
   /// the one before, the next one's first step is queued at home instead, so that no chain of them uses up the stack.
   void spawn(task<void> child);
+  /// The same for a callable that gives a task, which is kept until the task has ended: captures may be used in all of
+  /// it.
+  template <typename Fn>
+    requires std::same_as<std::invoke_result_t<std::decay_t<Fn>&>, task<void>>
+  void spawn(Fn&& fn) {
+    spawn(kept_until_end<std::decay_t<Fn>>(std::forward<Fn>(fn)));
+  }
 
   /// Waits until no task is left. Not cut short by a stop, because the tasks end by it themselves.
   /// Errors: rethrows the first task's exception.
@@ -89,6 +99,11 @@ class BRAID_API scope : private job, private stop_callback {
   template <typename T, typename Owner>
   void begin(task<T> child, Owner& owner) noexcept;
 
+  /// Counts something that ends in this scope as a task does; `leave` takes it back, and gives what to resume. For
+  /// tasks that run in a scope of their own inside of this one.
+  void enter() noexcept { ++tasks_; }
+  [[nodiscard]] auto leave() noexcept -> std::coroutine_handle<> { return root_left(); }
+
   /// The first task's exception, given once.
   [[nodiscard]] auto take_error() noexcept -> std::exception_ptr { return std::exchange(error_, nullptr); }
 
@@ -101,6 +116,10 @@ class BRAID_API scope : private job, private stop_callback {
     arrived,  // the job has run or was refused: no other thread knows of the scope any more
   };
 
+  template <typename Fn>
+  static auto kept_until_end(Fn fn) -> task<void> {
+    co_await std::invoke(fn);
+  }
   template <typename T, typename Owner>
   static auto ended(detail::promise_base& root, detail::ending how) noexcept -> std::coroutine_handle<>;
   auto root_left() noexcept -> std::coroutine_handle<>;

@@ -27,7 +27,7 @@ namespace braid {
 
 /// Serial executor for tasks on a pool: they are resumed on whatever worker is free, never two at once, so that their
 /// timers, scopes and events need no lock. Tasks that shall run at the same time have homes of their own, which
-/// cost little; `spawn_future(pool, task)` makes one for each.
+/// cost little; `spawn(pool, task)` makes one for each.
 ///
 /// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
 /// them runs on the thread that was told so. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`

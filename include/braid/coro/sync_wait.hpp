@@ -5,6 +5,7 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/coro/task.hpp>
 #include <braid/task/detail/blocking_wait.hpp>
 #include <braid/task/detail/end_signal.hpp>
@@ -96,6 +97,16 @@ auto sync_wait(task<T> work) -> T {
   detail::resume(frame);
   detail::block_until_set(done);
   return frame.promise().result().take();
+}
+
+/// The same for callables that give tasks, which are kept until these have ended.
+template <detail::task_function Fn>
+auto sync_wait(home& where, Fn&& fn) {
+  return sync_wait(where, detail::task_of(std::forward<Fn>(fn)));
+}
+template <detail::task_function Fn>
+auto sync_wait(Fn&& fn) {
+  return sync_wait(detail::task_of(std::forward<Fn>(fn)));
 }
 
 }  // namespace braid

@@ -4,6 +4,7 @@
 #include <braid/base/assert.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/outcome.hpp>
+#include <braid/task/job.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -120,6 +121,9 @@ class [[nodiscard]] task {
 };
 
 namespace detail {
+
+template <typename T>
+inline constexpr bool is_lazy_work<task<T>> = true;
 
 template <typename T>
 auto task_promise<T>::get_return_object() noexcept -> task<T> {

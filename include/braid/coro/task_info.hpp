@@ -1,33 +1,15 @@
-// braid/coro/task_info.hpp: the number and the name of a task that was spawned with a handle.
+// braid/coro/task_info.hpp: what a task knows of itself: its number and its name.
 #pragma once
 
 #include <braid/base/config.hpp>
 #include <braid/coro/detail/promise.hpp>
 #include <braid/coro/scope.hpp>
+#include <braid/task/task_id.hpp>
 
-#include <compare>
 #include <concepts>
 #include <coroutine>
-#include <cstdint>
-#include <string>
 
 namespace braid {
-
-/// Different for each task that was spawned with a handle, for as long as the process lives. 0 is none.
-struct task_id {
-  std::uint64_t number = 0;
-  friend auto operator<=>(const task_id&, const task_id&) = default;
-};
-
-/// How a task is to be spawned.
-struct task_options {
-  std::string name = {};
-};
-
-struct task_info {
-  task_id id;
-  std::string name;
-};
 
 namespace detail {
 
@@ -51,8 +33,8 @@ class task_info_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_task()` tells the calling task, or the nearest one around it that was spawned with a handle. Null
-/// where there is none.
+/// `co_await this_task()` tells the calling task, or the nearest one around it that was started by `spawn`. Null where
+/// there is none.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

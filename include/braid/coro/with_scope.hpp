@@ -80,8 +80,8 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 
 /// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
 /// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
-/// rethrown; a value that it gives in spite of the stop wins. Tasks that it spawned into its own scope are joined, as in
-/// `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
+/// rethrown; a value that it gives in spite of the stop wins. Tasks that it spawned into its own scope are joined, as
+/// in `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();

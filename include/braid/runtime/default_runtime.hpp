@@ -40,13 +40,18 @@ BRAID_API auto finalize(shutdown_mode mode = shutdown_mode::drain) -> result<voi
 
 namespace detail {
 
-/// Where work goes that names no place: the pool of the worker that calls, else the workers of the process. None where
-/// `finalize` came before any was made. Errors: as `default_runtime`.
+/// Where work goes that names no place: the pool of the worker that calls, else the workers of `nearest_runtime`. None
+/// where `finalize` came before any was made. Errors: as `default_runtime`.
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
+
+/// The runtime of the process, if it was made; else the oldest that lives of those that the program has made; else
+/// that of the process, which is made now. Lifetime: the program does not end its runtime while others call this.
+[[nodiscard]] BRAID_API auto nearest_runtime() -> runtime&;
 
 }  // namespace detail
 
-/// Runs `fn` some time later, once: on the pool of the worker that calls, else on the workers of the process.
+/// Runs `fn` some time later, once: on the pool of the worker that calls; else on the workers of the process, if its
+/// runtime was made; else on those of the oldest runtime that lives, if the program has made one by itself.
 /// Threads: any. Errors: closed, and then `fn` has been destroyed without being called.
 template <job_function Fn>
 auto post(Fn&& fn) -> result<void> {
@@ -63,6 +68,17 @@ auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
   const detail::executor_use where(detail::nearest_executor());
   if (!where) return failed_future<value>(make_error_code(errc::closed));
   return spawn(*where.get(), std::forward<Fn>(fn), std::forward<Args>(args)...);
+}
+
+/// A task, or a callable that gives one, on the runtime whose workers `post` would take: see `spawn` on a runtime.
+template <typename T>
+auto spawn(task<T> work) -> future<T> {
+  return spawn(detail::nearest_runtime(), std::move(work));
+}
+template <typename Fn, typename... Args>
+  requires detail::task_function<Fn, Args...>
+auto spawn(Fn&& fn, Args&&... args) {
+  return spawn(detail::nearest_runtime(), std::forward<Fn>(fn), std::forward<Args>(args)...);
 }
 
 }  // namespace braid

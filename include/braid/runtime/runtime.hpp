@@ -5,7 +5,7 @@
 #include <braid/base/error.hpp>
 #include <braid/coro/sync_wait.hpp>
 #include <braid/coro/task.hpp>
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/spawn.hpp>
 #include <braid/io/loop.hpp>
 #include <braid/io/loop_driver.hpp>
 #include <braid/sync/atomic.hpp>
@@ -29,7 +29,8 @@ namespace braid {
 
 namespace detail {
 struct runtime_end;
-}
+struct runtime_list;
+}  // namespace detail
 
 /// Where a runtime waits.
 enum class runtime_shape : std::uint8_t {
@@ -78,7 +79,7 @@ class BRAID_API runtime {
   auto post(task<void> work) -> result<void>;
 
   /// How many functions, on workers and on threads that may block, have ended after their waiter had given up (see
-  /// `offload_with_timeout`).
+  /// `offload` with a timeout).
   [[nodiscard]] auto late() const noexcept -> std::uint64_t { return pool_->statistics().late + blocking_->late(); }
 
   /// Stops the tasks of the loops, deals with accepted jobs as `mode` says, and joins the threads. Whatever comes later
@@ -92,13 +93,19 @@ class BRAID_API runtime {
     loop& at = io();
     return detail::sync_wait_with(at, pool_->needs_polls() ? pool_->id() : at.id(), std::move(work));
   }
+  /// The same for a callable that gives a task: `run([&]() -> task<int> { … })`.
+  template <detail::task_function Fn>
+  auto run(Fn&& fn) {
+    return run(detail::task_of(std::forward<Fn>(fn)));
+  }
 
  private:
   explicit runtime(runtime_options options);
 
   friend struct detail::runtime_end;
+  friend struct detail::runtime_list;
   template <typename T>
-  friend auto spawn(runtime& where, task_options how, task<T> work) -> task_handle<T>;
+  friend auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T>;
 
   /// As `post` does with the task that `std::move(make)()` gives, which is made by the thread that starts it, near its
   /// own memory.
@@ -125,25 +132,62 @@ class BRAID_API runtime {
   std::unique_ptr<atomic<std::size_t>[]> on_the_way_;  // tasks that are sent to each of these; written by workers
   std::unique_ptr<blocking_pool> blocking_;
   atomic<std::size_t> next_loop_{0};  // whose turn it is to get work from outside; any thread
+  runtime* next_ = nullptr;           // in the list of the process; under its lock
   std::mutex join_mutex_;             // one thread joins the loop's
   std::thread loop_thread_;
 };
 
-/// Starts a task as `runtime::post` does, and gives a handle of it. Threads: any. Errors: at the await: errc::closed
-/// where the runtime takes nothing more; errc::stopped where it ended before the task began, or where there was no
-/// memory to begin, which is reported.
+/// Starts a task as `runtime::post` does, and gives a future of it: see `spawn` on a home. Threads: any. Errors: in the
+/// future: errc::closed where the runtime takes nothing more; errc::stopped where it ended before the task began, or
+/// where there was no memory to begin, which is reported.
 template <typename T>
-auto spawn(runtime& where, task_options how, task<T> work) -> task_handle<T> {
-  return detail::spawn_by(std::move(how), std::move(work), [&where](detail::handled_start<T> start) {
-    return where.post_made(std::move(start)).has_value();
-  });
+auto spawn(runtime& where, spawn_options how, task<T> work) -> future<T> {
+  auto& state =
+      detail::make_state<detail::task_state<T>>(nullptr, where.entrance().id(), std::move(how), std::move(work));
+  auto ahead = detail::future_access::make<T>(state);
+  detail::task_start<T> start(state);
+  static_cast<void>(where.post_made(std::move(start)));
+  return ahead;
 }
 template <typename T>
-auto spawn(runtime& where, task<T> work) -> task_handle<T> {
-  return spawn(where, task_options(), std::move(work));
+auto spawn(runtime& where, task<T> work) -> future<T> {
+  return spawn(where, spawn_options(), std::move(work));
+}
+template <typename Fn, typename... Args>
+  requires detail::task_function<Fn, Args...>
+auto spawn(runtime& where, Fn&& fn, Args&&... args) {
+  return spawn(where, spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
+}
+
+/// Runs a function on the workers.
+template <typename Fn, typename... Args>
+  requires spawnable<Fn, Args...>
+auto spawn(runtime& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
+  return spawn(where.workers(), std::forward<Fn>(fn), std::forward<Args>(args)...);
+}
+
+/// Without a handle: a task as `runtime::post` starts it, or a function on the workers. Threads: any.
+/// Errors: errc::closed, and then `work` has been destroyed without having begun.
+inline auto post(runtime& where, task<void> work) -> result<void> { return where.post(std::move(work)); }
+template <detail::task_function Fn>
+auto post(runtime& where, Fn&& fn) -> result<void> {
+  return where.post(detail::task_of(std::forward<Fn>(fn)));
+}
+template <job_function Fn>
+auto post(runtime& where, Fn&& fn) -> result<void> {
+  return post(where.workers(), std::forward<Fn>(fn));
 }
 
 namespace detail {
+
+/// The runtimes of the process, the oldest first: free functions use that one where none was initialized.
+struct runtime_list {
+  static void add(runtime& made);
+  static void remove(runtime& gone) noexcept;
+
+ private:
+  static void set_first(runtime* first) noexcept;
+};
 
 /// What is left of a runtime after the end of the process' static objects: workers that refuse.
 struct runtime_end {

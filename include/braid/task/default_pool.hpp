@@ -9,9 +9,10 @@ namespace braid {
 /// Gives the pool; may make it at its first call. Errors: whatever keeps it from being made.
 using default_pool_source = auto (*)() -> pool&;
 
-/// The pool of the process for code that runs on no worker: the workers of `default_runtime`, unless the program has
-/// set another source. Threads: any. Blocks: the first call, until its threads run.
-/// Errors: std::system_error where it cannot be made; std::errc::no_such_device_or_address where no source is set.
+/// The pool for code that runs on no worker: the workers of the runtime of the process, or of the oldest that the
+/// program has made where that was not initialized, unless the program has set another source. Threads: any. Blocks:
+/// the first call, until its threads run. Errors: std::system_error where it cannot be made;
+/// std::errc::no_such_device_or_address where no source is set.
 [[nodiscard]] BRAID_API auto default_pool() -> pool&;
 
 /// Sets the source of the pool; gives back the source before, which may be null.

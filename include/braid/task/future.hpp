@@ -6,8 +6,10 @@
 #include <braid/task/detail/future_continuation.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/executor.hpp>
+#include <braid/task/task_id.hpp>
 
 #include <exception>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -78,6 +80,23 @@ class [[nodiscard]] future {
   /// Errors: rethrows what the work threw; as `wait`; errc::would_deadlock in an iteration of an event loop, and on a
   /// worker that has one, also where such a continuation has not returned. The future then stays as it was.
   auto get() -> T;
+
+  /// Asks the work to stop: a task at its next wait, or before it begins. A value that it gives in spite of that
+  /// counts. Work that is no task goes on, unless it takes a token of its own (see `spawn`). Repeated calls change
+  /// nothing. Blocks: never.
+  void request_stop(errc reason = errc::stopped) noexcept { state().request_stop(reason); }
+
+  /// The number of the task; 0 for other work.
+  [[nodiscard]] auto id() const noexcept -> task_id {
+    const task_info* const known = state().info();
+    return known == nullptr ? task_id() : known->id;
+  }
+
+  /// The name that the task was spawned with. Lifetime: as long as the future.
+  [[nodiscard]] auto name() const noexcept -> std::string_view {
+    const task_info* const known = state().info();
+    return known == nullptr ? std::string_view() : known->name;
+  }
 
   /// Goes without the result: the work runs on.
   void detach() noexcept {

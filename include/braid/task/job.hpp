@@ -41,9 +41,19 @@ class job {
   act_fn act_;
 };
 
-/// What can be posted: callable once without arguments, as an rvalue.
+namespace detail {
+
+/// Whether what a call gives does nothing until it is started itself, as a task: a job that drops it would lose it.
+template <typename R>
+inline constexpr bool is_lazy_work = false;
+
+}  // namespace detail
+
+/// What can be posted: callable once without arguments, as an rvalue. Callables that give tasks are posted by the
+/// overloads of the coroutine layer.
 template <typename Fn>
-concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&>;
+concept job_function = std::move_constructible<std::decay_t<Fn>> && std::invocable<std::decay_t<Fn>&&> &&
+                       !detail::is_lazy_work<std::invoke_result_t<std::decay_t<Fn>&&>>;
 
 namespace detail {
 

@@ -16,14 +16,14 @@ namespace braid {
 
 namespace detail {
 
-/// What may keep work from beginning that was given no stop: that of its executor, if it asks for a token.
+/// What may keep work from beginning that was given no stop: its future or its executor, if it asks for a token.
 template <typename Fn, typename... Args>
-using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_token, never_stopped>;
+using own_stop = std::conditional_t<wants_stop<std::stop_token, Fn, Args...>, stopped_by_future, never_stopped>;
 
 template <typename Fn, typename... Args>
 auto own_stop_of(const executor& where) -> own_stop<Fn, Args...> {
   if constexpr (wants_stop<std::stop_token, Fn, Args...>)
-    return stopped_by_token(where.stop_token());
+    return stopped_by_future(where.stop_token());
   else
     return {};
 }
@@ -31,7 +31,8 @@ auto own_stop_of(const executor& where) -> own_stop<Fn, Args...> {
 template <typename Seen, typename Fn, typename... Args>
 concept callable_once =
     std::constructible_from<std::decay_t<Fn>, Fn> && (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
-    (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>);
+    (std::invocable<std::decay_t<Fn>, std::decay_t<Args>...> || wants_stop<Seen, Fn, Args...>) &&
+    !is_lazy_work<typename call_of<Seen, Fn, Args...>::type>;
 
 }  // namespace detail
 
@@ -55,8 +56,8 @@ using stoppable_future = future<detail::future_value<detail::call_result<detail:
 
 /// Runs `fn(args...)` on `where`, with copies of both that are gone before the result is seen. What it throws arrives
 /// in the future. Dropping the future detaches the work. Work that can only be called with a std::stop_token first gets
-/// that of `where`, and is left out when a stop was requested before it began.
-/// Threads: any. Cost: one block of memory for jobs, for everything together.
+/// one that a stop of `where` and `future::request_stop` set, and is left out when that was before it began.
+/// Threads: any. Cost: one block of memory for jobs, for everything together; a token is another one.
 /// Errors: in the future: errc::closed when `where` takes nothing more, errc::dropped when a shutdown drops it,
 /// errc::stopped when it was left out.
 template <typename Fn, typename... Args>

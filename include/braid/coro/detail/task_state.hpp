@@ -1,52 +1,70 @@
-// braid/coro/detail/task_state.hpp: a task that gives a future: the job that begins it and its result in one block.
+// braid/coro/detail/task_state.hpp: a task that gives a future: its beginning, its scope and its result in one block.
 #pragma once
 
 #include <braid/base/error.hpp>
+#include <braid/coro/detail/task_control.hpp>
 #include <braid/coro/home.hpp>
 #include <braid/coro/outcome.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/strand_home.hpp>
 #include <braid/coro/task.hpp>
+#include <braid/coro/task_info.hpp>
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/future_state.hpp>
 #include <braid/task/detail/produced_state.hpp>
 #include <braid/task/executor.hpp>
 #include <braid/task/future.hpp>
+#include <braid/task/task_id.hpp>
 
 #include <coroutine>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace braid::detail {
 
-/// The producer of a future: a root of a scope, which settles it when its frame is gone.
+/// The future of a task, and whether the executor took it; if not, the future has failed.
+template <typename T>
+struct posted_task {
+  future<T> ahead;
+  bool accepted = false;
+};
+
+/// The producer of a future: a task in a scope of its own, inside of the one that it was spawned into. It settles the
+/// future when the frame is gone and no task is left in its scope.
+///
+///   posted --begin--> running --root_ended--> joining --children_ended--> leaving --left--> settled
+///      \________________ give_up: refused, dropped, or stopped before it began ______________/
+///
+/// Leaving waits for threads that are about to stop the scope, then for a stop that one of them has posted.
 template <typename T>
 class task_state final : public future_state<T> {
  public:
-  task_state(job::act_fn act, executor_id where, task<T> work) noexcept
-      : future_state<T>(act, where), work_(std::move(work)) {}
+  task_state(job::act_fn act, executor_id where, spawn_options&& how, task<T>&& work)
+      : future_state<T>(act, where), work_(std::move(work)), control_(std::move(how.name)) {}
 
   /// Begins the task in `in`, on whose home the caller is.
-  [[nodiscard]] static auto spawn(scope& in, task<T> work) -> future<T> {
-    auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(work));
+  [[nodiscard]] static auto spawn(scope& in, spawn_options how, task<T> work) -> future<T> {
+    auto& made = make_state<task_state>(nullptr, in.where().id(), std::move(how), std::move(work));
     auto made_future = future_access::make<T>(made);
     made.begin(in);
     return made_future;
   }
 
   /// Begins it by `act`, one of the two below, on `where`.
-  [[nodiscard]] static auto post(executor& where, job::act_fn act, task<T> work) -> future<T> {
-    auto& made = make_state<task_state>(act, where.id(), std::move(work));
-    auto made_future = future_access::make<T>(made);
-    if (!where.try_post(made)) made.give_up(failure_of(errc::closed));
-    return made_future;
+  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options how, task<T> work) -> posted_task<T> {
+    auto& made = make_state<task_state>(act, where.id(), std::move(how), std::move(work));
+    posted_task<T> posted{.ahead = future_access::make<T>(made)};
+    posted.accepted = where.try_post(made);
+    if (!posted.accepted) made.give_up(errc::closed);
+    return posted;
   }
 
   /// In the root of the home to which it was posted.
   static void begin_at_home(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
-    if (what == job::action::drop) return made.give_up(failure_of(errc::stopped));
+    if (what == job::action::drop) return made.give_up(errc::stopped);
     const executor_use here(made.where());  // the home whose thread this is
     made.begin(static_cast<home&>(*here.get()).root());
   }
@@ -54,7 +72,7 @@ class task_state final : public future_state<T> {
   /// In a home of its own, which is made on the executor's thread.
   static void begin_alone(job& self, job::action what) {
     auto& made = static_cast<task_state&>(self);
-    if (what == job::action::drop) return made.give_up(failure_of(errc::stopped));
+    if (what == job::action::drop) return made.give_up(errc::stopped);
     std::exception_ptr failure;
     const executor_use here(made.where());  // the executor that runs this job
     try {
@@ -63,45 +81,112 @@ class task_state final : public future_state<T> {
     } catch (...) {
       failure = std::current_exception();
     }
-    if (failure != nullptr) made.give_up(std::move(failure));  // what comes next does not run in a handler
+    if (failure == nullptr) return;
+    made.failure_ = std::move(failure);  // what comes next does not run in a handler
+    made.settle_without_value();
   }
 
-  /// What the task held is gone before anybody sees the result. The task still counts in its scope meanwhile.
-  void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
-    std::exception_ptr failure = take_from(frame.promise().result());
-    frame.destroy();
-    cascade more;
-    if (failure == nullptr)
-      this->settle(verdict::value, more);
-    else
-      this->fail(std::move(failure), more);
-    more.run();
-  }
-
- private:
+  /// On the home of `in`.
   void begin(scope& in) noexcept {
-    if (in.stop().requested()) return give_up(failure_of(errc::stopped));
-    in.begin(std::move(work_), *this);
+    if (in.stop().requested()) return give_up(errc::stopped);
+    around_ = &in;
+    in.enter();
+    own_.emplace(in);
+    own_->bind(&task_info_key, &control_.info());
+    control_.begin(*own_);
+    if (!own_->stop().requested()) return own_->begin(std::move(work_), *this);
+    work_ = {};
+    stopped();
+    own_->when_idle(&children_ended, this);
   }
 
   /// Settles without having begun.
-  void give_up(std::exception_ptr why) noexcept {
+  void give_up(errc why) noexcept {
     work_ = {};
-    cascade more;
-    this->fail(std::move(why), more);
-    more.run();
+    failure_ = failure_of(why);
+    settle_without_value();
   }
 
-  /// Takes the value over, or gives what there is instead of one.
-  [[nodiscard]] auto take_from(outcome<T>& result) noexcept -> std::exception_ptr {
-    if (result.has_exception()) return result.exception();
-    if (result.is_stopped()) return failure_of(errc::stopped);
+  /// The frame is at its end; it still counts as a task of the own scope.
+  void root_ended(std::coroutine_handle<task_promise<T>> frame) noexcept {
+    take_from(frame.promise().result());
+    frame.destroy();
+    if (failure_ != nullptr) own_->request_stop();
+    own_->when_idle(&children_ended, this);
+  }
+
+  void request_stop(errc reason) noexcept override {
+    if (!this->is_settled()) control_.request_stop(reason);
+  }
+
+  [[nodiscard]] auto info() const noexcept -> const task_info* override { return &control_.info(); }
+
+ private:
+  struct last_job final : job {
+    explicit last_job(task_state& of) noexcept : job(&run), owner(&of) {}
+    static void run(job& self, action /*what*/) { static_cast<last_job&>(self).owner->await_posted_stop(); }
+    task_state* owner;
+  };
+
+  void take_from(outcome<T>& result) noexcept {
+    if (result.is_stopped()) return stopped();
+    if (result.has_exception()) {
+      failure_ = result.exception();
+      return;
+    }
     try {
       this->emplace([&result]() -> T { return result.take(); });
     } catch (...) {
-      return std::current_exception();
+      failure_ = std::current_exception();
     }
-    return nullptr;
+  }
+
+  void stopped() noexcept {
+    failure_ = failure_of(errc::stopped);
+    is_stopped_ = true;
+  }
+
+  static auto children_ended(void* self) noexcept -> std::coroutine_handle<> {
+    auto& made = *static_cast<task_state*>(self);
+    if (auto error = made.own_->take_error(); error != nullptr && (made.failure_ == nullptr || made.is_stopped_)) {
+      if (made.failure_ == nullptr) made.destroy_value();
+      made.failure_ = std::move(error);
+      made.is_stopped_ = false;
+    }
+    home& where = made.around_->where();
+    if (!made.control_.try_leave(where, made.last_)) return {};
+    const ending_depth here;
+    if (here.is_deep())
+      where.post_resumption(made.last_);
+    else
+      made.await_posted_stop();
+    return {};
+  }
+
+  void await_posted_stop() noexcept { own_->when_idle(&left, this); }
+
+  static auto left(void* self) noexcept -> std::coroutine_handle<> {
+    auto& made = *static_cast<task_state*>(self);
+    scope& around = *made.around_;
+    made.own_.reset();
+    made.settle_task(around.where());
+    return around.leave();
+  }
+
+  void settle_task(executor& where) noexcept {
+    if (failure_ != nullptr) {
+      if (!is_stopped_ && this->is_abandoned()) where.report(failure_);
+      return settle_without_value();
+    }
+    cascade more;
+    this->settle(verdict::value, more);
+    more.run();
+  }
+
+  void settle_without_value() noexcept {
+    cascade more;
+    this->fail(std::move(failure_), more);
+    more.run();
   }
 
   void fire(cascade& /*more*/) noexcept override {}  // it hangs on nothing
@@ -112,6 +197,42 @@ class task_state final : public future_state<T> {
   }
 
   task<T> work_;  // until it begins
+  mutable task_control control_;
+  std::exception_ptr failure_;  // until it settles
+  scope* around_ = nullptr;
+  std::optional<scope> own_;
+  last_job last_{*this};
+  bool is_stopped_ = false;  // `failure_` says only that
+};
+
+/// What begins a task whose future has been given out, on a thread that is found later. Where it goes without having
+/// been called the future fails with errc::closed, where the task that it gives does not begin, with errc::stopped.
+template <typename T>
+class task_start {
+ public:
+  explicit task_start(task_state<T>& state) noexcept : state_(&state) {}
+  task_start(task_start&& other) noexcept : state_(std::exchange(other.state_, nullptr)), why_not_(other.why_not_) {}
+  auto operator=(task_start&&) -> task_start& = delete;
+  ~task_start() {
+    if (state_ != nullptr) state_->give_up(why_not_);
+  }
+
+  /// A task that ends with it. Errors: std::bad_alloc.
+  [[nodiscard]] auto operator()() && -> task<void> {
+    why_not_ = errc::stopped;
+    return run(std::move(*this));
+  }
+
+ private:
+  static auto run(task_start self) -> task<void> {
+    scope& around = co_await this_scope();
+    scope all(around);
+    std::exchange(self.state_, nullptr)->begin(all);
+    co_await all.join();
+  }
+
+  task_state<T>* state_;
+  errc why_not_ = errc::closed;
 };
 
 }  // namespace braid::detail

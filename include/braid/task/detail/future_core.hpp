@@ -10,6 +10,7 @@
 #include <braid/task/detail/executor_id.hpp>
 #include <braid/task/detail/failure_of.hpp>
 #include <braid/task/detail/job_block.hpp>
+#include <braid/task/task_id.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -81,9 +82,20 @@ class BRAID_API future_core : public continuation {
   /// Errors: would_deadlock, where it would block a thread that waits for I/O as well; then nothing has changed.
   void wait_for_readers();
 
+  /// Asks the producer to stop. Nothing happens where it cannot be stopped, or has settled. The caller has a reference.
+  virtual void request_stop(errc /*reason*/) noexcept {}
+
+  /// What the producer is known by; null where it is no task.
+  [[nodiscard]] virtual auto info() const noexcept -> const task_info* { return nullptr; }
+
  protected:
   explicit future_core(act_fn act, executor_id where) noexcept : continuation(act), where_(where) {}
   ~future_core() = default;
+
+  /// Whether nobody will ask for the result any more. For the producer, before it settles.
+  [[nodiscard]] auto is_abandoned() const noexcept -> bool {
+    return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
+  }
 
   /// Destroys the result, by `how`, and the object.
   virtual void destroy() noexcept = 0;

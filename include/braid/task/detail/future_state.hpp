@@ -66,11 +66,16 @@ class future_state : public future_core {
     settle(verdict::failure, more);
   }
 
+  /// Undoes `emplace`. Requires that it has not settled.
+  void destroy_value() noexcept {
+    if constexpr (std::is_object_v<T>) std::destroy_at(std::addressof(value_));
+  }
+
   void destroy_result() noexcept {
     if (how() == verdict::failure)
       std::destroy_at(std::addressof(failure_));
-    else if constexpr (std::is_object_v<T>)
-      std::destroy_at(std::addressof(value_));
+    else
+      destroy_value();
   }
 
  private:

@@ -363,8 +363,7 @@ template <scheduling_policy Policy>
 auto scheduler_for<Policy>::lingers(worker& self) noexcept -> bool {
   if (self.counters.jobs.load(relaxed) == 0 && self.counters.forks_stolen.load(relaxed) == 0) return false;
   std::uint32_t backoff = self.backoff;
-  std::uint32_t left = owner_.looks_before_sleep_ * worker::max_backoff;
-  for (; left > 0; left -= std::min(left, backoff)) {
+  for (auto left = owner_.looks_before_sleep_ * worker::max_backoff; left > 0; left -= std::min(left, backoff)) {
     back_off(backoff);
     if (owner_.sleepers_->is_quiescent()) return false;
     if (!may_park(self) || has_own_work(self)) return true;

@@ -51,6 +51,13 @@ class spawned final : public produced_state<R> {
       : produced_state<R>(&act, where.id()), stop_(std::move(stop)), call_(std::forward<Parts>(parts)...) {}
   ~spawned() {}  // `call_` has gone
 
+  void request_stop(errc reason) noexcept override {
+    if constexpr (requires { stop_.request_stop(); })
+      stop_.request_stop();
+    else
+      produced_state<R>::request_stop(reason);
+  }
+
   /// Settles without a call.
   void give_up(errc why, cascade& more) noexcept {
     std::destroy_at(std::addressof(call_));

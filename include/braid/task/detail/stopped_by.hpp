@@ -35,6 +35,36 @@ struct stopped_by_token {
   std::stop_token token;
 };
 
+/// By the future of the work, or by its executor.
+class stopped_by_future {
+ public:
+  using seen = std::stop_token;
+  explicit stopped_by_future(std::stop_token of_executor) : outer_(std::move(of_executor)) {}
+  /// Requires that `show` was not called yet.
+  stopped_by_future(stopped_by_future&& other) noexcept
+      : outer_(std::move(other.outer_)), source_(std::move(other.source_)) {}
+  auto operator=(stopped_by_future&&) -> stopped_by_future& = delete;
+
+  [[nodiscard]] auto reason() const noexcept -> std::optional<errc> {
+    return outer_.stop_requested() || source_.stop_requested() ? std::optional(errc::stopped) : std::nullopt;
+  }
+  [[nodiscard]] auto show() const -> seen {
+    passes_on_.emplace(outer_, stop{&source_});
+    return source_.get_token();
+  }
+  void request_stop() noexcept { source_.request_stop(); }
+
+ private:
+  struct stop {
+    std::stop_source* source;
+    void operator()() const noexcept { source->request_stop(); }
+  };
+
+  std::stop_token outer_;
+  mutable std::stop_source source_;
+  mutable std::optional<std::stop_callback<stop>> passes_on_;  // from the executor, once the call has begun
+};
+
 template <typename Signal>
 struct stopped_by;
 template <>

@@ -1,15 +1,12 @@
-// tests/io/spawn_local_test.cpp: tasks that stay on the thread that has spawned them.
-#include <braid/io/spawn_local.hpp>
+// tests/io/loop_spawn_test.cpp: tasks that stay on the loop of the thread that has spawned them.
+#include <braid/coro/bridge.hpp>
 
 #include <braid/coro/sleep.hpp>
 
-#include <tests/support/child.hpp>
 #include <tests/support/test_loop.hpp>
 
 #include <doctest/doctest.h>
 
-#include <csignal>
-#include <string>
 #include <thread>
 
 using namespace braid;
@@ -26,21 +23,15 @@ auto thread_after_a_sleep() -> task<std::thread::id> {
 
 TEST_CASE("a task that is spawned locally belongs to the loop of the thread, and outlives the scope of its spawner") {
   test_loop here;
-  task_handle<std::thread::id> handle;
+  future<std::thread::id> handle;
   auto body = [&]() -> task<void> {
-    handle = spawn_local({.name = "local"}, thread_after_a_sleep());
+    handle = spawn(loop::current()->root(), {.name = "local"}, thread_after_a_sleep());
     co_return;
   };
   static_cast<void>(here.run(body()).take());
   CHECK(handle.name() == "local");
-  CHECK_FALSE(handle.is_done());
+  CHECK_FALSE(handle.is_ready());
   auto waits = [&]() -> task<std::thread::id> { co_return co_await std::move(handle); };
   CHECK(here.run_through(waits(), 20us).take() == std::this_thread::get_id());
-  CHECK(spawn_local(thread_after_a_sleep()).id() != task_id());
-}
-
-TEST_CASE("on a thread without a loop there is nowhere to spawn it") {
-  const auto end = testing::run_in_child([] { static_cast<void>(spawn_local(thread_after_a_sleep())); });
-  CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("on the thread of a loop") != std::string::npos);
+  CHECK(spawn(loop::current()->root(), thread_after_a_sleep()).id() != task_id());
 }

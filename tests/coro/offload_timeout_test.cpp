@@ -1,5 +1,5 @@
-// tests/coro/offload_with_timeout_test.cpp: a function that is waited for so long and no longer.
-#include <braid/coro/offload_with_timeout.hpp>
+// tests/coro/offload_timeout_test.cpp: a function that is waited for so long and no longer.
+#include <braid/coro/offload.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
@@ -51,7 +51,7 @@ struct wait_for_a_function {
   template <typename Fn>
   auto body(Fn fn) -> task<void> {
     const mortal local(seen);
-    auto timed = offload_with_timeout(away, 1ms, std::move(fn));
+    auto timed = offload(away, {.timeout = 1ms}, std::move(fn));
     got = co_await timed;
     over = true;
   }
@@ -142,7 +142,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "what it throws in time is rethrown, and 
   auto fails = []() -> int { throw std::runtime_error("thrown"); };
   auto catches = [&]() -> task<bool> {
     try {
-      auto timed = offload_with_timeout(away, 1ms, fails);
+      auto timed = offload(away, {.timeout = 1ms}, fails);
       static_cast<void>(co_await timed);
     } catch (const std::runtime_error&) {
       co_return true;
@@ -170,7 +170,7 @@ TEST_CASE_FIXTURE(wait_for_a_function, "what it throws in time is rethrown, and 
 }
 
 TEST_CASE_FIXTURE(wait_for_a_function, "one that is never awaited does nothing") {
-  auto unused = offload_with_timeout(away, 1ms, [held = std::make_unique<int>(1)] { return *held; });
+  auto unused = offload(away, {.timeout = 1ms}, [held = std::make_unique<int>(1)] { return *held; });
   auto moved = std::move(unused);
   CHECK(away.jobs().pending() == 0);
 }
@@ -183,7 +183,7 @@ TEST_CASE("pools and lanes end after what ran late there, and have counted it") 
   auto workers = std::make_unique<pool>(pool_options{.workers = 1});
   atomic<int> ended{0};
   auto waits = [&](executor& where) -> task<void> {
-    auto timed = offload_with_timeout(where, 1ms, [&] {
+    auto timed = offload(where, {.timeout = 1ms}, [&] {
       begun.count_down();
       opened.arrive_and_wait();
       ended.fetch_add(1, relaxed);

@@ -1,7 +1,7 @@
-// braid/coro/offload_with_timeout.hpp: running a function on another executor, and waiting for it so long and no
-// longer.
+// braid/coro/detail/timed_offload.hpp: running a function on another executor, and waiting for it for a limited time.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/base/timer_wheel.hpp>
 #include <braid/coro/detail/after.hpp>
@@ -12,7 +12,6 @@
 #include <braid/task/executor.hpp>
 #include <braid/task/job.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -21,9 +20,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace braid {
-
-namespace detail {
+namespace braid::detail {
 
 /// The function on its way, in a block of its own: the task that waits may be gone before it. Either of both ends
 /// frees it: the one that comes last.
@@ -94,13 +91,13 @@ class timed_call final : public job {
   atomic<state> state_{state::awaited};  // over: written by the job; abandoned: by the home of the task
 };
 
-template <typename Fn, typename Span>
+template <typename Fn>
 class timed_offload_awaiter final : awaiter_base {
   using call_type = timed_call<Fn>;
   using value = typename call_type::value;
 
  public:
-  timed_offload_awaiter(executor& where, Span span, Fn fn)
+  timed_offload_awaiter(executor& where, duration span, Fn fn)
       : awaiter_base(how), span_(span), call_(new call_type(where, std::move(fn))) {}
   /// Requires that it is not awaited yet.
   timed_offload_awaiter(timed_offload_awaiter&& other) noexcept
@@ -163,24 +160,10 @@ class timed_offload_awaiter final : awaiter_base {
   }
   static constexpr operation how{&start, &withdraw};
 
-  Span span_;
+  duration span_;
   call_type* call_;  // its own while it waits or has been told
   errc why_not_{};
   end_timer timer_{*this};
 };
 
-}  // namespace detail
-
-/// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once `span` has
-/// passed. A function that has not begun by then does not begin; one that has goes on, and its result is dropped when
-/// it ends: where it ran counts it as late, and ends only after it. A stop of the task leaves it in the same way.
-/// Errors: errc::deadline_exceeded; errc::closed where `where` refused it, errc::dropped where a shutdown dropped it;
-/// rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task: it owns what it uses. Cost: a block of
-/// memory for jobs, a timer.
-template <typename Rep, typename Period, std::move_constructible Fn>
-  requires std::invocable<Fn&>
-[[nodiscard]] auto offload_with_timeout(executor& where, std::chrono::duration<Rep, Period> span, Fn fn) {
-  return detail::timed_offload_awaiter<Fn, std::chrono::duration<Rep, Period>>(where, span, std::move(fn));
-}
-
-}  // namespace braid
+}  // namespace braid::detail

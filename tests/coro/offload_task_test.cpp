@@ -1,5 +1,5 @@
-// tests/coro/run_on_test.cpp: functions and tasks on another executor.
-#include <braid/coro/run_on.hpp>
+// tests/coro/offload_task_test.cpp: functions and tasks on another executor.
+#include <braid/coro/offload.hpp>
 
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -49,7 +49,7 @@ TEST_CASE("a function runs there with its arguments, and the caller goes on at h
       ran_on = std::this_thread::get_id();
       return a + *b;
     };
-    const int sum = co_await run_on(workers, std::ref(add), 1, std::make_unique<int>(2));
+    const int sum = co_await offload(workers, std::ref(add), 1, std::make_unique<int>(2));
     went_on = std::this_thread::get_id();
     co_return sum;
   };
@@ -62,7 +62,7 @@ TEST_CASE("a function runs there with its arguments, and the caller goes on at h
 TEST_CASE("a coroutine begins there, and its arguments live as long as it does") {
   test_loop here;
   pool workers(one_worker());
-  outcome<std::size_t> ended = here.run_through(run_on(workers, length, std::string(100, 'x')), 1ms);
+  outcome<std::size_t> ended = here.run_through(offload(workers, length, std::string(100, 'x')), 1ms);
   CHECK(ended.take() == 100);
 }
 
@@ -72,10 +72,10 @@ TEST_CASE("references come back as references, and nothing as nothing") {
   int object = 0;
   auto body = [&]() -> task<void> {
     auto refer = [&]() -> int& { return object; };
-    int& found = co_await run_on(workers, std::ref(refer));
+    int& found = co_await offload(workers, std::ref(refer));
     CHECK(&found == &object);
     auto assign = [&](int& to) { to = 5; };
-    co_await run_on(workers, std::ref(assign), std::ref(object));
+    co_await offload(workers, std::ref(assign), std::ref(object));
     CHECK(object == 5);
   };
   CHECK(here.run(body()).has_value());
@@ -92,11 +92,11 @@ TEST_CASE("what the function or the coroutine throws is rethrown at home") {
   };
   auto body = [&]() -> task<void> {
     try {
-      co_await run_on(workers, std::ref(fail));
+      co_await offload(workers, std::ref(fail));
     } catch (const std::runtime_error&) {
       caught_on = std::this_thread::get_id();
     }
-    co_await run_on(workers, std::ref(fail_later));
+    co_await offload(workers, std::ref(fail_later));
   };
   const outcome<void> ended = here.run(body());
   REQUIRE(ended.has_exception());
@@ -110,7 +110,7 @@ TEST_CASE("the callable is destroyed once, when the expression has ended") {
   deaths seen;
   auto body = [&]() -> task<void> {
     auto keep = [held = mortal(seen)]() mutable { static_cast<void>(held); };
-    task<void> away = run_on(there, std::move(keep));
+    task<void> away = as_task(offload(there, std::move(keep)));
     co_await std::move(away);
     CHECK(seen.count == 1);
   };
@@ -125,29 +125,5 @@ TEST_CASE("a coroutine that ends there as stopped stops the caller") {
   test_loop here;
   pool workers(one_worker());
   auto stops = []() -> task<void> { co_await stop_here(); };
-  CHECK(here.run(run_on(workers, stops)).is_stopped());
-}
-
-TEST_CASE("resume_on goes on there after the task has ended, and a stop passes by") {
-  test_loop here;
-  pool workers(one_worker());
-  std::thread::id went_on;
-  auto child = []() -> task<int> {
-    co_await sleep_for(1ms);
-    co_return 4;
-  };
-  auto body = [&]() -> task<int> {
-    const int value = co_await resume_on(workers, child());
-    went_on = std::this_thread::get_id();
-    co_await resume_home();
-    co_return value;
-  };
-  outcome<int> ended = here.run_through(body(), 1ms);
-  CHECK(ended.take() == 4);
-  CHECK(went_on != std::this_thread::get_id());
-  auto stops = []() -> task<int> {
-    co_await stop_here();
-    co_return 1;
-  };
-  CHECK(here.run(resume_on(workers, stops())).is_stopped());
+  CHECK(here.run(offload(workers, stops)).is_stopped());
 }

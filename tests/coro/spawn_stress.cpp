@@ -1,9 +1,9 @@
-// tests/coro/task_handle_stress.cpp: completion against stops and timeouts, from several threads: one of them wins,
+// tests/coro/spawn_stress.cpp: completion against stops and timeouts, from several threads: one of them wins,
 // whatever a task holds goes once, at home, and what comes late is counted.
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/bridge.hpp>
 
 #include <braid/base/random.hpp>
-#include <braid/coro/offload_with_timeout.hpp>
+#include <braid/coro/offload.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/yield.hpp>
 #include <braid/runtime/runtime.hpp>
@@ -78,13 +78,13 @@ void race(testing::looping_threads& loops, ledger& in, std::uint64_t seed, std::
         break;
       }
       default: {
-        const task_handle<std::uint64_t> dropped = std::move(handle);
+        const future<std::uint64_t> dropped = std::move(handle);
         break;
       }
     }
-    if (!handle) continue;
+    if (!handle.valid()) continue;
     auto asks = [&]() -> task<void> {
-      const outcome<std::uint64_t> ended = co_await std::move(handle).ended();
+      const outcome<std::uint64_t> ended = co_await as_outcome(std::move(handle));
       if (ended.has_exception()) std::abort();
       (ended.has_value() ? in.values : in.stops).fetch_add(1, relaxed);
     };
@@ -127,7 +127,7 @@ TEST_CASE("of a function elsewhere, its timeout and a stop one wins, and what ca
       scope& around = co_await this_scope();
       for (std::size_t i = 0; i < races; ++i) {
         auto asks = [&, took = random.below(3'000), span = random.below(60)]() -> task<bool> {
-          auto timed = offload_with_timeout(all->workers(), std::chrono::microseconds(span), [&begun, took] {
+          auto timed = offload(all->workers(), {.timeout = std::chrono::microseconds(span)}, [&begun, took] {
             begun.fetch_add(1, relaxed);
             for (std::uint64_t left = took; left != 0; --left) asm volatile("");
             return took;
@@ -138,7 +138,7 @@ TEST_CASE("of a function elsewhere, its timeout and a stop one wins, and what ca
         auto handle = spawn(around, asks());
         if (i % 4 == 0) co_await yield();
         if (i % 5 == 0) handle.request_stop();
-        const outcome<bool> ended = co_await std::move(handle).ended();
+        const outcome<bool> ended = co_await as_outcome(std::move(handle));
         outcome<bool> copy = ended;
         if (ended.is_stopped())
           ++cut;

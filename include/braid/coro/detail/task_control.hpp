@@ -1,0 +1,62 @@
+// braid/coro/detail/task_control.hpp: stopping a spawned task from any thread while it runs and ends.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/base/error.hpp>
+#include <braid/coro/home.hpp>
+#include <braid/coro/scope.hpp>
+#include <braid/task/job.hpp>
+#include <braid/task/task_id.hpp>
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace braid::detail {
+
+/// The way from the future of a task to the scope that it runs in. Threads with the future find the scope under the
+/// lock, and count themselves while they stop it; before the task gives its scope up it takes the scope back, and waits
+/// until none of them is under way. Protocol: docs/design/cancellation.md
+class BRAID_API task_control {
+ public:
+  explicit task_control(std::string name);
+  task_control(const task_control&) = delete;
+  auto operator=(const task_control&) -> task_control& = delete;
+
+  [[nodiscard]] auto info() noexcept -> task_info& { return info_; }
+
+  /// Threads: any.
+  void request_stop(errc reason) noexcept;
+
+  // --- the task, at home ---
+
+  /// From now on a stop goes to this scope; one that was requested before does at once.
+  void begin(scope& in) noexcept;
+
+  /// From now on a stop changes nothing. True when no thread is about to stop the scope; else `at` runs `last` as soon
+  /// as that is so.
+  [[nodiscard]] auto try_leave(home& at, job& last) noexcept -> bool;
+
+ private:
+  task_info info_;
+  std::mutex lock_;  // around all that follows
+  scope* running_ = nullptr;
+  unsigned stopping_ = 0;  // threads that are about to stop the scope
+  home* home_ = nullptr;
+  job* last_ = nullptr;
+  std::optional<errc> requested_;  // before there was a scope
+};
+
+/// How many tasks of this thread are ending, each inside of the end of one that it was spawned by: chains of them
+/// do not use up the stack.
+class BRAID_API ending_depth {
+ public:
+  ending_depth() noexcept;
+  ending_depth(const ending_depth&) = delete;
+  auto operator=(const ending_depth&) -> ending_depth& = delete;
+  ~ending_depth();
+
+  [[nodiscard]] auto is_deep() const noexcept -> bool;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,75 @@
+// src/coro/task_control.cpp: stopping a spawned task from any thread while it runs and ends.
+#include <braid/coro/detail/task_control.hpp>
+
+#include <braid/coro/task_info.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constinit atomic<std::uint64_t> last_number{0};  // of a task; written by the spawning threads
+
+constinit thread_local unsigned depth = 0;
+
+}  // namespace
+
+constinit const char task_info_key = 0;
+
+task_control::task_control(std::string name)
+    : info_{.id = {.number = last_number.fetch_add(1, relaxed) + 1}, .name = std::move(name)} {}
+
+/// Not with the lock held: a stop may run steps of the task here, where an executor has refused its home.
+void task_control::request_stop(errc reason) noexcept {
+  scope* running = nullptr;
+  {
+    const std::lock_guard guard(lock_);
+    if (running_ == nullptr) {
+      requested_ = requested_.value_or(reason);
+      return;
+    }
+    running = running_;
+    ++stopping_;
+  }
+  running->request_stop(reason);
+  job* last = nullptr;
+  home* at = nullptr;
+  {
+    const std::lock_guard guard(lock_);
+    if (--stopping_ == 0) last = std::exchange(last_, nullptr);
+    at = home_;
+  }
+  if (last != nullptr) at->post_resumption(*last);
+}
+
+void task_control::begin(scope& in) noexcept {
+  std::optional<errc> requested;
+  {
+    const std::lock_guard guard(lock_);
+    running_ = &in;
+    requested = requested_;
+  }
+  if (requested) in.request_stop(*requested);
+}
+
+auto task_control::try_leave(home& at, job& last) noexcept -> bool {
+  const std::lock_guard guard(lock_);
+  running_ = nullptr;
+  if (stopping_ == 0) return true;
+  home_ = &at;
+  last_ = &last;
+  return false;
+}
+
+ending_depth::ending_depth() noexcept { ++depth; }
+ending_depth::~ending_depth() { --depth; }
+
+auto ending_depth::is_deep() const noexcept -> bool {
+  constexpr unsigned max_depth = 64;
+  return depth > max_depth;
+}
+
+}  // namespace braid::detail
