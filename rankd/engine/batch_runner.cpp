@@ -135,6 +135,10 @@ auto batch_runner::answer_one(batch_runner& owner, worker_loop& on, const batch_
     out = to_json(plan_diagnostics(*request, plan.error()), request->request_id);
     co_return;
   }
+  if (const auto missing = check_needs(*request, (*plan)->needs, *on.declared); !missing.empty()) {
+    out = to_json(missing, request->request_id);
+    co_return;
+  }
   auto ranking_of_line = on.ranker->rank(**plan, std::move(*request));
   const ranking answer = co_await std::move(ranking_of_line);
   out = to_json(answer);

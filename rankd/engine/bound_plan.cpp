@@ -133,6 +133,7 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
                     .artifact_digest = loaded.digest,
                     .models = std::move(called),
                     .budget = budget,
+                    .needs = needs_of(loaded, declared),
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
                     .shape = std::move(*shape),

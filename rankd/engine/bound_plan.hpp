@@ -1,6 +1,7 @@
 // rankd/engine/bound_plan.hpp: a plan that is ready to run: a graph of checked operators, nothing left to look up.
 #pragma once
 
+#include <rankd/engine/plan_needs.hpp>
 #include <rankd/op/models.hpp>
 #include <rankd/op/operator.hpp>
 #include <rankd/plan/plan.hpp>
@@ -34,6 +35,7 @@ struct bound_plan {
   std::string artifact_digest;       ///< of the artifact alone
   std::vector<model_digest> models;  ///< that it calls, in the order of their names
   plan_budget budget;
+  plan_needs needs;  ///< what its requests must carry
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
   braid::graph_shape shape;

@@ -36,6 +36,7 @@ class engine {
 
   /// Runs the plan. Ends as soon as the answer is known: when a deadline passes, nodes that cannot be interrupted end
   /// later, on their own. The node that stands first in the plan's order decides the error, whatever the timing.
+  /// Requires a request that `check_needs` reports nothing about.
   /// Errors: in the answer: `deadline_exceeded`, `node_timeout`, `stopped`, those of operators and of programs.
   auto rank(const bound_plan& plan, rank_request request) -> braid::task<ranking>;
 

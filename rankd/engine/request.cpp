@@ -2,6 +2,7 @@
 #include <rankd/engine/request.hpp>
 
 #include <rankd/engine/detail/plain_request.hpp>
+#include <rankd/engine/detail/read_candidates.hpp>
 #include <rankd/plan/json.hpp>
 #include <rankd/registry/digest.hpp>
 #include <rankd/registry/file.hpp>
@@ -48,9 +49,9 @@ struct diagnostic_list {
   }
 };
 
-/// An integer from 1 to 2^63-1, or a string that spells one.
+/// An integer from 1 to 2^63-1, or a string that spells one; 0 where there is none.
 auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
-  const nlohmann::json* value = in.value("user_id", presence::required);
+  const nlohmann::json* value = in.value("user_id", presence::optional);
   if (value == nullptr) return 0;
   std::int64_t id = 0;
   if (value->is_number_unsigned()) {
@@ -128,13 +129,7 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
 
 void read_explained_id(const nlohmann::json& value, const std::string& pointer, rank_request& into,
                        diagnostic_list problems) {
-  std::optional<std::int64_t> id;
-  if (value.is_number_integer()) {
-    const bool fits = !value.is_number_unsigned() || std::in_range<std::int64_t>(value.get<std::uint64_t>());
-    if (fits) id = value.get<std::int64_t>();
-  } else if (value.is_string()) {
-    id = parse_id(value.get_ref<const std::string&>());
-  }
+  const std::optional<std::int64_t> id = detail::id_from_json(value);
   if (!id) return problems.add("bad_id", pointer, "an id is an integer of 64 bits, or a string of its digits");
   if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
     return problems.add("duplicate_value", pointer, "the id " + std::to_string(*id) + " is named twice");
@@ -268,6 +263,8 @@ auto parse_request(std::string_view text, const registries& declared, request_or
   request.user_id = read_user_id(in, {problems});
   if (const std::string* plan = in.text("plan", presence::optional)) request.plan = *plan;
   read_overrides(in, declared, request, {problems});
+  if (const nlohmann::json* candidates = in.value("candidates", presence::optional))
+    request.candidates = detail::read_candidates(*candidates, declared, max_diagnostics, problems);
   read_output_keys(in, declared, request, {problems});
   if (const auto ms = in.integer("deadline_ms", presence::optional, {.min = 1, .max = max_deadline_ms}))
     request.deadline = std::chrono::milliseconds(*ms);

@@ -1,6 +1,7 @@
 // rankd/engine/request.hpp: one request: read, checked, with every name resolved.
 #pragma once
 
+#include <rankd/op/candidates.hpp>
 #include <rankd/registry/budgets.hpp>
 #include <rankd/registry/registries.hpp>
 #include <rankd/registry/value.hpp>
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,8 +34,9 @@ struct rank_request {
   std::string request_id;         ///< as given, or made up from the request's bytes or its line
   std::string engine_request_id;  ///< made up from the request's bytes
   std::string plan;               ///< empty where the request names none
-  std::int64_t user_id = 0;
-  std::vector<scalar> params;  ///< one for each of registries::params: the override or the default
+  std::int64_t user_id = 0;       ///< 0 where the request has none
+  std::vector<scalar> params;     ///< one for each of registries::params: the override or the default
+  std::shared_ptr<const candidate_rows> candidates;       ///< null where the request carries none
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
@@ -48,10 +51,11 @@ struct request_origin {
 };
 
 /// Reads a request from its JSON text, which begins without a byte_order_mark. A user_id is an integer or a string of
-/// digits, which may begin with zeros; the empty plan counts as none. Errors: every diagnostic at once: those of
-/// `parse_json`, which count lines from that of the origin, and `object_reader`; bad_user_id, unknown_param,
-/// blocked_param, unwritable_param, null_param, unknown_key, blocked_key, unreadable_key, duplicate_value, bad_id,
-/// too_many_ids. As many as a person can use.
+/// digits, which may begin with zeros; the empty plan counts as none. What its plan demands is for `check_needs`.
+/// Errors: every diagnostic at once: those of `parse_json`, which count lines from that of the origin, and
+/// `object_reader`; bad_user_id, unknown_param, blocked_param, unwritable_param, null_param, unknown_key, blocked_key,
+/// unreadable_key, duplicate_value, bad_id, too_many_ids; of candidates too_many_candidates, unwritable_key,
+/// wrong_length, null_value. As many as a person can use.
 auto parse_request(std::string_view text, const registries& declared, request_origin from = {})
     -> braid::checked<rank_request>;
 

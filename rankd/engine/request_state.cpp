@@ -46,7 +46,8 @@ auto plan_nodes::context_of(braid::node_index node) -> node_context {
           .user_id = state_->request.user_id,
           .rows_of_part = part_of(*what.op, slot),
           .used = state_->used.is_bounded() ? &state_->used : nullptr,
-          .position = state_->plan->shape.position(node)};
+          .position = state_->plan->shape.position(node),
+          .candidates = state_->request.candidates.get()};
 }
 
 /// Only sources and concatenations are charged for rows; other operators give rows that exist already.

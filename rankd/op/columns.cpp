@@ -62,7 +62,7 @@ class column_walk {
     const plan_node& node = loaded_->nodes[at];
     key_set& own = columns_[at];
     if (find_op(node.op)->change == row_change::dense_source) {
-      own = source_columns(node.op);
+      own = source_columns(node);
       return;
     }
     own = columns_[node.sources.front()];
@@ -73,11 +73,14 @@ class column_walk {
       if (param.name == "out_key") own[place_of(param.index())] = true;
   }
 
-  /// What comes from the store, or from nowhere.
-  [[nodiscard]] auto source_columns(std::string_view op) const -> key_set {
+  /// What comes from the store, from the request, or from nowhere.
+  [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
     out[place_of(registries::id_key)] = true;
-    if (op != media_name && op != fixed_source_name)
+    if (find_op(node.op)->reads == request_part::candidates) {
+      if (const plan_param* keys = node.find_param("keys"))
+        for (const std::uint32_t key : keys->key_ids) out[place_of(key)] = true;
+    } else if (node.op != media_name && node.op != fixed_source_name)
       out[static_cast<std::size_t>(declared_->find_key(country) - declared_->keys().data())] = true;
     return out;
   }

@@ -3,6 +3,7 @@
 
 #include <rankd/expr/compile.hpp>
 #include <rankd/expr/evaluate.hpp>
+#include <rankd/op/candidates.hpp>
 #include <rankd/op/usage.hpp>
 #include <rankd/plan/plan.hpp>
 #include <rankd/registry/registries.hpp>
@@ -49,8 +50,9 @@ struct node_context {
   /// Where it is less than there are rows: about so many of them are worth a part of their own, and parts may run side
   /// by side on the workers of the pool.
   std::size_t rows_of_part = evaluate_options::one_part;
-  usage* used = nullptr;       ///< by the request; null where its plan has no bound on rows or bytes
-  std::uint32_t position = 0;  ///< of the node in it
+  usage* used = nullptr;                       ///< by the request; null where its plan has no bound on rows or bytes
+  std::uint32_t position = 0;                  ///< of the node in it
+  const candidate_rows* candidates = nullptr;  ///< of the request; null where it carries none
 
   /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
   /// `over_budget`. What nobody asked about is noticed when the node has ended.
@@ -117,6 +119,9 @@ struct bind_context {
   model_folder* models = nullptr;       ///< null where there are none
 };
 
+/// A part of the request that an operator cannot do without.
+enum class request_part : std::uint8_t { none, user, candidates };
+
 /// One operator, as the list of all operators knows it.
 struct op_entry {
   using bind_fn = auto (*)(const plan_node& node, const bind_context& with)
@@ -126,6 +131,7 @@ struct op_entry {
   row_change change = row_change::dense_source;
   std::string_view doc;
   bind_fn bind = nullptr;
+  request_part reads = request_part::none;
 };
 
 }  // namespace rankd

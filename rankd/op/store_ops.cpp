@@ -168,7 +168,8 @@ auto viewer_entry() -> op_entry {
   return {.shape = {.name = "core::viewer", .inputs = 0, .params = viewer_shape},
           .change = row_change::dense_source,
           .doc = "One row: the user who asks, with the country of hash user:ID.",
-          .bind = &bind_viewer};
+          .bind = &bind_viewer,
+          .reads = request_part::user};
 }
 
 auto follow_entry() -> op_entry {

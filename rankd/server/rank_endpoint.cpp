@@ -142,6 +142,8 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   if (!plan->bound)
     co_return fail(x, record, answer_error(http_status::unprocessable_content, plan->problems, record.request_id));
   record.plan_digest = plan->bound->digest;
+  if (const auto missing = check_needs(*request, plan->bound->needs, *all_->context.declared); !missing.empty())
+    co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
   const auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {
     metrics_.count_refusal(plan->name, "plan_busy");

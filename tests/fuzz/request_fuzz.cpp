@@ -8,6 +8,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 using namespace rankd;
 using namespace rankd::testing;
@@ -15,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 22> words{"\"user_id\":1",
+constexpr std::array<std::string_view, 32> words{"\"user_id\":1",
                                                  "\"request_id\":\"r\"",
                                                  "\"plan\":\"feed\"",
                                                  "\"param_overrides\":{\"weight\":@}",
@@ -36,7 +37,17 @@ constexpr std::array<std::string_view, 22> words{"\"user_id\":1",
                                                  "\"secret\"",
                                                  "\"old\"",
                                                  "\"9223372036854775807\"",
-                                                 "\"007\""};
+                                                 "\"007\"",
+                                                 "\"candidates\":[{\"id\":1,\"score\":0.5}]",
+                                                 "\"candidates\":{\"id\":[1,2],\"score\":[0.5,null]}",
+                                                 "{\"id\":\"3\",\"count\":4}",
+                                                 "\"final_score\":[1,2]",
+                                                 "\"fresh\":[true,null]",
+                                                 "\"country\":[\"US\",\"\"]",
+                                                 "\"title\":\"a\"",
+                                                 "\"features\":1",
+                                                 "\"fixed\":[1]",
+                                                 "\"id\":[]"};
 
 auto to_json(const scalar& value) -> json {
   return std::visit(
@@ -49,9 +60,29 @@ auto to_json(const scalar& value) -> json {
       value);
 }
 
+/// The value of a row as a request may spell it.
+auto to_json(const column& values, std::size_t row) -> json {
+  if (values.is_null(row)) return nullptr;
+  if (const auto* text = values.strings()) return (*text)[row];
+  if (const auto* whole = values.integers()) return (*whole)[row];
+  if (const auto* flags = values.booleans()) return (*flags)[row];
+  return (*values.floats())[row];
+}
+
+auto columns_of(const batch& rows) -> json {
+  json out = {{"id", std::vector(rows.ids().begin(), rows.ids().end())}};
+  for (const auto& [key, values] : rows.columns()) {
+    json& all = out[op_world().find_key(key)->name] = json::array();
+    for (std::size_t row = 0; row < rows.size(); ++row) all.push_back(to_json(values, row));
+  }
+  return out;
+}
+
 /// A request that says all that was read from another one.
 auto written(const rank_request& request) -> std::string {
-  json out = {{"request_id", request.request_id}, {"user_id", request.user_id}, {"plan", request.plan}};
+  json out = {{"request_id", request.request_id}, {"plan", request.plan}};
+  if (request.user_id != 0) out["user_id"] = request.user_id;
+  if (request.candidates != nullptr) out["candidates"] = columns_of(request.candidates->rows);
   for (const param_entry& param : op_world().params()) {
     const scalar& value = request.params[op_world().index_of(param)];
     if (param.allow_write && param.status != lifecycle::blocked && (param.nullable || !is_null(value)))
@@ -69,6 +100,9 @@ auto written(const rank_request& request) -> std::string {
 void expect_same(const rank_request& a, const rank_request& b) {
   BRAID_EXPECTS(a.request_id == b.request_id && a.plan == b.plan && a.user_id == b.user_id, "texts and ids are kept");
   BRAID_EXPECTS(a.params == b.params && a.output_keys == b.output_keys, "params and keys are kept");
+  BRAID_EXPECTS((a.candidates == nullptr) == (b.candidates == nullptr), "candidates are kept");
+  if (a.candidates != nullptr)
+    BRAID_EXPECTS(columns_of(a.candidates->rows) == columns_of(b.candidates->rows), "their values are kept");
   BRAID_EXPECTS(a.deadline == b.deadline && a.explain == b.explain, "the rest is kept");
 }
 
@@ -83,7 +117,8 @@ void run(std::string_view text) {
     return;
   }
   BRAID_EXPECTS(request->request_id == id, "a refusal would carry the same id");
-  BRAID_EXPECTS(request->user_id >= 1, "a user is a positive number");
+  BRAID_EXPECTS(request->user_id >= 0, "a user is a positive number, or absent");
+  BRAID_EXPECTS(request->candidates == nullptr || request->candidates->rows.size() <= max_candidates, "bounded rows");
   BRAID_EXPECTS(request->engine_request_id.starts_with("eng_"), "the engine's id is made up");
   const auto again = parse_request(written(*request), op_world());
   BRAID_EXPECTS(again.has_value(), "what was read can be read again");

@@ -222,7 +222,7 @@ def make_case(world: World, seed: int, requests: int) -> Case:
     plan, rows = make_plan(world, seed, name)
     count = max(1, min(requests, MOST_ROWS_PER_SEED // max(rows, 1)))
     workers = random.Random(f"workers {seed}").choice([None, 1, 2, 4])
-    return Case(seed, plan, [make_request(world, f"{seed} {i}", name) for i in range(count)], workers)
+    return Case(seed, plan, [make_request(world, f"{seed} {i}", plan) for i in range(count)], workers)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from .worlds import World, is_readable, is_writable, value_of_type
 LONGEST_LIST = len(words.IDS)
 MOST_ROWS = 1_500
 MANY_ROWS = 20_000
+MOST_CANDIDATES = 40
 
 Tree = dict[str, Any]
 Node = dict[str, Any]
@@ -212,6 +213,8 @@ class _Draft:
         if node["op"] in ("core::media", "test::fixed_source"):
             return {1}
         params = node["params"]
+        if node["op"] == "core::candidates":
+            return {1}.union(params.get("keys") or [])
         if node["op"] == "core::fetch_features":
             return self.keys[node["inputs"][0]].union(params["keys"])
         if node["op"] in ("core::extract_features", "core::call_models"):
@@ -267,6 +270,9 @@ def _add_source(draft: _Draft) -> None:
     if draft.rng.random() < 0.7:
         draft.add("core::viewer", [], 1, endpoint=draft.rng.choice(draft.world.endpoints))
         return
+    if draft.rng.random() < 0.4:
+        _add_candidates(draft)
+        return
     many = draft.max_rows == MANY_ROWS
     counts = [4_096, 9_999, 20_000] if many else [0, 1, 2, 7, 12, 63, 64, 65, 129, 300]
     count = draft.rng.choice(counts)
@@ -275,6 +281,12 @@ def _add_source(draft: _Draft) -> None:
     else:
         # A row_count of 0 is not specified.
         draft.add("test::fixed_source", [], max(count, 1), row_count=max(count, 1))
+
+
+def _add_candidates(draft: _Draft) -> None:
+    keys = draft.rng.sample(draft.world.fetched_keys, draft.rng.randint(0, min(4, len(draft.world.fetched_keys))))
+    more = {"keys": keys} if keys else draft.rng.choice([{}, {"keys": None}, {"keys": []}])
+    draft.add("core::candidates", [], MOST_CANDIDATES, **more)
 
 
 def _add_list(draft: _Draft) -> None:
@@ -539,11 +551,17 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
 }
 
 
-def make_request(world: World, seed: str, plan_name: str) -> dict[str, Any]:
+def make_request(world: World, seed: str, plan: dict[str, Any]) -> dict[str, Any]:
     """A request; one in thirty has a fault."""
     rng = random.Random(f"request {seed}")
+    plan_name = plan["plan_name"]
     user = rng.choice(words.POPULAR_IDS if rng.random() < 0.5 else [number for number in words.IDS if number > 0])
     request: dict[str, Any] = {"user_id": str(user) if rng.random() < 0.3 else user}
+    if rng.random() < 0.3 and all(node["op"] != "core::viewer" for node in plan["nodes"]):
+        del request["user_id"]
+    sources = [node for node in plan["nodes"] if node["op"] == "core::candidates"]
+    if sources:
+        request["candidates"] = _candidates(world, rng, sources)
     overrides = _overrides(world, rng)
     if overrides or rng.random() < 0.1:
         request["param_overrides"] = overrides
@@ -561,6 +579,30 @@ def make_request(world: World, seed: str, plan_name: str) -> dict[str, Any]:
     if rng.random() < 1 / 30:
         request |= rng.choice([*_FAULTS, *_faults_of(world)])
     return request
+
+
+def _candidates(world: World, rng: random.Random, sources: list[Node]) -> list[dict[str, Any]] | dict[str, Any]:
+    """Rows or columns with what the sources take; ids may occur twice."""
+    taken = {number for node in sources for number in node["params"].get("keys") or []}
+    keys = [row for row in world.keys if row["key_id"] in taken]
+    rng.shuffle(keys)
+    count = rng.choice([0, 1, 2, 5, 20, MOST_CANDIDATES])
+    ids = [str(number) if rng.random() < 0.2 else number for number in rng.choices(words.IDS, k=count)]
+    columns = {row["name"]: [_candidate_value(row, rng) for _ in ids] for row in keys}
+    if rng.random() < 0.5:
+        return {"id": ids} | columns
+    rows: list[dict[str, Any]] = []
+    for at, number in enumerate(ids):
+        fields = {name: values[at] for name, values in columns.items()}
+        # A field that is null may be left out.
+        rows.append({"id": number} | {name: value for name, value in fields.items() if value is not None or rng.random() < 0.5})
+    return rows
+
+
+def _candidate_value(row: dict[str, Any], rng: random.Random) -> Any:
+    if row["nullable"] and rng.random() < 0.2:
+        return None
+    return value_of_type(rng, row["type"])
 
 
 def _overrides(world: World, rng: random.Random) -> dict[str, Any]:

@@ -68,7 +68,7 @@ class Known:
 def interpret(known: Known, plan: dict[str, Any], request: dict[str, Any]) -> Answer | Failure:
     """The response to `request` by `plan`, which must be a valid one."""
     try:
-        asked = read_request(request, plan["plan_name"], known.registry)
+        asked = read_request(request, plan, known.registry)
     except RequestError as error:
         return Failure(error.code)
     return _Run(known, plan, asked).answer()
@@ -116,6 +116,7 @@ class _Run:
         self._rows: dict[str, Rows] = {}
         self._operators: dict[str, Callable[[Node, dict[str, Any]], Rows]] = {
             "core::viewer": self._viewer,
+            "core::candidates": self._candidates,
             "core::follow": lambda node, params: self._linked(node, params, "follow"),
             "core::recommendation": lambda node, params: self._linked(node, params, "recommendation"),
             "core::media": self._media,
@@ -160,6 +161,10 @@ class _Run:
 
     def _viewer(self, node: Node, params: dict[str, Any]) -> Rows:
         return [self._user(self._asked.user)]
+
+    def _candidates(self, node: Node, params: dict[str, Any]) -> Rows:
+        taken = [ID, *_given(params, "keys", [])]
+        return [{number: row.get(number) for number in taken} for row in self._asked.candidates]
 
     def _listed(self, node: Node, params: dict[str, Any], kind: str) -> list[int]:
         """Each list is asked for once, so what is malformed in it counts once, however many rows share it."""

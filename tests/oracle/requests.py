@@ -8,7 +8,9 @@ from typing import Any
 from .registry import Key, Param, Registry
 from .store import ID_MAX, parse_id
 
-_FIELDS = {"request_id", "user_id", "plan", "param_overrides", "output_keys", "deadline_ms", "explain"}
+_FIELDS = {"request_id", "user_id", "plan", "param_overrides", "output_keys", "deadline_ms", "explain", "candidates"}
+
+MOST_CANDIDATES = 10_000
 
 
 class RequestError(Exception):
@@ -26,22 +28,25 @@ class Asked:
     user: int
     params: dict[int, Any]
     shown: list[Key]
+    candidates: list[dict[int, Any]]
 
 
-def read_request(request: dict[str, Any], plan_name: str, registry: Registry) -> Asked:
+def read_request(request: dict[str, Any], plan: dict[str, Any], registry: Registry) -> Asked:
     """Raises RequestError for the fault; which one, where there are several, is not specified."""
     if not set(request) <= _FIELDS:
         raise RequestError("unknown_field")
-    if "user_id" not in request:
+    if "user_id" not in request and any(node["op"] == "core::viewer" for node in plan["nodes"]):
         raise RequestError("missing_field")
+    plan_name = plan["plan_name"]
     if request.get("plan", plan_name) != plan_name:
         raise RequestError("plan_mismatch")
     if not isinstance(request.get("request_id", ""), str):
         raise RequestError("wrong_type")
     return Asked(
-        user=_user(request["user_id"]),
+        user=_user(request.get("user_id", 1)),
         params=_params(request.get("param_overrides", {}), registry),
         shown=_shown(request.get("output_keys"), registry),
+        candidates=_candidates(request, plan, registry),
     )
 
 
@@ -71,10 +76,60 @@ def _override(param: Param, value: Any) -> Any:
         if not param.nullable:
             raise RequestError("null_param")
         return None
-    wanted = {"int": int, "float": (int, float), "bool": bool, "string": str}[param.type]
-    if not isinstance(value, wanted) or (isinstance(value, bool) and param.type != "bool"):
+    return _of_type(value, param.type)
+
+
+def _candidates(request: dict[str, Any], plan: dict[str, Any], registry: Registry) -> list[dict[int, Any]]:
+    """The rows that a request carries, by the numbers of their keys; columns are made rows first."""
+    nodes = [node for node in plan["nodes"] if node["op"] == "core::candidates"]
+    if not nodes:
+        if "candidates" in request:
+            raise RequestError("unknown_field")
+        return []
+    if "candidates" not in request:
+        raise RequestError("missing_field")
+    given = request["candidates"]
+    if isinstance(given, dict):
+        if len({len(column) for column in given.values()}) > 1:
+            raise RequestError("wrong_length")
+        given = [dict(zip(given, row)) for row in zip(*given.values())]
+    if len(given) > MOST_CANDIDATES:
+        raise RequestError("too_many_candidates")
+    taken = {number for node in nodes for number in (node.get("params") or {}).get("keys") or []}
+    return [_candidate(row, taken, registry) for row in given]
+
+
+def _candidate(row: dict[str, Any], taken: set[int], registry: Registry) -> dict[int, Any]:
+    out: dict[int, Any] = {}
+    for name, value in row.items():
+        key = registry.key_named(name)
+        if key is None:
+            raise RequestError("unknown_key")
+        if key.number == 1:
+            out[1] = _candidate_id(value)
+        elif key.number not in taken:
+            raise RequestError("unknown_column")
+        elif value is None and not key.nullable:
+            raise RequestError("null_value")
+        else:
+            out[key.number] = None if value is None else _of_type(value, key.type)
+    if 1 not in out or any(not registry.keys[number].nullable and number not in out for number in taken):
+        raise RequestError("missing_field")
+    return out
+
+
+def _candidate_id(value: Any) -> int:
+    number = parse_id(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not -ID_MAX - 1 <= number <= ID_MAX:
+        raise RequestError("bad_id")
+    return number
+
+
+def _of_type(value: Any, kind: str) -> Any:
+    wanted = {"int": int, "float": (int, float), "bool": bool, "string": str}[kind]
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind != "bool"):
         raise RequestError("wrong_type")
-    return float(value) if param.type == "float" else value
+    return float(value) if kind == "float" else value
 
 
 def _shown(names: list[str] | None, registry: Registry) -> list[Key]:

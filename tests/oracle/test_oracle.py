@@ -461,6 +461,32 @@ class Requests(unittest.TestCase):
         for request, code in faults:
             self.assertEqual(run(plan_of(VIEWER), **request), Failure(code), request)
 
+    def test_rows_and_columns_are_the_same_candidates(self) -> None:
+        plan = plan_of({"node_id": "c", "op": "core::candidates", "inputs": [], "params": {"keys": [2001, 3001]}})
+        rows = [{"id": 3, "final_score": 1}, {"id": "3", "final_score": 0.5, "country": "US"}]
+        columns = {"id": [3, 3], "country": [None, "US"], "final_score": [1, 0.5]}
+        answers = [run(plan, candidates=given) for given in (rows, columns)]
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(ids(answers[0]), [3, 3])
+
+    def test_faults_of_candidates_have_codes(self) -> None:
+        plan = plan_of({"node_id": "c", "op": "core::candidates", "inputs": [], "params": {"keys": [2001]}})
+        self.assertEqual(run(plan), Failure("missing_field"))
+        self.assertEqual(run(plan_of(VIEWER), candidates=[]), Failure("unknown_field"))
+        faults: list[tuple[Any, str]] = [
+            ([{"id": 1}], "missing_field"),
+            ([{"final_score": 1}], "missing_field"),
+            ([{"id": 1.5, "final_score": 1}], "bad_id"),
+            ([{"id": 1, "final_score": None}], "null_value"),
+            ([{"id": 1, "final_score": "1"}], "wrong_type"),
+            ([{"id": 1, "final_score": 1, "country": "US"}], "unknown_column"),
+            ([{"id": 1, "final_score": 1, "none": 1}], "unknown_key"),
+            ({"id": [1, 2], "final_score": [1]}, "wrong_length"),
+            ([{"id": 1, "final_score": 1}] * 10_001, "too_many_candidates"),
+        ]
+        for given, code in faults:
+            self.assertEqual(run(plan, candidates=given), Failure(code), code)
+
 
 class Generator(unittest.TestCase):
     def test_the_same_seed_makes_the_same(self) -> None:
@@ -468,7 +494,8 @@ class Generator(unittest.TestCase):
             world = make_world(seed)
             self.assertEqual(world, make_world(seed))
             self.assertEqual(make_plan(world, 5, "p"), make_plan(world, 5, "p"))
-            self.assertEqual(make_request(world, "5", "p"), make_request(world, "5", "p"))
+            plan, _ = make_plan(world, 5, "p")
+            self.assertEqual(make_request(world, "5", plan), make_request(world, "5", plan))
             self.assertEqual(make_data(world, seed), make_data(world, seed))
             self.assertEqual(make_models(world, seed), make_models(world, seed))
 
@@ -480,7 +507,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 17)
+        self.assertEqual(len(used), 18)
 
 
 class Comparing(unittest.TestCase):

@@ -6,6 +6,7 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <memory>
+#include <string_view>
 
 namespace rankd::detail {
 
@@ -15,6 +16,10 @@ auto follow_entry() -> op_entry;
 auto recommendation_entry() -> op_entry;
 auto media_entry() -> op_entry;
 auto fetch_features_entry() -> op_entry;
+
+// What takes the rows of the request.
+inline constexpr std::string_view candidates_name = "core::candidates";
+auto candidates_entry() -> op_entry;
 
 // What computes on rows.
 auto vm_entry() -> op_entry;

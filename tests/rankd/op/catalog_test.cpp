@@ -18,23 +18,13 @@ TEST_CASE("the operators are sorted by name, each once") {
 TEST_CASE("the operators are those that plans know, with their number of inputs") {
   std::map<std::string, std::uint32_t> found;
   for (const op_entry& entry : all_ops()) found[std::string(entry.shape.name)] = entry.shape.inputs;
-  const std::map<std::string, std::uint32_t> expected{{"core::concat", 1},
-                                                      {"core::dedupe", 1},
-                                                      {"core::filter", 1},
-                                                      {"core::follow", 1},
-                                                      {"core::join", 1},
-                                                      {"core::media", 1},
-                                                      {"core::sort", 1},
-                                                      {"core::take", 1},
-                                                      {"core::viewer", 0},
-                                                      {"core::vm", 1},
-                                                      {"core::recommendation", 1},
-                                                      {"test::sleep", 1},
-                                                      {"test::busy_cpu", 1},
-                                                      {"test::fixed_source", 0},
-                                                      {"core::fetch_features", 1},
-                                                      {"core::call_models", 1},
-                                                      {"core::extract_features", 1}};
+  const std::map<std::string, std::uint32_t> expected{
+      {"core::candidates", 0},     {"core::concat", 1},      {"core::dedupe", 1},
+      {"core::filter", 1},         {"core::follow", 1},      {"core::join", 1},
+      {"core::media", 1},          {"core::sort", 1},        {"core::take", 1},
+      {"core::viewer", 0},         {"core::vm", 1},          {"core::recommendation", 1},
+      {"test::sleep", 1},          {"test::busy_cpu", 1},    {"test::fixed_source", 0},
+      {"core::fetch_features", 1}, {"core::call_models", 1}, {"core::extract_features", 1}};
   CHECK((found == expected));
 }
 

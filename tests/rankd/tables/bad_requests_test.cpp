@@ -27,3 +27,7 @@ TEST_CASE("the request that the table changes is right") { CHECK(joined(found_in
 TEST_CASE("each bad request of the table gets its diagnostics and no others") {
   check_table("bad_requests.ndjson", good_request(), 100, found_in);
 }
+
+TEST_CASE("each request with bad candidates gets its diagnostics and no others") {
+  check_table("bad_candidates.ndjson", good_request(), 60, found_in);
+}

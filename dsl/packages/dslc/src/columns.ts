@@ -10,6 +10,7 @@ export interface ColumnNode extends GraphNode {
 }
 
 const joinName = "core::join";
+const candidatesName = "core::candidates";
 /** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
   [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
@@ -68,7 +69,8 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
     const own = columns[at]!;
     own.add(idKey);
     if (withCountry.has(name)) own.add(country);
-    if (withCountry.has(name) || idOnly.has(name)) continue;
+    if (name === candidatesName) for (const key of keysOf(node, "keys") ?? []) own.add(key);
+    if (withCountry.has(name) || idOnly.has(name) || name === candidatesName) continue;
     for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
       for (const key of columns[source]!) own.add(key);
     const written = node.params["out_key"];

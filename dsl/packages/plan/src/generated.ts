@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 4b8057dcb677b32a4b8bd01c00e055e09f186b670598c74bda13cda352a15c7d
+// digest ops 0c90453854e94749433dd039d09e7e562d8aec28d9279aa15d81e19cce71f03c
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -72,6 +72,12 @@ export interface CallModelsOptions extends NodeOptions {
   readonly models: readonly string[];
   /** `out_keys`. At least 1 of them. */
   readonly outKeys: readonly KeyToken<"float", { write: true }>[];
+}
+
+/** Options of core::candidates. */
+export interface CandidatesOptions extends NodeOptions {
+  /** `keys`. */
+  readonly keys?: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
 }
 
 /** Options of core::concat. */
@@ -216,6 +222,8 @@ export interface TestSleepOptions<DurationMs extends number> extends NodeOptions
 
 /** Where rows come from. */
 export interface PlanContext {
+  /** The rows that the request carries as its candidates, with the columns of these keys. */
+  candidates(options?: CandidatesOptions): CandidateSet;
   /** One row: the user who asks, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
   /** Operators of `test`. */
@@ -272,6 +280,16 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "models", option: "models", kind: "names" },
       { name: "out_keys", option: "outKeys", kind: "key_ids" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::candidates",
+    scope: "",
+    method: "candidates",
+    inputs: 0,
+    params: [
+      { name: "keys", option: "keys", kind: "key_ids" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },

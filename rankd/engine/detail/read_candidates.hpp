@@ -1,0 +1,29 @@
+// rankd/engine/detail/read_candidates.hpp: the `candidates` of a request, from JSON values to typed columns.
+#pragma once
+
+#include <rankd/op/candidates.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rankd::detail {
+
+/// The id that a request spells: an integer of 64 bits, or a string of its digits.
+auto id_from_json(const nlohmann::json& value) -> std::optional<std::int64_t>;
+
+/// Reads rows `[{"id": 17, "price": 9.5}, …]` or columns `{"id": [17], "price": [9.5]}`. A value has the type of its
+/// key; a field that a row lacks is null. Null where something is wrong.
+/// Errors: appended until there are `max_problems`: wrong_type, too_many_candidates, missing_field, bad_id,
+/// unknown_key, blocked_key, unwritable_key, wrong_length, null_value, out_of_range. A name that is wrong is reported
+/// once. Cost: linear; of rows about twice that of columns.
+auto read_candidates(const nlohmann::json& value, const registries& declared, std::size_t max_problems,
+                     braid::diagnostics& problems) -> std::shared_ptr<const candidate_rows>;
+
+}  // namespace rankd::detail

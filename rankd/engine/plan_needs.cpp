@@ -1,0 +1,96 @@
+// rankd/engine/plan_needs.cpp: the demands of all nodes together.
+#include <rankd/engine/plan_needs.hpp>
+
+#include <rankd/op/catalog.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+void report(braid::diagnostics& out, std::string code, std::string pointer, std::string message,
+            std::string hint = {}) {
+  out.add({.code = std::move(code),
+           .pointer = std::move(pointer),
+           .message = std::move(message),
+           .hint = std::move(hint),
+           .node = {},
+           .source = {}});
+}
+
+/// What the nodes of the plan take, for a message: "id, price, rating".
+auto names_of(const plan_needs& needs) -> std::string {
+  std::string out = "id";
+  for (const key_entry* key : needs.candidate_keys) out += ", " + key->name;
+  return out;
+}
+
+/// Where the request names a column; of rows, in the first that has it.
+auto place_of(const candidate_rows& given, std::size_t column, std::string_view name) -> std::string {
+  const std::string parent = given.form == candidates_form::columns
+                                 ? std::string("/candidates")
+                                 : braid::json_pointer("/candidates", std::size_t{given.first_rows[column]});
+  return braid::json_pointer(parent, name);
+}
+
+void check_candidates(const candidate_rows& given, const plan_needs& needs, const registries& declared,
+                      braid::diagnostics& problems) {
+  const auto columns = given.rows.columns();
+  std::vector<std::string_view> taken;
+  for (const key_entry* key : needs.candidate_keys) taken.emplace_back(key->name);
+  for (std::size_t at = 0; at < columns.size(); ++at) {
+    const key_entry& key = *declared.find_key(columns[at].key_id);
+    if (std::ranges::find(taken, key.name) != taken.end()) continue;
+    report(problems, "unknown_column", place_of(given, at, key.name),
+           "no node of the plan takes `" + key.name + "` from candidates; they have " + names_of(needs),
+           braid::did_you_mean(key.name, taken));
+  }
+  if (given.rows.size() == 0) return;
+  for (const key_entry* key : needs.candidate_keys) {
+    if (key->nullable || given.rows.find(key->key_id)) continue;
+    const bool in_columns = given.form == candidates_form::columns;
+    report(problems, "missing_field", in_columns ? "/candidates" : "/candidates/0",
+           (in_columns ? "the column `" : "the field `") + key->name +
+               "` is missing: the plan takes it from candidates, and it must not be null");
+  }
+}
+
+}  // namespace
+
+auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
+  plan_needs out;
+  std::vector<std::uint32_t> keys;
+  for (const plan_node& node : loaded.nodes) {
+    const request_part part = find_op(node.op)->reads;
+    out.user = out.user || part == request_part::user;
+    if (part != request_part::candidates) continue;
+    out.candidates = true;
+    if (const plan_param* taken = node.find_param("keys"))
+      keys.insert(keys.end(), taken->key_ids.begin(), taken->key_ids.end());
+  }
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  for (const std::uint32_t key : keys) out.candidate_keys.push_back(declared.find_key(key));
+  return out;
+}
+
+auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)
+    -> braid::diagnostics {
+  braid::diagnostics problems;
+  if (needs.user && request.user_id == 0) report(problems, "missing_field", "", "the field `user_id` is missing");
+  if (needs.candidates && request.candidates == nullptr)
+    report(problems, "missing_field", "",
+           "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
+  if (request.candidates != nullptr && !needs.candidates)
+    report(problems, "unknown_field", "/candidates", "no node of the plan takes candidates from the request");
+  else if (request.candidates != nullptr)
+    check_candidates(*request.candidates, needs, declared, problems);
+  problems.set_source("request");
+  return problems;
+}
+
+}  // namespace rankd

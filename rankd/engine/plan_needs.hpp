@@ -1,0 +1,31 @@
+// rankd/engine/plan_needs.hpp: what a plan demands of its requests, and a request held against that.
+#pragma once
+
+#include <rankd/engine/request.hpp>
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/diagnostics.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// The parts of a request that the nodes of a plan read. Found once, when the plan is bound.
+struct plan_needs {
+  bool user = false;                                  ///< a node reads `user_id`
+  bool candidates = false;                            ///< a node reads `candidates`
+  std::vector<const key_entry*> candidate_keys = {};  ///< columns that these nodes take, ascending, without `id`
+};
+
+/// Requires a plan whose nodes were bound without diagnostic. Lifetime: the registries outlive the result.
+auto needs_of(const plan& loaded, const registries& declared) -> plan_needs;
+
+/// What a request lacks for a plan, or carries although no node of the plan takes it.
+/// Errors: missing_field, unknown_field, unknown_column.
+auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)
+    -> braid::diagnostics;
+
+}  // namespace rankd
