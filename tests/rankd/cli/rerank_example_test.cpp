@@ -4,10 +4,13 @@
 
 #include <rankd/registry/file.hpp>
 #include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/rankd/cli/run_serve.hpp>
+#include <tests/support/http_caller.hpp>
 #include <tests/support/scratch_folder.hpp>
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -66,6 +69,21 @@ TEST_CASE("a wrong candidate is an error with its place, for programs and for pe
   CHECK(has(rankd_in(project.path(), {"rank", "--table"}, wrong).err, "must be a number, not a string"));
   const std::string misspelt = R"({"plan":"rerank","candidates":{"id":[1],"prise":[1]}})";
   CHECK(has(rankd_in(project.path(), {"rank"}, misspelt).out, "did you mean `price`?"));
+}
+
+TEST_CASE("a server gives the bytes of the command line, and 400 for what the plan does not find in a request") {
+  const rerank_project project;
+  const running_server server(project.path());
+  const auto asked = [&server](std::string_view body) {
+    auto caller = server.caller();
+    caller.say(braid::testing::request_text("POST", "/v1/rank", "Content-Type: application/json\r\n", body));
+    return caller.hear().value();
+  };
+  const std::string request = example("request.json");
+  CHECK(asked(request).body == rankd_in(project.path(), {"rank"}, request).out);
+  const auto refused = asked(R"({"plan":"rerank","candidates":{"id":[1]}})");
+  CHECK(refused.status == 400);
+  CHECK(json::parse(refused.body).at("error").at("pointer") == "/candidates");
 }
 
 TEST_CASE("bench takes requests with candidates") {

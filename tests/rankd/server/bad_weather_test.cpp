@@ -80,7 +80,9 @@ auto fields() -> std::vector<bad_body> {
   const std::string weight = "/param_overrides/media_age_penalty_weight";
   return {{with(R"("what":1)"), "400 unknown_field /what"},
           {with(R"("a/b~":1)"), "400 unknown_field /a~1b~0"},
-          {R"({"plan":"ten"})", "400 missing_field -"},
+          {R"({"user_id":1})", "400 missing_field /plan"},
+          {with(R"("candidates":[{"id":1.5}])"), "400 bad_id /candidates/0/id"},
+          {with(R"("candidates":[{"id":1}])"), "400 unknown_field /candidates"},
           {R"({"request_id":7,"plan":"ten","user_id":1})", "400 wrong_type /request_id"},
           {R"({"request_id":null,"plan":"ten","user_id":1})", "400 wrong_type /request_id"},
           {R"({"plan":7,"user_id":1})", "400 wrong_type /plan"},
