@@ -7,6 +7,7 @@ option(BRAID_MODEL "Replace braid::atomic by the type that the explorer of inter
 option(BRAID_BENCH "Build the measuring programs of bench/" OFF)
 option(BRAID_FUZZ "Link tests/fuzz with libFuzzer; clang only" OFF)
 option(BRAID_PRECOMPILE "Precompile the headers that most sources include" ${PROJECT_IS_TOP_LEVEL})
+option(BRAID_TRACE_HOOKS "Keep the hooks of traces, which cost a load where they are not wanted; OFF only to measure that" ON)
 option(BRAID_UNITY "Compile test files together that are not being worked on, into one program a folder" ${PROJECT_IS_TOP_LEVEL})
 set(BRAID_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, such as thread or address,undefined")
 
@@ -53,7 +54,8 @@ endif()
 set(BRAID_DEFINITIONS
     $<$<NOT:$<BOOL:${BRAID_SHARED}>>:BRAID_STATIC>
     $<$<BOOL:${BRAID_CHECKED}>:BRAID_CHECKED>
-    $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>)
+    $<$<BOOL:${BRAID_MODEL}>:BRAID_MODEL>
+    $<$<NOT:$<BOOL:${BRAID_TRACE_HOOKS}>>:BRAID_NO_TRACE_HOOKS>)
 add_compile_definitions(${BRAID_DEFINITIONS})
 
 find_package(Threads REQUIRED)

@@ -1,11 +1,28 @@
 // src/coro/awaiter_base.cpp: the race between a wait's completion and a stop, which the home's thread decides.
 #include <braid/coro/detail/awaiter_base.hpp>
 
+#include <braid/coro/task_info.hpp>
+
 namespace braid::detail {
 namespace {
 
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
+
+/// The number of the task with a handle that the scope belongs to, or 0.
+auto task_of(const scope& in) noexcept -> std::uint64_t {
+  const auto* const info = static_cast<const task_info*>(in.bound(&task_info_key));
+  return info != nullptr ? info->id.number : 0;
+}
+
+void trace_task(trace_kind kind, const scope& in) noexcept {
+  if (const std::uint64_t task = task_of(in); task != 0) trace_note(trace_group::tasks, kind, task);
+}
+
+/// A suspended coroutine's frame begins with the function that resumes it, whichever compiler made it.
+auto code_of(std::coroutine_handle<> suspended) noexcept -> std::uint64_t {
+  return trace_number(*static_cast<void* const*>(suspended.address()));
+}
 
 }  // namespace
 
@@ -37,12 +54,17 @@ auto awaiter_base::begin() noexcept -> std::coroutine_handle<> {
   scope& in = *promise_->where();
   if (in.stop().requested()) return promise_->stop();
   in.link(*this);
+  if (is_traced()) [[unlikely]]
+    if (const std::uint64_t task = task_of(in); task != 0)
+      trace_note(trace_group::tasks, trace_kind::task_waits, task, trace_number(how_->name));
   return how_->start(*this);
 }
 
 auto awaiter_base::not_started() noexcept -> std::coroutine_handle<> {
   unlink();
   state_ = state::done;
+  if (is_traced()) [[unlikely]]
+    trace_task(trace_kind::task_runs, *promise_->where());
   return handle_;
 }
 
@@ -50,12 +72,25 @@ void awaiter_base::complete() noexcept {
   if (completes_later) return complete_later();
   if (is_linked()) unlink();
   state_ = state::done;
+  if (is_traced()) [[unlikely]]
+    return resume_traced();
   resume(handle_);
 }
+
+/// The awaiter may be gone when the slice ends.
+void awaiter_base::resume_traced() noexcept {
+  trace_task(trace_kind::task_runs, *promise_->where());
+  const trace_slice slice(trace_group::tasks, trace_kind::coroutine_begin, code_of(handle_));
+  resume(handle_);
+}
+
+void awaiter_base::trace_ready() const noexcept { trace_task(trace_kind::task_ready, *promise_->where()); }
 
 void awaiter_base::complete_later() noexcept {
   if (is_linked()) unlink();
   state_ = state::done;
+  if (is_traced()) [[unlikely]]
+    trace_ready();
   where().post_resumption(*this);
 }
 
@@ -66,6 +101,8 @@ void awaiter_base::stopped(stop_callback& self) noexcept {
 
 void awaiter_base::stop_later() noexcept {
   state_ = state::stopped;
+  if (is_traced()) [[unlikely]]
+    trace_ready();
   // Not at once: the stop may come from the middle of a task of the same scope.
   where().post_resumption(*this);
 }
@@ -75,7 +112,10 @@ void awaiter_base::resumed(job& self, action /*what*/) {
   ready_awaits_left = ready_awaits_in_succession;
   switch (waited.state_) {
     case state::comes_home: return resume(waited.begin());
-    case state::stopped: return resume(waited.promise_->stop());
+    case state::stopped:
+      if (is_traced()) [[unlikely]]
+        trace_task(trace_kind::task_runs, *waited.promise_->where());
+      return resume(waited.promise_->stop());
     default: return waited.complete();
   }
 }

@@ -118,6 +118,7 @@ auto strand_home::try_post(job& work) noexcept -> bool {
 }
 
 void strand_home::post_resumption(job& step) noexcept {
+  detail::trace_post(&step);
   if (is_current()) return ready_.push(step);
   if (queue_.try_push(step) != detail::strand_push::first) return;
   if (!repost_drain()) drain();
@@ -186,7 +187,7 @@ void strand_home::report(std::exception_ptr error) noexcept {
 
 void strand_home::run(job& work) noexcept {
   try {
-    work.run();
+    detail::run_job(work);
   } catch (...) {
     report(std::current_exception());
   }

@@ -3,6 +3,7 @@
 
 #include <braid/coro/task_info.hpp>
 #include <braid/sync/atomic.hpp>
+#include <braid/trace/detail/hooks.hpp>
 
 #include <cstdint>
 #include <string>
@@ -46,6 +47,9 @@ void task_control::request_stop(errc reason) noexcept {
 }
 
 void task_control::begin(scope& in) noexcept {
+  is_traced_ = is_traced();
+  if (is_traced_) [[unlikely]]
+    trace_task_begin(info_.id.number, info_.name);
   std::optional<errc> requested;
   {
     const std::lock_guard guard(lock_);
@@ -62,6 +66,11 @@ auto task_control::try_leave(home& at, job& last) noexcept -> bool {
   home_ = &at;
   last_ = &last;
   return false;
+}
+
+void task_control::note_end() const noexcept {
+  if (is_traced_ && is_traced()) [[unlikely]]
+    trace_note(trace_group::tasks, trace_kind::task_end, info_.id.number);
 }
 
 ending_depth::ending_depth() noexcept { ++depth; }

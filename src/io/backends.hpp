@@ -4,6 +4,7 @@
 #include <braid/base/clock.hpp>
 #include <braid/base/error.hpp>
 #include <braid/io/backend.hpp>
+#include <braid/trace/detail/hooks.hpp>
 #include <braid/io/descriptor.hpp>
 
 #include <cstddef>
@@ -59,6 +60,11 @@ class descriptor_table {
 
 [[nodiscard]] constexpr auto index_of(io_interest interest) noexcept -> std::size_t {
   return interest == io_interest::read ? 0 : 1;
+}
+
+/// The call to the kernel that a trace shows from here to the end of the slice.
+[[nodiscard]] inline auto trace_wait(std::optional<duration> timeout) noexcept -> trace_slice {
+  return {trace_group::io, timeout == duration::zero() ? "poll" : "wait"};
 }
 
 [[nodiscard]] constexpr auto as_timespec(duration span) noexcept -> timespec {

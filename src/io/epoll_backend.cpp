@@ -243,6 +243,7 @@ class epoll_backend final : public io_backend {
   }
 
   auto poll(std::optional<duration> timeout) noexcept -> int {
+    const trace_slice slice = trace_wait(timeout);
     const auto room = static_cast<int>(events_.size());
     if (!has_nanosecond_wait_) return ::epoll_wait(epoll_.number(), events_.data(), room, milliseconds(timeout));
     const timespec span = as_timespec(timeout.value_or(duration::zero()));

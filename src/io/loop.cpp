@@ -114,12 +114,16 @@ auto loop::step(blocking wait) -> bool {
 
 void loop::fire_timers(time_point start) noexcept {
   wheel_.advance(start, due_);
+  if (due_.empty()) return;
+  const detail::trace_slice slice(detail::trace_group::io, "timers");
   while (timer* item = due_.pop_front()) item->fire();
 }
 
 /// The inbox is taken again behind all that was queued when it was taken last, while the loop has jobs of its own: a
 /// post waits for two rounds of them at most, and of a flood of posts many are taken with one look.
 void loop::run_ready(time_point start) {
+  if (ready_.empty()) return;
+  const detail::trace_slice slice(detail::trace_group::io, "tick");
   const job* last_of_pass = ready_.newest();
   for (int count = 1; count <= jobs_per_iteration; ++count) {
     job* item = ready_.pop();
@@ -137,7 +141,7 @@ void loop::run_ready(time_point start) {
 
 void loop::run_job(job& item) noexcept {
   try {
-    item.run();
+    detail::run_job(item);
   } catch (...) {
     report(std::current_exception());
   }
@@ -242,6 +246,7 @@ void loop::report(std::exception_ptr error) noexcept {
 auto loop::is_current() const noexcept -> bool { return current_loop == this; }
 
 auto loop::try_post(job& work) noexcept -> bool {
+  detail::trace_post(&work);
   if (state_.load(acquire) != state::running) return false;  // edge loop.running: observe, the inbox is seen open
   if (is_current()) {
     ready_.push(work);
@@ -253,6 +258,7 @@ auto loop::try_post(job& work) noexcept -> bool {
 }
 
 void loop::post_resumption(job& step) noexcept {
+  detail::trace_post(&step);
   if (is_current()) return ready_.push(step);
   const push_result pushed = inbox_.try_push(step);
   BRAID_EXPECTS(pushed != push_result::closed, "a task cannot outlive its loop");

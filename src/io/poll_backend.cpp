@@ -28,7 +28,7 @@ class poll_backend final : public io_backend {
 
   void wait(std::optional<duration> timeout) noexcept override {
     const timespec span = as_timespec(timeout.value_or(duration::zero()));
-    if (::ppoll(asked_.data(), asked_.size(), timeout ? &span : nullptr, nullptr) <= 0) return;
+    if (ask(timeout ? &span : nullptr, timeout) <= 0) return;
     if (asked_[0].revents != 0) wake_.clear();
     for (std::size_t at = asked_.size() - 1; at != 0; --at)
       if (asked_[at].revents != 0) ready_.push_back(taken(at));
@@ -59,6 +59,11 @@ class poll_backend final : public io_backend {
   void forget(io_registration& /*port*/) noexcept override {}
 
  private:
+  auto ask(const timespec* span, std::optional<duration> timeout) noexcept -> int {
+    const trace_slice slice = trace_wait(timeout);
+    return ::ppoll(asked_.data(), asked_.size(), span, nullptr);
+  }
+
   struct entry {
     std::array<std::size_t, 2> places{};  // in `asked_`, by interest; 0 for none
   };

@@ -175,6 +175,7 @@ class uring_backend final : public io_backend {
   }
 
   void enter(std::optional<duration> timeout) noexcept {
+    const trace_slice slice = trace_wait(timeout);
     if (!is_listening_ || timeout == duration::zero()) {  // without an ear for wakes it must not block
       ::io_uring_submit_and_get_events(&ring_);
     } else if (timeout) {

@@ -27,6 +27,7 @@ blocking_pool::~blocking_pool() {
 }
 
 auto blocking_pool::try_post(job& work) noexcept -> bool {
+  detail::trace_post(&work);
   thread_list done;
   {
     const std::lock_guard lock(mutex_);
@@ -62,7 +63,7 @@ void blocking_pool::work(thread_list::iterator self, std::size_t number) noexcep
   while (job* const found = next(lock)) {
     lock.unlock();
     try {
-      found->run();
+      detail::run_job(*found);
     } catch (...) {
       report(std::current_exception());
     }

@@ -43,6 +43,7 @@ void fork_exchange::run_stolen(worker& self, fork_record& stolen) noexcept {
   const std::uint32_t position = self.forks.position();
   stolen.thief.store(&self, relaxed);
   count_one(self.counters.forks_stolen);
+  const trace_slice slice(trace_group::jobs, "stolen fork");
   stolen.run(stolen);
   run_forks_since(self, position);
 }

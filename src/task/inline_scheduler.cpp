@@ -60,7 +60,7 @@ void inline_scheduler::close() noexcept { state_.fetch_or(closed, relaxed); }
 
 void inline_scheduler::run(job& work) noexcept {
   try {
-    work.run();
+    run_job(work);
   } catch (...) {
     owner_.report(std::current_exception());
   }

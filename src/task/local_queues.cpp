@@ -13,9 +13,14 @@ namespace {
 /// A job that lies in an inbox by its address.
 struct posted_job {
   job* item;
-  void operator()() && { item->run(); }
+  void operator()() && { run_job(*item); }
   void drop() noexcept { item->drop(); }
 };
+
+void count_steal(worker& self) noexcept {
+  count_one(self.counters.steals);
+  trace_mark(trace_group::jobs, "steal");
+}
 
 }  // namespace
 
@@ -74,13 +79,13 @@ auto local_queues::try_take(worker& self, const job& awaited) noexcept -> bool {
 auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job {
   if (job* const oldest = self.queue.steal_half_of(victim.queue); oldest != nullptr) {
     self.should_wake_peer = true;
-    count_one(self.counters.steals);
+    count_steal(self);
     return oldest;
   }
   // The look is a few loads; to get into an inbox takes a heavy barrier, which is much for one that is empty.
   if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.own_producer) != 0) {
     self.should_wake_peer = true;
-    count_one(self.counters.steals);
+    count_steal(self);
     return self.box.claim();
   }
   // What is to run next has been left by a worker that does something else: a thief that gets here was told so.

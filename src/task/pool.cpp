@@ -267,6 +267,7 @@ void pool::report(std::exception_ptr error) noexcept {
 }
 
 auto pool::try_post(job& work, priority level) noexcept -> bool {
+  detail::trace_post(&work);
   const placement placed = scheduler_->place(work, poster(), level);
   if (placed.how == placement::verdict::refused) return false;
   barrier_.light();

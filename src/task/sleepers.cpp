@@ -25,6 +25,8 @@ auto sleepers::wake_one() noexcept -> bool {
 }
 
 void sleepers::wake(worker& claimed) noexcept {
+  if (is_traced()) [[unlikely]]
+    trace_note(trace_group::jobs, trace_kind::wakes, trace_number(&claimed));
   searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first look
   claimed.sleep->unpark();
 }
@@ -75,12 +77,18 @@ auto sleepers::leave(worker& self) noexcept -> wake_cause {
 auto sleepers::park(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool has_monitor = try_monitor(jobs);
   if (has_monitor && self.monitor_due == time_point()) self.monitor_due = steady_time().now() + monitor_interval;
-  auto why = self.sleep->sleep_until(has_monitor ? self.monitor_due : time_point::max());
+  auto why = wake_reason::permit;
+  {
+    const trace_slice parked(trace_group::jobs, "parked");
+    why = self.sleep->sleep_until(has_monitor ? self.monitor_due : time_point::max());
+  }
   if (why == wake_reason::deadline) self.monitor_due = {};
   if (why != wake_reason::permit && !idle_.try_cancel(self.index)) {
     self.sleep->park();  // the permit is on its way
     why = wake_reason::permit;
   }
+  if (is_traced() && why == wake_reason::permit) [[unlikely]]
+    trace_note(trace_group::jobs, trace_kind::woken, trace_number(&self));
   if (has_monitor) end_monitoring(self, jobs, why);
   switch (why) {
     case wake_reason::permit: return wake_cause::claimed;

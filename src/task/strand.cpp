@@ -52,6 +52,7 @@ strand::~strand() {
 }
 
 auto strand::try_post(job& work) noexcept -> bool {
+  detail::trace_post(&work);
   const detail::strand_push became = queue_.try_push(work);
   if (became != detail::strand_push::first) return became == detail::strand_push::queued;
   if (detail::try_post_to(where_, drain_job_)) return true;
@@ -113,7 +114,7 @@ void strand::drop_all_jobs() noexcept {
 
 void strand::run(job& work) noexcept {
   try {
-    work.run();
+    detail::run_job(work);
   } catch (...) {
     report(std::current_exception());
   }

@@ -63,7 +63,7 @@ class event {
       static_cast<waiter_hook&>(static_cast<waiter&>(self)).unlink();
       return detail::withdrawal::done;
     }
-    static constexpr operation how{&start, &withdraw};
+    static constexpr operation how{&start, &withdraw, "event"};
 
     event* event_;
   };

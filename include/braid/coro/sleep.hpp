@@ -61,7 +61,7 @@ class sleep_awaiter final : awaiter_base {
     sleeping.where().disarm(sleeping.timer_);
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "sleep"};
 
   When when_;
   wake_timer timer_{*this};

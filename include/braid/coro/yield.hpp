@@ -28,7 +28,7 @@ class yield_awaiter final : awaiter_base {
     return {};
   }
   static auto withdraw(awaiter_base& /*self*/) noexcept -> withdrawal { return withdrawal::done; }
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "yield"};
 };
 
 }  // namespace detail

@@ -53,7 +53,7 @@ class readiness_awaiter final : awaiter_base {
     waiting.on_->backend().unwatch(waiting.watch_);
     return withdrawal::done;
   }
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "readiness"};
 
   loop* on_;
   wake_watch watch_;

@@ -26,7 +26,7 @@ class found_job {
 
   /// Errors: whatever the user's code throws.
   void run() {
-    if (item_ != nullptr) return std::exchange(item_, nullptr)->run();
+    if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
     posted_.run();
   }
 

@@ -4,6 +4,7 @@
 #include <braid/base/config.hpp>
 #include <braid/task/detail/job_block.hpp>
 #include <braid/task/job_memory.hpp>
+#include <braid/trace/detail/hooks.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -31,6 +32,9 @@ class job {
   /// Gives up the work, because the executor that had accepted it shuts down. Waiters fail with errc::dropped. An
   /// exception from here ends the program: no waiter is left for it, and the jobs after this one must be dropped too.
   void drop() noexcept { act_(*this, action::drop); }
+
+  /// Its code, by which a trace names it.
+  [[nodiscard]] auto code() const noexcept -> act_fn { return act_; }
 
   job* next = nullptr;  ///< belongs to the queue that holds the job
 

@@ -192,7 +192,8 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
   if (self != nullptr && own_queues_ != nullptr) return post_own(*self, std::forward<Fn>(fn));
   worker* const target =
       self == nullptr && busy_worker_ != nullptr ? busy_worker_->load(relaxed) : scheduler_->worker_for(self);
-  if (target == nullptr || target == self) return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
+  if (target == nullptr || target == self || detail::is_traced())  // a trace names jobs, and no callables in an inbox
+    return post(static_cast<executor&>(*this), std::forward<Fn>(fn));
   if (target->box.post(std::forward<Fn>(fn)) != post_outcome::posted) return fail(errc::closed);
   sleepers_->wake_for(detail::placed_at(*target));
   return {};
@@ -202,6 +203,7 @@ auto pool::post_callable(Fn&& fn) -> result<void> {
 template <job_function Fn>
 auto pool::post_own(worker& self, Fn&& fn) -> result<void> {
   auto& work = make_job(std::forward<Fn>(fn));
+  detail::trace_post(&work);
   const placement placed = own_queues_->place_own(self, work);
   if (placed.how == placement::verdict::refused) {
     work.discard();

@@ -28,6 +28,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
     /// Starts it, and gives what goes on meanwhile: null, or `not_started()`.
     std::coroutine_handle<> (*start)(awaiter_base& self) noexcept;
     withdrawal (*withdraw)(awaiter_base& self) noexcept;
+    const char* name = "wait";  ///< what it waits for, in a trace
   };
 
   /// Where it is moved before it is awaited, the derived awaiter makes a new one.
@@ -59,11 +60,17 @@ class BRAID_API awaiter_base : public job, private stop_callback {
   void stop_later() noexcept;
 
   /// The same as `complete_later` from any thread. From before this call `withdraw` answers `too_late`.
-  void complete_from_elsewhere() noexcept { where().post_resumption(*this); }
+  void complete_from_elsewhere() noexcept {
+    if (is_traced()) [[unlikely]]
+      trace_ready();
+    where().post_resumption(*this);
+  }
 
  private:
   static void resumed(job& self, action what);
   static void stopped(stop_callback& self) noexcept;
+  void resume_traced() noexcept;
+  void trace_ready() const noexcept;
   auto begin() noexcept -> std::coroutine_handle<>;
 
   const operation* how_;

@@ -37,8 +37,12 @@ class BRAID_API task_control {
   /// as that is so.
   [[nodiscard]] auto try_leave(home& at, job& last) noexcept -> bool;
 
+  /// The task has ended; for traces.
+  void note_end() const noexcept;
+
  private:
   task_info info_;
+  bool is_traced_ = false;  // its begin is in the trace
   std::mutex lock_;  // around all that follows
   scope* running_ = nullptr;
   unsigned stopping_ = 0;  // threads that are about to stop the scope

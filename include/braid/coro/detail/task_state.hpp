@@ -174,6 +174,7 @@ class task_state final : public future_state<T> {
   }
 
   void settle_task(executor& where) noexcept {
+    control_.note_end();
     if (failure_ != nullptr) {
       if (!is_stopped_ && this->is_abandoned()) where.report(failure_);
       return settle_without_value();

@@ -158,7 +158,7 @@ class timed_offload_awaiter final : awaiter_base {
     if (waiting.timer_.is_armed()) waiting.where().disarm(waiting.timer_);
     return waiting.try_leave() ? withdrawal::done : withdrawal::too_late;
   }
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "offload"};
 
   duration span_;
   call_type* call_;  // its own while it waits or has been told

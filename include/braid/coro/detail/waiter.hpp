@@ -111,7 +111,7 @@ class queue_awaiter : public waiter {
     return {};
   }
 
-  static constexpr operation how{&start, &withdraw};
+  static constexpr operation how{&start, &withdraw, "another task"};
 };
 
 }  // namespace braid::detail

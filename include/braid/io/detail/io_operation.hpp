@@ -75,7 +75,7 @@ class BRAID_API io_operation : public awaiter_base, protected io_transfer {
   [[nodiscard]] auto over_or_waiting() noexcept -> bool;
   void go_on(bool over) noexcept;
 
-  static constexpr operation how{&begin, &withdraw};
+  static constexpr operation how{&begin, &withdraw, "I/O"};
   static constexpr answers answered_normally{&moved, &ready};
   static constexpr answers answered_early{&moved_early, &ready_early};  // once `end_read_waits` has asked the kernel
 

@@ -53,7 +53,7 @@ class redis_wait : public awaiter_base, protected redis_request {
     waiting.to_->withdraw(waiting);
     return withdrawal::done;
   }
-  static constexpr operation operations{&start, &withdraw};
+  static constexpr operation operations{&start, &withdraw, "Redis reply"};
 
   redis_shared_connection* to_;
 };

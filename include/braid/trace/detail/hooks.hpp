@@ -1,0 +1,119 @@
+// braid/trace/detail/hooks.hpp: what the library calls where something happens that a trace shows.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace braid::detail {
+
+/// What a record of a trace says. A record has one number; where an event has two, a record `subject` comes before it.
+/// The numbers are what programs and a library of another version have in common: new kinds go to the end.
+enum class trace_kind : std::uint8_t {
+  subject = 1,      ///< the first number of the event in the next record
+  job_begin,        ///< code of the job; subject: the job
+  slice_begin,      ///< name
+  coroutine_begin,  ///< code of the coroutine that is resumed
+  slice_end,        ///< of the newest slice of the thread that is open
+  mark,             ///< name
+  counter,          ///< value; subject: name
+  posted,           ///< job
+  wakes,            ///< worker that is woken
+  woken,            ///< worker that has been woken
+  task_begin,       ///< number of a task
+  task_waits,       ///< name of what it waits for; subject: the task
+  task_ready,       ///< number of a task
+  task_runs,        ///< number of a task
+  task_end,         ///< number of a task
+};
+
+/// What can be left out of a trace: a bit each.
+enum class trace_group : std::uint8_t { jobs = 1, tasks = 2, io = 4, nodes = 8, user = 128 };
+
+/// True from the load of the library on in a process that is traced, until the trace is complete. Written by the
+/// thread that loads the library, the one that ends the process, and the child of a fork. No braid::atomic, because the
+/// explorer of interleavings would take it for part of each protocol that has a hook.
+extern BRAID_API constinit std::atomic<bool> trace_is_on;
+
+/// Whether the process is traced. Cost: a load of a line that nobody writes.
+[[nodiscard]] inline auto is_traced() noexcept -> bool {
+#if defined(BRAID_NO_TRACE_HOOKS)
+  return false;
+#else
+  return trace_is_on.load(std::memory_order_relaxed);
+#endif
+}
+
+/// Adds a record to the ring of the calling thread, which is made for the first one. False where that is full, where
+/// the group is not wanted, and where nothing is traced: then nothing is in the trace. A slice that has begun has room
+/// for its end.
+/// Threads: any. Blocks: never, after the first record of the thread.
+BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool;
+BRAID_API auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept
+    -> bool;
+
+/// The end of a slice that has begun on this thread.
+BRAID_API void trace_note_end() noexcept;
+
+/// A task begins; `name` may be empty.
+BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noexcept;
+
+[[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+/// A slice of the calling thread, from here to the end of the object.
+class trace_slice {
+ public:
+  trace_slice(trace_group group, const char* literal) noexcept {
+    if (is_traced()) [[unlikely]]
+      begun_ = trace_note(group, trace_kind::slice_begin, trace_number(literal));
+  }
+  trace_slice(trace_group group, trace_kind kind, std::uint64_t what) noexcept {
+    if (is_traced()) [[unlikely]]
+      begun_ = trace_note(group, kind, what);
+  }
+  trace_slice(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept {
+    if (is_traced()) [[unlikely]]
+      begun_ = trace_note(group, kind, subject, what);
+  }
+  trace_slice(const trace_slice&) = delete;
+  auto operator=(const trace_slice&) -> trace_slice& = delete;
+  ~trace_slice() {
+    if (begun_) [[unlikely]]
+      trace_note_end();
+  }
+
+ private:
+  bool begun_ = false;
+};
+
+/// Runs a job, as a slice named by its code at the end of the arrow from its post.
+template <typename Job>
+void run_traced(Job& work) {
+  const trace_slice slice(trace_group::jobs, trace_kind::job_begin, trace_number(&work),
+                          reinterpret_cast<std::uintptr_t>(work.code()));
+  work.run();
+}
+template <typename Job>
+void run_job(Job& work) {
+  if (is_traced()) [[unlikely]]
+    return run_traced(work);
+  work.run();
+}
+
+/// A point in time on the calling thread.
+inline void trace_mark(trace_group group, const char* literal) noexcept {
+  if (is_traced()) [[unlikely]]
+    trace_note(group, trace_kind::mark, trace_number(literal));
+}
+
+/// Before a job is posted: an arrow leads from here to where it runs.
+inline void trace_post(const void* work) noexcept {
+  if (is_traced()) [[unlikely]]
+    trace_note(trace_group::jobs, trace_kind::posted, trace_number(work));
+}
+
+}  // namespace braid::detail

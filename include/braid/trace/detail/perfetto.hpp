@@ -1,0 +1,84 @@
+// braid/trace/detail/perfetto.hpp: encodes events as Perfetto's protobuf, without its library.
+#pragma once
+
+#include <braid/base/config.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace braid::detail {
+
+/// Protobuf wire format: fields appended to a string of bytes.
+class BRAID_API protobuf_message {
+ public:
+  void number(std::uint32_t field, std::uint64_t value);
+  void fixed(std::uint32_t field, std::uint64_t value);
+  void bytes(std::uint32_t field, std::string_view value);
+  void message(std::uint32_t field, const protobuf_message& value) { bytes(field, value.bytes_); }
+
+  [[nodiscard]] auto encoded() const noexcept -> const std::string& { return bytes_; }
+  void clear() noexcept { bytes_.clear(); }
+
+ private:
+  void varint(std::uint64_t value);
+
+  std::string bytes_;
+};
+
+/// What happens on a track. Zeros are left out.
+struct trace_event {
+  enum class kind : std::uint8_t { begin = 1, end = 2, mark = 3, counter = 4 };
+
+  kind what = kind::mark;
+  std::uint32_t name = 0;      ///< what perfetto_writer::name has given
+  std::uint64_t track = 0;     ///< 0: the thread's
+  std::uint64_t flow = 0;      ///< an arrow that begins here, or goes through
+  std::uint64_t flow_end = 0;  ///< an arrow that ends here
+  std::int64_t value = 0;      ///< of a counter
+  std::uint64_t lost = 0;      ///< records of the thread that are not in the trace, up to here
+};
+
+/// Writes Perfetto's TracePackets. Each thread has a sequence: its times are differences, and names stand in it once.
+/// Threads: one. Errors: std::bad_alloc.
+/// Format: docs/design/trace.md
+class BRAID_API perfetto_writer {
+ public:
+  /// The events of a thread, whose times do not go back.
+  struct sequence {
+    std::uint32_t id = 0;  ///< from 2, different for each thread
+    std::uint64_t last_ns = 0;
+    std::vector<bool> known_names;
+  };
+
+  void process(std::uint64_t pid, std::string_view name);
+  void thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name, std::uint64_t begin_ns);
+  /// Another track of the process. Gives its number.
+  void track(std::uint64_t number, std::string_view name);
+  void counter_track(std::uint64_t number, std::string_view name);
+
+  /// The number of a name, which is written where a sequence uses it for the first time.
+  [[nodiscard]] auto name(std::string text) -> std::uint32_t;
+
+  void event(sequence& on, std::uint64_t when_ns, const trace_event& what);
+
+  [[nodiscard]] auto bytes() const noexcept -> const std::string& { return trace_.encoded(); }
+  void clear() noexcept { trace_.clear(); }
+
+  static constexpr auto thread_track(std::uint32_t sequence) noexcept -> std::uint64_t {
+    return 0x1'0000'0000 + sequence;
+  }
+
+ private:
+  void packet();
+  void describe(std::uint64_t number, std::string_view name, protobuf_message* counter);
+
+  std::vector<std::string> names_;
+  protobuf_message trace_;
+  protobuf_message packet_;
+  protobuf_message event_;
+  protobuf_message part_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,82 @@
+// braid/trace/detail/record_ring.hpp: a bounded queue of records between a thread and the one that writes a trace.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace braid::detail {
+
+/// Bounded SPSC ring (Lamport's queue): the traced thread adds, the writer thread reads. What does not fit is counted
+/// and left out. A slice that was accepted has a record in reserve, so that its end always fits: what is lost is whole
+/// slices, never one of their ends.
+/// Threads: the producer and the consumer, each for what is grouped under its name. Blocks: never.
+/// Protocol: docs/design/trace.md
+template <typename Record, std::size_t Capacity>
+class record_ring {
+  static_assert((Capacity & (Capacity - 1)) == 0, "positions wrap around at a power of two");
+
+ public:
+  // --- the producer ---
+
+  /// Adds one record or two, both or none; `opens` says how many ends are to follow. False when there is no room.
+  template <std::size_t Count>
+  [[nodiscard]] auto try_add(const std::array<Record, Count>& records, std::uint64_t opens = 0) noexcept -> bool {
+    const std::uint64_t head = head_.load(relaxed);
+    if (!has_room(head, Count + open_ + opens)) {
+      lost_.store(lost_.load(relaxed) + Count + opens, relaxed);
+      return false;
+    }
+    open_ += opens;
+    put(head, records);
+    return true;
+  }
+
+  /// Adds the end of a slice that was accepted.
+  void add_end(const Record& record) noexcept {
+    --open_;
+    put(head_.load(relaxed), std::array<Record, 1>{record});
+  }
+
+  // --- the consumer ---
+
+  /// Calls `fn(record)` for what has been added, in order. How many.
+  template <typename Fn>
+  auto drain(Fn&& fn) -> std::size_t {
+    const std::uint64_t tail = tail_.load(relaxed);
+    const std::uint64_t head = head_.load(acquire);  // edge record_ring.record: observe, the records are seen whole
+    for (std::uint64_t at = tail; at != head; ++at) fn(records_[at % Capacity]);
+    // edge record_ring.free: publish, the producer overwrites them after they were read
+    tail_.store(head, release);
+    return head - tail;
+  }
+
+  /// How many records were left out so far. Threads: any.
+  [[nodiscard]] auto lost() const noexcept -> std::uint64_t { return lost_.load(relaxed); }
+
+ private:
+  auto has_room(std::uint64_t head, std::uint64_t count) noexcept -> bool {
+    if (head + count - known_tail_ <= Capacity) return true;
+    known_tail_ = tail_.load(acquire);  // edge record_ring.free: observe, what lay there has been read
+    return head + count - known_tail_ <= Capacity;
+  }
+
+  /// The tail that the producer knows is at least as old as what it reserved by.
+  template <std::size_t Count>
+  void put(std::uint64_t head, const std::array<Record, Count>& records) noexcept {
+    for (std::size_t i = 0; i < Count; ++i) records_[(head + i) % Capacity] = records[i];
+    head_.store(head + Count, release);  // edge record_ring.record: publish, the consumer reads whole records
+  }
+
+  alignas(cache_line) atomic<std::uint64_t> head_{0};  // records ever added; written by the producer
+  atomic<std::uint64_t> lost_{0};                      // records left out; written by the producer
+  std::uint64_t known_tail_ = 0;                       // the producer's copy
+  std::uint64_t open_ = 0;                             // slices whose end is to follow; the producer's
+  alignas(cache_line) atomic<std::uint64_t> tail_{0};  // records ever read; written by the consumer
+  alignas(cache_line) std::array<Record, Capacity> records_;
+};
+
+}  // namespace braid::detail

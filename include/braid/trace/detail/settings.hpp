@@ -1,0 +1,28 @@
+// braid/trace/detail/settings.hpp: what the variable BRAID_TRACE asks for.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/trace/detail/hooks.hpp>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+namespace braid::detail {
+
+/// Where a trace goes, how long it may become, and what is in it.
+struct trace_settings {
+  std::string file;
+  std::uint64_t max_bytes = std::uint64_t{256} << 20U;
+  std::uint8_t groups = 0xff;  ///< bits of trace_group
+
+  [[nodiscard]] auto wants(trace_group group) const noexcept -> bool {
+    return (groups & static_cast<std::uint8_t>(group)) != 0;
+  }
+};
+
+/// Reads FILE[,mb=N][,what=jobs+tasks+io+nodes]. Errors: a sentence that says what is wrong.
+[[nodiscard]] BRAID_API auto parse_trace_settings(std::string_view text) -> std::expected<trace_settings, std::string>;
+
+}  // namespace braid::detail

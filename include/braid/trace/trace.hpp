@@ -1,0 +1,57 @@
+// braid/trace/trace.hpp: a program's own slices, marks and counters in a trace of the process.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/trace/detail/hooks.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace braid::trace {
+
+/// Name of a slice, a mark or a counter: a string literal, or what `intern` gives. The characters must stay where they
+/// are until the trace is complete: a library that is unloaded before interns its names.
+class name {
+ public:
+  consteval name(const char* literal) noexcept : text_(literal) {}  // NOLINT: a literal is a name
+
+  [[nodiscard]] auto text() const noexcept -> const char* { return text_; }
+
+ private:
+  struct interned {};
+  name(interned /*kind*/, const char* text) noexcept : text_(text) {}
+  friend auto intern(std::string_view text) -> name;
+
+  const char* text_;
+};
+
+/// A name that is made while the program runs. Equal texts give the same name; it is kept until the process ends.
+/// Threads: any. Blocks: for a lock. Errors: std::bad_alloc.
+[[nodiscard]] BRAID_API auto intern(std::string_view text) -> name;
+
+/// Whether the process is traced: for what is only computed to be shown. Threads: any. Cost: a load.
+[[nodiscard]] inline auto is_on() noexcept -> bool { return detail::is_traced(); }
+
+/// A slice of the calling thread, from here to the end of the object. Slices of a thread nest, so that a span does not
+/// stay open across a `co_await`: between two, the thread runs other tasks.
+/// Threads: begins and ends on the same one. Blocks: never, after the first event of the thread.
+/// Cost: a load where nothing is traced; else about 20 ns for both ends.
+class [[nodiscard]] span {
+ public:
+  explicit span(name of) noexcept : slice_(detail::trace_group::user, of.text()) {}
+
+ private:
+  detail::trace_slice slice_;
+};
+
+/// A point in time on the calling thread. Threads: any. Cost: as half a span.
+inline void mark(name of) noexcept { detail::trace_mark(detail::trace_group::user, of.text()); }
+
+/// The value of a counter from now on. It has a track of its own. Threads: any. Cost: as half a span.
+inline void counter(name of, std::int64_t value) noexcept {
+  if (is_on()) [[unlikely]]
+    detail::trace_note(detail::trace_group::user, detail::trace_kind::counter, detail::trace_number(of.text()),
+                       static_cast<std::uint64_t>(value));
+}
+
+}  // namespace braid::trace

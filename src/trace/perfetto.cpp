@@ -1,0 +1,168 @@
+// src/trace/perfetto.cpp: the fields of Perfetto's TracePacket that a trace needs, by number.
+#include <braid/trace/detail/perfetto.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace braid::detail {
+namespace {
+
+constexpr std::uint32_t trace_packet = 1;
+
+namespace packet_field {
+constexpr std::uint32_t clock_snapshot = 6, timestamp = 8, sequence = 10, track_event = 11, interned = 12;
+constexpr std::uint32_t sequence_flags = 13, defaults = 59, descriptor = 60;
+}  // namespace packet_field
+
+namespace event_field {
+constexpr std::uint32_t annotation = 4, type = 9, name = 10, track = 11, counter = 30, flow = 47, flow_end = 48;
+}
+
+namespace descriptor_field {
+constexpr std::uint32_t uuid = 1, name = 2, process = 3, thread = 4, parent = 5, counter = 8;
+}
+
+constexpr std::uint64_t state_cleared = 1, needs_state = 2;  // of sequence_flags
+constexpr std::uint64_t process_track = 0x1'0000'0000;
+constexpr std::uint64_t boot_time = 6, own_clock = 64;  // clocks; the second one is the sequence's own
+constexpr std::uint64_t descriptor_sequence = 1;
+
+}  // namespace
+
+void protobuf_message::varint(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) bytes_.push_back(static_cast<char>((value & 0x7fU) | 0x80U));
+  bytes_.push_back(static_cast<char>(value));
+}
+
+void protobuf_message::number(std::uint32_t field, std::uint64_t value) {
+  varint(std::uint64_t{field} << 3U);
+  varint(value);
+}
+
+void protobuf_message::fixed(std::uint32_t field, std::uint64_t value) {
+  varint((std::uint64_t{field} << 3U) | 1U);
+  for (int byte = 0; byte < 8; ++byte) bytes_.push_back(static_cast<char>((value >> (8U * byte)) & 0xffU));
+}
+
+void protobuf_message::bytes(std::uint32_t field, std::string_view value) {
+  varint((std::uint64_t{field} << 3U) | 2U);
+  varint(value.size());
+  bytes_.append(value);
+}
+
+void perfetto_writer::packet() {
+  trace_.message(trace_packet, packet_);
+  packet_.clear();
+}
+
+void perfetto_writer::process(std::uint64_t pid, std::string_view name) {
+  protobuf_message process;
+  process.number(1, pid);
+  process.bytes(6, name);
+  protobuf_message descriptor;
+  descriptor.number(descriptor_field::uuid, process_track);
+  descriptor.message(descriptor_field::process, process);
+  packet_.number(packet_field::sequence, descriptor_sequence);
+  packet_.message(packet_field::descriptor, descriptor);
+  packet();
+}
+
+/// The clock of the sequence begins at `begin_ns`; what follows says how much later it is than what came before.
+void perfetto_writer::thread(sequence& of, std::uint64_t pid, std::uint64_t tid, std::string_view name,
+                             std::uint64_t begin_ns) {
+  protobuf_message thread;
+  thread.number(1, pid);
+  thread.number(2, tid);
+  thread.bytes(5, name);
+  protobuf_message descriptor;
+  descriptor.number(descriptor_field::uuid, thread_track(of.id));
+  descriptor.number(descriptor_field::parent, process_track);
+  descriptor.message(descriptor_field::thread, thread);
+  packet_.number(packet_field::sequence, descriptor_sequence);
+  packet_.message(packet_field::descriptor, descriptor);
+  packet();
+
+  protobuf_message boot;
+  boot.number(1, boot_time);
+  boot.number(2, begin_ns);
+  protobuf_message own;
+  own.number(1, own_clock);
+  own.number(2, begin_ns);
+  own.number(3, 1);  // is_incremental
+  protobuf_message clocks;
+  clocks.message(1, boot);
+  clocks.message(1, own);
+  protobuf_message track;
+  track.number(event_field::track, thread_track(of.id));
+  protobuf_message defaults;
+  defaults.number(58, own_clock);
+  defaults.message(packet_field::track_event, track);
+  packet_.number(packet_field::sequence, of.id);
+  packet_.message(packet_field::clock_snapshot, clocks);
+  packet_.message(packet_field::defaults, defaults);
+  packet_.number(packet_field::sequence_flags, state_cleared);
+  packet();
+  of.last_ns = begin_ns;
+}
+
+void perfetto_writer::describe(std::uint64_t number, std::string_view name, protobuf_message* counter) {
+  protobuf_message descriptor;
+  descriptor.number(descriptor_field::uuid, number);
+  descriptor.number(descriptor_field::parent, process_track);
+  descriptor.bytes(descriptor_field::name, name);
+  if (counter != nullptr) descriptor.message(descriptor_field::counter, *counter);
+  packet_.number(packet_field::sequence, descriptor_sequence);
+  packet_.message(packet_field::descriptor, descriptor);
+  packet();
+}
+
+void perfetto_writer::track(std::uint64_t number, std::string_view name) { describe(number, name, nullptr); }
+
+void perfetto_writer::counter_track(std::uint64_t number, std::string_view name) {
+  protobuf_message counter;
+  describe(number, name, &counter);
+}
+
+auto perfetto_writer::name(std::string text) -> std::uint32_t {
+  names_.push_back(std::move(text));
+  return static_cast<std::uint32_t>(names_.size());
+}
+
+void perfetto_writer::event(sequence& on, std::uint64_t when_ns, const trace_event& what) {
+  event_.clear();
+  event_.number(event_field::type, static_cast<std::uint64_t>(what.what));
+  if (what.name != 0) event_.number(event_field::name, what.name);
+  if (what.track != 0) event_.number(event_field::track, what.track);
+  if (what.what == trace_event::kind::counter)
+    event_.number(event_field::counter, static_cast<std::uint64_t>(what.value));
+  if (what.flow != 0) event_.fixed(event_field::flow, what.flow);
+  if (what.flow_end != 0) event_.fixed(event_field::flow_end, what.flow_end);
+  if (what.lost != 0) {
+    part_.clear();
+    part_.bytes(10, "records");
+    part_.number(3, what.lost);
+    event_.message(event_field::annotation, part_);
+  }
+
+  const std::uint64_t now = std::max(when_ns, on.last_ns);
+  packet_.number(packet_field::timestamp, now - std::exchange(on.last_ns, now));
+  packet_.number(packet_field::sequence, on.id);
+  if (what.name != 0) {
+    if (on.known_names.size() <= what.name) on.known_names.resize(std::size_t{what.name} + 1);
+    if (!on.known_names[what.name]) {
+      on.known_names[what.name] = true;
+      part_.clear();
+      part_.number(1, what.name);
+      part_.bytes(2, names_[what.name - 1]);
+      protobuf_message interned;
+      interned.message(2, part_);  // event_names
+      packet_.message(packet_field::interned, interned);
+    }
+  }
+  packet_.message(packet_field::track_event, event_);
+  packet_.number(packet_field::sequence_flags, needs_state);
+  packet();
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,280 @@
+// src/trace/session.cpp: the trace that BRAID_TRACE asks for, from the load of the library to the end of the process.
+#include "session.hpp"
+
+#include "writer.hpp"
+
+#include <braid/sync/futex.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <new>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+namespace braid::detail {
+
+constinit decltype(trace_is_on) trace_is_on{false};
+
+namespace {
+
+constinit trace_session* session = nullptr;  // written before `trace_is_on` is set, which happens once
+constinit thread_local thread_ring* ring_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local bool has_no_ring __attribute__((tls_model("initial-exec"))) = false;  // nor will have one
+
+/// Gives the ring up when the thread ends. The writer frees it.
+struct ring_owner {
+  thread_ring* ring = nullptr;
+  ~ring_owner() {
+    has_no_ring = true;
+    ring_of_thread = nullptr;
+    if (ring == nullptr || !is_traced()) return;
+    ::prctl(PR_GET_NAME, ring->name.data());
+    ring->ended.store(true, release);  // edge trace.thread_end: publish, the writer sees the name and the last records
+  }
+};
+
+auto clock_nanoseconds(clockid_t which) noexcept -> std::uint64_t {
+  timespec now{};
+  ::clock_gettime(which, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+auto is_counter_even() noexcept -> bool {
+#if defined(__x86_64__)
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned power = 0x8000'0007;
+  constexpr unsigned invariant_counter = 1U << 8U;
+  return __get_cpuid(power, &a, &b, &c, &d) != 0 && (d & invariant_counter) != 0;
+#else
+  return false;
+#endif
+}
+
+auto own_ring() noexcept -> thread_ring* {
+  if (ring_of_thread != nullptr || has_no_ring) [[likely]]
+    return ring_of_thread;
+  thread_local ring_owner owner;  // only here, because its first use costs a thread a registration
+  owner.ring = session->open_ring();
+  has_no_ring = owner.ring == nullptr;
+  return ring_of_thread = owner.ring;
+}
+
+auto record_of(trace_kind kind, std::uint64_t what) noexcept -> trace_record {
+  return {.when_kind = session->clock().ticks() << 8U | static_cast<std::uint64_t>(kind), .what = what};
+}
+
+constexpr auto ends_to_come(trace_kind kind) noexcept -> std::uint64_t {
+  switch (kind) {
+    case trace_kind::job_begin:
+    case trace_kind::slice_begin:
+    case trace_kind::coroutine_begin: return 1;
+    default: return 0;
+  }
+}
+
+void refuse(const std::string& why) noexcept {
+  std::fprintf(stderr, "braid: BRAID_TRACE is ignored: %s\n", why.c_str());
+}
+
+/// The file, emptied; locked, because a program that this one starts has the same variable. -1 and a sentence on
+/// stderr where there is none.
+auto open_trace_file(const std::string& path) -> int {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) {
+    refuse(path + " cannot be written: " + std::strerror(errno));
+    return -1;
+  }
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    refuse(path + " is being written by another process");
+    ::close(file);
+    return -1;
+  }
+  static_cast<void>(::ftruncate(file, 0));  // what cannot be cut, as a pipe, is written as it is
+  return file;
+}
+
+void forget_in_child() noexcept {
+  if (!is_traced()) return;
+  trace_is_on.store(false, relaxed);
+  ring_of_thread = nullptr;
+  has_no_ring = true;
+  session->forget();
+}
+
+void start_from_environment() {
+  const char* const wanted = std::getenv("BRAID_TRACE");
+  if (wanted == nullptr || wanted[0] == 0) return;
+  auto settings = parse_trace_settings(wanted);
+  if (!settings) return refuse(settings.error());
+  const int file = open_trace_file(settings->file);
+  if (file < 0) return;
+  session = new trace_session(std::move(*settings), file);
+  if (!session->start()) return refuse("no thread can be started");
+  ::pthread_atfork(nullptr, nullptr, &forget_in_child);
+  trace_is_on.store(true, relaxed);
+}
+
+/// Before any other thread of the process can be in the library.
+[[gnu::constructor]] void begin_trace() noexcept {
+  try {
+    start_from_environment();
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
+}
+
+/// After the static objects, whose pools may have run jobs until here.
+[[gnu::destructor(101)]] void end_trace() noexcept {
+  if (is_traced()) session->finish();
+}
+
+}  // namespace
+
+auto trace_note(trace_group group, trace_kind kind, std::uint64_t what) noexcept -> bool {
+  if (!is_traced() || !session->settings().wants(group)) return false;
+  thread_ring* const ring = own_ring();
+  return ring != nullptr && ring->records.try_add(std::array{record_of(kind, what)}, ends_to_come(kind));
+}
+
+auto trace_note(trace_group group, trace_kind kind, std::uint64_t subject, std::uint64_t what) noexcept -> bool {
+  if (!is_traced() || !session->settings().wants(group)) return false;
+  thread_ring* const ring = own_ring();
+  if (ring == nullptr) return false;
+  const trace_record second = record_of(kind, what);
+  const trace_record first{.when_kind = (second.when_kind & ~std::uint64_t{0xff}) | std::uint64_t{1}, .what = subject};
+  static_assert(static_cast<int>(trace_kind::subject) == 1);
+  return ring->records.try_add(std::array{first, second}, ends_to_come(kind));
+}
+
+void trace_note_end() noexcept {
+  if (ring_of_thread != nullptr) ring_of_thread->records.add_end(record_of(trace_kind::slice_end, 0));
+}
+
+void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {
+  if (!is_traced() || !session->settings().wants(trace_group::tasks)) return;
+  try {
+    session->add_task(number, name);
+  } catch (const std::bad_alloc&) {  // it goes by its number then
+  }
+  trace_note(trace_group::tasks, trace_kind::task_begin, number);
+}
+
+trace_clock::trace_clock() noexcept : is_counter_even_(is_counter_even()) {}
+
+auto trace_clock::ticks() const noexcept -> std::uint64_t {
+#if defined(__x86_64__)
+  if (is_counter_even_) [[likely]]
+    return __rdtsc();
+#endif
+  return clock_nanoseconds(CLOCK_MONOTONIC);
+}
+
+auto boot_nanoseconds() noexcept -> std::uint64_t { return clock_nanoseconds(CLOCK_BOOTTIME); }
+
+/// Signals are for the program's own threads.
+auto trace_session::start() -> bool {
+  ::sigset_t all;
+  ::sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = ::pthread_create(&writer_, nullptr, &run_writer, this);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error == 0;
+}
+
+auto trace_session::run_writer(void* self) -> void* {
+  ::prctl(PR_SET_NAME, "braid-trace");
+  static_cast<trace_session*>(self)->write_until_stopped();
+  return nullptr;
+}
+
+void trace_session::write_until_stopped() noexcept {
+  constexpr duration first_pause = 10ms;  // the clock's speed is measured over it
+  constexpr duration min_pause = 1ms;
+  constexpr duration max_pause = 16ms;
+  duration pause = first_pause;
+  try {
+    trace_writer writer(*this);
+    while (stop_.load(relaxed) == 0) {
+      static_cast<void>(futex_wait(stop_, 0, steady_time().now() + pause));
+      const bool found = writer.write_new();
+      pause = found ? min_pause : std::min(2 * pause, max_pause);
+    }
+    writer.finish();
+  } catch (const std::exception& error) {
+    trace_is_on.store(false, relaxed);
+    std::fprintf(stderr, "braid: the trace ends here: %s\n", error.what());
+  }
+}
+
+void trace_session::finish() noexcept {
+  trace_is_on.store(false, relaxed);
+  stop_.store(1, relaxed);
+  futex_wake(stop_, 1);
+  ::pthread_join(writer_, nullptr);
+}
+
+void trace_session::forget() noexcept {
+  ::close(file_);
+  file_ = -1;
+}
+
+/// Memory of its own, which the kernel gives page by page as it is used.
+auto trace_session::open_ring() noexcept -> thread_ring* {
+  void* const place = ::mmap(nullptr, sizeof(thread_ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (place == MAP_FAILED) return nullptr;
+  auto* const made = ::new (place) thread_ring;
+  made->thread = ::gettid();
+  try {
+    const std::lock_guard guard(lock_);
+    new_rings_.push_back(made);
+  } catch (const std::bad_alloc&) {
+    ::munmap(place, sizeof(thread_ring));
+    return nullptr;
+  }
+  return made;
+}
+
+void trace_session::add_task(std::uint64_t number, std::string_view name) {
+  const std::lock_guard guard(lock_);
+  new_tasks_.emplace_back(number, name);
+}
+
+auto trace_session::take_rings() -> std::vector<thread_ring*> {
+  const std::lock_guard guard(lock_);
+  return std::exchange(new_rings_, {});
+}
+
+auto trace_session::take_tasks() -> task_names {
+  const std::lock_guard guard(lock_);
+  return std::exchange(new_tasks_, {});
+}
+
+auto trace_session::write(std::string_view bytes) noexcept -> bool {
+  while (!bytes.empty()) {
+    const ::ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,101 @@
+// src/trace/session.hpp: the trace of the process: rings of threads, and the thread that writes them.
+#pragma once
+
+#include <braid/base/config.hpp>
+#include <braid/sync/atomic.hpp>
+#include <braid/trace/detail/hooks.hpp>
+#include <braid/trace/detail/record_ring.hpp>
+#include <braid/trace/detail/settings.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/types.h>
+
+namespace braid::detail {
+
+/// What a thread notes: a time, what happened, and a number that says more.
+struct trace_record {
+  std::uint64_t when_kind;  ///< ticks << 8 | kind
+  std::uint64_t what;
+};
+static_assert(sizeof(trace_record) == 16);
+
+/// The ring of one thread, with what its track is called.
+struct thread_ring {
+  static constexpr std::size_t capacity = std::size_t{1} << 16U;  // records: a megabyte
+
+  record_ring<trace_record, capacity> records;
+  ::pid_t thread;
+  std::array<char, 16> name;  ///< written by the thread when it ends
+  atomic<bool> ended;         ///< set by the thread when it ends
+};
+
+/// Names of tasks that have begun, by number.
+using task_names = std::vector<std::pair<std::uint64_t, std::string>>;
+
+/// Ticks of the time-stamp counter, where it runs evenly; else nanoseconds.
+class trace_clock {
+ public:
+  trace_clock() noexcept;
+  [[nodiscard]] auto ticks() const noexcept -> std::uint64_t;
+
+ private:
+  bool is_counter_even_;
+};
+
+/// The time since the machine started, which Perfetto's tracks are drawn by.
+[[nodiscard]] auto boot_nanoseconds() noexcept -> std::uint64_t;
+
+/// From the load of the library to the end of the process. Never destroyed: threads that outlive `finish` may have
+/// looked at `trace_is_on` before.
+/// Threads: any, except `finish`, which the thread calls that ends the process.
+class trace_session {
+ public:
+  trace_session(trace_settings settings, int file) noexcept : settings_(std::move(settings)), file_(file) {}
+  trace_session(const trace_session&) = delete;
+  auto operator=(const trace_session&) -> trace_session& = delete;
+
+  /// Starts the thread that writes. False where the system has none.
+  [[nodiscard]] auto start() -> bool;
+  /// Completes the file. Blocks: until what the threads have noted is written.
+  void finish() noexcept;
+  /// In the child of a fork: the file is the parent's.
+  void forget() noexcept;
+
+  [[nodiscard]] auto settings() const noexcept -> const trace_settings& { return settings_; }
+  [[nodiscard]] auto clock() const noexcept -> const trace_clock& { return clock_; }
+
+  /// A ring for the calling thread; null out of memory.
+  [[nodiscard]] auto open_ring() noexcept -> thread_ring*;
+  void add_task(std::uint64_t number, std::string_view name);
+
+  // --- the writer ---
+
+  [[nodiscard]] auto take_rings() -> std::vector<thread_ring*>;
+  [[nodiscard]] auto take_tasks() -> task_names;
+  /// False when the file takes no more; the trace then ends.
+  [[nodiscard]] auto write(std::string_view bytes) noexcept -> bool;
+
+ private:
+  static auto run_writer(void* self) -> void*;
+  void write_until_stopped() noexcept;
+
+  const trace_settings settings_;
+  int file_;
+  const trace_clock clock_;
+  ::pthread_t writer_{};
+  atomic<std::uint32_t> stop_{0};  // set by `finish`; the writer waits for it
+  std::mutex lock_;                // around what follows
+  std::vector<thread_ring*> new_rings_;
+  task_names new_tasks_;
+};
+
+}  // namespace braid::detail

@@ -1,0 +1,144 @@
+// src/trace/symbols.cpp: symbol tables of ELF objects that are loaded.
+#include <braid/trace/detail/symbols.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <cxxabi.h>
+#include <elf.h>
+#include <link.h>
+
+namespace braid::detail {
+namespace {
+
+struct place {
+  std::uint64_t address = 0;
+  std::uint64_t base = 0;
+  std::string path;  // empty: none was found
+};
+
+/// Called with each object by the dynamic linker. Not 0 ends that.
+auto is_there(dl_phdr_info* info, std::size_t /*size*/, void* wanted) -> int {
+  auto& at = *static_cast<place*>(wanted);
+  for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+    const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || at.address < begin || at.address - begin >= segment.p_memsz) continue;
+    at.base = info->dlpi_addr;
+    at.path = info->dlpi_name[0] != 0 ? info->dlpi_name : "/proc/self/exe";
+    return 1;
+  }
+  return 0;
+}
+
+/// The bytes of a file as an ELF object. What lies beyond its end is not there.
+class elf_file {
+ public:
+  explicit elf_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(in), {});
+  }
+
+  template <typename T>
+  [[nodiscard]] auto at(std::uint64_t offset) const -> std::optional<T> {
+    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return {};
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
+    return value;
+  }
+
+  [[nodiscard]] auto text(std::uint64_t offset) const -> std::string {
+    const std::size_t end = offset < bytes_.size() ? bytes_.find('\0', offset) : std::string::npos;
+    return end == std::string::npos ? std::string() : bytes_.substr(offset, end - offset);
+  }
+
+  [[nodiscard]] auto section(std::uint32_t type) const -> std::optional<ElfW(Shdr)> {
+    const auto header = at<ElfW(Ehdr)>(0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
+    for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+      const auto found = section_at(*header, i);
+      if (found && found->sh_type == type) return found;
+    }
+    return {};
+  }
+
+  [[nodiscard]] auto strings_of(const ElfW(Shdr) & symbols) const -> std::optional<ElfW(Shdr)> {
+    return section_at(*at<ElfW(Ehdr)>(0), symbols.sh_link);
+  }
+
+ private:
+  [[nodiscard]] auto section_at(const ElfW(Ehdr) & header, std::uint64_t index) const -> std::optional<ElfW(Shdr)> {
+    return at<ElfW(Shdr)>(header.e_shoff + index * sizeof(ElfW(Shdr)));
+  }
+
+  std::string bytes_;
+};
+
+auto demangled(const std::string& name) -> std::string {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return text != nullptr ? std::string(text.get()) : name;
+}
+
+}  // namespace
+
+auto short_function_name(std::string_view demangled) -> std::string {
+  constexpr std::string_view job_tail = "::act(braid::job&, braid::job::action)";
+  constexpr std::string_view frame_tail = " [clone .resume]";
+  constexpr std::string_view inner = "braid::detail::";
+  constexpr std::string_view closure = "closure_job<";
+  constexpr std::size_t max_length = 200;
+  if (demangled == "braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") return "resume";
+  if (demangled.ends_with(frame_tail)) demangled.remove_suffix(frame_tail.size());
+  if (demangled.ends_with(job_tail)) {
+    demangled.remove_suffix(job_tail.size());
+    if (demangled.starts_with(inner)) demangled.remove_prefix(inner.size());
+    if (demangled.starts_with(closure) && demangled.ends_with('>')) {
+      demangled.remove_prefix(closure.size());
+      demangled.remove_suffix(1);
+    }
+  }
+  return std::string(demangled.substr(0, max_length));
+}
+
+auto symbol_table::object_at(std::uint64_t address) -> const object* {
+  place at{.address = address, .base = 0, .path = {}};
+  ::dl_iterate_phdr(&is_there, &at);
+  if (at.path.empty()) return nullptr;
+  for (const object& known : objects_)
+    if (known.base == at.base && known.path == at.path) return &known;
+
+  object& made = objects_.emplace_back(object{.path = at.path, .base = at.base, .functions = {}});
+  const elf_file file(at.path);
+  auto symbols = file.section(SHT_SYMTAB);
+  if (!symbols) symbols = file.section(SHT_DYNSYM);
+  if (!symbols) return &made;
+  const auto strings = file.strings_of(*symbols);
+  for (std::uint64_t i = 0; strings && i < symbols->sh_size / sizeof(ElfW(Sym)); ++i) {
+    const auto each = file.at<ElfW(Sym)>(symbols->sh_offset + i * sizeof(ElfW(Sym)));
+    if (!each || ELF64_ST_TYPE(each->st_info) != STT_FUNC || each->st_value == 0) continue;
+    made.functions.push_back({each->st_value, each->st_size, file.text(strings->sh_offset + each->st_name)});
+  }
+  std::ranges::sort(made.functions, {}, &function::begin);
+  return &made;
+}
+
+auto symbol_table::name(std::uint64_t address) -> std::string {
+  const object* const in = object_at(address);
+  if (in == nullptr) return "unknown code";
+  const std::uint64_t place = address - in->base;
+  const auto after = std::ranges::upper_bound(in->functions, place, {}, &function::begin);
+  if (after != in->functions.begin()) {
+    const function& found = *std::prev(after);
+    if (place - found.begin < std::max<std::uint64_t>(found.size, 1)) return short_function_name(demangled(found.name));
+  }
+  return in->path.substr(in->path.rfind('/') + 1) + " at " + std::to_string(place);
+}
+
+}  // namespace braid::detail

@@ -1,0 +1,32 @@
+// src/trace/trace.cpp: names of slices that are made while the program runs.
+#include <braid/trace/trace.hpp>
+
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace braid::trace {
+namespace {
+
+struct name_table {
+  std::mutex lock;
+  std::set<std::string, std::less<>> names;  // a node each, which stays where it is
+};
+
+/// Never destroyed: the trace is completed after the static objects.
+auto names() -> name_table& {
+  static name_table& all = *new name_table;
+  return all;
+}
+
+}  // namespace
+
+auto intern(std::string_view text) -> name {
+  name_table& all = names();
+  const std::lock_guard guard(all.lock);
+  auto found = all.names.find(text);
+  if (found == all.names.end()) found = all.names.emplace(text).first;
+  return {name::interned(), found->c_str()};
+}
+
+}  // namespace braid::trace

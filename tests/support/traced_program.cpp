@@ -1,0 +1,125 @@
+// tests/support/traced_program.cpp: what tests/trace/programs.py traces: jobs, tasks, a fork, a death, too many events.
+#include <braid/coro/scope.hpp>
+#include <braid/coro/sleep.hpp>
+#include <braid/coro/task_handle.hpp>
+#include <braid/runtime/runtime.hpp>
+#include <braid/task/blocking_pool.hpp>
+#include <braid/task/fork_join.hpp>
+#include <braid/task/pool.hpp>
+#include <braid/trace/trace.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <latch>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using braid::task;
+using namespace std::chrono_literals;
+
+/// 100 jobs from outside, each of which posts another one.
+void jobs() {
+  braid::pool workers({.workers = 2, .name = "traced"});
+  for (int i = 0; i < 100; ++i)
+    static_cast<void>(post(workers, [&workers] { static_cast<void>(post(workers, [] {})); }));
+  static_cast<void>(workers.wait_idle());
+}
+
+auto naps(int count) -> task<void> {
+  for (int i = 0; i < count; ++i) co_await braid::sleep_for(1ms);
+}
+
+auto two_tasks() -> task<void> {
+  braid::scope& here = co_await braid::this_scope();
+  auto named = spawn(here, {.name = "the named one"}, naps(3));
+  auto other = spawn(here, naps(2));
+  auto stopped = spawn(here, naps(1'000'000));
+  co_await std::move(named);
+  co_await std::move(other);
+  stopped.request_stop();
+  static_cast<void>(co_await std::move(stopped).ended());
+}
+
+void tasks() {
+  const auto runtime = braid::runtime::create({.workers = 2}).value();
+  runtime->run(two_tasks());
+}
+
+void blocking() {
+  braid::blocking_pool pool;
+  std::latch done(3);
+  for (int i = 0; i < 3; ++i) static_cast<void>(post(pool, [&done] { done.count_down(); }));
+  done.wait();
+}
+
+void spans() {
+  const braid::trace::span outer("outer");
+  for (int i = 0; i < 10; ++i) {
+    const braid::trace::span inner(braid::trace::intern("inner " + std::to_string(i % 2)));
+    braid::trace::mark("here");
+    braid::trace::counter("level", -i);
+  }
+}
+
+/// The child runs jobs as well, and ends as programs do.
+void fork_a_child() {
+  const braid::trace::span around("around the fork");
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    for (int i = 0; i < 1000; ++i) const braid::trace::span of_child("of the child");
+    jobs();
+    std::exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  jobs();
+}
+
+/// More than a ring holds, faster than they are read.
+void flood() {
+  const braid::trace::span outer("outer");
+  for (int i = 0; i < 200'000; ++i) const braid::trace::span inner("inner");
+}
+
+/// Until the test kills it.
+void endless() {
+  for (;;) {
+    jobs();
+    std::puts("jobs have run");
+    std::fflush(stdout);
+  }
+}
+
+/// Threads that come and go.
+void short_threads() {
+  for (int i = 0; i < 50; ++i) std::thread([] { const braid::trace::span shown("of a thread"); }).join();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    if (word == "jobs") jobs();
+    if (word == "tasks") tasks();
+    if (word == "blocking") blocking();
+    if (word == "spans") spans();
+    if (word == "fork") fork_a_child();
+    if (word == "flood") flood();
+    if (word == "endless") endless();
+    if (word == "threads") short_threads();
+    if (word == "_exit") {
+      spans();
+      std::this_thread::sleep_for(300ms);
+      ::_exit(0);
+    }
+  }
+  std::puts("done");
+}

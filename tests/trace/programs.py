@@ -1,0 +1,193 @@
+# tests/trace/programs.py: programs with BRAID_TRACE in their environment, and what tools/trace_check reads of their traces.
+import collections
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+PROGRAM = EXAMPLE = None
+
+
+def load_tool():
+    loader = importlib.machinery.SourceFileLoader("trace_check", str(REPOSITORY / "tools" / "trace_check"))
+    spec = importlib.util.spec_from_loader("trace_check", loader)
+    tool = importlib.util.module_from_spec(spec)
+    loader.exec_module(tool)
+    return tool
+
+
+TOOL = load_tool()
+
+
+class Traced(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "t.pftrace"
+
+    def run_program(self, *words, options="", program=None, file=None):
+        """Runs it traced; what it has printed."""
+        environment = dict(os.environ, BRAID_TRACE=f"{file or self.file}{options}")
+        return subprocess.run([program or PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=100)
+
+    def trace_of(self, *words, options="", program=None):
+        ended = self.run_program(*words, options=options, program=program)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        return TOOL.Trace(self.file.read_bytes())
+
+    def whole(self, trace):
+        """The summary of a trace in which every slice is closed and nothing is lost."""
+        summary = TOOL.Summary(trace)
+        self.assertEqual((summary.slices, summary.extra_ends, summary.lost), (summary.closed, 0, 0), summary.line())
+        return summary
+
+    def names_on(self, trace, track_name):
+        """The names of what begins on the tracks of this name, in order."""
+        tracks = {track for track, name in trace.tracks.items() if name == track_name}
+        self.assertTrue(tracks, f"{track_name} is none of {sorted(trace.tracks.values())}")
+        return [name for _, track, kind, name, *_ in trace.events if track in tracks and kind in (TOOL.BEGIN, TOOL.INSTANT)]
+
+    def test_the_example_shows_its_spans_its_counter_and_its_tasks(self):
+        trace = self.trace_of(program=EXAMPLE)
+        summary = self.whole(trace)
+        self.assertEqual(summary.names["square"], 20)
+        self.assertEqual(summary.counters, 20)
+        self.assertGreaterEqual(summary.resolved, 20)
+        for sleeper in ("first sleeper (task 1)", "second sleeper (task 2)"):
+            states = self.names_on(trace, sleeper)
+            self.assertEqual(states[0], "running")
+            self.assertEqual(states.count("sleep"), 3, states)
+        self.assertIn("braid-loop", trace.tracks.values())
+
+    def test_each_job_is_at_the_end_of_the_arrow_from_its_post(self):
+        trace = self.trace_of("jobs")
+        summary = self.whole(trace)
+        self.assertEqual(summary.names["post"], 200)
+        self.assertEqual(sum(count for name, count in summary.names.items() if "jobs()::" in name), 200, summary.names)
+        ends = [end for *_, ends, _, _ in trace.events for end in ends]
+        self.assertEqual(summary.resolved, len(ends))
+        workers = [name for name in trace.tracks.values() if name.startswith("traced-")]
+        self.assertTrue(workers, trace.tracks)
+
+    def test_a_task_is_in_one_state_after_the_other(self):
+        trace = self.trace_of("tasks")
+        self.whole(trace)
+        states = self.names_on(trace, "the named one (task 1)")
+        self.assertEqual([each for each in states if each == "sleep"], ["sleep"] * 3)
+        self.assertEqual(states[0], "running")
+        at = collections.defaultdict(int)
+        for _, track, kind, *_ in trace.events:
+            if "(task" in trace.tracks.get(track, "") or trace.tracks.get(track, "").startswith("task "):
+                at[track] += {TOOL.BEGIN: 1, TOOL.END: -1}[kind]
+                self.assertIn(at[track], (0, 1))
+        self.assertEqual(len(at), 3)
+
+    def test_jobs_that_block_have_threads_with_names(self):
+        trace = self.trace_of("blocking")
+        self.whole(trace)
+        self.assertEqual(sum("blocking()::" in name for *_, name, _, _, _, _ in trace.events), 3)
+
+    def test_spans_nest_and_counters_go_below_zero(self):
+        trace = self.trace_of("spans")
+        summary = self.whole(trace)
+        self.assertEqual([summary.names[name] for name in ("outer", "inner 0", "inner 1", "here")], [1, 5, 5, 10])
+        self.assertEqual([value for _, _, kind, _, _, _, value, _ in trace.events if kind == TOOL.COUNTER], list(range(0, -10, -1)))
+
+    def test_what_is_not_wanted_is_not_there(self):
+        only = self.whole(self.trace_of("jobs", "tasks", "spans", options=",what=tasks"))
+        self.assertEqual(only.names["post"], 0)
+        self.assertEqual((only.names["tick"], only.names["wait"]), (0, 0))
+        self.assertEqual((only.names["outer"], only.names["sleep"] > 4), (1, True))
+
+    def test_a_child_of_a_fork_writes_nothing(self):
+        summary = self.whole(self.trace_of("fork"))
+        self.assertEqual(summary.names["around the fork"], 1)
+        self.assertEqual(summary.names["of the child"], 0)
+        self.assertEqual(summary.names["post"], 200)
+
+    def test_threads_that_have_ended_are_there_and_their_rings_are_not(self):
+        trace = self.trace_of("threads")
+        self.assertEqual(self.whole(trace).names["of a thread"], 50)
+
+    def test_what_a_ring_had_no_room_for_is_counted(self):
+        trace = self.trace_of("flood", options=",mb=100")
+        summary = TOOL.Summary(trace)
+        self.assertEqual((summary.slices, summary.extra_ends), (summary.closed, 0))
+        self.assertEqual(2 * summary.slices + summary.lost, 2 * 200_001)
+
+    def test_a_file_that_is_full_closes_what_is_open_and_counts_the_rest(self):
+        trace = self.trace_of("flood", options=",mb=1")
+        summary = TOOL.Summary(trace)
+        self.assertEqual((summary.slices, summary.extra_ends), (summary.closed, 0))
+        self.assertEqual(2 * summary.slices + summary.lost, 2 * 200_001)
+        self.assertLess(self.file.stat().st_size, 2 << 20)
+
+    def test_a_killed_program_leaves_what_was_written(self):
+        environment = dict(os.environ, BRAID_TRACE=str(self.file))
+        with subprocess.Popen([PROGRAM, "endless"], env=environment, stdout=subprocess.PIPE, text=True) as program:
+            while self.file.stat().st_size < 10_000 if self.file.exists() else True:
+                self.assertTrue(program.stdout.readline())
+            program.kill()
+        summary = TOOL.Summary(TOOL.Trace(self.file.read_bytes()))
+        self.assertGreater(summary.names["post"], 50)
+
+    def test_underscore_exit_leaves_what_was_written(self):
+        trace = self.trace_of("_exit")
+        self.assertEqual(self.whole(trace).names["inner 1"], 5)
+
+    def test_one_sentence_says_what_is_wrong_and_the_program_goes_on(self):
+        missing = self.file.parent / "no" / "t"
+        for file, options, sentence in (
+                (self.file, ",mb=x", "mb=x is no number of megabytes from 1 to 1000000"),
+                (self.file, ",what=all", "what=all is none of jobs, tasks, io and nodes"),
+                (missing, "", f"{missing} cannot be written: No such file or directory")):
+            ended = self.run_program("spans", options=options, file=file)
+            self.assertEqual((ended.returncode, ended.stdout), (0, "done\n"))
+            self.assertEqual(ended.stderr, f"braid: BRAID_TRACE is ignored: {sentence}\n")
+            self.assertFalse(file.exists())
+
+    def test_a_file_that_another_process_writes_is_left_alone(self):
+        environment = dict(os.environ, BRAID_TRACE=str(self.file))
+        with subprocess.Popen([PROGRAM, "endless"], env=environment, stdout=subprocess.PIPE, text=True) as first:
+            self.assertTrue(first.stdout.readline())
+            second = self.run_program("spans")
+            first.kill()
+        self.assertEqual(second.returncode, 0)
+        self.assertIn("is being written by another process", second.stderr)
+
+    def test_an_empty_variable_is_none(self):
+        environment = dict(os.environ, BRAID_TRACE="")
+        ended = subprocess.run([PROGRAM, "spans"], env=environment, capture_output=True, text=True, timeout=100)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    @unittest.skipUnless(shutil.which("protoc"), "protoc is missing")
+    def test_protoc_reads_it_too(self):
+        self.trace_of("jobs", "tasks", "spans")
+        with self.file.open("rb") as file:
+            decoded = subprocess.run(["protoc", "--decode_raw"], stdin=file, capture_output=True, text=True, timeout=100)
+        self.assertEqual((decoded.returncode, decoded.stderr), (0, ""))
+        self.assertIn("inner 1", decoded.stdout)
+
+    def test_the_tool_tells_in_a_line_and_fails_where_a_slice_is_open(self):
+        self.trace_of("spans")
+        tool = str(REPOSITORY / "tools" / "trace_check")
+        told = subprocess.run([sys.executable, tool, str(self.file)], capture_output=True, text=True, timeout=100)
+        self.assertEqual(told.stdout, "tracks 2, slices 11 closed 11, flows 0 resolved 0, counters 10, lost 0\n")
+        self.assertEqual(told.returncode, 0)
+        self.file.write_bytes(self.file.read_bytes()[:-12])  # without the end of the outer span
+        cut = subprocess.run([sys.executable, tool, str(self.file)], capture_output=True, text=True, timeout=100)
+        self.assertIn("slices 11 closed 10", cut.stdout)
+        self.file.write_bytes(b"\x0a\x02no trace")
+        self.assertEqual(subprocess.run([sys.executable, tool, str(self.file)], capture_output=True, timeout=100).returncode, 2)
+
+
+if __name__ == "__main__":
+    PROGRAM, EXAMPLE = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()

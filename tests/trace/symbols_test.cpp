@@ -1,0 +1,41 @@
+// tests/trace/symbols_test.cpp: functions that nobody exports have names, too.
+#include <braid/trace/detail/hooks.hpp>
+#include <braid/trace/detail/symbols.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+using braid::detail::short_function_name;
+
+namespace braid_test {
+namespace {
+
+[[gnu::noinline]] auto hidden_function(int number) -> int {
+  asm volatile("" : "+r"(number));
+  return number + 1;
+}
+
+}  // namespace
+}  // namespace braid_test
+
+TEST_CASE("a function of this program and one of the library are found by their addresses, an unknown one is not") {
+  braid::detail::symbol_table names;
+  const auto hidden = reinterpret_cast<std::uintptr_t>(&braid_test::hidden_function);
+  CHECK(names.name(hidden) == "braid_test::(anonymous namespace)::hidden_function(int)");
+  CHECK(names.name(hidden + 1) == "braid_test::(anonymous namespace)::hidden_function(int)");
+  CHECK(names.name(reinterpret_cast<std::uintptr_t>(&braid::detail::trace_note_end)) ==
+        "braid::detail::trace_note_end()");
+  CHECK(names.name(16) == "unknown code");
+}
+
+TEST_CASE("of a job's code what its function is stays") {
+  CHECK(short_function_name("braid::detail::closure_job<main::$_0>::act(braid::job&, braid::job::action)") ==
+        "main::$_0");
+  CHECK(short_function_name("braid::detail::spawned_job<f()>::act(braid::job&, braid::job::action)") ==
+        "spawned_job<f()>");
+  CHECK(short_function_name("braid::detail::awaiter_base::resumed(braid::job&, braid::job::action)") == "resume");
+  CHECK(short_function_name("sum_of(braid::channel<int>&) [clone .resume]") == "sum_of(braid::channel<int>&)");
+  CHECK(short_function_name(std::string(300, 'x')).size() == 200);
+}
