@@ -35,7 +35,7 @@ class name {
 /// A slice of the calling thread, from here to the end of the object. Slices of a thread nest, so that a span does not
 /// stay open across a `co_await`: between two, the thread runs other tasks.
 /// Threads: begins and ends on the same one. Blocks: never, after the first event of the thread.
-/// Cost: a load where nothing is traced; else about 20 ns for both ends.
+/// Cost: a load where nothing is traced; else a reading of the time-stamp counter for each end.
 class [[nodiscard]] span {
  public:
   explicit span(name of) noexcept : slice_(detail::trace_group::user, of.text()) {}
