@@ -13,3 +13,4 @@
 #include <braid/runtime/runtime.hpp>
 #include <braid/task.hpp>
 #include <braid/thread.hpp>
+#include <braid/trace/trace.hpp>

@@ -43,7 +43,7 @@ class BRAID_API task_control {
  private:
   task_info info_;
   bool is_traced_ = false;  // its begin is in the trace
-  std::mutex lock_;  // around all that follows
+  std::mutex lock_;         // around all that follows
   scope* running_ = nullptr;
   unsigned stopping_ = 0;  // threads that are about to stop the scope
   home* home_ = nullptr;
