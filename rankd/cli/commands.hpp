@@ -107,6 +107,19 @@ struct list_options : project_options {
   output_form form = output_form::people;
 };
 
+/// How `rankd plans NAME` prints a plan.
+enum class graph_form : std::uint8_t { tables, json, dot, mermaid };
+
+struct plans_options : list_options {
+  std::string plan;  ///< a name or a file; empty: a list of all plans of the project
+  graph_form graph = graph_form::tables;
+};
+
+struct diff_options : list_options {
+  std::string before;  ///< a plan by name or by file
+  std::string after;
+};
+
 /// What `rankd registry` shows of a registry.
 enum class registry_view : std::uint8_t { entries, digests };
 
@@ -132,7 +145,9 @@ auto serve_command(const serve_command_options& options) -> exit_status;
 auto load_command(const load_command_options& options) -> exit_status;
 auto dump_command(const dump_command_options& options) -> exit_status;
 auto validate_command(const validate_options& options) -> exit_status;
-auto plans_command(const list_options& options) -> exit_status;
+auto plans_command(const plans_options& options) -> exit_status;
+/// Gives `failed` where the plans differ, and `wrong_usage` for all errors, as diff(1) does.
+auto diff_command(const diff_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;

@@ -380,6 +380,46 @@ void add_list(CLI::App& app, action& chosen, const std::string& name, const std:
   command->callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
 }
 
+void add_plans(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("plans", "List the plans of the project, or show the graph of one");
+  auto options = std::make_shared<rankd::plans_options>();
+  add_project(*command, *options);
+  auto* plan = command->add_option("plan", options->plan, "Name or file of the plan to show; default: list all")
+                   ->check(check_not_empty)
+                   ->type_name("PLAN");
+  auto* json = command->add_flag_callback(
+      "--json",
+      [options] {
+        options->form = output_form::programs;
+        options->graph = rankd::graph_form::json;
+      },
+      "Print JSON");
+  auto* dot = command->add_flag_callback(
+      "--dot", [options] { options->graph = rankd::graph_form::dot; }, "Print the graph for Graphviz");
+  auto* mermaid = command->add_flag_callback(
+      "--mermaid", [options] { options->graph = rankd::graph_form::mermaid; }, "Print the graph for Mermaid");
+  dot->needs(plan)->excludes(json)->excludes(mermaid);
+  mermaid->needs(plan)->excludes(json);
+  command->callback([options, &chosen] { chosen = [options] { return plans_command(*options); }; });
+}
+
+void add_diff(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("diff", "Show what distinguishes two plans");
+  auto options = std::make_shared<rankd::diff_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("before", options->before, "A plan of the project by name, or an artifact as FILE.json")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command->add_option("after", options->after, "The plan to compare it with")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command->footer("Exit status: 0 the plans do the same, 1 they differ, 2 wrong usage, or a plan is wrong.");
+  command->callback([options, &chosen] { chosen = [options] { return diff_command(*options); }; });
+}
+
 void add_registry(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("registry", "Show what the project declares");
   auto options = std::make_shared<rankd::registry_options>();
@@ -462,7 +502,8 @@ int main(int argc, char** argv) {
   add_load(app, chosen);
   add_dump(app, chosen);
   add_validate(app, chosen);
-  add_list(app, chosen, "plans", "List the plans of the project", &rankd::plans_command);
+  add_plans(app, chosen);
+  add_diff(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
   add_list(app, chosen, "doctor", "Say whether this project can be served on this machine, and what to do about it",

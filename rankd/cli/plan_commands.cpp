@@ -1,5 +1,6 @@
 // rankd/cli/plan_commands.cpp: rankd validate, plans and ops: what is known of plans and operators.
 #include <rankd/cli/commands.hpp>
+#include <rankd/cli/plan_graph.hpp>
 #include <rankd/cli/printable.hpp>
 #include <rankd/cli/report.hpp>
 #include <rankd/cli/table.hpp>
@@ -134,6 +135,19 @@ auto op_json(const op_entry& entry) -> std::string {
   return out + "}";
 }
 
+auto show_plan(const workspace& in, const plans_options& options) -> exit_status {
+  const auto opened = in.open_plan(options.plan);
+  if (!opened) return report(opened.error(), options.form);
+  const plan_graph graph = graph_of(*opened, in.declared);
+  switch (options.graph) {
+    case graph_form::tables: print(graph_tables(graph)); break;
+    case graph_form::json: print(graph_json(graph)); break;
+    case graph_form::dot: print(graph_dot(graph)); break;
+    case graph_form::mermaid: print(graph_mermaid(graph)); break;
+  }
+  return exit_status::fine;
+}
+
 }  // namespace
 
 auto validate_command(const validate_options& options) -> exit_status {
@@ -165,9 +179,10 @@ auto validate_command(const validate_options& options) -> exit_status {
   return fine ? exit_status::fine : exit_status::failed;
 }
 
-auto plans_command(const list_options& options) -> exit_status {
+auto plans_command(const plans_options& options) -> exit_status {
   const auto in = workspace::open(options.project);
   if (!in) return report(in.error(), options.form);
+  if (!options.plan.empty()) return show_plan(*in, options);
   const auto artifacts = list_artifacts(in->where.plans);
   if (!artifacts) return report(artifacts.error(), options.form);
   const plan_list found = all_plans(*in, *artifacts);

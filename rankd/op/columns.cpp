@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rankd {
@@ -43,6 +44,14 @@ class column_walk {
     columns_.resize(loaded.nodes.size());
     found_.resize(loaded.nodes.size());
     for (const node_index node : loaded.order) visit(node);
+  }
+
+  /// The keys that the rows of a node may have.
+  [[nodiscard]] auto keys_of(node_index node) const -> std::vector<std::uint32_t> {
+    std::vector<std::uint32_t> out;
+    for (std::size_t place = 0; place < columns_[node].size(); ++place)
+      if (columns_[node][place]) out.push_back(declared_->keys()[place].key_id);
+    return out;
   }
 
   [[nodiscard]] auto diagnostics() && -> braid::diagnostics {
@@ -113,7 +122,71 @@ class column_walk {
   std::vector<braid::diagnostics> found_;  // per node: diagnostics come in the order of the artifact
 };
 
+void add_keys(const plan_param& param, std::vector<std::uint32_t>& keys) {
+  if (param.kind == param_kind::key_id) keys.push_back(param.index());
+  if (param.kind == param_kind::key_ids) keys.insert(keys.end(), param.key_ids.begin(), param.key_ids.end());
+}
+
+void add_keys(const syntax_tree& tree, std::vector<std::uint32_t>& keys) {
+  for (const tree_node& node : tree.nodes) {
+    if (const auto* const key = std::get_if<key_number>(&node.payload)) keys.push_back(key->key_id);
+    if (const auto* const test = std::get_if<regex_test>(&node.payload)) keys.push_back(test->key_id);
+  }
+}
+
+auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
+  return keys;
+}
+
+/// A `by` that is not given is `id`, for every operator that has one; rows that come from the store for other rows are
+/// found by their `id`.
+auto read_keys(const plan& loaded, const plan_node& node) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> keys;
+  const op_entry& op = *find_op(node.op);
+  if (op.change == row_change::dense_source && op.shape.inputs != 0) keys.push_back(registries::id_key);
+  for (const param_shape& shape : op.shape.params) {
+    const plan_param* const param = node.find_param(shape.name);
+    if (param == nullptr) {
+      if (shape.kind == param_kind::key_id && shape.name == "by") keys.push_back(registries::id_key);
+      continue;
+    }
+    if (shape.use == key_use::read) add_keys(*param, keys);
+    if (shape.kind == param_kind::expr_id) add_keys(loaded.expr_table[param->index()].tree, keys);
+    if (shape.kind == param_kind::pred_id) add_keys(loaded.pred_table[param->index()].tree, keys);
+  }
+  return each_once(std::move(keys));
+}
+
+auto written_keys(const plan_node& node) -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> keys;
+  if (const adding_op* const adds = find_adding(node.op)) {
+    const plan_param* param = node.find_param(adds->params[0]);
+    if (param == nullptr) param = node.find_param(adds->params[1]);
+    if (param != nullptr) add_keys(*param, keys);
+    return each_once(std::move(keys));
+  }
+  for (const param_shape& shape : find_op(node.op)->shape.params)
+    if (const plan_param* const param = node.find_param(shape.name); param != nullptr && shape.use == key_use::write)
+      add_keys(*param, keys);
+  return each_once(std::move(keys));
+}
+
 }  // namespace
+
+auto columns_of(const plan& loaded, const registries& declared) -> std::vector<node_columns> {
+  const column_walk walk(loaded, declared);
+  std::vector<node_columns> all;
+  for (node_index at = 0; at < loaded.nodes.size(); ++at) {
+    const plan_node& node = loaded.nodes[at];
+    node_columns columns{read_keys(loaded, node), written_keys(node), walk.keys_of(at)};
+    if (find_op(node.op)->change == row_change::dense_source) columns.writes = columns.has;
+    all.push_back(std::move(columns));
+  }
+  return all;
+}
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
   const auto adds = [](const plan_node& node) { return find_adding(node.op) != nullptr; };

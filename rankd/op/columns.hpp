@@ -6,11 +6,25 @@
 
 #include <braid/base/diagnostics.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace rankd {
 
 /// Complains with column_exists where a node of an operator that adds columns, such as a join, adds one that the rows
 /// of its first source may have: these never write over one. Every row has `id`. Requires a plan whose nodes were bound
 /// without diagnostic. Cost: a bit for each node and key, where there are such.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
+
+/// The keys that one node has to do with, each list ascending.
+struct node_columns {
+  std::vector<std::uint32_t> reads;   ///< that its params and formulas name
+  std::vector<std::uint32_t> writes;  ///< that its rows have by this node
+  std::vector<std::uint32_t> has;     ///< that its rows may have in all
+};
+
+/// Of each node of a plan, in the order of the artifact. Requires a plan whose nodes were bound without diagnostic.
+/// Cost: a bit for each node and key.
+[[nodiscard]] auto columns_of(const plan& loaded, const registries& declared) -> std::vector<node_columns>;
 
 }  // namespace rankd

@@ -146,6 +146,7 @@ TEST_CASE("every subcommand has help, on standard output") {
                             {"dump"},
                             {"validate"},
                             {"plans"},
+                            {"diff"},
                             {"ops"},
                             {"registry"},
                             {"init"},

@@ -5,7 +5,9 @@
 #include <rankd/plan/load.hpp>
 #include <tests/rankd/op/op_world.hpp>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -96,4 +98,29 @@ TEST_CASE("a join sees what joins before it added; diagnostics come in the order
   const std::string first = join("s", R"("select":[1501,1])", "k");
   CHECK((said_of(bare + second + first) ==
          lines{"column_exists /nodes/1/params/select/1", "column_exists /nodes/2/params/select/1"}));
+}
+
+TEST_CASE("the columns of a node are those that it names, makes, and has from its sources") {
+  const auto loaded = parse_plan(
+      R"({"schema_version":1,"plan_name":"t","outputs":["j"],"expr_table":{"e":{"op":"key_ref","key_id":1001}},)"
+      R"("pred_table":{"p":{"op":"regex","key_id":3002,"pattern":{"kind":"literal","value":"a"}}},"nodes":[)" +
+          node("v", "core::viewer", "", from_store) + "," +
+          node("s", "core::vm", "v", R"("expr_id":"e","out_key":2001)") + "," +
+          node("f", "core::filter", "s", R"("pred_id":"p")") + "," + node("d", "core::dedupe", "v", "") + "," +
+          join("d", R"("select":[2001],"map":[1001])", "j", "f") + "]}",
+      "t.json", {all_op_shapes(), op_world()});
+  REQUIRE(loaded.has_value());
+  const auto columns = columns_of(*loaded, op_world());
+  using keys = std::vector<std::uint32_t>;
+  CHECK(columns[0].reads == keys{});
+  CHECK(columns[0].writes == keys{1, 3001});
+  CHECK(columns[1].reads == keys{1001});
+  CHECK(columns[1].writes == keys{2001});
+  CHECK(columns[1].has == keys{1, 2001, 3001});
+  CHECK(columns[2].reads == keys{3002});
+  CHECK(columns[2].writes == keys{});
+  CHECK(columns[3].reads == keys{1});
+  CHECK(columns[4].reads == keys{1, 2001});
+  CHECK(columns[4].writes == keys{1001});
+  CHECK(columns[4].has == keys{1, 1001, 3001});
 }

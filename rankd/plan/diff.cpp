@@ -1,0 +1,306 @@
+// rankd/plan/diff.cpp: matching by id, by content hash and by neighbours, and the comparison of matched nodes.
+#include <rankd/plan/diff.hpp>
+
+#include <rankd/plan/node_fields.hpp>
+#include <rankd/registry/digest.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using maybe_node = std::optional<node_index>;
+
+/// Of extensions, by capability.
+auto extensions_text(std::span<const plan_extension> all) -> std::string {
+  std::string out;
+  for (const plan_extension& each : all) out += each.capability + " " + each.payload + "\n";
+  return out;
+}
+
+/// What the matching knows of one plan.
+struct side_index {
+  explicit side_index(plan_side from) : side(from) {
+    const std::size_t count = from.of.nodes.size();
+    users.resize(count);
+    own.resize(count);
+    content.resize(count);
+    for (node_index at = 0; at < count; ++at) {
+      const plan_node& node = from.of.nodes[at];
+      by_id.emplace(node.node_id, at);
+      for (const node_index source : node.sources) users[source].push_back(at);
+      own[at] = own_text(node);
+    }
+    for (const node_index at : from.of.order) {
+      std::string text = own[at];
+      for (const node_index source : from.of.nodes[at].sources) text += content[source];
+      content[at] = sha256_hex(text);
+    }
+  }
+
+  /// Operator and params without edges; a text with a line for each.
+  [[nodiscard]] auto own_text(const plan_node& node) const -> std::string {
+    std::string text = node.op + "\n";
+    for (const node_field& field : fields_of(node, side.of, side.declared))
+      if (field.kind != param_kind::node_ref) text += field.name + " " + field.text + "\n";
+    return text + extensions_text(node.extensions);
+  }
+
+  plan_side side;
+  std::unordered_map<std::string_view, node_index> by_id;
+  std::vector<std::vector<node_index>> users;
+  std::vector<std::string> own;
+  std::vector<std::string> content;  ///< hashes of `own` and of the content of all sources
+};
+
+/// Pairs the nodes of two plans; what is paired stays so.
+class matcher {
+ public:
+  matcher(const side_index& before, const side_index& after)
+      : before_(&before), after_(&after), to_(before.own.size()), from_(after.own.size()) {}
+
+  auto run() && -> std::vector<maybe_node> {
+    by_id();
+    by_content();
+    while (by_neighbours()) {}
+    return std::move(to_);
+  }
+
+ private:
+  void pair(node_index before, node_index after) {
+    to_[before] = after;
+    from_[after] = before;
+  }
+
+  [[nodiscard]] auto op_of(const side_index& side, node_index at) const -> const std::string& {
+    return side.side.of.nodes[at].op;
+  }
+
+  void by_id() {
+    for (node_index at = 0; at < to_.size(); ++at) {
+      const auto same = after_->by_id.find(before_->side.of.nodes[at].node_id);
+      if (same != after_->by_id.end() && op_of(*before_, at) == op_of(*after_, same->second)) pair(at, same->second);
+    }
+  }
+
+  void by_content() {
+    std::unordered_map<std::string_view, std::vector<node_index>> open;
+    for (auto at = static_cast<node_index>(from_.size()); at-- > 0;)
+      if (!from_[at]) open[after_->content[at]].push_back(at);
+    for (node_index at = 0; at < to_.size(); ++at) {
+      if (to_[at]) continue;
+      const auto same = open.find(before_->content[at]);
+      if (same == open.end() || same->second.empty()) continue;
+      pair(at, same->second.back());
+      same->second.pop_back();
+    }
+  }
+
+  /// A node of the second plan that could be the same as one of the first.
+  struct candidate {
+    bool equal_params = false;
+    std::size_t common = 0;  ///< matched neighbours
+    node_index at = 0;
+  };
+
+  /// Looks for pairs with many neighbours before those with few, so that no weak pair is in the way of a strong one.
+  auto by_neighbours() -> bool {
+    constexpr std::size_t many = 4;
+    bool found = false;
+    for (const bool equal_params : {true, false})
+      for (std::size_t least = many; least > 0; --least)
+        for (node_index at = 0; at < to_.size(); ++at) {
+          if (to_[at]) continue;
+          const auto best = best_for(at, equal_params);
+          if (!best || best->common < least) continue;
+          pair(at, best->at);
+          found = true;
+        }
+    return found;
+  }
+
+  [[nodiscard]] auto best_for(node_index at, bool equal_params) const -> std::optional<candidate> {
+    std::map<node_index, std::size_t> common;
+    for (const node_index source : before_->side.of.nodes[at].sources)
+      if (to_[source]) count(after_->users[*to_[source]], at, common);
+    for (const node_index user : before_->users[at])
+      if (to_[user]) count(after_->side.of.nodes[*to_[user]].sources, at, common);
+    for (std::size_t place = 0; place < std::min(before_outputs().size(), after_outputs().size()); ++place)
+      if (before_outputs()[place] == at) count(after_outputs().subspan(place, 1), at, common);
+    std::optional<candidate> best;
+    for (const auto& [other, number] : common) {
+      const candidate one{before_->own[at] == after_->own[other], number, other};
+      if (equal_params && !one.equal_params) continue;
+      if (!best || one.common > best->common) best = one;
+    }
+    return best;
+  }
+
+  [[nodiscard]] auto before_outputs() const -> std::span<const node_index> { return before_->side.of.outputs; }
+  [[nodiscard]] auto after_outputs() const -> std::span<const node_index> { return after_->side.of.outputs; }
+
+  void count(std::span<const node_index> others, node_index at, std::map<node_index, std::size_t>& common) const {
+    for (const node_index other : others)
+      if (!from_[other] && op_of(*before_, at) == op_of(*after_, other)) ++common[other];
+  }
+
+  const side_index* before_;
+  const side_index* after_;
+  std::vector<maybe_node> to_;
+  std::vector<maybe_node> from_;
+};
+
+/// Compares nodes that were matched.
+class comparison_of_plans {
+ public:
+  comparison_of_plans(plan_side before, plan_side after) : before_(before), after_(after) {
+    to_ = match_nodes(before, after);
+    from_.resize(after.of.nodes.size());
+    for (node_index at = 0; at < to_.size(); ++at)
+      if (to_[at]) from_[*to_[at]] = at;
+  }
+
+  auto run() && -> std::vector<plan_change> {
+    for (node_index at = 0; at < to_.size(); ++at)
+      if (!to_[at]) only(change_kind::removed, before_, at);
+    for (node_index at = 0; at < from_.size(); ++at)
+      if (from_[at])
+        pair(before_.of.nodes[*from_[at]], after_.of.nodes[at]);
+      else
+        only(change_kind::added, after_, at);
+    whole_plans();
+    return std::move(changes_);
+  }
+
+ private:
+  using text = std::optional<std::string>;
+
+  void only(change_kind kind, plan_side side, node_index at) {
+    const plan_node& node = side.of.nodes[at];
+    std::string what = node.op;
+    if (!node.inputs.empty()) what += ", inputs: " + ids_of(side, node.inputs);
+    if (const std::string fields = to_text(fields_of(node, side.of, side.declared)); !fields.empty())
+      what += ", " + fields;
+    text before = kind == change_kind::removed ? text(what) : text();
+    text after = kind == change_kind::added ? text(std::move(what)) : text();
+    changes_.push_back({kind, node.node_id, {}, {}, std::move(before), std::move(after)});
+  }
+
+  void pair(const plan_node& was, const plan_node& is) {
+    if (was.node_id != is.node_id)
+      changes_.push_back({change_kind::renamed, is.node_id, was.node_id, {}, was.node_id, is.node_id});
+    if (!are_same(was.inputs, is.inputs))
+      add(change_kind::moved, was, is, "inputs", ids_of(before_, was.inputs), ids_of(after_, is.inputs));
+    fields(was, is);
+    compare(was, is, "trace", was.trace, is.trace);
+    extensions(was.extensions, is.extensions, &was, &is);
+  }
+
+  /// Whether the nodes of one list became those of the other.
+  [[nodiscard]] auto are_same(std::span<const node_index> was, std::span<const node_index> is) const -> bool {
+    return std::ranges::equal(was, is, [this](node_index one, node_index other) { return to_[one] == other; });
+  }
+
+  [[nodiscard]] static auto ids_of(plan_side side, std::span<const node_index> nodes) -> std::string {
+    std::string out;
+    for (const node_index at : nodes) out.append(out.empty() ? "" : ", ").append(side.of.nodes[at].node_id);
+    return out;
+  }
+
+  /// In the order of the operator's shape, which both lists have.
+  void fields(const plan_node& was, const plan_node& is) {
+    const auto old = fields_of(was, before_.of, before_.declared);
+    const auto now = fields_of(is, after_.of, after_.declared);
+    std::vector<std::string> names;
+    for (const auto* const list : {&old, &now})
+      for (const node_field& field : *list)
+        if (std::ranges::find(names, field.name) == names.end()) names.push_back(field.name);
+    for (const std::string& name : names) {
+      const plan_param* const one = was.find_param(name);
+      const plan_param* const other = is.find_param(name);
+      const bool edge = one != nullptr && other != nullptr && one->kind == param_kind::node_ref;
+      if (edge && to_[one->index()] == other->index()) continue;
+      const auto kind = edge ? change_kind::moved : change_kind::changed;
+      const text before = find(old, name);
+      const text after = find(now, name);
+      if (edge || before != after) add(kind, was, is, name, before, after);
+    }
+  }
+
+  static auto find(const std::vector<node_field>& in, const std::string& name) -> text {
+    const auto at = std::ranges::find(in, name, &node_field::name);
+    return at == in.end() ? text() : text(at->text);
+  }
+
+  void compare(const plan_node& was, const plan_node& is, std::string_view field, const text& before,
+               const text& after) {
+    if (before != after) add(change_kind::changed, was, is, field, before, after);
+  }
+
+  void add(change_kind kind, const plan_node& was, const plan_node& is, std::string_view field, text before,
+           text after) {
+    changes_.push_back({kind, is.node_id, was.node_id == is.node_id ? "" : was.node_id, std::string(field),
+                        std::move(before), std::move(after)});
+  }
+
+  /// Of two nodes, or, where these are null, of the plans.
+  void extensions(std::span<const plan_extension> was, std::span<const plan_extension> is, const plan_node* old,
+                  const plan_node* now) {
+    std::map<std::string, std::pair<text, text>> payloads;
+    for (const plan_extension& each : was) payloads[each.capability].first = each.payload;
+    for (const plan_extension& each : is) payloads[each.capability].second = each.payload;
+    for (const auto& [capability, both] : payloads) {
+      if (both.first == both.second) continue;
+      if (old != nullptr)
+        add(change_kind::changed, *old, *now, capability, both.first, both.second);
+      else
+        changes_.push_back({change_kind::changed, {}, {}, capability, both.first, both.second});
+    }
+  }
+
+  void whole_plans() {
+    if (!are_same(before_.of.outputs, after_.of.outputs))
+      changes_.push_back({change_kind::changed,
+                          {},
+                          {},
+                          "outputs",
+                          ids_of(before_, before_.of.outputs),
+                          ids_of(after_, after_.of.outputs)});
+    extensions(before_.of.extensions, after_.of.extensions, nullptr, nullptr);
+  }
+
+  plan_side before_;
+  plan_side after_;
+  std::vector<maybe_node> to_;    // of each node of the first plan
+  std::vector<maybe_node> from_;  // of each node of the second one
+  std::vector<plan_change> changes_;
+};
+
+}  // namespace
+
+auto to_string(change_kind kind) noexcept -> std::string_view {
+  switch (kind) {
+    case change_kind::added: return "added";
+    case change_kind::removed: return "removed";
+    case change_kind::renamed: return "renamed";
+    case change_kind::moved: return "moved";
+    case change_kind::changed: return "changed";
+  }
+  return "";
+}
+
+auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>> {
+  return matcher(side_index(before), side_index(after)).run();
+}
+
+auto differences(plan_side before, plan_side after) -> std::vector<plan_change> {
+  return comparison_of_plans(before, after).run();
+}
+
+}  // namespace rankd

@@ -1,0 +1,56 @@
+// rankd/plan/diff.hpp: the structural difference of two plans: a matching of their nodes, and what differs in each
+// pair.
+#pragma once
+
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd {
+
+enum class change_kind : std::uint8_t {
+  added,    ///< a node of the second plan alone
+  removed,  ///< a node of the first plan alone
+  renamed,  ///< the same node under another id
+  moved,    ///< a node that takes the rows of another one
+  changed,  ///< a node with another param, or a plan with another output, capability or extension
+};
+
+/// "added", "removed", …
+[[nodiscard]] auto to_string(change_kind kind) noexcept -> std::string_view;
+
+/// One difference. Values are texts as by `fields_of`.
+struct plan_change {
+  change_kind kind = change_kind::changed;
+  std::string node;   ///< its id in the second plan, of a removed one in the first; empty: the plan itself
+  std::string was;    ///< its id in the first plan where that is another one
+  std::string field;  ///< a param, `inputs`, `trace`, `outputs` or a capability; empty for added, removed and renamed
+  std::optional<std::string> before;  ///< nothing where the first plan has none
+  std::optional<std::string> after;
+
+  [[nodiscard]] auto operator==(const plan_change&) const -> bool = default;
+};
+
+/// A plan and the registries that its numbers refer to.
+struct plan_side {
+  const plan& of;
+  const registries& declared;
+};
+
+/// For each node of `before` the node of `after` that it became, if any. In this order: the same id and operator; the
+/// same content, that is operator, params with their formulas, and content of all sources; the same operator and the
+/// most matched neighbours in common, those with equal params first. To be the same output counts as a neighbour.
+/// Cost: nodes and edges times their formulas; of nodes without content in common also the square of the number of
+/// users of one node.
+[[nodiscard]] auto match_nodes(plan_side before, plan_side after) -> std::vector<std::optional<node_index>>;
+
+/// Removed nodes, then those of `after` in its order, then what is different of the plans themselves. Names of plans,
+/// locations in source files, digests and the order of nodes do not count. Nothing: the plans do the same.
+[[nodiscard]] auto differences(plan_side before, plan_side after) -> std::vector<plan_change>;
+
+}  // namespace rankd

@@ -1,0 +1,92 @@
+// rankd/plan/node_fields.cpp: printing of params, one case for each kind.
+#include <rankd/plan/node_fields.hpp>
+
+#include <rankd/expr/formula_text.hpp>
+#include <rankd/registry/json_text.hpp>
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace rankd {
+namespace {
+
+auto in_quotes(std::string_view text) -> std::string {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+auto scalar_text(const scalar& value) -> std::string {
+  return std::visit(
+      [](const auto& each) -> std::string {
+        using type = std::remove_cvref_t<decltype(each)>;
+        std::string out;
+        if constexpr (std::is_same_v<type, std::monostate>)
+          return "null";
+        else if constexpr (std::is_same_v<type, bool>)
+          return each ? "true" : "false";
+        else if constexpr (std::is_same_v<type, std::string>)
+          return in_quotes(each);
+        else
+          append_json_number(out, each);
+        return out;
+      },
+      value);
+}
+
+template <typename Item, typename Print>
+auto list_text(const std::vector<Item>& items, Print print) -> std::string {
+  std::string out = "[";
+  for (const Item& item : items) out.append(out.size() > 1 ? ", " : "").append(print(item));
+  return out + "]";
+}
+
+auto endpoint_text(const std::string& id, const registries& declared) -> std::string {
+  const endpoint_entry* const endpoint = declared.find_endpoint(id);
+  return endpoint != nullptr ? "EP." + endpoint->name : "EP[" + id + "]";
+}
+
+auto text_of(const plan_param& param, const plan& of, const registries& declared) -> std::string {
+  switch (param.kind) {
+    case param_kind::expr_id: return formula_text(of.expr_table[param.index()].tree, declared);
+    case param_kind::pred_id: return formula_text(of.pred_table[param.index()].tree, declared);
+    case param_kind::node_ref: return of.nodes[param.index()].node_id;
+    case param_kind::enumeration: return std::get<std::string>(param.value);
+    case param_kind::endpoint_ref: return endpoint_text(std::get<std::string>(param.value), declared);
+    case param_kind::key_id: return key_text(param.index(), declared);
+    case param_kind::key_ids:
+      return list_text(param.key_ids, [&](std::uint32_t key_id) { return key_text(key_id, declared); });
+    case param_kind::names: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
+    case param_kind::ascending:
+    case param_kind::literals: return list_text(param.items, scalar_text);
+    default: return scalar_text(param.value);
+  }
+}
+
+auto name_of_field(const plan_param& param) -> std::string {
+  if (param.kind == param_kind::expr_id) return "expr";
+  return param.kind == param_kind::pred_id ? "pred" : param.name;
+}
+
+}  // namespace
+
+auto fields_of(const plan_node& node, const plan& of, const registries& declared) -> std::vector<node_field> {
+  std::vector<node_field> fields;
+  fields.reserve(node.params.size());
+  for (const plan_param& param : node.params)
+    fields.push_back({name_of_field(param), text_of(param, of, declared), param.kind});
+  return fields;
+}
+
+auto to_text(const std::vector<node_field>& fields) -> std::string {
+  std::string out;
+  for (const node_field& field : fields) {
+    if (!out.empty()) out += ", ";
+    out.append(field.name).append(": ").append(field.text);
+  }
+  return out;
+}
+
+}  // namespace rankd

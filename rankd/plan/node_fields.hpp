@@ -1,0 +1,29 @@
+// rankd/plan/node_fields.hpp: what a node of a plan was given, as text for people: names, not numbers.
+#pragma once
+
+#include <rankd/plan/plan.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <string>
+#include <vector>
+
+namespace rankd {
+
+/// One param of a node as text: formulas and keys by `formula_text`, endpoints as `EP.NAME`, texts in quotes, lists in
+/// brackets. A formula's field is `expr` or `pred`, as in the source of a plan.
+struct node_field {
+  std::string name;
+  std::string text;
+  param_kind kind = param_kind::int64;
+
+  [[nodiscard]] auto operator==(const node_field&) const -> bool = default;
+};
+
+/// The params that the node gives, in the order of its operator's shape.
+[[nodiscard]] auto fields_of(const plan_node& node, const plan& of, const registries& declared)
+    -> std::vector<node_field>;
+
+/// `fanout: 10, endpoint: EP.main`.
+[[nodiscard]] auto to_text(const std::vector<node_field>& fields) -> std::string;
+
+}  // namespace rankd
