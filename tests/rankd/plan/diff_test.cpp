@@ -108,6 +108,18 @@ TEST_CASE("a node that only has another id is renamed, and so are all of a chain
   CHECK(std::ranges::all_of(all, [](const std::string& line) { return line.starts_with("renamed x_"); }));
 }
 
+TEST_CASE("nodes without a matched neighbour are found by their content") {
+  json one = base();
+  one["outputs"] = {"best", "score"};
+  json other = base();
+  for (const char* id : {"v", "near", "far", "both", "score", "best"})
+    other = renamed(other, id, std::string("x_") + id);
+  other["outputs"] = {"x_score", "x_best"};
+  const lines all = said(one, other);
+  CHECK(all.size() == 7);
+  CHECK(all.back() == "changed - - outputs | best, score | x_score, x_best");
+}
+
 TEST_CASE("a node with another id and another param is found by its neighbours") {
   json other = renamed(base(), "best", "top");
   other["nodes"][5]["params"]["count"] = 4;
