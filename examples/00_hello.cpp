@@ -1,4 +1,5 @@
 // examples/00_hello.cpp: the smallest program of each kind: a function, a loop and a task, by one header.
+// [program]
 #include <braid/braid.hpp>
 
 #include <cstdio>
@@ -6,7 +7,6 @@
 
 using namespace std::chrono_literals;
 
-// [program]
 braid::task<void> greet() {
   co_await braid::sleep_for(10ms);  // no thread waits meanwhile
   std::printf("hello from a task\n");
@@ -19,6 +19,6 @@ int main() {
   braid::parallel_for(0, 1000, [&squares](int i) { squares[static_cast<std::size_t>(i)] = 1L * i * i; });
   std::printf("999 * 999 is %ld\n", squares.back());
 
-  braid::default_runtime().run(greet());
+  braid::spawn(greet()).get();
 }
 // [/program]
