@@ -3,7 +3,7 @@
 #include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/bridge.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/trace/trace.hpp>

@@ -1,7 +1,7 @@
 // tests/support/traced_program.cpp: what tests/trace/programs.py traces: jobs, tasks, a fork, a death, too many events.
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/task_handle.hpp>
+#include <braid/coro/bridge.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/blocking_pool.hpp>
 #include <braid/task/fork_join.hpp>
@@ -45,7 +45,7 @@ auto two_tasks() -> task<void> {
   co_await std::move(named);
   co_await std::move(other);
   stopped.request_stop();
-  static_cast<void>(co_await std::move(stopped).ended());
+  static_cast<void>(co_await as_outcome(std::move(stopped)));
 }
 
 void tasks() {
