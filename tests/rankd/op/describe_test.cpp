@@ -4,7 +4,9 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/toml.hpp>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -29,22 +31,27 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
       CHECK(param.at("required") == (shape.params[i].need == presence::required));
     }
   }
-  const auto& media = ops[8].at("param");
+  const auto params_of = [&ops](std::string_view name) {
+    const auto found = std::ranges::find_if(ops, [name](const auto& op) { return op.at("name") == name; });
+    REQUIRE(found != ops.end());
+    return found->at("param");
+  };
+  const auto media = params_of("core::media");
   CHECK(media[0].at("endpoint_kinds") == nlohmann::json({"embedded", "redis"}));
   CHECK(media[1].at("min") == 1);
   CHECK(media[1].at("max") == 10'000);
-  const auto& out_key = ops[13].at("param")[0];
+  const auto out_key = params_of("core::vm")[0];
   CHECK(out_key.at("use") == "write");
   CHECK(out_key.at("key_types") == nlohmann::json({"float"}));
-  const auto& map = ops[7].at("param")[4];
+  const auto map = params_of("core::join")[4];
   CHECK(map.at("use") == "write");
   CHECK_FALSE(map.contains("min_items"));
-  CHECK(ops[4].at("param")[1].at("min_items") == 1);
-  const auto& boundaries = ops[3].at("param")[3];
+  CHECK(params_of("core::fetch_features")[1].at("min_items") == 1);
+  const auto boundaries = params_of("core::extract_features")[3];
   CHECK(boundaries.at("kind") == "ascending");
   CHECK(boundaries.at("min_items") == 1);
   CHECK(boundaries.at("when_values") == nlohmann::json({"bucket"}));
-  CHECK(ops[3].at("param")[6].at("kind") == "literals");
+  CHECK(params_of("core::extract_features")[6].at("kind") == "literals");
   CHECK(map.at("key_types") == nlohmann::json({"int", "float", "string", "bool"}));
   CHECK(map.at("when") == "how");
   CHECK(map.at("when_values") == nlohmann::json({"inner", "left"}));
