@@ -132,8 +132,9 @@ class candidates_reader {
   auto find_key(const std::string& name, const std::string& pointer) -> const key_entry* {
     const key_entry* key = declared_->find_key(name);
     if (key == nullptr) {
-      problems_->add("unknown_key", pointer, "no key is called " + quote_name(name),
-                     braid::did_you_mean(name, declared_->key_names()));
+      if (problems_->has_room())  // a hint is dear
+        problems_->add("unknown_key", pointer, "no key is called " + quote_name(name),
+                       braid::did_you_mean(name, declared_->key_names()));
       return nullptr;
     }
     if (key->status == lifecycle::blocked)
@@ -212,7 +213,10 @@ class columns_reader : candidates_reader {
     else
       has_ids_ = is_array(*ids, id_name);
     if (has_ids_ && !announce(ids->size(), braid::json_pointer(root, id_name))) return nullptr;
-    for (const auto& [name, values] : columns.items()) read_column(name, values);
+    for (const auto& [name, values] : columns.items()) {
+      if (!problems().has_room()) break;
+      read_column(name, values);
+    }
     if (!problems().none()) return nullptr;
     return finish(makers_, std::vector<std::uint32_t>(makers_.size()), candidates_form::columns);
   }
@@ -282,6 +286,7 @@ class rows_reader : candidates_reader {
     bool has_id = false;
     std::size_t next = 0;  // rows mostly have the same names
     for (auto field = fields.begin(); field != fields.end(); ++field) {
+      if (!problems().has_room()) return;
       const std::string& name = field.key();
       const auto pointer = [row, &name] { return braid::json_pointer(pointer_of(row), name); };
       if (name == id_name) {

@@ -155,7 +155,7 @@ auto strand_home::run_steps(Fn& is_over) noexcept -> after_drain {
     if (!ready_.empty()) {
       if (is_over(ran) && repost_drain()) return after_drain::leave;
       run(*ready_.pop());
-    } else if (is_alone_ && ended_.load(relaxed)) {
+    } else if (is_alone_ && ended_.load(relaxed) && root_.tasks() == 0) {  // a job may have begun another task here
       if (std::exchange(is_retired_, true)) return after_drain::end;
       disarm_wake_timer();
       retire();  // what the wake timer, and threads with a future of this home, have posted is in the queue by now

@@ -50,9 +50,10 @@ constinit without_destructor only;
 /// is nothing else to forget.
 void forget_parent() noexcept {
   const bool ends_with_process = only.state.ends_with_process;
+  const bool had_others = only.state.first.load(relaxed) != nullptr;
   process_runtime& state = *::new (static_cast<void*>(&only.state)) process_runtime;
-  if (!ends_with_process) return;
-  state.ends_with_process = true;
+  if (!ends_with_process && !had_others) return;
+  state.ends_with_process = ends_with_process;
   detail::worker_of_thread = nullptr;
   detail::forget_loop_of_thread();
 }
@@ -95,7 +96,10 @@ auto find_or_make() -> result<runtime*> {
   return make(state, {});
 }
 
-auto workers_of_default() -> pool& { return detail::nearest_runtime().workers(); }
+auto workers_of_default() -> pool& {
+  runtime* const found = detail::nearest_runtime();
+  return found != nullptr ? found->workers() : default_runtime().workers();  // which says why there is none
+}
 
 /// When the library is loaded; the runtime itself is made by the first thread that needs it, perhaps while another
 /// thread forks.
@@ -175,12 +179,16 @@ void runtime_list::set_first(runtime* first) noexcept {
   state.first.store(first, release);  // edge default_runtime.first: publish the runtime
 }
 
-auto nearest_runtime() -> runtime& {
+auto nearest_runtime() -> runtime* {
   process_runtime& state = only.state;
   runtime* const made = state.made.load(acquire);  // edge default_runtime.made: observe the runtime
-  if (made != nullptr) return *made;
+  if (made != nullptr) return made;
   runtime* const own = state.first.load(acquire);  // edge default_runtime.first: observe the runtime
-  return own != nullptr ? *own : default_runtime();
+  if (own != nullptr) return own;
+  const auto found = find_or_make();
+  if (found) return *found;
+  if (found.error() == errc::closed) return nullptr;
+  throw std::system_error(found.error(), "the process has no runtime");
 }
 
 auto nearest_executor() -> executor_id {

@@ -129,8 +129,8 @@ auto runtime::post(task<void> work) -> result<void> {
 
 /// Where tasks from outside are posted.
 auto runtime::entrance() noexcept -> executor& {
-  if (shape_ == runtime_shape::separate) return *loop_;
-  return *pool_;
+  if (loop_ != nullptr) return *loop_;
+  return *pool_;  // of a merged one, or of one that has ended with the process: that refuses
 }
 
 /// In a job of the entrance.

@@ -119,7 +119,8 @@ void forget_in_child() noexcept {
 }
 
 void start_from_environment() {
-  const char* const wanted = std::getenv("BRAID_TRACE");
+  // Not in a setuid program: the file would be written with its rights.
+  const char* const wanted = ::secure_getenv("BRAID_TRACE");
   if (wanted == nullptr || wanted[0] == 0) return;
   auto settings = parse_trace_settings(wanted);
   if (!settings) return refuse(settings.error());
@@ -131,8 +132,8 @@ void start_from_environment() {
   trace_is_on.store(true, relaxed);
 }
 
-/// Before any other thread of the process can be in the library.
-[[gnu::constructor]] void begin_trace() noexcept {
+/// Before the static objects of the program, which may start threads that use the library.
+[[gnu::constructor(101)]] void begin_trace() noexcept {
   try {
     start_from_environment();
   } catch (const std::exception& error) {

@@ -66,12 +66,14 @@ void trace_writer::measure_clock() {
 }
 
 auto trace_writer::nanoseconds(std::uint64_t ticks) const noexcept -> std::uint64_t {
-  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - first_ticks_));
+  // A record has the low 56 bits of the counter.
+  const auto since = static_cast<double>(static_cast<std::int64_t>((ticks - first_ticks_) << 8U) >> 8);
   return first_ns_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(since * ns_per_tick_));
 }
 
 auto trace_writer::write_new() -> bool {
   if (ns_per_tick_ == 0) measure_clock();
+  if (is_full()) static_cast<void>(session_.take_tasks());  // their names are not needed any more
   for (thread_ring* const ring : session_.take_rings()) {
     auto made = std::make_unique<thread_state>();
     made->ring = ring;

@@ -4,6 +4,7 @@
 #include <braid/coro/event.hpp>
 #include <braid/coro/sleep.hpp>
 #include <braid/coro/with_scope.hpp>
+#include <braid/task/pool.hpp>
 
 #include <tests/support/child.hpp>
 #include <tests/support/deaths.hpp>
@@ -377,4 +378,39 @@ TEST_CASE("a function that takes a token and was stopped before it began is left
   home.run_all();
   CHECK_FALSE(ran);
   CHECK(left_out->is_ready());
+}
+
+TEST_CASE("what a posted task throws is reported at its home, also when it ends before the post returns") {
+  std::vector<std::string> reported;
+  pool_options options;
+  options.scheduler = scheduler::run_inline;
+  options.on_error = [&](std::exception_ptr error) {
+    try {
+      std::rethrow_exception(std::move(error));
+    } catch (const std::exception& thrown) {
+      reported.emplace_back(thrown.what());
+    }
+  };
+  pool here(std::move(options));
+  CHECK(post(here, []() -> task<void> {
+          throw std::runtime_error("before its first wait");
+          co_return;
+        }).has_value());
+  CHECK(reported == std::vector<std::string>{"before its first wait"});
+}
+
+TEST_CASE("a task on a pool may begin another one at its own home, and end first") {
+  pool workers(pool_options{.workers = 2});
+  std::atomic<bool> ended = false;
+  auto sleeps = [&]() -> task<void> {
+    co_await sleep_for(2ms);
+    ended = true;
+    ended.notify_all();
+  };
+  auto begins = [&]() -> task<void> {
+    scope& own = co_await this_scope();
+    CHECK(post(own.where(), sleeps()).has_value());
+  };
+  spawn(workers, begins()).get();
+  ended.wait(false);
 }

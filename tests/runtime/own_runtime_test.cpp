@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <system_error>
 #include <tuple>
 
 using namespace braid;
@@ -53,4 +54,12 @@ TEST_CASE("free functions use the oldest runtime that lives, and the one of the 
   CHECK(spawn([] { return name_of_thread(); }).get().starts_with("braid-"));
   auto own = runtime::create({.workers = 1, .name = "own"}).value();
   CHECK(spawn([] { return name_of_thread(); }).get().starts_with("braid-"));  // that of the process was made
+}
+
+TEST_CASE("after finalize a task is refused in its future, as a function is") {
+  CHECK(finalize().has_value());
+  auto refused = spawn([]() -> task<int> { co_return 1; });
+  CHECK_THROWS_AS(static_cast<void>(refused.get()), std::system_error);
+  auto own = runtime::create({.workers = 1, .name = "own"}).value();
+  CHECK(spawn(*own, [] { return name_of_thread(); }).get() == "own-0");
 }

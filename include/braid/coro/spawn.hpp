@@ -113,8 +113,9 @@ auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
 /// scope that is stopped; then `work` has been destroyed without having begun.
 template <std::derived_from<executor> Where>
 auto post(Where& where, task<void> work) -> result<void> {
-  auto tried = try_spawn(where, std::move(work));
-  if (!tried) return fail(tried.error());
+  using state = detail::task_state<void>;
+  const auto posted = state::post(where, detail::begin_on<void>(where), spawn_options(), std::move(work), true);
+  if (!posted.accepted) return fail(errc::closed);
   return {};
 }
 inline auto post(scope& in, task<void> work) -> result<void> {

@@ -45,8 +45,9 @@ namespace detail {
 [[nodiscard]] BRAID_API auto nearest_executor() -> executor_id;
 
 /// The runtime of the process, if it was made; else the oldest that lives of those that the program has made; else
-/// that of the process, which is made now. Lifetime: the program does not end its runtime while others call this.
-[[nodiscard]] BRAID_API auto nearest_runtime() -> runtime&;
+/// that of the process, which is made now; null where `finalize` came before. Lifetime: the program does not end its
+/// runtime while others call this. Errors: as `default_runtime`.
+[[nodiscard]] BRAID_API auto nearest_runtime() -> runtime*;
 
 }  // namespace detail
 
@@ -73,12 +74,14 @@ auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
 /// A task, or a callable that gives one, on the runtime whose workers `post` would take: see `spawn` on a runtime.
 template <typename T>
 auto spawn(task<T> work) -> future<T> {
-  return spawn(detail::nearest_runtime(), std::move(work));
+  runtime* const where = detail::nearest_runtime();
+  if (where == nullptr) return failed_future<T>(make_error_code(errc::closed));
+  return spawn(*where, std::move(work));
 }
 template <typename Fn, typename... Args>
   requires detail::task_function<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) {
-  return spawn(detail::nearest_runtime(), std::forward<Fn>(fn), std::forward<Args>(args)...);
+  return spawn(detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
 }  // namespace braid

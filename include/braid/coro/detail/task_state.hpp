@@ -52,9 +52,11 @@ class task_state final : public future_state<T> {
     return made_future;
   }
 
-  /// Begins it by `act`, one of the two below, on `where`.
-  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options how, task<T> work) -> posted_task<T> {
+  /// Begins it by `act`, one of the two below, on `where`. Where it `is_detached`, the caller will not use the future.
+  [[nodiscard]] static auto post(executor& where, job::act_fn act, spawn_options how, task<T> work,
+                                 bool is_detached = false) -> posted_task<T> {
     auto& made = make_state<task_state>(act, where.id(), std::move(how), std::move(work));
+    made.is_detached_ = is_detached;
     posted_task<T> posted{.ahead = future_access::make<T>(made)};
     posted.accepted = where.try_post(made);
     if (!posted.accepted) made.give_up(errc::closed);
@@ -82,7 +84,9 @@ class task_state final : public future_state<T> {
       failure = std::current_exception();
     }
     if (failure == nullptr) return;
+    made.work_ = {};
     made.failure_ = std::move(failure);  // what comes next does not run in a handler
+    if (made.is_unheard()) here.get()->report(made.failure_);
     made.settle_without_value();
   }
 
@@ -173,10 +177,12 @@ class task_state final : public future_state<T> {
     return around.leave();
   }
 
+  [[nodiscard]] auto is_unheard() const noexcept -> bool { return is_detached_ || this->is_abandoned(); }
+
   void settle_task(executor& where) noexcept {
     control_.note_end();
     if (failure_ != nullptr) {
-      if (!is_stopped_ && this->is_abandoned()) where.report(failure_);
+      if (!is_stopped_ && is_unheard()) where.report(failure_);
       return settle_without_value();
     }
     cascade more;
@@ -203,7 +209,8 @@ class task_state final : public future_state<T> {
   scope* around_ = nullptr;
   std::optional<scope> own_;
   last_job last_{*this};
-  bool is_stopped_ = false;  // `failure_` says only that
+  bool is_stopped_ = false;   // `failure_` says only that
+  bool is_detached_ = false;  // from the beginning; written before it is posted
 };
 
 /// What begins a task whose future has been given out, on a thread that is found later. Where it goes without having
