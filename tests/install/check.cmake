@@ -15,6 +15,26 @@ file(RENAME ${SCRATCH}/first ${SCRATCH}/moved)
 
 set(common -G Ninja -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
 must(${CMAKE_COMMAND} ${common} -S ${SOURCES}/tests/install/package -B ${SCRATCH}/with_package -DCMAKE_PREFIX_PATH=${SCRATCH}/moved)
+if(printed MATCHES "will not link")
+  message(FATAL_ERROR "the compiler of the library was refused:\n${printed}")
+endif()
+
+# A compiler of the other family is told so when the project is configured.
+if(COMPILER MATCHES "clang")
+  find_program(other NAMES g++-12 g++)
+else()
+  find_program(other NAMES clang++-22 clang++-19 clang++)
+endif()
+if(other)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} ${common} -DCMAKE_CXX_COMPILER=${other} -S ${SOURCES}/tests/install/package
+            -B ${SCRATCH}/other_compiler -DCMAKE_PREFIX_PATH=${SCRATCH}/moved
+    ERROR_VARIABLE warned OUTPUT_QUIET)
+  if(NOT warned MATCHES "This braid was built by")
+    message(FATAL_ERROR "a compiler of the other family was not told:\n${warned}")
+  endif()
+endif()
+
 must(${CMAKE_COMMAND} --build ${SCRATCH}/with_package)
 function(must_print expected)
   must(${CMAKE_COMMAND} -E env ${ARGN} ${SCRATCH}/with_package/program WORKING_DIRECTORY ${SCRATCH}/moved)
