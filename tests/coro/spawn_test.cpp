@@ -400,7 +400,6 @@ TEST_CASE("what a posted task throws is reported at its home, also when it ends 
 }
 
 TEST_CASE("a task on a pool may begin another one at its own home, and end first") {
-  pool workers(pool_options{.workers = 2});
   std::atomic<bool> ended = false;
   auto sleeps = [&]() -> task<void> {
     co_await sleep_for(2ms);
@@ -411,6 +410,7 @@ TEST_CASE("a task on a pool may begin another one at its own home, and end first
     scope& own = co_await this_scope();
     CHECK(post(own.where(), sleeps()).has_value());
   };
+  pool workers(pool_options{.workers = 2});
   spawn(workers, begins()).get();
   ended.wait(false);
 }

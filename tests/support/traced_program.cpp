@@ -1,7 +1,7 @@
 // tests/support/traced_program.cpp: what tests/trace/programs.py traces: jobs, tasks, a fork, a death, too many events.
+#include <braid/coro/bridge.hpp>
 #include <braid/coro/scope.hpp>
 #include <braid/coro/sleep.hpp>
-#include <braid/coro/bridge.hpp>
 #include <braid/runtime/runtime.hpp>
 #include <braid/task/blocking_pool.hpp>
 #include <braid/task/fork_join.hpp>
@@ -11,7 +11,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <latch>
 #include <string>
 #include <thread>
@@ -97,6 +100,18 @@ void endless() {
   }
 }
 
+/// Until a mark of this thread is in the file, and so all that was before it.
+void await_written() {
+  const char* const file = std::getenv("BRAID_TRACE");
+  if (file == nullptr) return;
+  braid::trace::mark("the last one");
+  for (std::string text; text.find("the last one") == std::string::npos;) {
+    std::this_thread::sleep_for(1ms);
+    std::ifstream in(file, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+}
+
 /// Threads that come and go.
 void short_threads() {
   for (int i = 0; i < 50; ++i) std::thread([] { const braid::trace::span shown("of a thread"); }).join();
@@ -117,7 +132,7 @@ int main(int count, char** words) {
     if (word == "threads") short_threads();
     if (word == "_exit") {
       spans();
-      std::this_thread::sleep_for(300ms);
+      await_written();
       ::_exit(0);
     }
   }
