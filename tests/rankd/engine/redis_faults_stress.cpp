@@ -76,6 +76,7 @@ struct filled_server {
   filled_server() {
     braid::redis_options options;
     options.port = server.port();
+    options.request_timeout = 1min;  // a disk may be slow: that is not what is looked at here
     const std::vector files{folder.write("data.ndjson", owned_data())};
     value_of(load_redis(options, files, {}));
     run_on_loop([&](braid::loop& io) -> braid::task<void> {
