@@ -87,7 +87,7 @@ class small_pool final : public braid::detail::scheduler_base {
     bool relied_on = false;
     for (auto woken = wake_cause::own; woken != wake_cause::stop;) {
       fork_record* const stolen = forks_.steal(self);
-      if (woken == wake_cause::picked) asleep_.end_search();
+      if (woken == wake_cause::claimed) asleep_.end_search();
       if (std::exchange(woken, wake_cause::own) != wake_cause::own) relied_on = true;
       if (stolen == nullptr) {
         if (Fault == fault::asks_before_announcing) forks_.ask_all();

@@ -52,7 +52,7 @@ struct small_pool {
   }
 
   void wake_one() {
-    if (const auto picked = idle.pick()) places[*picked].unpark();
+    if (const auto picked = idle.claim_any()) places[*picked].unpark();
   }
 
   /// Runs jobs until so many have run.
@@ -66,7 +66,7 @@ struct small_pool {
 
   void sleep(std::size_t self) {
     const bool early = empty();
-    idle.announce(self);
+    idle.advertise(self);
     const bool nothing = Fault == fault::looks_before_announcing ? early : empty();
     if (!nothing && idle.try_cancel(self)) return;
     places[self].park();
@@ -94,15 +94,15 @@ void picks(model::run& r) {
   std::array<atomic<int>, 2> picked{};
   for (std::size_t self : {0U, 1U})
     r.thread([&, self] {
-      idle.announce(self);
+      idle.advertise(self);
       if (self == 0 && idle.try_cancel(self)) picked[self].fetch_add(1, relaxed);
     });
   r.thread([&] {
     for (int i = 0; i < 2; ++i)
-      if (const auto chosen = idle.pick()) picked[*chosen].fetch_add(1, relaxed);
+      if (const auto chosen = idle.claim_any()) picked[*chosen].fetch_add(1, relaxed);
   });
   r.join();
-  while (const auto chosen = idle.pick()) picked[*chosen].fetch_add(1, relaxed);
+  while (const auto chosen = idle.claim_any()) picked[*chosen].fetch_add(1, relaxed);
   r.check(picked[0].load(relaxed) == 1 && picked[1].load(relaxed) == 1,
           "who announces once is picked or retracts once");
   r.check(!idle.all(), "nobody idles at the end");
@@ -115,8 +115,8 @@ void all_idle(model::run& r) {
   for (std::size_t self : {0U, 1U})
     r.thread([&, self] {
       done[self] = 1;
-      idle.announce(self);
-      if (self == 1 && idle.try_cancel(self)) idle.announce(self);
+      idle.advertise(self);
+      if (self == 1 && idle.try_cancel(self)) idle.advertise(self);
     });
   r.thread([&] {
     if (idle.all()) r.check(done[0] == 1 && done[1] == 1, "their work is done");
@@ -129,13 +129,13 @@ void all_idle(model::run& r) {
 void idle_since(model::run& r) {
   idle_set idle(2);
   atomic<int> works{0};
-  r.thread([&] { idle.announce(0); });
+  r.thread([&] { idle.advertise(0); });
   r.thread([&] {
-    idle.announce(1);
+    idle.advertise(1);
     if (!idle.try_cancel(1)) return;
     works.store(1, braid::release);
     works.store(0, braid::relaxed);
-    idle.announce(1);
+    idle.advertise(1);
   });
   r.thread([&] {
     const auto before = idle.all_since();

@@ -242,10 +242,10 @@ void leave_behind_a_stop(model::run& r) {
 
 /// The same as with posts to seats where they leave without a look at each other's seat once somebody has found that
 /// nothing is there.
-template <settling How>
+template <quiescing How>
 void stop_beside_thieves(model::run& r) {
   small_pool<product> pool(r, layout::per_worker, 2);
-  pool.settles = How;
+  pool.quiesces = How;
   for (unsigned job : {0U, 1U, 2U}) pool.post(job, 0);
   for (std::size_t index : {0U, 1U}) r.thread([&, index] { pool.work_as(index); });
   r.thread([&] { pool.stop(); });

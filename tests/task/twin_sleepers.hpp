@@ -57,7 +57,7 @@ class twin_sleepers {
   void wake_for(const placement& placed) noexcept {
     if (idle_.none()) return;
     const bool can_wait = placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0;
-    if (can_wait && !idle_.announced(placed.worker)) return;
+    if (can_wait && !idle_.is_advertised(placed.worker)) return;
     if (placed.worker != placement::no_worker && try_pick(placed.worker)) return wake(*workers_[placed.worker]);
     if (can_wait) return;
     if (!someone_searches()) wake_one();
@@ -77,12 +77,12 @@ class twin_sleepers {
     stopping_.store(1, release);
     if constexpr (Broken != fault::stops_without_barrier) barrier_.heavy();
     for (const auto& self : workers_)
-      if (idle_.try_pick(self->index)) wake(*self);
+      if (idle_.try_claim(self->index)) wake(*self);
   }
 
  private:
   auto try_pick(std::size_t index) noexcept -> bool {
-    return Broken == fault::wakes_without_picking ? idle_.announced(index) : idle_.try_pick(index);
+    return Broken == fault::wakes_without_picking ? idle_.is_advertised(index) : idle_.try_claim(index);
   }
 
   auto someone_searches() noexcept -> bool {
@@ -91,7 +91,7 @@ class twin_sleepers {
   }
 
   void wake_one() noexcept {
-    if (const auto index = idle_.pick()) wake(*workers_[*index]);
+    if (const auto index = idle_.claim_any()) wake(*workers_[*index]);
   }
 
   void wake(worker& claimed) noexcept {
@@ -127,7 +127,7 @@ class twin_sleepers {
 template <fault Broken>
 auto twin_sleepers<Broken>::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause {
   const bool early = Broken == fault::looks_before_announcing && jobs.may_park(self);
-  idle_.announce(self.index);
+  idle_.advertise(self.index);
   if constexpr (Broken != fault::announces_without_barrier) barrier_.heavy();
   bool nothing_left = Broken == fault::looks_before_announcing ? early : jobs.may_park(self);
   const bool stopping = stopping_.load(acquire) != 0;

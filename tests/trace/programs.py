@@ -34,9 +34,11 @@ class Traced(unittest.TestCase):
 
     def run_program(self, *words, options="", program=None, file=None):
         """Runs it traced; what it has printed."""
-        # The thread sanitizer ends the child of a fork that starts threads, unless it is told not to.
-        sanitizer = ":".join(filter(None, (os.environ.get("TSAN_OPTIONS"), "die_after_fork=0")))
-        environment = dict(os.environ, BRAID_TRACE=f"{file or self.file}{options}", TSAN_OPTIONS=sanitizer)
+        environment = dict(os.environ, BRAID_TRACE=f"{file or self.file}{options}")
+        if "fork" in words:
+            # In the child the thread sanitizer refuses threads, and that of leaks looks for those of the parent.
+            for name, option in (("TSAN_OPTIONS", "die_after_fork=0"), ("ASAN_OPTIONS", "detect_leaks=0")):
+                environment[name] = ":".join(filter(None, (os.environ.get(name), option)))
         return subprocess.run([program or PROGRAM, *words], env=environment, capture_output=True, text=True, timeout=100)
 
     def trace_of(self, *words, options="", program=None):
