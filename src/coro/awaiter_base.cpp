@@ -9,7 +9,7 @@ namespace {
 constinit thread_local int ready_awaits_left __attribute__((tls_model("initial-exec"))) = ready_awaits_in_succession;
 constinit thread_local bool completes_later __attribute__((tls_model("initial-exec"))) = false;
 
-/// The number of the task with a handle that the scope belongs to, or 0.
+/// The number of the spawned task that the scope belongs to, or 0.
 auto task_of(const scope& in) noexcept -> std::uint64_t {
   const auto* const info = static_cast<const task_info*>(in.bound(&task_info_key));
   return info != nullptr ? info->id.number : 0;
