@@ -1,5 +1,5 @@
 include(test_unity)
-set(BRAID_UNITY_BYTES 60000)  # of sources in one translation unit: more saves little, and two cores share the rest badly
+set(BRAID_UNITY_BYTES 150000)  # of sources in one translation unit: a fifth less time than 60 000
 braid_edited_files(BRAID_EDITED_FILES)
 
 foreach(kind test model stress fuzz)
@@ -86,6 +86,8 @@ endfunction()
 # braid_test_environments(folder VARIABLE VALUES value … TESTS stem …)
 #
 # Runs tests of braid_tests(folder) once more for each value of a variable of the environment: <folder>/<stem>.<value>.
+# Under the address sanitizer stresses run as they are: the other builds show their races by each scheduler and backend,
+# and there the quick tests show the memory of each.
 function(braid_test_environments folder variable)
   cmake_parse_arguments(RUNS "" "" "VALUES;TESTS" ${ARGN})
   foreach(stem IN LISTS RUNS_TESTS)
@@ -94,6 +96,9 @@ function(braid_test_environments folder variable)
       continue()
     endif()
     get_test_property(${folder}/${stem} LABELS label)
+    if(label STREQUAL "stress" AND BRAID_SANITIZE MATCHES "address")
+      continue()
+    endif()
     foreach(value IN LISTS RUNS_VALUES)
       add_test(NAME ${folder}/${stem}.${value} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
       set_tests_properties(${folder}/${stem}.${value} PROPERTIES LABELS ${label} TIMEOUT 300 ENVIRONMENT ${variable}=${value})

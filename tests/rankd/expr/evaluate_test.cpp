@@ -7,6 +7,7 @@
 #include <tests/rankd/expr/expr_world.hpp>
 #include <tests/rankd/expr/naive.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
+#include <tests/support/seed.hpp>
 
 #include <doctest/doctest.h>
 
@@ -151,7 +152,7 @@ auto counted_matches(const text_pattern* of, std::string_view text) -> bool {
 }
 
 TEST_CASE("expressions agree with a naive interpreter") {
-  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+  for (std::uint64_t seed = 0; seed < braid::testing::scaled(600); ++seed) {
     CAPTURE(seed);
     braid::arena memory;
     random_rows random(seed, memory);
@@ -168,7 +169,7 @@ TEST_CASE("expressions agree with a naive interpreter") {
 }
 
 TEST_CASE("predicates agree with a naive interpreter") {
-  for (std::uint64_t seed = 0; seed < 1200; ++seed) {
+  for (std::uint64_t seed = 0; seed < braid::testing::scaled(1200); ++seed) {
     CAPTURE(seed);
     braid::arena memory;
     random_rows random(seed, memory);

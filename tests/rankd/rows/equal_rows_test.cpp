@@ -1,6 +1,7 @@
 // tests/rankd/rows/equal_rows_test.cpp: rows with the same value, within a set and across two.
 #include <rankd/rows/equal_rows.hpp>
 #include <tests/rankd/rows/rows_model.hpp>
+#include <tests/support/seed.hpp>
 
 #include <doctest/doctest.h>
 
@@ -103,7 +104,7 @@ TEST_CASE("the highest score stays, the first of equal ones, and a null only whe
 }
 
 TEST_CASE("distinct agrees with comparing each row with each other") {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < braid::testing::scaled(60); ++seed) {
     braid::arena memory;
     random_rows random(seed, memory);
     const row_set rows = random.set(edge_sizes[random.below(8)]);
@@ -118,7 +119,7 @@ TEST_CASE("distinct agrees with comparing each row with each other") {
 }
 
 TEST_CASE("partners are found by value, whatever the dictionaries, and nulls have none") {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < braid::testing::scaled(60); ++seed) {
     braid::arena memory;
     random_rows random(seed, memory);
     const row_set left = random.set(edge_sizes[random.below(8)]);
