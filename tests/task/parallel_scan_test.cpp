@@ -44,8 +44,8 @@ TEST_CASE_FIXTURE(watched, "both kinds give what a plain loop gives, into anothe
   for (const unsigned workers : {1U, 2U, 3U}) {
     pool where({.workers = workers});
     run_in(where, [] {
-      for (const std::size_t count : {0, 1, 2, 9, 10, 11, 100, 4096, 4097, 20'000})
-        for (const std::size_t grain : {0, 1, 10}) {
+      for (const std::size_t count : {0, 1, 2, 9, 10, 11, 63, 64, 65, 67, 100, 4096, 4097, 4163, 20'000})
+        for (const std::size_t grain : {0, 1, 10, 71}) {
           if (grain == 1 && count > 1000) continue;
           const auto all = numbers(count);
           std::vector<std::int64_t> expected(count);
@@ -72,6 +72,41 @@ TEST_CASE_FIXTURE(watched, "elements are joined in their order") {
     CHECK(out.back() == "abcde");
     CHECK(parallel_exclusive_scan(letters, out.begin(), std::string("-"), std::plus{}, {.grain = 2}) == "-abcde");
     CHECK(out.back() == "-abcd");
+  });
+}
+
+TEST_CASE_FIXTURE(watched, "small values whose order matters are joined in it, wherever parts and groups end") {
+  // x -> scale * x + shift, modulo a prime; joined: the first, then the second.
+  struct affine {
+    std::uint32_t scale;
+    std::uint32_t shift;
+    auto operator==(const affine&) const -> bool = default;
+  };
+  constexpr std::uint64_t prime = 65'521;
+  const auto after = [](const affine& first, const affine& second) {
+    return affine{
+        .scale = static_cast<std::uint32_t>(std::uint64_t{first.scale} * second.scale % prime),
+        .shift = static_cast<std::uint32_t>((std::uint64_t{first.shift} * second.scale + second.shift) % prime)};
+  };
+  pool where({.workers = 2});
+  run_in(where, [&] {
+    for (const std::size_t count : {3, 64, 66, 129, 131, 1000, 4096, 9000})
+      for (const std::size_t grain : {0, 64, 65, 67, 130}) {
+        CAPTURE(count);
+        CAPTURE(grain);
+        std::vector<affine> all(count);
+        for (std::uint32_t i = 0; i < count; ++i) all[i] = {.scale = i % 97 + 2, .shift = i};
+        std::vector<affine> expected(count);
+        std::inclusive_scan(all.begin(), all.end(), expected.begin(), after);
+        std::vector<affine> out(count);
+        parallel_inclusive_scan(all, out.begin(), after, {.grain = grain});
+        CHECK(out == expected);
+        const affine init{.scale = 5, .shift = 11};
+        std::exclusive_scan(all.begin(), all.end(), expected.begin(), init, after);
+        CHECK(parallel_exclusive_scan(all, out.begin(), init, after, {.grain = grain}) ==
+              after(expected.back(), all.back()));
+        CHECK(out == expected);
+      }
   });
 }
 

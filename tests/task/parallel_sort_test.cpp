@@ -17,6 +17,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,49 @@ TEST_CASE_FIXTURE(watched, "orders that are bad for divisions are sorted, too") 
     CHECK(std::ranges::is_sorted(sorted));
     run_in(where, [&] { parallel_stable_sort(all, std::greater{}, {}, fine); });
     CHECK(std::ranges::is_sorted(all, std::greater{}));
+  }
+}
+
+TEST_CASE_FIXTURE(watched, "whatever the order, small elements and large ones come out as from std::sort") {
+  struct large {
+    std::uint64_t key;
+    std::uint64_t place;
+    std::uint64_t more;
+  };
+  pool where({.workers = 2});
+  braid::random_source random(17);
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t count = random.below(round % 10 == 0 ? 3000 : 200);
+    const std::uint64_t keys = 1 + random.below(round % 3 == 0 ? 5 : 2000);
+    std::vector<std::uint64_t> numbers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      switch (round % 5) {
+        case 0: numbers[i] = random.below(keys); break;
+        case 1: numbers[i] = i % keys; break;                                         // rises again and again
+        case 2: numbers[i] = std::min(i, count - i); break;                           // up and down
+        case 3: numbers[i] = count - i / keys; break;                                 // down, with equal ones
+        default: numbers[i] = random.below(20) == 0 ? random.below(keys) : i; break;  // nearly in order
+      }
+    }
+    auto expected = numbers;
+    std::ranges::sort(expected);
+    std::vector<std::string> texts;
+    std::vector<large> rows;
+    for (const std::uint64_t number : numbers) {
+      texts.push_back(std::to_string(1'000'000 + number));
+      rows.push_back({.key = number, .place = rows.size(), .more = 3 * number});
+    }
+    run_in(where, [&] {
+      parallel_sort(numbers, {}, {}, fine);
+      parallel_sort(texts, {}, {}, fine);
+      parallel_sort(rows, std::greater{}, &large::key, fine);
+    });
+    REQUIRE(numbers == expected);
+    for (std::size_t i = 0; i < count; ++i) {
+      REQUIRE(texts[i] == std::to_string(1'000'000 + expected[i]));
+      REQUIRE(rows[i].key == expected[count - 1 - i]);
+      REQUIRE(rows[i].more == 3 * rows[i].key);
+    }
   }
 }
 

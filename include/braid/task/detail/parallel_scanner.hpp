@@ -5,6 +5,7 @@
 #include <braid/task/detail/parallel_range.hpp>
 #include <braid/task/detail/stopped_by.hpp>
 #include <braid/task/parallel_options.hpp>
+#include <braid/task/worker.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,27 +22,122 @@ namespace braid::detail {
 /// Joins a value to a total that may have no value yet.
 template <typename T, typename Combine, typename Value>
 void join_to(std::optional<T>& total, Combine& combine, Value&& value) {
-  if (total)
-    total.emplace(T(std::invoke(combine, *std::move(total), std::forward<Value>(value))));
-  else
+  if (!total)
     total.emplace(std::forward<Value>(value));
+  else if constexpr (std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T>)
+    *total = T(std::invoke(combine, *total, std::forward<Value>(value)));
+  else
+    total.emplace(T(std::invoke(combine, *std::move(total), std::forward<Value>(value))));
 }
 
-/// One pass over the elements from `first`: each is replaced by what was before it, or with it, from `total` on.
+/// What is written for each element: the total with it, or of what was before it.
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
-template <scan_kind Kind, typename T, typename Iterator, typename Out, typename Combine>
-void scan_block(std::optional<T>& total, Iterator first, Iterator last, Out out, Combine& combine) {
-  for (; first != last; ++first, ++out) {
-    if constexpr (Kind == scan_kind::inclusive) {
-      join_to(total, combine, *first);
-      *out = *total;
-    } else {
-      auto before = *total;
-      join_to(total, combine, *first);
-      *out = std::move(before);
+/// Totals that are worked on side by side, each of a part of its own: an addition waits for the one before it in the
+/// same part only, so that a core has several at once.
+template <typename T>
+inline constexpr std::size_t scan_lanes =
+    std::is_trivially_copyable_v<T> && std::is_copy_assignable_v<T> && sizeof(T) <= 32 ? 4 : 1;
+
+/// Where the parts of `count` elements begin and end: all are of the same size, but for the last, which has the rest.
+template <std::size_t Lanes>
+struct scan_parts {
+  static constexpr std::size_t min_part = 16;  // fewer have no time to gain
+
+  explicit scan_parts(std::size_t count) noexcept
+      : each(count / Lanes >= min_part ? count / Lanes : count), used(count / Lanes >= min_part ? Lanes : 1) {}
+
+  std::size_t each;
+  std::size_t used;
+};
+
+/// The total of each part of the elements from `first`, into `totals`.
+template <typename T, std::size_t Lanes, typename Iterator, typename Combine>
+void total_parts(std::optional<T>* totals, Iterator first, std::size_t count, Combine& combine) {
+  using distance = std::iter_difference_t<Iterator>;
+  const scan_parts<Lanes> parts(count);
+  const auto at = [&](std::size_t index) -> decltype(auto) { return first[static_cast<distance>(index)]; };
+  std::size_t next = 0;
+  if constexpr (Lanes == 4) {
+    if (parts.used == Lanes) {
+      const std::size_t size = parts.each;
+      T a(at(0));
+      T b(at(size));
+      T c(at(2 * size));
+      T d(at(3 * size));
+      for (std::size_t i = 1; i != size; ++i) {
+        a = T(std::invoke(combine, a, at(i)));
+        b = T(std::invoke(combine, b, at(size + i)));
+        c = T(std::invoke(combine, c, at(2 * size + i)));
+        d = T(std::invoke(combine, d, at(3 * size + i)));
+      }
+      totals[0].emplace(a);
+      totals[1].emplace(b);
+      totals[2].emplace(c);
+      totals[3].emplace(d);
+      next = Lanes * size;
     }
   }
+  std::optional<T> rest = std::move(totals[parts.used - 1]);
+  for (; next != count; ++next) join_to(rest, combine, at(next));
+  totals[parts.used - 1] = std::move(rest);
+}
+
+/// Writes what is before or with `value`, and joins it to the total.
+template <scan_kind Kind, typename T, typename Value, typename Out, typename Combine>
+void scan_one(T& total, Value&& value, Out&& out, Combine& combine) {
+  if constexpr (Kind == scan_kind::inclusive) {
+    total = T(std::invoke(combine, total, std::forward<Value>(value)));
+    out = total;
+  } else {
+    const T before = total;
+    total = T(std::invoke(combine, total, std::forward<Value>(value)));
+    out = before;
+  }
+}
+
+/// One pass over the elements from `first`, whose parts each begin with what `totals` says was before them. The last of
+/// `totals` that is used becomes the total with all elements.
+template <scan_kind Kind, typename T, std::size_t Lanes, typename Iterator, typename Out, typename Combine>
+void scan_group(std::optional<T>* totals, Iterator first, std::size_t count, Out out, Combine& combine) {
+  const scan_parts<Lanes> parts(count);
+  const auto at = [&](std::size_t index) -> decltype(auto) {
+    return first[static_cast<std::iter_difference_t<Iterator>>(index)];
+  };
+  const auto to = [&](std::size_t index) -> decltype(auto) {
+    return out[static_cast<std::iter_difference_t<Out>>(index)];
+  };
+  std::size_t next = 0;
+  if constexpr (Lanes == 4) {
+    if (parts.used == Lanes && totals[0]) {
+      const std::size_t size = parts.each;
+      T a(*totals[0]);
+      T b(*totals[1]);
+      T c(*totals[2]);
+      T d(*totals[3]);
+      for (std::size_t i = 0; i != size; ++i) {
+        scan_one<Kind>(a, at(i), to(i), combine);
+        scan_one<Kind>(b, at(size + i), to(size + i), combine);
+        scan_one<Kind>(c, at(2 * size + i), to(2 * size + i), combine);
+        scan_one<Kind>(d, at(3 * size + i), to(3 * size + i), combine);
+      }
+      totals[3].emplace(d);
+      next = Lanes * size;
+    }
+  }
+  // One after the other: all, where there is one part or nothing before it, or the rest of the last part.
+  std::optional<T> total = std::move(totals[next == 0 ? 0 : parts.used - 1]);
+  for (; next != count; ++next) {
+    if constexpr (Kind == scan_kind::inclusive) {
+      join_to(total, combine, at(next));
+      to(next) = *total;
+    } else {
+      auto before = *total;
+      join_to(total, combine, at(next));
+      to(next) = std::move(before);
+    }
+  }
+  totals[parts.used - 1] = std::move(total);
 }
 
 /// The total, with `init` where there is one.
@@ -49,26 +145,27 @@ template <scan_kind Kind, typename T, typename Stop, typename Range, typename Ou
 auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Combine& combine, parallel_options how)
     -> unless_stopped<Stop, std::optional<T>> {
   constexpr std::size_t usual_grain = 4096;
-  constexpr std::size_t max_blocks = 256;
+  constexpr std::size_t max_groups = 256;
+  constexpr std::size_t lanes = scan_lanes<T>;
   const auto first = std::ranges::begin(range);
   const std::size_t count = std::ranges::size(range);
-  const std::size_t grain = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_blocks - 1) / max_blocks);
-  const std::size_t blocks = (count + grain - 1) / grain;
-  const auto at_block = [&](auto from, std::size_t block) {
-    return from + static_cast<std::iter_difference_t<decltype(from)>>(std::min(block * grain, count));
+  const std::size_t grain = how.grain != 0 ? how.grain : std::max(usual_grain, (count + max_groups - 1) / max_groups);
+  const std::size_t groups = (count + grain - 1) / grain;
+  const auto at_group = [&](auto from, std::size_t group) {
+    return from + static_cast<std::iter_difference_t<decltype(from)>>(group * grain);
   };
+  const auto size_of = [&](std::size_t group) { return std::min(grain, count - group * grain); };
 
-  // totals[i]: of block i, and then of everything before it.
-  std::vector<std::optional<T>> totals(blocks);
+  // Of each part of a group: its total, and then that of everything before it.
+  std::vector<std::optional<T>> totals(groups * lanes);
   const auto sum_up = [&](std::size_t from, std::size_t to) {
-    for (std::size_t block = from; block != to; ++block)
-      for (auto each = at_block(first, block); each != at_block(first, block + 1); ++each)
-        join_to(totals[block], combine, *each);
+    for (std::size_t group = from; group != to; ++group)
+      total_parts<T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), combine);
   };
   const auto write = [&](std::size_t from, std::size_t to) {
-    for (std::size_t block = from; block != to; ++block)
-      scan_block<Kind>(totals[block], at_block(first, block), at_block(first, block + 1), at_block(out, block),
-                       combine);
+    for (std::size_t group = from; group != to; ++group)
+      scan_group<Kind, T, lanes>(&totals[group * lanes], at_group(first, group), size_of(group), at_group(out, group),
+                                 combine);
   };
   const auto run = [&](const auto& work, std::size_t upto) -> std::optional<errc> {
     if constexpr (std::is_same_v<Stop, never_stopped>) {
@@ -80,18 +177,37 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
     }
   };
 
-  std::optional<errc> stopped = run(sum_up, blocks > 1 ? blocks - 1 : 0);  // nobody needs the total of the last one
-  if (!stopped) {
-    for (std::optional<T>& total : totals) {
+  const auto add_up_totals = [&](std::size_t group) {
+    for (std::size_t part = group * lanes; part != (group + 1) * lanes; ++part) {
       std::optional<T> before = init;
-      if (total) join_to(init, combine, *std::move(total));
-      total = std::move(before);
+      if (totals[part]) join_to(init, combine, *std::move(totals[part]));
+      totals[part] = std::move(before);
     }
-    stopped = run(write, blocks);
+  };
+
+  // Without lanes nobody needs the total of the last group; and a group that nothing is before is one part.
+  const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
+  const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
+  std::optional<errc> stopped;
+  if (const worker* const self = worker_of_thread; self != nullptr && self->victims.empty()) {
+    // One worker does one group after the other, and so finds its elements in the cache the second time.
+    for (std::size_t group = 0; group != groups && !stopped; ++group) {
+      if constexpr (!std::is_same_v<Stop, never_stopped>) stopped = stop.reason();
+      if (stopped) break;
+      if (group < summed) sum_up(group, group + 1);
+      add_up_totals(group);
+      write(group, group + 1);
+    }
+  } else {
+    stopped = run(sum_up, summed);
+    for (std::size_t group = 0; group != groups && !stopped; ++group) add_up_totals(group);
+    if (!stopped) stopped = run(write, groups);
   }
   if constexpr (!std::is_same_v<Stop, never_stopped>)
     if (stopped) return fail(*stopped);
-  return blocks == 0 ? std::move(init) : std::move(totals.back());
+  if (groups == 0) return init;
+  const std::size_t last = groups - 1;
+  return std::move(totals[last * lanes + scan_parts<lanes>(size_of(last)).used - 1]);
 }
 
 template <typename T, typename Stop, typename Range, typename Out, typename Combine>

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <ranges>
@@ -46,32 +47,125 @@ void fork_both(Left left, Right right) {
   static_cast<void>(fork_pair(left, right));
 }
 
+/// Elements that are copied at no more cost than a jump that was not foreseen, which is what a division pays for half
+/// of its elements where it decides by a jump whether one is moved.
+template <typename T>
+concept cheap_to_copy = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && sizeof(T) <= 16;
+
 /// Divides by a middle element, and sorts both parts. When the divisions have been bad too often, the rest is left to
-/// std::ranges::sort.
+/// std::ranges::sort. What was in order, or in the reverse order, is found before.
 struct quick_sorter {
   template <typename Iterator, typename Sorting>
   void operator()(Iterator first, Iterator last, Sorting& all) const {
+    if (!all.goes_on() || last - first < 2 || was_in_order(first, last, all)) return;
     const auto count = static_cast<std::size_t>(last - first);
-    sort(first, last, 2 * static_cast<int>(std::bit_width(count)), all);
+    sort(part<Iterator>{.first = first, .last = last, .divisions = 2 * static_cast<int>(std::bit_width(count))}, all);
   }
 
  private:
+  static constexpr std::ptrdiff_t few = 24;  // are sorted by insertion
+
+  /// What is to be sorted. Where it is not the first of the range, nothing in it is less than the element before it.
+  template <typename Iterator>
+  struct part {
+    Iterator first;
+    Iterator last;
+    int divisions;
+    bool is_first = true;
+
+    [[nodiscard]] auto size() const { return last - first; }
+    [[nodiscard]] auto before(Iterator end) const -> part { return {first, end, divisions - 1, is_first}; }
+    [[nodiscard]] auto from(Iterator begin) const -> part { return {begin, last, divisions - 1, false}; }
+  };
+
   template <typename Iterator, typename Sorting>
-  static void sort(Iterator first, Iterator last, int divisions, Sorting& all) {
-    if (!all.goes_on()) return;
-    if (last - first <= all.grain || divisions == 0) {
-      std::ranges::sort(first, last, std::ref(all.compare), std::ref(all.proj));
+  static void sort(part<Iterator> rest, Sorting& all) {
+    while (rest.size() > all.grain && rest.divisions > 0) {
+      if (!all.goes_on()) return;
+      std::ranges::iter_swap(rest.first, middle_of_nine(rest.first, rest.last, all));
+      if (has_no_less(rest, all)) {
+        rest = rest.from(divide_equal(rest.first, rest.last, all));
+        continue;
+      }
+      const auto [less, more] = divide(rest.first, rest.last, all);
+      fork_both([&all, early = rest.before(less)] { sort(early, all); },
+                [&all, late = rest.from(more)] { sort(late, all); });
       return;
     }
-    const auto [less, more] = divide(first, last, all);
-    fork_both([&all, first, less, divisions] { sort(first, less, divisions - 1, all); },
-              [&all, more, last, divisions] { sort(more, last, divisions - 1, all); });
+    if (!all.goes_on()) return;
+    if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>)
+      sort_alone(rest, all);
+    else
+      std::ranges::sort(rest.first, rest.last, std::ref(all.compare), std::ref(all.proj));
+  }
+
+  /// The same by one worker.
+  template <typename Iterator, typename Sorting>
+  static void sort_alone(part<Iterator> rest, Sorting& all) {
+    while (rest.size() > few) {
+      if (rest.divisions <= 0) {
+        std::ranges::sort(rest.first, rest.last, std::ref(all.compare), std::ref(all.proj));
+        return;
+      }
+      std::ranges::iter_swap(rest.first, middle_of_nine(rest.first, rest.last, all));
+      if (has_no_less(rest, all)) {
+        rest = rest.from(divide_equal(rest.first, rest.last, all));
+        continue;
+      }
+      const auto [less, more] = divide(rest.first, rest.last, all);
+      sort_alone(rest.before(less), all);
+      rest = rest.from(more);
+    }
+    insert_all(rest.first, rest.last, all);
+  }
+
+  /// Whether the first element, by which the part is to be divided, is equal to the one before the part: then it is one
+  /// of its least, and all that are equal to it are in their places once they are in front.
+  template <typename Iterator, typename Sorting>
+  static auto has_no_less(const part<Iterator>& rest, Sorting& all) -> bool {
+    return !rest.is_first && !all.less(rest.first - 1, rest.first);
   }
 
   /// Everything before the first is not greater than what lies between the two, everything from the second on not less.
   template <typename Iterator, typename Sorting>
   static auto divide(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
-    std::ranges::iter_swap(first, middle_of_nine(first, last, all));
+    if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
+      const std::iter_value_t<Iterator> by = *first;
+      const Iterator end = gather(first + 1, last, [&all, &by](const auto& each) { return all.less(&each, &by); });
+      std::ranges::iter_swap(first, end - 1);
+      return {end - 1, end};
+    } else {
+      return divide_by_swaps(first, last, all);
+    }
+  }
+
+  /// Everything before what it gives is equal to the first, which nothing is less than.
+  template <typename Iterator, typename Sorting>
+  static auto divide_equal(Iterator first, Iterator last, Sorting& all) -> Iterator {
+    if constexpr (cheap_to_copy<std::iter_value_t<Iterator>>) {
+      const std::iter_value_t<Iterator> by = *first;
+      return gather(first + 1, last, [&all, &by](const auto& each) { return !all.less(&by, &each); });
+    } else {
+      return std::partition(first + 1, last, [&all, first](const auto& each) { return !all.less(first, &each); });
+    }
+  }
+
+  /// Moves those to the front that `belongs` says, and gives their end. Each element is moved, without a jump.
+  template <typename Iterator, typename Belongs>
+  static auto gather(Iterator first, Iterator last, Belongs belongs) -> Iterator {
+    Iterator end = first;
+    for (; first != last; ++first) {
+      const std::iter_value_t<Iterator> each = *first;
+      const auto step = static_cast<std::iter_difference_t<Iterator>>(belongs(each));
+      *first = *end;
+      *end = each;
+      end += step;
+    }
+    return end;
+  }
+
+  template <typename Iterator, typename Sorting>
+  static auto divide_by_swaps(Iterator first, Iterator last, Sorting& all) -> std::pair<Iterator, Iterator> {
     Iterator low = first;
     Iterator high = last;
     while (true) {  // equal elements are swapped: then they are on both sides alike
@@ -86,17 +180,53 @@ struct quick_sorter {
     return {high, high + 1};
   }
 
+  /// Of nine that lie anywhere, the same ones in each run: nine at equal distances are bad for what repeats itself.
   template <typename Iterator, typename Sorting>
   static auto middle_of_nine(Iterator first, Iterator last, Sorting& all) -> Iterator {
-    const auto eighth = (last - first) / 8;
+    const auto count = static_cast<std::uint64_t>(last - first);
+    std::uint64_t state = count;
+    const auto any = [&] {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      return first + static_cast<std::iter_difference_t<Iterator>>((state >> 32U) * count >> 32U);  // of 2^32 at most
+    };
     const auto middle = [&all](Iterator a, Iterator b, Iterator c) {
       if (all.less(b, a)) std::swap(a, b);
       if (!all.less(c, b)) return b;
       return all.less(c, a) ? a : c;
     };
-    return middle(middle(first, first + eighth, first + 2 * eighth),
-                  middle(first + 3 * eighth, first + 4 * eighth, first + 5 * eighth),
-                  middle(first + 6 * eighth, first + 7 * eighth, last - 1));
+    const auto middle_of_three = [&] {
+      const Iterator a = any();
+      const Iterator b = any();
+      return middle(a, b, any());
+    };
+    const Iterator low = middle_of_three();
+    const Iterator high = middle_of_three();
+    return middle(low, high, middle_of_three());
+  }
+
+  /// Requires that they are few.
+  template <typename Iterator, typename Sorting>
+  static void insert_all(Iterator first, Iterator last, Sorting& all) {
+    for (Iterator next = first; next != last; ++next) {
+      const std::iter_value_t<Iterator> each = *next;
+      Iterator at = next;
+      for (; at != first && all.less(&each, at - 1); --at) *at = *(at - 1);
+      *at = each;
+    }
+  }
+
+  /// Whether it was in order; and what was in the reverse order is, after this. Looks no further than it must.
+  template <typename Iterator, typename Sorting>
+  static auto was_in_order(Iterator first, Iterator last, Sorting& all) -> bool {
+    Iterator end = first + 1;
+    if (!all.less(end, first)) {
+      while (end != last && !all.less(end, end - 1)) ++end;
+      return end == last;
+    }
+    while (end != last && all.less(end, end - 1)) ++end;
+    if (end != last) return false;
+    std::ranges::reverse(first, last);
+    return true;
   }
 };
 
@@ -160,7 +290,7 @@ template <typename Stop, typename Sorter, typename Range, typename Compare, type
 auto sort_all(const Stop& stop, Sorter sorter, Range& range, Compare& compare, Proj& proj, parallel_options how)
     -> unless_stopped<Stop, void> {
   constexpr std::size_t usual_grain = 2048;
-  constexpr std::size_t min_grain = 16;  // the division looks at nine
+  constexpr std::size_t min_grain = 16;  // a division looks at nine
   const std::size_t grain = std::max(how.grain != 0 ? how.grain : usual_grain, min_grain);
   sorting<Stop, Compare, Proj> all{stop, compare, proj, static_cast<std::ptrdiff_t>(grain)};
   const auto first = std::ranges::begin(range);
