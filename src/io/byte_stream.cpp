@@ -158,4 +158,9 @@ void byte_stream::end_read_waits() const noexcept {
   detail::io_operation::end_read_waits(*open_);
 }
 
+void byte_stream::move_to(loop& other) noexcept {
+  BRAID_EXPECTS(open_ != nullptr, "this stream is not open");
+  open_->move_to(other);
+}
+
 }  // namespace braid

@@ -109,6 +109,12 @@ class epoll_backend final : public io_backend {
     ++known.armed;               // a child process may keep the file open: what the kernel then reports is old news
   }
 
+  void release(io_registration& registration) noexcept override {
+    if (!registration.is_registered()) return;
+    forget(registration);
+    forget(registration.descriptor(), table_.known(registration.descriptor()));
+  }
+
   auto listen_for_wakes() noexcept -> result<void> {
     epoll_event event{};
     event.events = EPOLLIN;

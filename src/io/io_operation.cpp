@@ -21,6 +21,19 @@ open_descriptor::~open_descriptor() {
   on_->open_descriptors_.fetch_sub(1, relaxed);
 }
 
+void open_descriptor::move_to(loop& other) noexcept {
+  BRAID_EXPECTS(
+      registration_.pending(io_interest::read) == nullptr && registration_.pending(io_interest::write) == nullptr,
+      "a stream or listener is moved to another loop when nothing reads, writes or accepts on it");
+  BRAID_EXPECTS(!registration_.is_registered() || on_->is_current(),
+                "a stream or listener that has waited is moved to another loop by a task of its own loop");
+  if (registration_.is_registered()) on_->backend().release(registration_);
+  registration_.begin_anew();
+  on_->open_descriptors_.fetch_sub(1, relaxed);
+  other.open_descriptors_.fetch_add(1, relaxed);
+  on_ = &other;
+}
+
 io_operation::io_operation(open_descriptor* on, io_interest side, aim what) noexcept
     : awaiter_base(how),
       io_transfer((BRAID_EXPECTS(on != nullptr, "this stream or listener is not open"), on->registration()), side, what,

@@ -3,6 +3,7 @@
 
 #include "sockets.hpp"
 
+#include <braid/base/assert.hpp>
 #include <braid/coro/sleep.hpp>
 
 #include <cerrno>
@@ -113,6 +114,11 @@ auto stream_listener::listen(loop& on, const socket_address& at, const listener_
 
 auto stream_listener::local_address() const -> result<socket_address> {
   return detail::local_address_of(open_ != nullptr ? open_->number() : -1);
+}
+
+void stream_listener::move_to(loop& other) noexcept {
+  BRAID_EXPECTS(open_ != nullptr, "this listener is not open");
+  open_->move_to(other);
 }
 
 auto stream_listener::waiting() const noexcept -> result<std::size_t> {

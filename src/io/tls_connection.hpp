@@ -30,6 +30,7 @@ class tls_connection {
   auto shutdown() -> task<result<void>>;
   auto try_shutdown() noexcept -> bool;
 
+  void move_to(loop& other) noexcept { socket_.move_to(other); }
   [[nodiscard]] auto socket() const noexcept -> const stream_socket& { return socket_; }
   [[nodiscard]] auto is_drained() const noexcept -> bool { return engine_->is_drained(); }
   [[nodiscard]] auto engine() const noexcept -> const tls_engine& { return *engine_; }

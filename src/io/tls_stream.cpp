@@ -74,6 +74,8 @@ auto tls_stream::shutdown() const -> task<result<void>> { return link().shutdown
 
 auto tls_stream::try_shutdown() const noexcept -> bool { return link().try_shutdown(); }
 
+void tls_stream::move_to(loop& other) noexcept { link().move_to(other); }
+
 void tls_stream::close() noexcept { connection_.reset(); }
 
 auto tls_stream::is_drained() const noexcept -> bool { return link().is_drained(); }

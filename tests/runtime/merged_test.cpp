@@ -11,6 +11,8 @@
 #include <braid/coro/with_scope.hpp>
 #include <braid/coro/yield.hpp>
 #include <braid/io/readiness.hpp>
+#include <braid/io/stream_listener.hpp>
+#include <braid/io/stream_socket.hpp>
 #include <braid/task/fork_join.hpp>
 #include <braid/task/parallel_reduce.hpp>
 #include <braid/task/run_in.hpp>
@@ -28,6 +30,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <latch>
@@ -556,4 +559,42 @@ TEST_CASE("threads that wait for tasks while it ends get an answer") {
     for (std::thread& each : threads) each.join();
     CHECK(answered.load(relaxed) == 3);
   }
+}
+
+TEST_CASE("connections are accepted at one worker and served at the others") {
+  const scene all(3);
+  constexpr int count = 24;
+  std::vector<loop*> served_at(count, nullptr);
+  auto serve = [&](int number, stream_socket peer) -> task<void> {
+    peer.move_to(all->io());
+    served_at[static_cast<std::size_t>(number)] = loop::current();
+    std::array<std::byte, 4> bytes{};
+    while (co_await peer.read_exactly(bytes)) static_cast<void>(co_await peer.write_all(bytes));
+  };
+  auto accept_all = [&](stream_listener door) -> task<void> {
+    for (int number = 0; number < count; ++number) {
+      auto peer = or_throw(co_await door.accept());
+      auto job = [&serve, number, peer = std::move(peer)]() mutable { return serve(number, std::move(peer)); };
+      or_throw(post(*all.all, std::move(job)));
+    }
+  };
+  auto ask = [&](socket_address where) -> task<bool> {
+    const stream_socket peer = or_throw(co_await stream_socket::connect(all->io(), where));
+    std::array<std::byte, 4> bytes{};
+    for (int round = 0; round < 20; ++round) {
+      if (!co_await peer.write_all(bytes_of("ping"))) co_return false;
+      if (!co_await peer.read_exactly(bytes) || text_of(bytes) != "ping") co_return false;
+    }
+    co_return true;
+  };
+  auto program = [&]() -> task<int> {
+    stream_listener door = or_throw(stream_listener::listen(all->io(), socket_address::loopback(0)));
+    const socket_address where = or_throw(door.local_address());
+    or_throw(post(*all.all, accept_all(std::move(door))));
+    int right = 0;
+    for (int i = 0; i < count; ++i) right += co_await ask(where) ? 1 : 0;
+    co_return right;
+  };
+  CHECK(all->run(program()) == count);
+  for (loop* const each : served_at) CHECK(each != nullptr);
 }

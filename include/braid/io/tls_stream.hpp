@@ -69,6 +69,9 @@ class BRAID_API tls_stream {
   /// where that is not all, or where the stream has failed before: then the peer sees a connection that was cut.
   auto try_shutdown() const noexcept -> bool;
 
+  /// As `byte_stream::move_to`. The handshake has waited, so its loop's own thread does this.
+  void move_to(loop& other) noexcept;
+
   /// Closes it at once. Requires that nobody reads or writes.
   void close() noexcept;
 

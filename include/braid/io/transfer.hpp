@@ -49,6 +49,11 @@ class io_registration {
   void distrust_short_reads() noexcept { short_reads_are_final_ = false; }
   /// Whether a read that finds nothing ends instead of waiting. Then reads may always be ready.
   [[nodiscard]] auto ends_read_waits() const noexcept -> bool { return ends_read_waits_; }
+  /// Both directions are worth a try again, as for a descriptor that no backend knows yet.
+  void begin_anew() noexcept {
+    may_be_ready_ = {true, true};
+    ends_read_waits_ = false;
+  }
   void set_ends_read_waits(bool ends) noexcept { ends_read_waits_ = ends; }
 
  private:

@@ -25,6 +25,10 @@ class BRAID_API open_descriptor {
   /// Requires that nothing is pending, and the loop.
   ~open_descriptor();
 
+  /// Belongs to another loop from now on. Requires that nothing is pending; the thread of its loop, once something has
+  /// waited on it.
+  void move_to(loop& other) noexcept;
+
   [[nodiscard]] auto on() const noexcept -> loop& { return *on_; }
   [[nodiscard]] auto registration() noexcept -> io_registration& { return registration_; }
   [[nodiscard]] auto number() const noexcept -> int { return owned_.number(); }
