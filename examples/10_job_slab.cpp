@@ -42,19 +42,19 @@ int main() {
   braid::job_slab jobs({.jobs_per_thread = 4, .threads = 1});
 
   // A job may be scheduled before the threads are there.
-  const auto hello = jobs.allocate([] { std::puts("hello"); }).value();
+  const auto hello = braid::or_throw(jobs.allocate([] { std::puts("hello"); }));
   static_cast<void>(jobs.schedule(hello));
   static_cast<void>(jobs.start());
   static_cast<void>(jobs.wait(hello));
 
   // The state of a job, as it is after its run.
-  const auto counted = jobs.allocate(counter{.count = 41}).value();
+  const auto counted = braid::or_throw(jobs.allocate(counter{.count = 41}));
   static_cast<void>(jobs.schedule(counted));
-  std::printf("counted to %d\n", jobs.wait_result<counter>(counted).value().count);
+  std::printf("counted to %d\n", braid::or_throw(jobs.wait_result<counter>(counted)).count);
 
   // One after the other: only the first is scheduled.
-  const auto root = jobs.allocate([] { std::puts("first"); }).value();
-  const auto second = jobs.allocate([] { std::puts("second"); }).value();
+  const auto root = braid::or_throw(jobs.allocate([] { std::puts("first"); }));
+  const auto second = braid::or_throw(jobs.allocate([] { std::puts("second"); }));
   static_cast<void>(jobs.continue_with(root, second));
   static_cast<void>(jobs.schedule(root));
   static_cast<void>(jobs.wait(second));
@@ -62,9 +62,9 @@ int main() {
   // The whole buffer is filled when the job that fills its first part has finished.
   std::array<unsigned char, 256> buffer{};
   const std::span<unsigned char> all(buffer);
-  const auto whole = jobs.allocate(fill{all.first(64), 1}).value();
+  const auto whole = braid::or_throw(jobs.allocate(fill{all.first(64), 1}));
   for (std::size_t part = 1; part < 4; ++part) {
-    const auto child = jobs.allocate(fill{all.subspan(part * 64, 64), 1}).value();
+    const auto child = braid::or_throw(jobs.allocate(fill{all.subspan(part * 64, 64), 1}));
     static_cast<void>(jobs.finish_with(child, whole));
     static_cast<void>(jobs.schedule(child));
   }
@@ -76,13 +76,13 @@ int main() {
 
   // [discard]
   // A job that is not wanted after all gives its slot back.
-  const auto unwanted = jobs.allocate([] { std::puts("never"); }).value();
+  const auto unwanted = braid::or_throw(jobs.allocate([] { std::puts("never"); }));
   static_cast<void>(jobs.discard(unwanted));
 
   // A result that cannot be copied is moved out.
-  const auto made = jobs.allocate(table{}).value();
+  const auto made = braid::or_throw(jobs.allocate(table{}));
   static_cast<void>(jobs.schedule(made));
-  std::printf("a table of %zu rows\n", jobs.wait_result<table>(made).value().rows->size());
+  std::printf("a table of %zu rows\n", braid::or_throw(jobs.wait_result<table>(made)).rows->size());
   // [/discard]
 
   // Their slots are used again by now, and the slab knows it.

@@ -26,7 +26,7 @@ int main() {
   const auto print = draft.add("print", [&] { std::printf("%6.2f for %.2f\n", total, price); });
   draft.succeed(sum, add_tax, add_freight);
   draft.precede(sum, print);
-  braid::static_graph bill = std::move(draft).build().value();  // all that is wrong would be an error here
+  braid::static_graph bill = braid::or_throw(std::move(draft).build());  // all that is wrong would be an error here
 
   bill.run();  // on the workers of the process
   braid::pool workers({.workers = 2});

@@ -71,7 +71,7 @@ auto program(braid::runtime& runtime) -> task<void> {
 }
 
 int main() {
-  const auto runtime = braid::runtime::create({.workers = 2}).value();
+  const auto runtime = braid::or_throw(braid::runtime::create({.workers = 2}));
   runtime->run(program(*runtime));
   // [pool]
   auto ahead = spawn(runtime->workers(), answer_after(1ms, 42));  // a task on a pool; others run beside it

@@ -44,8 +44,8 @@ auto ask(loop& io, socket_address where, std::string_view line) -> task<void> {
 // [/client]
 
 auto program(loop& io) -> task<void> {
-  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
-  const auto where = listener.local_address().value();
+  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
+  const auto where = or_throw(listener.local_address());
   auto all = [&](scope& children) -> task<void> {
     children.spawn(serve(std::move(listener)));
     for (const std::string_view line : {"hello\n", "is anybody there?\n"}) co_await ask(io, where, line);
@@ -55,6 +55,6 @@ auto program(loop& io) -> task<void> {
 }
 
 int main() {
-  const auto both = runtime::create({.workers = 1}).value();
+  const auto both = or_throw(runtime::create({.workers = 1}));
   both->run(program(both->io()));
 }

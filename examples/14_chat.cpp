@@ -38,13 +38,13 @@ auto hear(const stream_socket& guest, int lines, const char* who) -> task<void> 
 
 auto program(loop& io) -> task<void> {
   room all(16);
-  stream_listener door = stream_listener::listen(io, socket_address::loopback(0)).value();
+  stream_listener door = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
   auto evening = [&](scope& guests) -> task<void> {
-    const auto where = door.local_address().value();
-    const auto ann = (co_await stream_socket::connect(io, where)).value();
-    guests.spawn(receive_guest(all, (co_await door.accept()).value()));
-    const auto bob = (co_await stream_socket::connect(io, where)).value();
-    guests.spawn(receive_guest(all, (co_await door.accept()).value()));
+    const auto where = or_throw(door.local_address());
+    const auto ann = or_throw(co_await stream_socket::connect(io, where));
+    guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
+    const auto bob = or_throw(co_await stream_socket::connect(io, where));
+    guests.spawn(receive_guest(all, or_throw(co_await door.accept())));
     static_cast<void>(co_await ann.write_all(bytes_of("who is there?\n")));
     co_await hear(bob, 2, "bob");
     static_cast<void>(co_await bob.write_all(bytes_of("it is me\n")));
@@ -54,6 +54,6 @@ auto program(loop& io) -> task<void> {
 }
 
 int main() {
-  const auto both = runtime::create({.workers = 1}).value();
+  const auto both = or_throw(runtime::create({.workers = 1}));
   both->run(program(both->io()));
 }

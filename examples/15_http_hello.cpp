@@ -37,8 +37,8 @@ auto ask(http_client& client, http_method method, std::string url, std::string b
 }
 
 auto program(loop& io, const http_router& routes) -> task<void> {
-  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
-  const std::string url = "http://" + listener.local_address().value().to_string();
+  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
+  const std::string url = "http://" + or_throw(listener.local_address()).to_string();
   // [serve]
   http_server server(io, routes, {.head_timeout = 5s});
   http_client client(io);
@@ -55,6 +55,6 @@ auto program(loop& io, const http_router& routes) -> task<void> {
 }
 
 int main() {
-  const auto both = runtime::create({.workers = 1}).value();
+  const auto both = or_throw(runtime::create({.workers = 1}));
   both->run(program(both->io(), make_routes()));
 }

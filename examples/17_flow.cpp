@@ -36,7 +36,7 @@ auto program(braid::runtime& runtime) -> task<void> {
   const auto posts = draft.add({.name = "posts", .timeout = braid::duration(20ms)}, fetch_posts, draft.input());
   const auto points = draft.add("points", score, posts);
   const auto line = draft.add({.name = "line", .size = braid::node_size::small}, greet, name, points);
-  const braid::flow<std::string(int)> feed = std::move(draft).build(line).value();
+  const braid::flow<std::string(int)> feed = braid::or_throw(std::move(draft).build(line));
   // [/flow]
   // [run]
   for (const int user : {7, 8, 0, 9}) {
@@ -55,6 +55,6 @@ auto program(braid::runtime& runtime) -> task<void> {
 }
 
 int main() {
-  const auto runtime = braid::runtime::create({.workers = 2}).value();
+  const auto runtime = braid::or_throw(braid::runtime::create({.workers = 2}));
   runtime->run(program(*runtime));
 }

@@ -52,4 +52,4 @@ auto program() -> task<void> {
   // [/sort]
 }
 
-int main() { braid::runtime::create({.workers = 1}).value()->run(program()); }
+int main() { braid::or_throw(braid::runtime::create({.workers = 1}))->run(program()); }

@@ -42,6 +42,6 @@ auto program(braid::runtime& runtime) -> task<int> {
 }  // namespace
 
 int main() {
-  const auto runtime = braid::runtime::create({.workers = 2}).value();
+  const auto runtime = braid::or_throw(braid::runtime::create({.workers = 2}));
   std::printf("the sum is %d\n", runtime->run(program(*runtime)));
 }

@@ -25,6 +25,16 @@ auto pool_of(const runtime_options& options) -> pool_options {
   wanted.name = options.name;
   wanted.scheduler = options.scheduler;
   wanted.on_error = options.on_error;
+  wanted.on_worker_start = options.on_worker_start;
+  wanted.on_worker_stop = options.on_worker_stop;
+  wanted.profile = options.profile;
+  wanted.scheduling = options.scheduling;
+  wanted.affinity = options.affinity;
+  wanted.placement = options.placement;
+  wanted.on_refused = options.on_refused;
+  wanted.registration = options.registration;
+  wanted.max_spare_threads = options.max_spare_threads;
+  wanted.stay_awake = options.stay_awake;
   return wanted;
 }
 
@@ -101,8 +111,14 @@ void runtime::start_merged(const runtime_options& options) {
     loops_.push_back(&made->io());
     return made;
   };
-  wanted.on_worker_start = [this](std::size_t index) { drivers_[index]->begin(); };
-  wanted.on_worker_stop = [this](std::size_t index) { drivers_[index]->end(); };
+  wanted.on_worker_start = [this, theirs = std::move(wanted.on_worker_start)](std::size_t index) {
+    drivers_[index]->begin();
+    if (theirs) theirs(index);
+  };
+  wanted.on_worker_stop = [this, theirs = std::move(wanted.on_worker_stop)](std::size_t index) {
+    if (theirs) theirs(index);
+    drivers_[index]->end();
+  };
   pool_ = std::make_unique<pool>(std::move(wanted));
 }
 

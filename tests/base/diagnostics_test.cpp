@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -126,4 +127,16 @@ TEST_CASE("a checked value carries either the value or every diagnostic") {
   CHECK(good.value() == 3);
   REQUIRE_FALSE(bad.has_value());
   CHECK(bad.error().front().code == "one");
+}
+
+TEST_CASE("or_throw gives what was checked, and throws all that is wrong with it as text") {
+  CHECK(braid::or_throw(braid::checked<int>(7)) == 7);
+  braid::diagnostics wrong({.code = "unknown_key", .pointer = "/a", .message = "there is no key `a`"});
+  wrong.add({.code = "unknown_key", .pointer = "/b", .message = "there is no key `b`"});
+  try {
+    braid::or_throw(braid::checked<int>(std::unexpect, wrong), "the menu");
+    FAIL("it has not thrown");
+  } catch (const std::invalid_argument& thrown) {
+    CHECK(std::string(thrown.what()) == "the menu: " + wrong.to_text());
+  }
 }

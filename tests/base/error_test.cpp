@@ -90,3 +90,22 @@ TEST_CASE("the last error of the system keeps the system's code") {
   CHECK(error == std::errc::no_such_file_or_directory);
   CHECK(error.category() == std::system_category());
 }
+
+TEST_CASE("or_throw gives the value, and throws the error with its message and what was being done") {
+  CHECK(braid::or_throw(braid::result<int>(7)) == 7);
+  braid::or_throw(braid::result<void>());
+  try {
+    braid::or_throw(refuse());
+    FAIL("it has not thrown");
+  } catch (const std::system_error& thrown) {
+    CHECK(thrown.code() == errc::closed);
+    CHECK(std::string(thrown.what()).find(std::error_code(errc::closed).message()) != std::string::npos);
+  }
+  try {
+    braid::or_throw(braid::result<void>(braid::fail(errc::full)), "listening on port 80");
+    FAIL("it has not thrown");
+  } catch (const std::system_error& thrown) {
+    CHECK(thrown.code() == errc::full);
+    CHECK(std::string(thrown.what()).starts_with("listening on port 80: "));
+  }
+}

@@ -515,18 +515,18 @@ namespace {
 // [guide]
 auto ask_over_tls(loop& io, blocking_pool& blocking_threads, const http_router& routes, const std::string& at)
     -> task<std::string> {
-  const result<tls_context> ours = tls_context::server({
+  const tls_context ours = or_throw(tls_context::server({
       .identity = {.chain = tls_pem::file(at + "chain.pem"), .key = tls_pem::file(at + "key.pem")},
       .protocols = {"http/1.1"},
       .handshakes = &blocking_threads,
-  });
-  http_server server(io, routes, {.tls = ours.value()});
-  stream_listener listener = stream_listener::listen(io, socket_address::loopback(0)).value();
+  }));
+  http_server server(io, routes, {.tls = ours});
+  stream_listener listener = or_throw(stream_listener::listen(io, socket_address::loopback(0)));
   const std::string url = "https://localhost:" + std::to_string(listener.local_address()->port());
 
   resolver names(io, blocking_threads);  // asks the system on the lane
-  const result<tls_context> theirs = tls_context::client({.authorities = tls_pem::file(at + "authority.pem")});
-  http_client client(io, {.names = &names, .tls = theirs.value()});
+  const tls_context theirs = or_throw(tls_context::client({.authorities = tls_pem::file(at + "authority.pem")}));
+  http_client client(io, {.names = &names, .tls = theirs});
   // [/guide]
   std::string body;
   auto all = [&](scope& children) -> task<void> {

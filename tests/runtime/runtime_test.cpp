@@ -9,7 +9,10 @@
 #include <braid/task/shared_future.hpp>
 #include <braid/task/spawn.hpp>
 #include <braid/task/strand.hpp>
+#include <braid/thread/cpu_set.hpp>
 #include <braid/thread/name.hpp>
+#include <braid/thread/registry.hpp>
+#include <braid/thread/this_thread.hpp>
 #include <braid/thread/thread_info.hpp>
 
 #include <tests/support/child.hpp>
@@ -386,4 +389,39 @@ TEST_CASE("jobs of a runtime without threads for them run on a thread that waits
     REQUIRE(all->post(last(mortal(ended))));
   }  // its end waits for the task, which waits for a job
   CHECK(ended.count == 1);
+}
+
+TEST_CASE("what may be said of the workers of a pool may be said of those of a runtime, whatever its shape") {
+  for (const runtime_shape shape : {runtime_shape::separate, runtime_shape::merged}) {
+    const thread_registry registry;
+    std::mutex mutex;
+    std::vector<std::size_t> begun;
+    std::vector<std::size_t> stopped;
+    const cpu_set one{*or_throw(this_thread::affinity()).first()};
+    {
+      const auto all = started({.workers = 2,
+                                .name = "said",
+                                .shape = shape,
+                                .on_worker_start =
+                                    [&](std::size_t index) {
+                                      const std::lock_guard lock(mutex);
+                                      begun.push_back(index);
+                                    },
+                                .on_worker_stop =
+                                    [&](std::size_t index) {
+                                      const std::lock_guard lock(mutex);
+                                      stopped.push_back(index);
+                                    },
+                                .affinity = one,
+                                .registration = {{.tag = "compute", .registry = registry}}});
+      CHECK(begun.size() == 2);
+      CHECK(stopped.empty());
+      CHECK(registry.size() == 2);
+      CHECK(spawn(all->workers(), [] { return or_throw(this_thread::affinity()); }).get() == one);
+      auto body = [&]() -> task<void> { co_await sleep_for(1us); };
+      all->run(body());
+    }
+    CHECK(stopped.size() == 2);
+    CHECK(registry.size() == 0);
+  }
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,15 @@ class BRAID_API diagnostics {
 /// A value, or everything that is wrong with the data it was to be made from.
 template <typename T>
 using checked = std::expected<T, diagnostics>;
+
+/// The value of what was checked, where wrong data is to end what is being done: see `or_throw` of a result. Errors:
+/// throws std::invalid_argument with all diagnostics as text, and with `what` before them, where that is given.
+template <typename T>
+auto or_throw(checked<T> from, std::string_view what = {}) -> T {
+  if (!from)
+    throw std::invalid_argument(std::string(what).append(what.empty() ? "" : ": ").append(from.error().to_text()));
+  return *std::move(from);
+}
 
 /// Appends one reference token to a JSON pointer, with `~` and `/` escaped.
 BRAID_API auto json_pointer(std::string_view parent, std::string_view token) -> std::string;

@@ -5,6 +5,8 @@
 
 #include <expected>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace braid {
 
@@ -43,6 +45,14 @@ using result = std::expected<T, std::error_code>;
 
 /// The failing side of a result: `return fail(errc::closed);`.
 inline auto fail(std::error_code code) -> std::unexpected<std::error_code> { return std::unexpected(code); }
+
+/// The value of a result, where an error is to end what is being done: `auto listener = or_throw(stream_listener::…);`.
+/// Errors: throws std::system_error with the error's code and message, and with `what` before it, where that is given.
+template <typename T>
+auto or_throw(result<T> from, const char* what = "") -> T {
+  if (!from) throw std::system_error(from.error(), what);
+  if constexpr (!std::is_void_v<T>) return *std::move(from);
+}
 
 /// The last error of a system call, from errno.
 BRAID_API auto last_system_error() noexcept -> std::error_code;

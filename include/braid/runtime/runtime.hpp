@@ -1,6 +1,7 @@
 // braid/runtime/runtime.hpp: the composition that programs start with: event loops, a pool, and threads that may block.
 #pragma once
 
+#include <braid/base/clock.hpp>
 #include <braid/base/config.hpp>
 #include <braid/base/error.hpp>
 #include <braid/coro/sync_wait.hpp>
@@ -14,11 +15,16 @@
 #include <braid/task/executor.hpp>
 #include <braid/task/pool.hpp>
 #include <braid/task/pool_options.hpp>
+#include <braid/thread/cpu_set.hpp>
+#include <braid/thread/profile.hpp>
+#include <braid/thread/scheduling.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -47,6 +53,18 @@ struct runtime_options {
   braid::scheduler scheduler = braid::scheduler::work_stealing;
   runtime_shape shape = runtime_shape::separate;
   std::size_t max_blocking_threads = 64;
+  // The workers, as `pool_options` says of each of these. In a merged runtime they wait in their loops, and so have no
+  // spare threads.
+  std::function<void(std::size_t)> on_worker_start = {};
+  std::function<void(std::size_t)> on_worker_stop = {};
+  std::optional<thread_profile> profile = std::nullopt;
+  std::optional<braid::scheduling> scheduling = std::nullopt;
+  std::optional<cpu_set> affinity = std::nullopt;
+  worker_placement placement = worker_placement::anywhere;
+  refusal on_refused = refusal::ignore;
+  std::optional<worker_registration> registration = std::nullopt;
+  unsigned max_spare_threads = 64;
+  duration stay_awake = 10us;
   /// Receives what posted jobs and spawned tasks throw; without it the message goes to stderr. Any thread.
   error_callback on_error = {};
 };
