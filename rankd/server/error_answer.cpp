@@ -117,7 +117,8 @@ auto code_of(http_errc why) noexcept -> std::string_view {
     case http_errc::too_slow: return "too_slow";
     case http_errc::reserved_field:
     case http_errc::too_many_responses:
-    case http_errc::too_many_redirects: break;  // not said to a request
+    case http_errc::too_many_redirects:
+    case http_errc::no_resolver: break;  // not said to a request
   }
   return "internal_error";
 }

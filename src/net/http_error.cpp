@@ -37,6 +37,8 @@ class category final : public std::error_category {
       case http_errc::reserved_field: return "a field that the library writes itself";
       case http_errc::too_many_responses: return "a response that was not asked for";
       case http_errc::too_many_redirects: return "there are too many redirects";
+      case http_errc::no_resolver:
+        return "the client has no resolver for the name of a host: set http_client_options::names";
     }
     return "unknown error of HTTP";
   }
@@ -77,7 +79,8 @@ auto status_of(http_errc code) noexcept -> http_status {
     case http_errc::too_slow: return http_status::request_timeout;
     case http_errc::reserved_field:
     case http_errc::too_many_responses:
-    case http_errc::too_many_redirects: return http_status::internal_server_error;
+    case http_errc::too_many_redirects:
+    case http_errc::no_resolver: return http_status::internal_server_error;
     default: return http_status::bad_request;
   }
 }

@@ -146,7 +146,7 @@ auto http_pool::addresses_of(const http_url& url) -> task<result<addresses>> {
   const std::string_view name = url.name == "localhost" ? std::string_view("127.0.0.1") : std::string_view(url.name);
   const auto number = socket_address::ip(name, url.port);
   if (number) co_return addresses{*number};
-  if (options_.names == nullptr) co_return fail(number.error());
+  if (options_.names == nullptr) co_return fail(http_errc::no_resolver);
   auto asking = options_.names->resolve(url.name, url.port);
   co_return co_await std::move(asking);
 }

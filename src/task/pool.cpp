@@ -13,7 +13,6 @@
 #include <braid/task/least_loaded.hpp>
 #include <braid/task/shared_queue.hpp>
 #include <braid/task/work_stealing.hpp>
-#include <braid/thread/allowed_cpus.hpp>
 #include <braid/thread/steal_order.hpp>
 #include <braid/thread/this_thread.hpp>
 #include <braid/thread/topology.hpp>
@@ -96,9 +95,10 @@ auto with_worker_total(pool_options options, detail::scheduler_factory make) -> 
 }
 
 /// How often a worker without jobs looks for more, about once a microsecond. Not at all where it would keep the only
-/// CPU from workers that have some.
+/// CPU from workers that have some. The kernel takes the CPUs of cgroups off the affinity, so that no file is read.
 auto looks_before_sleep(const pool_options& options) -> std::uint32_t {
-  if (options.stay_awake <= 0us || read_allowed_cpus().cpus.size() < 2) return 0;
+  if (options.stay_awake <= 0us) return 0;
+  if (const auto usable = this_thread::affinity(); usable && usable->size() < 2) return 0;
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::microseconds>(options.stay_awake).count());
 }
 

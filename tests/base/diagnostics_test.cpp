@@ -131,8 +131,12 @@ TEST_CASE("a checked value carries either the value or every diagnostic") {
 
 TEST_CASE("or_throw gives what was checked, and throws all that is wrong with it as text") {
   CHECK(braid::or_throw(braid::checked<int>(7)) == 7);
-  braid::diagnostics wrong({.code = "unknown_key", .pointer = "/a", .message = "there is no key `a`"});
-  wrong.add({.code = "unknown_key", .pointer = "/b", .message = "there is no key `b`"});
+  diagnostic one{};
+  one.code = "unknown_key";
+  one.message = "there is no key `a`";
+  diagnostics wrong(one);
+  one.message = "there is no key `b`";
+  wrong.add(one);
   try {
     braid::or_throw(braid::checked<int>(std::unexpect, wrong), "the menu");
     FAIL("it has not thrown");

@@ -1,5 +1,5 @@
 # Installs a build into a folder, moves it, and builds and runs a program that finds it there; without the library that
-# calls OpenSSL, too, where there is one. Then configures the same project with the sources. BUILD, SOURCES, SCRATCH,
+# calls OpenSSL, too, where there is one; and by what pkg-config says. Then configures the same project with the sources. BUILD, SOURCES, SCRATCH,
 # COMPILER, SHARED.
 function(must)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
@@ -56,6 +56,21 @@ endif()
 foreach(program rankd braid-doctor)
   must(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${SCRATCH}/moved/bin/${program} --version)
 endforeach()
+
+# A compiler that is started by hand asks pkg-config. Without the program there is one sentence less to check.
+find_program(pkg_config NAMES pkg-config pkgconf)
+if(pkg_config)
+  file(GLOB_RECURSE described ${SCRATCH}/moved/*/braid.pc)
+  get_filename_component(folder ${described} DIRECTORY)
+  must(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${folder} ${pkg_config} --cflags --libs braid)
+  separate_arguments(flags UNIX_COMMAND "${printed}")
+  must(${COMPILER} ${SOURCES}/tests/install/program.cpp ${flags} -o ${SCRATCH}/by_hand)
+  get_filename_component(folder ${folder} DIRECTORY)
+  must(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${folder} ${SCRATCH}/by_hand)
+  if(NOT printed STREQUAL "42\nTLS\n")
+    message(FATAL_ERROR "the program that pkg-config had compiled printed\n${printed}")
+  endif()
+endif()
 
 must(${CMAKE_COMMAND} ${common} -S ${SOURCES}/tests/install/sources -B ${SCRATCH}/with_sources -DBRAID_SOURCES=${SOURCES})
 file(REMOVE_RECURSE ${SCRATCH})

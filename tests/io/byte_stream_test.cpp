@@ -20,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -576,71 +575,4 @@ TEST_CASE("a read, and a write, are given a timeout as they are, and give the re
   };
   here.run_through(body(), 1ms).take();
   CHECK(both.peer.receive(13) == "one two parts");
-}
-
-TEST_CASE("a stream that has waited goes on at the loop that it is moved to, and the first loop hears nothing of it") {
-  test_loop first;
-  test_loop second;
-  served_peer both = served_peer::on(first.io());
-  const auto late = [&](test_loop& where, std::string_view text) {
-    std::string got;
-    auto body = [&]() -> task<void> { got = co_await read_text(both.served); };
-    where.io().spawn(body());
-    where.run_once();  // it waits now
-    CHECK(got.empty());
-    both.peer.send(text);
-    CHECK(where.run_until([&] { return !got.empty(); }));
-    return got;
-  };
-  CHECK(late(first, "two") == "two");
-  for (int i = 0; i < 3; ++i) {
-    both.served.move_to(second.io());
-    CHECK(&both.served.on() == &second.io());
-    CHECK(late(second, "three") == "three");
-    both.served.move_to(first.io());
-    CHECK(late(first, "four") == "four");
-  }
-  both.served.end_read_waits();
-  both.served.move_to(second.io());  // where reads wait again
-  CHECK(late(second, "five") == "five");
-  auto answers = [&]() -> task<void> {
-    const auto wrote = co_await both.served.write_all(bytes_of("done"));
-    CHECK(wrote.has_value());
-  };
-  CHECK(second.run(answers()).has_value());
-  CHECK(both.peer.receive(4) == "done");
-  both.served.close();
-  CHECK(both.peer.receive().empty());
-}
-
-TEST_CASE("a stream on which no task has waited is moved by any thread") {
-  test_loop first;
-  test_loop second;
-  served_peer both = served_peer::on(first.io());
-  std::thread other([&] { both.served.move_to(second.io()); });
-  other.join();
-  both.peer.send("hello");
-  auto body = [&]() -> task<std::string> { return read_text(both.served); };
-  CHECK(second.run(body()).take() == "hello");
-}
-
-TEST_CASE("a stream that is read is not moved") {
-  const testing::child_end end = testing::run_in_child([] {
-    test_loop first;
-    test_loop second;
-    served_peer both = served_peer::on(first.io());
-    auto body = [&]() -> task<void> { static_cast<void>(co_await read_text(both.served)); };
-    first.io().spawn(body());
-    first.run_once();
-    both.served.move_to(second.io());
-  });
-  CHECK(end.signal == SIGABRT);
-  CHECK(end.errors.find("when nothing reads, writes or accepts on it") != std::string::npos);
-  const testing::child_end closed = testing::run_in_child([] {
-    test_loop here;
-    stream_socket none;
-    none.move_to(here.io());
-  });
-  CHECK(closed.signal == SIGABRT);
-  CHECK(closed.errors.find("is not open") != std::string::npos);
 }

@@ -200,6 +200,15 @@ TEST_CASE("a call has the answer, and the next goes over the same connection") {
   CHECK(scene.get("/nowhere")->status == http_status::not_found);
 }
 
+TEST_CASE("a client without a resolver says so when a URL names a host") {
+  testing::test_loop here;
+  http_client client(here.io());
+  const auto refused = here.run(client.get("http://somewhere.test/")).take();
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error() == http_errc::no_resolver);
+  CHECK(refused.error().message().find("http_client_options::names") != std::string::npos);
+}
+
 TEST_CASE("fields and bodies go along, in one piece or in several") {
   client_scene scene;
   CHECK(scene.fetch({.url = scene.url("/user"), .fields = {{"User-Agent", "braid"}}})->body == "braid");

@@ -572,6 +572,7 @@ TEST_CASE("connections are accepted at one worker and served at the others") {
     while (co_await peer.read_exactly(bytes)) static_cast<void>(co_await peer.write_all(bytes));
   };
   auto accept_all = [&](stream_listener door) -> task<void> {
+    door.move_to(all->io());
     for (int number = 0; number < count; ++number) {
       auto peer = or_throw(co_await door.accept());
       auto job = [&serve, number, peer = std::move(peer)]() mutable { return serve(number, std::move(peer)); };

@@ -79,7 +79,8 @@ struct http_client_options {
   duration idle_timeout = 30s;            ///< a connection that nobody has used for so long is closed
   duration connect_timeout = 10s;         ///< for name, connection and handshake together
   unsigned redirects = 0;                 ///< `fetch` follows so many
-  /// Gives the addresses of names; without it, numbers and `localhost` only. Outlives the client.
+  /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.
+  /// Outlives the client.
   resolver* names = nullptr;
   /// For `https://`, as a client of this context; without it one that trusts the authorities of the system is made by
   /// the first such call, and the client then has threads of its own that read them and shake hands. Its protocols, if

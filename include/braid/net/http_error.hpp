@@ -36,6 +36,7 @@ enum class http_errc {
   reserved_field,       ///< a field that the library itself writes
   too_many_responses,   ///< informational responses without end, or one that nobody asked for
   too_many_redirects,   ///< more than `http_client_options::redirects`
+  no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
 };
 
 /// The category of `http_errc`; its messages are sentences. Threads: any.
