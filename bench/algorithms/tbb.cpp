@@ -15,6 +15,7 @@ using bench::parameters;
 using bench::sample;
 
 auto run_scan(const parameters& given) -> sample {
+  // [scan]
   const auto scan = [](const std::vector<double>& in, std::vector<double>& out) {
     tbb::parallel_scan(
         tbb::blocked_range<std::size_t>(0, in.size()), 0.0,
@@ -27,6 +28,7 @@ auto run_scan(const parameters& given) -> sample {
         },
         std::plus{});
   };
+  // [/scan]
   return bench::in_arena(given.workers(), [&] { return bench::timed_scan(given, scan); });
 }
 

@@ -10,6 +10,7 @@ use system::Pool;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A task for each link, which awaits the one before.
+// [chain]
 async fn chain(first: tokio::task::JoinHandle<u64>, links: u64) -> u64 {
     let mut last = first;
     for _ in 0..links {
@@ -17,6 +18,7 @@ async fn chain(first: tokio::task::JoinHandle<u64>, links: u64) -> u64 {
     }
     last.await.unwrap()
 }
+// [/chain]
 
 fn then_before(given: &Parameters) -> Sample {
     let links = given.number("links", 1_000_000);

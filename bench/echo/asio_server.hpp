@@ -23,6 +23,7 @@ inline auto asio_contender(std::string name = "Boost.Asio") -> contender {
   return {.name = std::move(name), .kind = kind::rival, .version = BOOST_LIB_VERSION};
 }
 
+// [client]
 class asio_client : public std::enable_shared_from_this<asio_client> {
  public:
   explicit asio_client(boost::asio::ip::tcp::socket socket) : socket_(std::move(socket)) {}
@@ -44,6 +45,7 @@ class asio_client : public std::enable_shared_from_this<asio_client> {
 
   boost::asio::ip::tcp::socket socket_;
   std::array<char, 4096> room_{};
+  // [/client]
 };
 
 /// Listens from the start, and serves from `accept` on, while `loop` runs.

@@ -12,6 +12,7 @@
 
 namespace bench {
 
+// [server]
 inline auto echo_to(braid::stream_socket client) -> braid::task<void> {
   std::array<std::byte, 4096> room;
   for (;;) {
@@ -27,5 +28,6 @@ inline auto serve_echo(braid::stream_listener listener) -> braid::task<void> {
   };
   co_await braid::with_scope(accept_all);
 }
+// [/server]
 
 }  // namespace bench

@@ -2,6 +2,7 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+// [server]
 pub async fn serve(listener: TcpListener) {
     while let Ok((mut socket, _)) = listener.accept().await {
         let _ = socket.set_nodelay(true);
@@ -15,3 +16,4 @@ pub async fn serve(listener: TcpListener) {
         });
     }
 }
+// [/server]

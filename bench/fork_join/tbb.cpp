@@ -18,6 +18,7 @@ using bench::board;
 using bench::parameters;
 using bench::sample;
 
+// [fib]
 auto fib(std::uint64_t n) -> std::uint64_t {
   if (n < 2) return n;
   std::uint64_t left = 0;
@@ -25,6 +26,7 @@ auto fib(std::uint64_t n) -> std::uint64_t {
   tbb::parallel_invoke([&] { left = fib(n - 1); }, [&] { right = fib(n - 2); });
   return left + right;
 }
+// [/fib]
 
 auto run_fib(const parameters& given) -> sample {
   const std::uint64_t n = given.number("n", 34);
