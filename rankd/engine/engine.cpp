@@ -8,6 +8,7 @@
 
 #include <braid/coro/scope.hpp>
 #include <braid/graph/run.hpp>
+#include <braid/trace/trace.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -182,6 +183,10 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   const node_timing timing = timing_of(request);
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
                                                timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});
+  const braid::trace::activity shown =
+      braid::trace::is_on()
+          ? braid::trace::activity("request " + state->request.engine_request_id + " of plan " + state->plan->name)
+          : braid::trace::activity();
   auto run = std::make_shared<execution>(*this, around.where().root(), std::min(own, around.deadline()), state);
 
   around.where().root().spawn(run_to_the_end(run, *this));

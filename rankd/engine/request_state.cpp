@@ -76,13 +76,28 @@ auto plan_nodes::ended(braid::node_index node, const node_context& context, op_r
   return braid::node_status::done;
 }
 
+auto plan_nodes::activity_of(braid::node_index node) const -> braid::trace::activity {
+  if (!braid::trace::is_on()) [[likely]]
+    return {};
+  return braid::trace::activity(state_->plan->nodes[node].node_id + " of " + state_->request.engine_request_id);
+}
+
+/// In a trace a node that computes is a slice of its thread, and one that waits has a track of its own.
 auto plan_nodes::run(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
+  if (!braid::trace::is_on()) [[likely]]
+    return compute(node, stop);
+  const braid::trace::span shown(braid::trace::intern(state_->plan->nodes[node].node_id));
+  return compute(node, stop);
+}
+
+auto plan_nodes::compute(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status {
   node_context context = context_of(node);
   context.stop = &stop;
   return ended(node, context, state_->plan->nodes[node].op->run(context));
 }
 
 auto plan_nodes::start(braid::node_index node) -> braid::task<braid::node_status> {
+  const braid::trace::activity shown = activity_of(node);
   node_context context = context_of(node);
   braid::task<op_result<row_set>> work = state_->plan->nodes[node].op->start(context);
   op_result<row_set> result = co_await std::move(work);

@@ -177,6 +177,17 @@ void trace_task_begin(std::uint64_t number, std::string_view name) noexcept {
   trace_note(trace_group::tasks, trace_kind::task_begin, number);
 }
 
+auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t {
+  static atomic<std::uint64_t> next{first_activity};
+  if (!is_traced() || !session->settings().wants(trace_group::user)) return 0;
+  const std::uint64_t number = next.fetch_add(1, relaxed);
+  try {
+    session->add_task(number, name);
+  } catch (const std::bad_alloc&) {  // it goes by its number then
+  }
+  return trace_note(trace_group::user, trace_kind::task_begin, number) ? number : 0;
+}
+
 trace_clock::trace_clock() noexcept : is_counter_even_(is_counter_even()) {}
 
 auto trace_clock::ticks() const noexcept -> std::uint64_t {

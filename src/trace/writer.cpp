@@ -232,9 +232,12 @@ auto trace_writer::task_track(std::uint64_t number) -> std::uint64_t {
   if (tasks_.contains(number)) return track;
   for (auto& [task, name] : session_.take_tasks()) task_names_.insert_or_assign(task, std::move(name));
   const auto name = task_names_.extract(number);
-  const std::string by_number = "task " + std::to_string(number);
   const bool is_named = !name.empty() && !name.mapped().empty();
-  out_.track(track, is_named ? name.mapped() + " (" + by_number + ")" : by_number);
+  const bool is_task = number < first_activity;
+  const std::string by_number =
+      is_task ? "task " + std::to_string(number) : "activity " + std::to_string(number - first_activity + 1);
+  const std::string suffix = is_task ? " (" + by_number + ")" : "";
+  out_.track(track, is_named ? name.mapped() + suffix : by_number);
   tasks_.emplace(number, 0);
   return track;
 }

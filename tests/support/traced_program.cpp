@@ -72,6 +72,24 @@ void spans() {
   }
 }
 
+auto errand() -> task<void> {
+  braid::trace::activity shown("the errand");
+  co_await braid::sleep_for(1ms);
+  shown.is_now("on its way");
+  braid::trace::activity moved = std::move(shown);
+  co_await braid::sleep_for(1ms);
+  moved.is_now("back");
+}
+
+/// One that goes on across waits, one that ends on another thread, and none.
+void activities() {
+  const auto runtime = braid::runtime::create({.workers = 1}).value();
+  runtime->run(errand());
+  std::thread([shown = braid::trace::activity("handed over")] {}).join();
+  const braid::trace::activity none;
+  none.is_now("never shown");
+}
+
 /// The child runs jobs as well, and ends as programs do.
 void fork_a_child() {
   const braid::trace::span around("around the fork");
@@ -126,6 +144,7 @@ int main(int count, char** words) {
     if (word == "tasks") tasks();
     if (word == "blocking") blocking();
     if (word == "spans") spans();
+    if (word == "activities") activities();
     if (word == "fork") fork_a_child();
     if (word == "flood") flood();
     if (word == "endless") endless();

@@ -2,6 +2,7 @@
 import collections
 import importlib.machinery
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 PROGRAM = EXAMPLE = None
+RANKD = os.environ.get("BRAID_TRACED_RANKD")
 
 
 def load_tool():
@@ -170,6 +172,34 @@ class Traced(unittest.TestCase):
         environment = dict(os.environ, BRAID_TRACE="")
         ended = subprocess.run([PROGRAM, "spans"], env=environment, capture_output=True, text=True, timeout=100)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_an_activity_has_a_track_of_its_own_across_waits_and_threads(self):
+        trace = self.trace_of("activities")
+        self.whole(trace)
+        self.assertEqual(self.names_on(trace, "the errand"), ["running", "on its way", "back"])
+        self.assertEqual(self.names_on(trace, "handed over"), ["running"])
+        self.assertNotIn("never shown", TOOL.Summary(trace).names)
+
+    @unittest.skipUnless(RANKD, "this build has no rankd")
+    def test_a_request_of_rankd_and_its_nodes(self):
+        folder = Path(self.file.parent, "demo")
+
+        def rankd(*words, cwd=folder, **more):
+            subprocess.run([RANKD, *words], cwd=cwd, check=True, capture_output=True, text=True, timeout=100, **more)
+
+        rankd("init", "demo", str(folder), cwd=self.file.parent)
+        rankd("load")
+        rankd("rank", "--plan", "home_feed", input='{"user_id": 7}', env=dict(os.environ, BRAID_TRACE=str(self.file)))
+        trace = TOOL.Trace(self.file.read_bytes())
+        summary = self.whole(trace)
+        requests = [name for name in trace.tracks.values() if name.startswith("request ")]
+        self.assertEqual(len(requests), 1, trace.tracks)
+        engine_id = requests[0].removeprefix("request ").removesuffix(" of plan home_feed")
+        self.assertTrue(engine_id.startswith("eng_"), requests)
+        plan = json.loads((folder / "plans" / "home_feed.json").read_text())
+        for node in (node["node_id"] for node in plan["nodes"]):
+            shown = summary.names[node] + sum(name == f"{node} of {engine_id}" for name in trace.tracks.values())
+            self.assertEqual(shown, 1, node)
 
     @unittest.skipUnless(shutil.which("protoc"), "protoc is missing")
     def test_protoc_reads_it_too(self):

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace braid::trace {
 
@@ -42,6 +43,39 @@ class [[nodiscard]] span {
 
  private:
   detail::trace_slice slice_;
+};
+
+/// Something that goes on across waits and threads: a track of its own with that name, from here to the end of the
+/// object. Its first slice is called `running`; `is_now` begins the next one.
+/// Threads: one at a time; it may end on another than it began on. Blocks: for a lock, at its begin, where the process
+/// is traced. Cost: a load where nothing is traced; else a copy of the name, and as half a span for each slice.
+class [[nodiscard]] activity {
+ public:
+  /// None: nothing is shown.
+  activity() = default;
+  explicit activity(std::string_view name) noexcept {
+    if (is_on()) [[unlikely]]
+      number_ = detail::trace_activity_begin(name);
+  }
+  activity(activity&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
+  auto operator=(activity&& other) noexcept -> activity& {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~activity() {
+    if (number_ != 0) [[unlikely]]
+      detail::trace_note(detail::trace_group::user, detail::trace_kind::task_end, number_);
+  }
+
+  /// What it does from now on.
+  void is_now(name of) const noexcept {
+    if (number_ != 0) [[unlikely]]
+      detail::trace_note(detail::trace_group::user, detail::trace_kind::task_waits, number_,
+                         detail::trace_number(of.text()));
+  }
+
+ private:
+  std::uint64_t number_ = 0;
 };
 
 /// A point in time on the calling thread. Threads: any. Cost: as half a span.

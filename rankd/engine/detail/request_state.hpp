@@ -16,6 +16,7 @@
 #include <braid/graph/run.hpp>
 #include <braid/sync/atomic.hpp>
 #include <braid/sync/stop_flag.hpp>
+#include <braid/trace/trace.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -118,6 +119,8 @@ class plan_nodes {
   auto context_of(braid::node_index node) -> node_context;
   [[nodiscard]] auto keeps_budget(const bound_node& what, const node_context& context, std::size_t rows) const noexcept
       -> bool;
+  auto compute(braid::node_index node, const braid::stop_flag& stop) -> braid::node_status;
+  [[nodiscard]] auto activity_of(braid::node_index node) const -> braid::trace::activity;
   auto ended(braid::node_index node, const node_context& context, op_result<row_set> result) -> braid::node_status;
 
   request_state* state_;

@@ -60,6 +60,11 @@ BRAID_API void trace_note_end() noexcept;
 /// A task begins; `name` may be empty.
 BRAID_API void trace_task_begin(std::uint64_t number, std::string_view name) noexcept;
 
+/// Something that goes on across waits and threads begins; its number for the records of tasks, or 0 where nothing is
+/// traced. Activities have numbers of their own, from `first_activity` on.
+inline constexpr std::uint64_t first_activity = std::uint64_t{1} << 40U;
+[[nodiscard]] BRAID_API auto trace_activity_begin(std::string_view name) noexcept -> std::uint64_t;
+
 [[nodiscard]] inline auto trace_number(const void* address) noexcept -> std::uint64_t {
   return reinterpret_cast<std::uintptr_t>(address);
 }
