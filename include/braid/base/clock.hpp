@@ -9,7 +9,9 @@ namespace braid {
 
 using namespace std::chrono_literals;
 
+/// A span of time, to the nanosecond.
 using duration = std::chrono::nanoseconds;
+/// A point in time of the monotonic clock.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
 /// Where a loop or timer service reads the time. The default is the monotonic clock of the system.

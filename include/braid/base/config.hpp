@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+/// Marks what the shared library exports.
 #if defined(BRAID_STATIC)
 #define BRAID_API
 #else

@@ -16,6 +16,7 @@
 
 namespace braid {
 
+/// How a fiber is made.
 struct fiber_options {
   /// Rounded up to pages, and to 32 KiB at least. Memory is used as far as the stack was. Below it lie 64 KiB that
   /// nobody may touch: a function that needs more ends the process by SIGSEGV.

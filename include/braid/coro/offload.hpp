@@ -110,6 +110,7 @@ template <std::move_constructible Fn, std::move_constructible... Args>
   return detail::offload_task(where, std::move(fn), std::move(args)...);
 }
 
+/// How long a task waits for what it has offloaded.
 struct offload_options {
   duration timeout;  ///< how long the task waits
 };

@@ -20,8 +20,10 @@
 
 namespace braid {
 
+/// Whether a run records when its nodes began and ended.
 enum class flow_times : std::uint8_t { not_recorded, recorded };
 
+/// What one run of a flow is given.
 struct flow_run_options {
   time_point deadline = time_point::max();  ///< of the run; that of the caller's scope holds as well
   flow_times times = flow_times::not_recorded;

@@ -42,6 +42,7 @@ enum class node_size : std::uint8_t {
   small,  ///< at once, on the home of the run, which it holds up as long as it takes: a microsecond or two
 };
 
+/// What a node of a flow is given beside its function.
 struct flow_node_options {
   std::string_view name = {};          ///< by which errors and reports speak of the node; names need not differ
   node_size size = node_size::large;   ///< of functions; those that give a task start at the home of the run

@@ -31,6 +31,7 @@ enum class node_mode : std::uint8_t {
   task,    ///< as a task on the home of the run: it may wait
 };
 
+/// How a node ended.
 enum class node_status : std::uint8_t {
   done,
   failed,

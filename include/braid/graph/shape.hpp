@@ -10,6 +10,7 @@
 
 namespace braid {
 
+/// Names a node of a graph by its position.
 using node_index = std::uint32_t;
 
 /// `to` cannot start before `from` has ended.

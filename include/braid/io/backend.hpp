@@ -12,6 +12,7 @@
 
 namespace braid {
 
+/// What a descriptor is to become ready for.
 enum class io_interest : std::uint8_t { read, write };
 
 /// One wait for a descriptor to become ready. Lies inside of whatever waits.

@@ -26,6 +26,7 @@ enum class child_stream : std::uint8_t {
   pipe,     ///< to a stream of the child_process
 };
 
+/// Which program a child process runs, and what it is given.
 struct child_options {
   std::string program;                      ///< a path, or a name that is looked for in PATH
   std::vector<std::string> arguments = {};  ///< after the name of the program

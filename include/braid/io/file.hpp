@@ -17,6 +17,7 @@
 
 namespace braid {
 
+/// What a file is opened for.
 enum class file_mode : std::uint8_t {
   read,      ///< an existing file, to be read
   write,     ///< an existing file, to be read and written
@@ -60,8 +61,10 @@ inline constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30U;
 [[nodiscard]] BRAID_API auto read_file(executor& blocking, std::string path, std::uint64_t max_bytes = max_file_bytes)
     -> task<result<std::string>>;
 
+/// What a name in a folder stands for.
 enum class entry_kind : std::uint8_t { file, folder, link, other };
 
+/// One name in a folder.
 struct folder_entry {
   std::string name;
   entry_kind kind = entry_kind::other;
@@ -72,12 +75,14 @@ struct folder_entry {
 [[nodiscard]] BRAID_API auto list_folder(executor& blocking, std::string path)
     -> task<result<std::vector<folder_entry>>>;
 
+/// What `status_of` gives.
 struct file_status {
   entry_kind kind = entry_kind::other;
   std::uint64_t size = 0;  ///< of a folder, what the system says
   std::chrono::system_clock::time_point modified;
 };
 
+/// What a call does where the path ends in a symbolic link.
 enum class link_rule : std::uint8_t {
   follow,  ///< what the link leads to
   stay,    ///< the link itself

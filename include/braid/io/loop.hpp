@@ -30,6 +30,7 @@ namespace detail {
 class open_descriptor;
 }
 
+/// How a loop is made.
 struct loop_options {
   const clock_source* clock = nullptr;  ///< null: the system's monotonic clock
   io_backend_kind backend = io_backend_kind::automatic;

@@ -20,12 +20,14 @@
 
 namespace braid {
 
+/// The addresses of a host, the best first.
 using addresses = std::vector<socket_address>;
 
 /// Asks the system (getaddrinfo) for the addresses of a host, in the order in which they are best tried; ports are 0.
 /// Blocks: for seconds at times. Errors: errc::unknown_host; resource_unavailable_try_again; the system's.
 [[nodiscard]] BRAID_API auto lookup_host(const std::string& name) -> result<addresses>;
 
+/// What a resolver asks, and how long it remembers the answers.
 struct resolver_options {
   duration lifetime = 30s;        ///< of an answer, from the moment it was asked for
   duration failed_lifetime = 1s;  ///< of an answer that is an error

@@ -20,6 +20,7 @@ namespace detail {
 class accept_operation;
 }
 
+/// How a listener is bound, and what its connections have.
 struct listener_options {
   int backlog = 4096;  ///< connections that wait to be accepted; the system has a limit of its own
   bool reuse_port =

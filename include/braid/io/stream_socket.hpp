@@ -24,6 +24,7 @@ struct stream_options {
   std::optional<int> receive_buffer = {};
 };
 
+/// Which directions of a connection `shutdown` ends.
 enum class socket_side : std::uint8_t { read, write, both };
 
 /// A connection is closed when it is destroyed: what was written is still delivered, unless something arrived that was

@@ -47,13 +47,16 @@ struct tls_identity {
   tls_pem key;    ///< of its own certificate
 };
 
+/// The versions of TLS that are spoken.
 enum class tls_version : std::uint8_t { tls_1_2, tls_1_3 };
 
+/// How a client checks the certificate of a server.
 enum class tls_verification : std::uint8_t {
   none,  ///< anybody may answer in the server's place: for tests
   peer,  ///< the chain must end at a trusted authority, and the certificate be for the host
 };
 
+/// What the context of a client is made from.
 struct tls_client_options {
   tls_pem authorities = {};  ///< the only ones that are trusted; without it those of the system are
   tls_verification verification = tls_verification::peer;
@@ -65,12 +68,14 @@ struct tls_client_options {
   std::size_t max_sessions = 256;  ///< hosts whose last session is kept, to be resumed; 0: none
 };
 
+/// Whether a server asks its clients for certificates.
 enum class tls_client_certificate : std::uint8_t {
   none,      ///< not asked for
   asked,     ///< a client may have one, which then must be good
   required,  ///< a client without one is refused
 };
 
+/// What the context of a server is made from.
 struct tls_server_options {
   tls_identity identity = {};
   tls_client_certificate client_certificate = tls_client_certificate::none;

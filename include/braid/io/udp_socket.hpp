@@ -16,6 +16,7 @@
 
 namespace braid {
 
+/// How a datagram socket is made.
 struct udp_options {
   bool reuse_port = false;  ///< several sockets of one address, of this user, share what arrives, by its sender
   bool broadcast = false;   ///< may send to a broadcast address

@@ -73,6 +73,7 @@ class BRAID_API http_incoming {
   std::unique_ptr<detail::http_lease> lease_;
 };
 
+/// The limits of a client, and how it reaches hosts.
 struct http_client_options {
   http_limits limits = {.body_bytes = 64 * 1024 * 1024};
   std::size_t connections_per_host = 16;  ///< further calls wait for one

@@ -22,6 +22,7 @@ enum class http_persistence : std::uint8_t {
   close,
 };
 
+/// What the head of a response says.
 struct http_response_start {
   http_status status = http_status::ok;
   http_framing body = {};  ///< `none` says a length of 0, but for a status that has no body anyway
@@ -31,6 +32,7 @@ struct http_response_start {
   std::span<const http_field> fields = {};
 };
 
+/// What the head of a request says.
 struct http_request_start {
   http_method method = http_method::get;
   std::string_view target = "/";

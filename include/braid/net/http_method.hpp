@@ -12,6 +12,7 @@ namespace braid {
 /// What a request asks for. CONNECT and TRACE are not among them, because nothing here is a proxy.
 enum class http_method : std::uint8_t { get, head, post, put, delete_, patch, options };
 
+/// How many methods there are.
 inline constexpr std::uint8_t http_methods = 7;
 
 /// `GET` for get. Threads: any.

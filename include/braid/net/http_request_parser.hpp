@@ -12,6 +12,7 @@
 
 namespace braid {
 
+/// How far a parser is with a head.
 enum class http_progress : std::uint8_t {
   needs_more,  ///< nothing is wrong so far
   complete,

@@ -46,6 +46,7 @@ struct http_pacing {
   std::function<std::size_t()> room = {};
 };
 
+/// The limits of a server, and what it calls.
 struct http_server_options {
   http_limits limits = {};
   std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them

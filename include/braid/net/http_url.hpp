@@ -11,6 +11,7 @@
 
 namespace braid {
 
+/// The schemes of URLs that a client can call.
 enum class http_scheme : std::uint8_t {
   http,
   https,  ///< over TLS

@@ -32,6 +32,7 @@ enum class redis_reads : std::uint8_t {
   replicas,  ///< a replica of the key's master, in turn, where one is well; it may be behind
 };
 
+/// Where a cluster is, and how its nodes are asked.
 struct redis_cluster_options {
   /// Nodes to begin with, of which one must answer.
   struct node {

@@ -12,6 +12,7 @@
 
 namespace braid {
 
+/// The version of Redis' protocol that a connection speaks.
 enum class redis_protocol : std::uint8_t {
   resp2,  ///< what every server speaks
   resp3,  ///< by HELLO 3; a server before 6.0 refuses it
@@ -32,6 +33,7 @@ struct redis_backoff {
   std::uint64_t seed = 0;  ///< of the random part; 0: another one for each connection
 };
 
+/// Where a server is, how a connection greets it, and the limits of a connection.
 struct redis_options {
   std::string host = "127.0.0.1";  ///< an address, IPv4 or IPv6; or a name where there is a resolver
   std::uint16_t port = 6379;

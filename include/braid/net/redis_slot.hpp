@@ -8,6 +8,7 @@
 
 namespace braid {
 
+/// How many slots the keys of a cluster are spread over.
 inline constexpr std::uint16_t redis_slots = 16'384;
 
 /// What decides on the slot of a key: what stands between the first `{` and the next `}`, where that is not empty, else

@@ -14,6 +14,7 @@
 
 namespace braid {
 
+/// The type of a value, with the byte that stands for it in the protocol.
 enum class resp_type : std::uint8_t {
   null,           ///< `_`, and `$-1` and `*-1` of RESP2
   simple_string,  ///< `+`

@@ -44,6 +44,7 @@ enum class runtime_shape : std::uint8_t {
   merged,    ///< in a loop of each worker, between its jobs: what is ready goes on where it is, without a hop
 };
 
+/// How a runtime is made.
 struct runtime_options {
   unsigned workers = 0;  ///< threads that compute; 0: default_worker_count()
   std::string name =

@@ -10,6 +10,7 @@
 
 namespace braid {
 
+/// Whether a wait was ended by its deadline.
 enum class futex_wait_status : std::uint8_t { woken, timed_out };
 
 /// Blocks while `word` holds `expected`, until a wake or `deadline`, of which the last time point is never; or without

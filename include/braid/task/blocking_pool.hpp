@@ -23,6 +23,7 @@
 
 namespace braid {
 
+/// How many threads a blocking pool may have, and how long they stay.
 struct blocking_pool_options {
   std::size_t max_threads = 64;   ///< at once; jobs beyond that wait for one of them
   duration linger = 10s;          ///< how long a thread without a job stays

@@ -35,6 +35,7 @@ enum class when_full : std::uint8_t {
 /// What becomes of queued jobs when a slab stops.
 enum class stop_mode : std::uint8_t { drain, drop };
 
+/// The size of a slab, and its threads.
 struct job_slab_options {
   static constexpr unsigned all_threads = 0xffffffff;
 

@@ -40,6 +40,7 @@ struct worker_registration {
   thread_registry registry = default_registry();
 };
 
+/// The workers of a pool, their scheduler and their settings.
 struct pool_options {
   unsigned workers = 0;        ///< 0: default_worker_count(); there is one where the scheduler needs no threads
   std::string name = "braid";  ///< threads are called name-0, name-1, …

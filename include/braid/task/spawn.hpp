@@ -51,6 +51,7 @@ concept stoppable =
 template <typename Fn, typename... Args>
 using spawned_future = future<detail::future_value<detail::call_result<detail::own_stop<Fn, Args...>, Fn, Args...>>>;
 
+/// The future of what a call with a stop of the caller returns; where that is a future, of its value.
 template <typename Signal, typename Fn, typename... Args>
 using stoppable_future = future<detail::future_value<detail::call_result<detail::stopped_by_t<Signal>, Fn, Args...>>>;
 

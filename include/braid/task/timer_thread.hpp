@@ -15,6 +15,7 @@
 
 namespace braid {
 
+/// The settings of the thread, and where it is registered.
 struct timer_thread_options {
   thread_options thread = {};                        ///< without a name: braid-timer
   std::optional<thread_label> label = std::nullopt;  ///< with one, the thread is registered under it

@@ -14,11 +14,12 @@ namespace braid {
 // Everything here hands out allowed CPUs only. Errors, for all that give a result: no_such_device where the topology
 // has no such part; invalid_argument, as the system says to an empty mask, where none of its CPUs is allowed.
 
-/// The allowed CPUs of the memory node with this id, of the package with this id, or of the shared cache at this
-/// position of `topology::l3`. Errors: no_such_device where there is none; errc::invalid_argument where none of its
-/// CPUs is allowed.
+/// The allowed CPUs of the memory node with this id. Errors: no_such_device where there is none; errc::invalid_argument
+/// where none of its CPUs is allowed.
 BRAID_API auto affinity_for_node(const topology& machine, unsigned id) -> result<cpu_set>;
+/// The allowed CPUs of the package with this id. Errors: as above.
 BRAID_API auto affinity_for_package(const topology& machine, unsigned id) -> result<cpu_set>;
+/// The allowed CPUs of the shared cache at this position of `topology::l3`. Errors: as above.
 BRAID_API auto affinity_for_l3(const topology& machine, std::size_t position) -> result<cpu_set>;
 
 /// The allowed CPUs of all cores of one kind. Errors: as above.

@@ -39,6 +39,7 @@ class BRAID_API chaos_sequence {
   random_source random_;
 };
 
+/// How often threads are disturbed, and by which random numbers.
 struct chaos_options {
   std::uint64_t seed = 0;
   duration interval = 10ms;  ///< between the steps; more than 0

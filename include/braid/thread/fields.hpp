@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+/// Defined where the compiler itself says how the fields of a struct are called.
 #if defined(__cpp_impl_reflection) && defined(__cpp_lib_reflection)
 #include <meta>
 #define BRAID_REFLECTION 1

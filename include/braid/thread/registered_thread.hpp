@@ -14,6 +14,7 @@
 
 namespace braid {
 
+/// The thread, and what it is registered as.
 struct registered_thread_options {
   thread_label label;  ///< without a name: the one that `thread` gives it
   thread_options thread = {};

@@ -17,6 +17,7 @@ enum class refusal : std::uint8_t {
   ignore,  ///< the thread runs without that setting, and the report says so
 };
 
+/// What can be set of a thread.
 enum class thread_setting : std::uint8_t { name, affinity, scheduling, stack_size };
 
 /// One setting, and that it was applied or the error with which it was refused.

@@ -25,6 +25,7 @@
 
 namespace braid {
 
+/// What a thread has from its start; what is not given stays as the system has it.
 struct thread_options {
   std::optional<std::string> name = std::nullopt;
   std::optional<cpu_set> affinity = std::nullopt;
