@@ -1,0 +1,1 @@
+# tools/sitelib: the parts of tools/site.

@@ -1,0 +1,45 @@
+# tools/sitelib/order.py: the sections of the guide, and the order of its pages. A page that no line names stands in More.
+from __future__ import annotations
+
+import fnmatch
+
+SECTIONS = (
+    ("Start", ("README.md", "docs/tutorial*.md", "docs/cookbook*.md", "docs/using.md", "docs/coming_from*.md")),
+    ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/threads.md")),
+    ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
+                        "docs/http.md", "docs/redis.md")),
+    ("See inside", ("docs/tracing.md", "docs/observing.md", "docs/testing.md")),
+    ("rankd", ("docs/rankd.md", "docs/plans.md", "docs/serving.md", "docs/scale_out.md")),
+    ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/gate.md",
+                 "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
+    ("More", ("docs/*.md",)),
+    ("How it works", ("docs/design/*.md",)),
+    ("Decisions", ("docs/decisions/*.md",)),
+)
+LINKED_ONLY = "Elsewhere"  # pages that are there because another one leads to them
+FOLDED = {"How it works", "Decisions", LINKED_ONLY}  # many pages, which the navigation shows when asked
+WITHOUT_LINKS = {"rankd"}  # `query` or `task` in these pages is no name of the library
+FOLDERS = {"docs/design": "How it works", "docs/decisions": "Decisions"}  # which have a page that lists theirs
+TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+def place_of(path: str) -> tuple[int, int, str] | None:
+    """Section, place and name of a page, to sort by; None for what is no page of the guide."""
+    if not (path in TOP or path.startswith("docs/") and path.endswith(".md")):
+        return None
+    for section, (_, patterns) in enumerate(SECTIONS):
+        for at, pattern in enumerate(patterns):
+            if fnmatch.fnmatchcase(path, pattern) and path.count("/") == pattern.count("/"):
+                return section, at, path
+    return len(SECTIONS), 0, path
+
+
+def section_of(path: str) -> str:
+    place = place_of(path)
+    return SECTIONS[place[0]][0] if place and place[0] < len(SECTIONS) else "More" if place else LINKED_ONLY
+
+
+def pages_of(files: list[str]) -> list[str]:
+    """The Markdown files of the guide, in order."""
+    placed = [(place, path) for path in files if (place := place_of(path))]
+    return [path for _, path in sorted(placed)]
