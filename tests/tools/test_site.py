@@ -224,7 +224,7 @@ class Script(unittest.TestCase):
              ["pool::shutdown", "function braid/task/pool.hpp", "s", "Ends.", "blocks: until all have ended."],
              ["post", "function braid/task/pool.hpp", "o", "Posts to a pool.", ""],
              ["Thread pools", "Compute", "g", "Of pools.", ""],
-             ["What may block?", "question", "q", "", ""]]
+             ["What may any thread call?", "question", "q", "callable from any thread", ""]]
 
     def find(self, query):
         node = shutil.which("node") or shutil.which("nodejs")
@@ -245,7 +245,7 @@ class Script(unittest.TestCase):
         self.assertEqual(self.find("threads:until"), [])
 
     def test_a_question_leads_to_its_answers(self):
-        self.assertEqual(self.find("what may block")[0], "q")
+        self.assertEqual(self.find("from any thread")[0], "q")
 
 
 @unittest.skipIf(WHY, WHY)
@@ -275,7 +275,7 @@ class Made(ToolCase):
             "BRAID_CHECK(condition)", "enum class level",
             "template &lt;typename T, typename U&gt;\nconcept both = requires(T t, U u) {\n  t + u;\n}",
             "class pool : public detail::control&lt;pool&gt;", "auto inherited() const -&gt; int",
-            "explicit pool(int workers = 1) noexcept", "pool(const pool&amp;) = delete",
+            "explicit pool(int workers = 1) noexcept",
             "template &lt;typename Fn, typename U&gt;\n  requires both&lt;Fn, U&gt;\n[[nodiscard]] auto run(Fn&amp;&amp; fn) const -&gt; int",
             "void retire()",
             "template &lt;typename Fn&gt;\nauto post(pool&amp; where, Fn work) -&gt; int",
@@ -286,6 +286,19 @@ class Made(ToolCase):
         self.assertNotIn("workers_", page)
         self.assertIn("Urgency of a job, ≤ three.", page)
         self.assertIn("For derived classes", page)
+        self.assertIn("Can be neither copied nor moved.", page)
+
+    def test_what_overrides_without_a_comment_leads_to_what_it_overrides(self):
+        self.make({HEADER: CODE.replace("class pool;\n", """\
+/// A base.
+class base {
+ public:
+  /// Says something.
+  virtual void say();
+};
+""").replace("public detail::control<pool>", "public base").replace("  int size = 4;", "  void say() override;\n  int size = 4;"),
+                   LIST: API + "base class braid/task/pool.hpp\n"})
+        self.assertIn('<p>As <a href="#base.say"><code>base::say</code></a>.</p>', self.page("api/braid/task/pool.html"))
 
     def test_comments_have_their_labels_and_links(self):
         self.make()

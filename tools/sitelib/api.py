@@ -28,6 +28,7 @@ KINDS = ({kind: "class" for kind in CLASSES} | {kind: "function" for kind in FUN
          | {"ENUM_DECL": "enum", "CONCEPT_DECL": "concept", "VAR_DECL": "constant", "FIELD_DECL": "field",
             "ENUM_CONSTANT_DECL": "enumerator",
             "UNEXPOSED_DECL": "constant"})  # a variable template; guides are left out by their name
+SPECIAL = re.compile(r"\((?P<copy>const )?(?P<type>\w+)(?:<[^()]*>)?(?P<move>&)?&(?: \w+)?\)")
 MAX_VALUE = 160  # characters of a constant that are shown with it
 
 
@@ -321,6 +322,19 @@ def macro(root: Path, listed: Listed) -> Declaration | None:
     line = text.count("\n", 0, found.start()) + 1
     comment = comment_above(text.split("\n"), line)
     return Declaration(listed.name, "macro", path, line, listed.name + (found[1] or ""), comment)
+
+
+def is_special(member: Declaration) -> bool:
+    """A copy or move, by constructor or assignment, of which a comment says nothing more."""
+    return not member.doc and special_kind(member) != ""
+
+
+def special_kind(member: Declaration) -> str:
+    own = member.name.split("::")[-2] if "::" in member.name else ""
+    found = SPECIAL.search(member.signature)
+    if not own or not found or found["type"] != own or member.own_name not in (own, "operator="):
+        return ""
+    return "copy" if found["copy"] else "move" if found["move"] else ""  # a plain reference is neither
 
 
 class Api:

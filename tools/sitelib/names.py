@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from sitelib.api import Api, Declaration
+from sitelib.api import Api, Declaration, is_special
 
 CALL = re.compile(r"\((?:[^()]|\([^()]*\))*\)$")
 ARGUMENTS = re.compile(r"<.*>$", re.DOTALL)
@@ -69,6 +69,8 @@ class Names:
 
     def _add_members(self, entry: Entry, members: list[Declaration]) -> None:
         for member in members:
+            if is_special(member):  # is not shown
+                continue
             self.members.setdefault(member.name, Target(entry.page, anchor_of(member.name)))
             self._add_members(entry, member.members)
 
@@ -86,6 +88,9 @@ class Names:
                 return entry.target
             if full in self.members:
                 return self.members[full]
+            owner, _, own = full.rpartition("::")
+            if own == owner.rpartition("::")[2] and (entry := self.entry(owner)):  # a constructor that is not declared
+                return entry.target
             if not scope:
                 return None
             scope = scope.rpartition("::")[0]

@@ -6,7 +6,7 @@ import re
 from typing import Iterator, NamedTuple
 
 from sitelib import code
-from sitelib.api import INCLUDE, Api, Declaration
+from sitelib.api import INCLUDE, Api, Declaration, is_special, special_kind
 from sitelib.examples import introduction, title_of
 from sitelib.names import Entry, Names, Target, anchor_of, header_page
 from sitelib.site import Heading, Page, Site
@@ -17,6 +17,7 @@ PLURALS = {"class": "Classes", "enum": "Enums", "concept": "Concepts", "alias": 
 ROWS = {"field", "enumerator"}  # kinds that are shown as rows of a table
 NAMED = re.compile(r"`([^`]+)`|(?<![\w/.:])((?:\w+::)+\w+|(?:docs|examples|include)/[\w/.-]+\.\w+)(?![\w(])")
 BLOCKS = re.compile(r"(?:^|(?<=[.;:)`] ))Blocks (?!of\b)[^.]*")  # not: blocks of memory
+BASES = re.compile(r"public ([\w:]+)")
 NEVER = re.compile(r"(?:never|no\b|does not)", re.IGNORECASE)
 ANY = re.compile(r"any\b|.*\bany thread", re.IGNORECASE | re.DOTALL)
 
@@ -28,18 +29,19 @@ class Question(NamedTuple):
     label: str
     wanted: re.Pattern | None = None
     refused: re.Pattern | None = None
+    words: str = ""  # by which a search finds it as well
 
     def is_answered_by(self, text: str) -> bool:
         return bool(text) and not (self.wanted and not self.wanted.match(text)) and not (self.refused and self.refused.match(text))
 
 
 QUESTIONS = (
-    Question("may-block", "What may block?", "Blocks", refused=NEVER),
-    Question("never-blocks", "What promises not to block?", "Blocks", wanted=NEVER),
-    Question("any-thread", "What may any thread call?", "Threads", wanted=ANY),
+    Question("may-block", "What may block?", "Blocks", refused=NEVER, words="blocking calls that wait"),
+    Question("never-blocks", "What promises not to block?", "Blocks", wanted=NEVER, words="nonblocking"),
+    Question("any-thread", "What may any thread call?", "Threads", wanted=ANY, words="callable from any thread, thread-safe"),
     Question("some-threads", "What is bound to some threads?", "Threads", refused=ANY),
-    Question("errors", "What fails, and how?", "Errors"),
-    Question("cost", "What does it cost?", "Cost"),
+    Question("errors", "What fails, and how?", "Errors", words="errors, exceptions, throws"),
+    Question("cost", "What does it cost?", "Cost", words="allocations, memory, locks"),
     Question("lifetime", "What must outlive what?", "Lifetime"),
     Question("sources", "Where does it come from?", "Source"),
     Question("protocols", "Where is its protocol described?", "Protocol"),
@@ -142,8 +144,7 @@ class HeaderPage:
         out = [f'<section class="entry">\n<h2 id="{html.escape(anchor)}"><code>{html.escape(entry.name)}</code>'
                f' <span class="kind">{entry.kind}</span></h2>\n']
         out += [self._group(group, heading=False) for group in groups_of(entry.declarations)]
-        members = [member for item in entry.declarations for member in item.members]
-        out.append(self._members(members))
+        out += [self._members(item) for item in entry.declarations]
         out.append(self._elsewhere(entry))
         return "".join(out) + "</section>\n"
 
@@ -163,6 +164,9 @@ class HeaderPage:
 
     def _doc(self, item: Declaration, scope: str) -> str:
         source = (item.path, item.line)
+        if not item.doc and (base := self._overridden(item)):
+            link = self._link(self.site.names.members[base], f"<code>{html.escape(base)}</code>")
+            return f'<div class="doc"><p>As {link}.</p></div>\n'
         out = [self.prose.paragraph(text, scope, source) for text in item.doc.paragraphs]
         if item.doc.labels:
             rows = "".join(f"<div class=\"{label.name.lower()}\"><dt>{label.name}</dt>"
@@ -170,8 +174,19 @@ class HeaderPage:
             out.append(f'<dl class="labels">\n{rows}</dl>\n')
         return f'<div class="doc">\n{"".join(out)}</div>\n' if out else ""
 
-    def _members(self, members: list[Declaration]) -> str:
-        out = []
+    def _overridden(self, member: Declaration) -> str:
+        """The member of a public base that a member without a comment overrides."""
+        owner = self.site.names.entry(member.name.rpartition("::")[0])
+        if owner is None or not re.search(r"\boverride\b", member.signature):
+            return ""
+        bases = BASES.findall(owner.described.signature.partition(" : ")[2])
+        found = (f"{base}::{member.own_name}" for base in bases)
+        return next((name for name in found if name in self.site.names.members), "")
+
+    def _members(self, owner: Declaration) -> str:
+        members = [member for member in owner.members if not is_special(member)]
+        said = how_moved(owner)
+        out = [f'<p class="moved">{said}</p>\n'] if said else []
         for access, title in (("public", ""), ("protected", "For derived classes")):
             chosen = [member for member in members if member.access == access]
             if not chosen:
@@ -181,7 +196,7 @@ class HeaderPage:
             for group in groups_of([member for member in chosen if member.kind not in ROWS]):
                 self._note(group[0])
                 out.append(f'<div class="member">\n{self._group(group, heading=True)}')
-                out.append(self._members([inner for item in group for inner in item.members]) + "</div>\n")
+                out += [*map(self._members, group), "</div>\n"]
         return "".join(out)
 
     def _note(self, member: Declaration) -> None:
@@ -225,6 +240,17 @@ class HeaderPage:
 
     def _link(self, target: Target, shown: str) -> str:
         return f'<a href="{html.escape(target.seen_from(self.page.path))}">{shown}</a>'
+
+
+def how_moved(owner: Declaration) -> str:
+    """What the copies and moves say together that a class declares."""
+    special = {kind: member for member in owner.members if (kind := special_kind(member))}
+    deleted = {kind for kind, member in special.items() if member.signature.endswith("= delete")}
+    if not special or owner.kind != "class":
+        return ""
+    if "move" in special and "move" not in deleted:
+        return "Can be moved and copied." if "copy" in special and "copy" not in deleted else "Can be moved, and not copied."
+    return "Can be neither copied nor moved." if deleted else ""
 
 
 def groups_of(declarations: list[Declaration]) -> list[list[Declaration]]:
@@ -285,6 +311,7 @@ def make_overview(site: Site, page: Page, ordered: list[str], headers: dict[str,
             page.toc.append(Heading(2, f"part-{part}", part))
             out.append(f'<h2 id="part-{part}">{html.escape(part)}</h2>\n<div class="table"><table class="headers"><tbody>\n')
         said = introduction(site.repository.text(f"{INCLUDE}/{header}"))
+        said = said[:1].upper() + said[1:]
         links = ", ".join(entry_link(page, entry) for entry in headers[header])
         href = html.escape(Target(header_page(header)).seen_from(page.path))
         out.append(f'<tr><td><a href="{href}">{html.escape(short_title(header))}</a></td>'

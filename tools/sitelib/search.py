@@ -5,6 +5,7 @@ import html.parser
 import json
 
 from sitelib import reference
+from sitelib.api import is_special
 from sitelib.comments import LABELS
 from sitelib.names import Target, anchor_of
 from sitelib.site import Page, Site
@@ -54,12 +55,16 @@ def entries_of_page(page: Page):
 def entries_of_names(site: Site):
     """Public names and their members: title, kind, page, sentence, labels."""
     for entry in site.names.entries:
+        shown = set()
         for item in reference.walk(entry.declarations):
             is_own = item in entry.declarations
             if item.kind == "enumerator" and not item.doc:
                 continue
             if is_own and item is not entry.described:
                 continue  # overloads of a name are one entry, with the labels of all
+            if item.name in shown or is_special(item):
+                continue
+            shown.add(item.name)
             target = entry.target if is_own else Target(entry.page, anchor_of(item.name))
             said = entry.declarations if is_own else [item]
             labels = " ".join(f"{label.lower()}: {text}" for label in LABELS
@@ -70,7 +75,7 @@ def entries_of_names(site: Site):
 def index(site: Site) -> str:
     """The text of the index file. A script, because pages that are files may not fetch others."""
     entries = list(entries_of_names(site))
-    entries += [[question.title, "question", f"api/labels.html#{question.anchor}", "", ""] for question in reference.QUESTIONS
+    entries += [[question.title, "question", f"api/labels.html#{question.anchor}", question.words, ""] for question in reference.QUESTIONS
                 if f'id="{question.anchor}"' in site.pages["api/labels.html"].body]
     for page in site.pages.values():
         if page.listed and not page.section.startswith("api"):

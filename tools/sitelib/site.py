@@ -167,8 +167,7 @@ class Frame:
 <button class="theme" type="button" aria-label="Dark or light">◐</button>
 </header>
 <div class="columns">
-<nav class="pages" aria-label="Pages">
-{self.navigation()}</nav>
+<nav class="pages" aria-label="Pages">{self.navigation()}</nav>
 <main id="site-content">
 {page.body}{self.footer()}</main>
 {self.contents()}</div>
