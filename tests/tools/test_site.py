@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 import unittest
 
 from tree import TOOLS, ToolCase
@@ -89,9 +90,11 @@ class pool;
 class BRAID_API pool : public detail::control<pool> {
  public:
   /// Starts workers.
-  explicit pool(int workers = 1) noexcept : workers_(workers) {}
+  explicit constexpr pool(int workers = 1) noexcept : workers_(workers) {}
   pool(const pool&) = delete;
   ~pool();
+  /// How many there are.
+  [[nodiscard]] auto count() const noexcept -> int { return workers_; }
 
   /// Threads: the maker's. Errors: none.
   template <typename Fn, typename U>
@@ -104,6 +107,7 @@ class BRAID_API pool : public detail::control<pool> {
  protected:
   /// For those that derive.
   void retire();
+  void retire(int how);
 
  private:
   void secret();
@@ -194,9 +198,10 @@ class Comments(unittest.TestCase):
 
 class Order(unittest.TestCase):
     def test_pages_have_the_order_of_the_table_and_unknown_ones_come_in_more(self):
-        files = ["docs/new.md", "docs/pools.md", "README.md", "docs/design/a.md", "docs/tutorial.md", "docs/other/x.md", "src/a.md"]
-        self.assertEqual(order.pages_of(files), ["README.md", "docs/tutorial.md", "docs/pools.md", "docs/new.md",
-                                                 "docs/design/a.md", "docs/other/x.md"])
+        files = ["docs/new.md", "docs/pools.md", "README.md", "docs/design/a.md", "docs/tutorial.md", "docs/other/x.md", "src/a.md",
+                 "docs/tutorial_rankd.md", "docs/tutorial_b.md"]
+        self.assertEqual(order.pages_of(files), ["README.md", "docs/tutorial.md", "docs/tutorial_b.md", "docs/pools.md",
+                                                 "docs/tutorial_rankd.md", "docs/new.md", "docs/design/a.md", "docs/other/x.md"])
         self.assertEqual([order.section_of(path) for path in ("docs/new.md", "docs/other/x.md", "src/a.md")],
                          ["More", "More", order.LINKED_ONLY])
 
@@ -216,6 +221,37 @@ class Places(unittest.TestCase):
         parsed = links.Parsed('<p id="a"><b></p><p id="a"><img src="https://x/y.png"></p>')
         self.assertEqual([sentence for _, sentence in parsed.faults],
                          ["</p> closes nothing", "two elements have the id a", "<img> loads https://x/y.png from the network"])
+
+
+    def test_a_link_needs_its_page_and_its_anchor(self):
+        parsed = {"a/b.html": links.Parsed('<p id="x y"></p>')}
+        for href, fault in (("b.html", ""), ("../c.css", ""), ("#x%20y", ""), ("https://x", ""), ("c.html", "no page"),
+                            ("b.html#y", "no anchor"), ("../a/b.html#x%20y", "")):
+            with self.subTest(href):
+                found = links.fault_of("a/b.html", href, parsed, {"c.css"})
+                self.assertIn(fault, found)
+                self.assertEqual(bool(fault), bool(found))
+
+    def test_names_in_code_are_links_where_they_are_the_library_s(self):
+        linker = code.Linker(Known(), "p.html")
+        for before, word, is_link in ((["braid", "::"], "pool", True), ([], "pool", False), ([], "post_all", True),
+                                      (["->"], "post_all", False), ([" ->"], "post_all", True), (["."], "post_all", False),
+                                      (["std", "::"], "post_all", False)):
+            with self.subTest(before=before, word=word):
+                self.assertEqual(linker.target(word, before) is not None, is_link)
+        self.assertEqual(linker.seen, {"pool", "post_all"})
+
+
+class Known:
+    """Stands for the names of the library: pool and post_all."""
+
+    @staticmethod
+    def in_code(name, _scope=""):
+        return Target("a.html") if name.removeprefix("braid::") in ("pool", "post_all") else None
+
+    @staticmethod
+    def entry(name):
+        return types.SimpleNamespace(name=name.removeprefix("braid::"))
 
 
 class Script(unittest.TestCase):
@@ -275,9 +311,9 @@ class Made(ToolCase):
             "BRAID_CHECK(condition)", "enum class level",
             "template &lt;typename T, typename U&gt;\nconcept both = requires(T t, U u) {\n  t + u;\n}",
             "class pool : public detail::control&lt;pool&gt;", "auto inherited() const -&gt; int",
-            "explicit pool(int workers = 1) noexcept",
+            "explicit constexpr pool(int workers = 1) noexcept", "[[nodiscard]] auto count() const noexcept -&gt; int",
             "template &lt;typename Fn, typename U&gt;\n  requires both&lt;Fn, U&gt;\n[[nodiscard]] auto run(Fn&amp;&amp; fn) const -&gt; int",
-            "void retire()",
+            "void retire()", "void retire(int how)",
             "template &lt;typename Fn&gt;\nauto post(pool&amp; where, Fn work) -&gt; int",
             "template &lt;typename Fn&gt;\nauto post(pool&amp; where, level how, Fn work) -&gt; int",
             "template &lt;typename T, typename... In&gt;\nclass flow&lt;T(In...)&gt;", "auto go(In... in) -&gt; T",
@@ -287,6 +323,7 @@ class Made(ToolCase):
         self.assertIn("Urgency of a job, ≤ three.", page)
         self.assertIn("For derived classes", page)
         self.assertIn("Can be neither copied nor moved.", page)
+        self.assertLess(page.index('id="pool.retire-2"'), page.index("For those that derive."))  # they share a comment
 
     def test_what_overrides_without_a_comment_leads_to_what_it_overrides(self):
         self.make({HEADER: CODE.replace("class pool;\n", """\
@@ -338,6 +375,8 @@ class base {
     def test_the_index_has_names_labels_and_sections(self):
         self.make()
         text = self.page(search.INDEX).removeprefix("window.braidIndex = ").rstrip().removesuffix(";")
+        listed = [entry[0] for entry in json.loads(text)]
+        self.assertEqual([listed.count(name) for name in ("post", "pool::retire", "pool::secret")], [1, 1, 0])
         entries = {entry[0]: entry for entry in json.loads(text)}
         self.assertEqual(entries["pool"][1:3], ["class braid/task/pool.hpp", "api/braid/task/pool.html#pool"])
         self.assertIn("blocks: until the workers run. ", entries["pool"][4])

@@ -16,7 +16,6 @@ LIST = "docs/api.txt"
 INCLUDE = "include"
 UNIT = "site_headers.cpp"
 FLAGS = ("-std=c++23", "-xc++", "-Wno-everything")
-ATTRIBUTES = re.compile(r"(?:\[\[[^\]]*\]\]\s*)+$")
 EXPORT = re.compile(r"\bBRAID_API\b[ \t]*")
 DEFINE = r"^[ \t]*#[ \t]*define[ \t]+{name}\b(\([^)]*\))?"
 CLASSES = {"CLASS_DECL", "STRUCT_DECL", "UNION_DECL", "CLASS_TEMPLATE"}
@@ -149,7 +148,7 @@ class Extractor:
         """Neither a member that is defined outside of its class, nor a specialisation."""
         if cursor.semantic_parent.kind.name != "NAMESPACE" or not cursor.spelling or "<" in cursor.spelling:
             return False
-        return not (cursor.kind.name in CLASSES and cursor.kind.name != "CLASS_TEMPLATE" and "<" in cursor.displayname)
+        return not is_specialisation(cursor)
 
     def keep(self, cursor, path: str, scope: str) -> None:
         symbol = cursor.get_usr()
@@ -200,7 +199,7 @@ class Extractor:
                 access = "public"
             elif child.kind.name not in KINDS or access not in ("public", "protected") or not child.spelling:
                 continue
-            if (friend or child).kind.name in CLASSES and "<" in child.displayname and child.kind.name != "CLASS_TEMPLATE":
+            if is_specialisation(child):
                 continue
             if child.kind.name == "DESTRUCTOR" and not child.raw_comment:
                 continue
@@ -212,7 +211,8 @@ class Extractor:
         """The definition of a public base in namespace detail: what users see of it is a part of the class itself."""
         if specifier.access_specifier.name != "PUBLIC":
             return None
-        named = [child.referenced for child in specifier.get_children() if child.kind.name in ("TEMPLATE_REF", "TYPE_REF")]
+        kinds = ("TEMPLATE_REF", "TYPE_REF")
+        named = [child.referenced for child in specifier.get_children() if child.kind.name in kinds]
         base = named[0].get_definition() if named and named[0] else None
         inside = base is not None and base.semantic_parent.spelling == "detail" and self.path_of(base)
         return base if inside and base.kind.name in CLASSES else None
@@ -220,13 +220,9 @@ class Extractor:
     def signature(self, cursor, path: str, kind: str) -> str:
         text = self.text(path)
         start, end = cursor.extent.start.offset, cursor.extent.end.offset
-        if attributes := ATTRIBUTES.search(text.code[:start][-200:]):
-            start -= len(attributes[0])
-        if kind == "class":
-            end = self.first_of(text, cursor.location.offset, end, "{;")
-        elif kind == "function":
+        if kind == "function":
             end = self.end_of_function(text, cursor, end)
-        elif kind == "enum":
+        elif kind in ("class", "enum"):
             end = self.first_of(text, cursor.location.offset, end, "{;")
         elif kind == "constant" and end - start > MAX_VALUE:
             end = self.first_of(text, cursor.location.offset, end, "={")
@@ -246,6 +242,11 @@ class Extractor:
         at = after_parameters(text.code, cursor.location.offset, end)
         colon = re.compile(r"(?<!:):(?!:)").search(text.code, at, end)
         return colon.start() if colon else end
+
+
+def is_specialisation(cursor) -> bool:
+    """A class with arguments in its name."""
+    return cursor.kind.name in CLASSES - {"CLASS_TEMPLATE"} and "<" in cursor.displayname
 
 
 def is_constructor(cursor) -> bool:

@@ -7,7 +7,7 @@ import re
 
 from sitelib import code, guide, order
 from sitelib.names import Target
-from sitelib.site import TEXT_SUFFIXES, Heading, Page, Site
+from sitelib.site import TEXT_SUFFIXES, Heading, Page, Site, entry_link
 
 SECTION = "Examples"
 REGION = re.compile(r"^[ \t]*// \[/?[\w.-]+\][ \t]*\n", re.MULTILINE)
@@ -64,8 +64,7 @@ def add_page(site: Site, path: str) -> tuple[Page, str]:
         for same in site.names.by_name[entry.name]:
             same.examples.add(path)
     if entries:
-        links = ", ".join(f'<a href="{html.escape(entry.target.seen_from(page.path))}"><code>{html.escape(entry.name)}</code></a>'
-                          for entry in entries)
+        links = ", ".join(entry_link(page, entry) for entry in entries)
         page.toc.append(Heading(2, "names", "Names in it"))
         body.append(f'<h2 id="names">Names in it</h2>\n<p>{links}</p>\n')
     page.body = "".join(body)
@@ -94,5 +93,6 @@ def add_source(site: Site, path: str) -> None:
     if header in site.headers:
         target = site.file_target(path)
         above = f'<p><a href="{html.escape(target.seen_from(page.path))}">Reference of this header</a></p>\n'
-    page.body = f"<h1><code>{html.escape(path)}</code></h1>\n{above}" + code.numbered(site.repository.text(path), language, linker)
+    text = code.numbered(site.repository.text(path), language, linker)
+    page.body = f"<h1><code>{html.escape(path)}</code></h1>\n{above}{text}"
     site.add(page)

@@ -1,17 +1,18 @@
-# tools/sitelib/order.py: the sections of the guide, and the order of its pages. A page that no line names stands in More.
+# tools/sitelib/order.py: the sections of the guide, and the order of its pages. Those that no line names come in More.
 from __future__ import annotations
 
 import fnmatch
 
 SECTIONS = (
     ("Start", ("README.md", "docs/tutorial*.md", "docs/cookbook*.md", "docs/using.md", "docs/coming_from*.md")),
-    ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/threads.md")),
+    ("Compute", ("docs/pools.md", "docs/futures.md", "docs/parallel.md", "docs/graphs.md", "docs/job_slab.md",
+                 "docs/threads.md")),
     ("Wait and serve", ("docs/coroutines.md", "docs/timers.md", "docs/sockets.md", "docs/files.md", "docs/tls.md",
-                        "docs/http.md", "docs/redis.md")),
-    ("See inside", ("docs/tracing.md", "docs/observing.md", "docs/testing.md")),
-    ("rankd", ("docs/rankd.md", "docs/plans.md", "docs/serving.md", "docs/scale_out.md")),
-    ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/gate.md",
-                 "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
+                        "docs/http.md", "docs/redis.md", "docs/merged.md")),
+    ("Errors, tests, traces", ("docs/errors.md", "docs/testing.md", "docs/tracing.md", "docs/observing.md")),
+    ("rankd", ("docs/tutorial_rankd.md", "docs/rankd.md", "docs/plans.md", "docs/serving.md", "docs/scale_out.md")),
+    ("Project", ("ARCHITECTURE.md", "docs/glossary.md", "docs/results.md", "CONTRIBUTING.md", "docs/maintaining.md",
+                 "docs/gate.md", "docs/long_runs.md", "docs/site.md", "CHANGELOG.md")),
     ("More", ("docs/*.md",)),
     ("How it works", ("docs/design/*.md",)),
     ("Decisions", ("docs/decisions/*.md",)),
@@ -27,11 +28,11 @@ def place_of(path: str) -> tuple[int, int, str] | None:
     """Section, place and name of a page, to sort by; None for what is no page of the guide."""
     if not (path in TOP or path.startswith("docs/") and path.endswith(".md")):
         return None
-    for section, (_, patterns) in enumerate(SECTIONS):
-        for at, pattern in enumerate(patterns):
-            if fnmatch.fnmatchcase(path, pattern) and path.count("/") == pattern.count("/"):
-                return section, at, path
-    return len(SECTIONS), 0, path
+    fitting = [(path != pattern, section, at) for section, (_, patterns) in enumerate(SECTIONS)
+               for at, pattern in enumerate(patterns)
+               if fnmatch.fnmatchcase(path, pattern) and path.count("/") == pattern.count("/")]
+    _, section, at = min(fitting, default=(True, len(SECTIONS), 0))  # its own name before a pattern
+    return section, at, path
 
 
 def section_of(path: str) -> str:

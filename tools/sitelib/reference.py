@@ -9,7 +9,7 @@ from sitelib import code
 from sitelib.api import INCLUDE, Api, Declaration, is_special, special_kind
 from sitelib.examples import introduction, title_of
 from sitelib.names import Entry, Names, Target, anchor_of, header_page
-from sitelib.site import Heading, Page, Site
+from sitelib.site import Heading, Page, Site, entry_link
 
 KINDS = ("class", "enum", "concept", "alias", "function", "constant", "macro")
 PLURALS = {"class": "Classes", "enum": "Enums", "concept": "Concepts", "alias": "Aliases", "function": "Functions",
@@ -32,7 +32,9 @@ class Question(NamedTuple):
     words: str = ""  # by which a search finds it as well
 
     def is_answered_by(self, text: str) -> bool:
-        return bool(text) and not (self.wanted and not self.wanted.match(text)) and not (self.refused and self.refused.match(text))
+        if not text or self.wanted and not self.wanted.match(text):
+            return False
+        return not (self.refused and self.refused.match(text))
 
 
 QUESTIONS = (
@@ -291,10 +293,6 @@ def add_pages(site: Site, api: Api, order_of_parts: list[str]) -> int:
     make_names(site, names)
     make_labels(site, labels)
     return len(ordered)
-
-
-def entry_link(page: Page, entry: Entry) -> str:
-    return f'<a href="{html.escape(entry.target.seen_from(page.path))}"><code>{html.escape(entry.name)}</code></a>'
 
 
 def make_overview(site: Site, page: Page, ordered: list[str], headers: dict[str, list[Entry]]) -> None:

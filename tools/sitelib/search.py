@@ -75,8 +75,9 @@ def entries_of_names(site: Site):
 def index(site: Site) -> str:
     """The text of the index file. A script, because pages that are files may not fetch others."""
     entries = list(entries_of_names(site))
-    entries += [[question.title, "question", f"api/labels.html#{question.anchor}", question.words, ""] for question in reference.QUESTIONS
-                if f'id="{question.anchor}"' in site.pages["api/labels.html"].body]
+    labels = site.pages["api/labels.html"]
+    entries += [[question.title, "question", f"{labels.path}#{question.anchor}", question.words, ""]
+                for question in reference.QUESTIONS if f'id="{question.anchor}"' in labels.body]
     for page in site.pages.values():
         if page.listed and not page.section.startswith("api"):
             entries += entries_of_page(page)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checklib import CPP_HEADERS, Diagnostic, Repository
 from sitelib import order
-from sitelib.names import Names, Target, header_page
+from sitelib.names import Entry, Names, Target, header_page
 
 ASSETS = Path(__file__).resolve().parent / "assets"
 TEXT_SUFFIXES = {".hpp": "cpp", ".cpp": "cpp", ".h": "cpp", ".py": "python", ".toml": "toml", ".json": "json", ".sh": "bash",
@@ -52,6 +52,11 @@ def slug(title: str, taken: set[str]) -> str:
 
 def page_of_markdown(path: str) -> str:
     return "index.html" if path == "README.md" else path.removesuffix(".md") + ".html"
+
+
+def entry_link(page: Page, entry: Entry) -> str:
+    """A link from a page to the reference of a name."""
+    return f'<a href="{html.escape(entry.target.seen_from(page.path))}"><code>{html.escape(entry.name)}</code></a>'
 
 
 class Site:
@@ -162,7 +167,8 @@ class Frame:
 <button class="menu" type="button" aria-label="Pages" aria-expanded="false">☰</button>
 <a class="brand" href="{self.to('index.html')}">braid</a>
 <nav class="tops" aria-label="Parts of this site">{tops}</nav>
-<div class="search"><input type="search" id="site-search" placeholder="Search names and pages" aria-label="Search" autocomplete="off">
+<div class="search">
+<input type="search" id="site-search" placeholder="Search names and pages" aria-label="Search" autocomplete="off">
 <div id="site-results" role="listbox" hidden></div></div>
 <button class="theme" type="button" aria-label="Dark or light">◐</button>
 </header>
@@ -224,5 +230,6 @@ class Frame:
         return f'<nav class="toc" aria-label="On this page"><p>On this page</p><ul>{rows}</ul></nav>\n'
 
     def footer(self) -> str:
-        made = f"Made from <code>{html.escape(self.page.source)}</code>." if self.page.source else "Made by <code>./dev site</code>."
+        source = self.page.source
+        made = f"Made from <code>{html.escape(source)}</code>." if source else "Made by <code>./dev site</code>."
         return f"<footer><p>{made}</p></footer>\n"
