@@ -344,6 +344,8 @@ class base {
         self.assertIn('<div class="cost"><dt>Cost</dt><dd>a lock.</dd></div>', page)
         self.assertIn('<p class="item"><a href="#post"><code>post</code></a> and <a href="#level.high"><code>level::high</code></a>', page)
         self.assertIn('<tr id="pool.size"><td><code>', page)
+        line = CODE.splitlines().index("class control {") + 1
+        self.assertIn(f'detail::<a href="../../../source/{HEADER}.html#L{line}">control</a>', page)
         self.assertIn('Examples: <a href="../../../examples/00_a.html">00 a</a>', page)
         line = CODE.splitlines().index("class BRAID_API pool : public detail::control<pool> {") + 1
         self.assertIn(f'href="../../../source/{HEADER}.html#L{line}"', page)

@@ -97,6 +97,7 @@ class Extractor:
         self.found: dict[str, Declaration] = {}  # by libclang's unified symbol name
         self.rank: dict[str, tuple] = {}
         self.specialised: dict[str, Declaration] = {}  # by name: the first partial specialisation
+        self.machinery: dict[str, tuple[str, int]] = {}  # detail::name -> where it is declared, to be read there
 
     def run(self) -> list[Declaration]:
         cindex = module("clang.cindex")
@@ -133,11 +134,19 @@ class Extractor:
             if child.kind.name == "NAMESPACE":
                 if is_named_scope(child) and (scope or child.spelling == "braid"):
                     self.walk(child, self.inner(scope, child.spelling))
+                elif scope == "::" and child.spelling == "detail":
+                    self.note_machinery(child)
             elif scope and child.kind.name in KINDS and self.is_own(child):
                 self.keep(child, path, scope)
             elif scope and child.kind.name == SPECIALISATION and child.is_definition():
                 name = scope[2:] + child.spelling
                 self.specialised.setdefault(name, self.declaration(child, path, scope[2:]))
+
+    def note_machinery(self, namespace) -> None:
+        for child in namespace.get_children():
+            path = self.path_of(child)
+            if path and child.kind.name in KINDS and (child.is_definition() or child.kind.name not in CLASSES):
+                self.machinery.setdefault(f"detail::{child.spelling}", (path, child.location.line))
 
     @staticmethod
     def inner(scope: str, name: str) -> str:
@@ -349,7 +358,9 @@ class Api:
         missing = [header for header in headers if not (root / INCLUDE / header).is_file()]
         if missing:
             raise SiteError(f"{LIST} names {missing[0]}, which does not exist: run tools/check_api --fix")
-        declared = Extractor(root, headers).run()
+        extractor = Extractor(root, headers)
+        declared = extractor.run()
+        self.machinery = extractor.machinery
         declared += [made for item in self.listed if item.kind == "macro" and (made := macro(root, item))]
         wanted = {(item.name, item.header) for item in self.listed}
         self.declarations = [item for item in declared if (item.name, item.header) in wanted]

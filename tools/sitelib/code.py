@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import html
 import re
+from typing import Callable
 
 from sitelib.debian import module
 from sitelib.names import Names, Target
@@ -46,10 +47,12 @@ def span(text: str, name: str, href: str = "") -> str:
 class Linker:
     """Decides which names in C++ lead to the reference, and notes which were seen."""
 
-    def __init__(self, names: Names, page: str, everywhere: bool = False, own: str = "", scope: str = ""):
+    def __init__(self, names: Names, page: str, everywhere: bool = False, own: str = "", scope: str = "",
+                 source: Callable[[str, str], Target] | None = None):
         self.names, self.page = names, page
         self.everywhere = everywhere  # also names without braid:: or an underscore: for signatures
         self.own, self.scope = own, scope
+        self.source = source  # gives the place of what is no public name, such as detail::machinery
         self.seen: set[str] = set()
 
     def target(self, word: str, before: list[str]) -> Target | None:
@@ -62,6 +65,8 @@ class Linker:
         while at >= 2 and before[at - 1] == "::" and re.fullmatch(r"\w+", before[at - 2]):
             chain = f"{before[at - 2]}::{chain}"
             at -= 2
+        if self.source and (place := self.names.machinery.get(chain)):
+            return self.source(place[0], f"L{place[1]}")
         qualified = chain.startswith("braid::")
         if not qualified and "::" in chain and not self.names.in_code(chain, self.scope):
             return None

@@ -60,6 +60,7 @@ class Names:
     def __init__(self, api: Api):
         self.entries = [Entry(name, header, declarations) for (name, header), declarations in api.by_name.items()]
         self.entries.sort(key=lambda entry: (entry.name, entry.header))
+        self.machinery = api.machinery
         self.by_name: dict[str, list[Entry]] = {}
         self.members: dict[str, Target] = {}
         for entry in self.entries:

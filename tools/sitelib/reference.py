@@ -157,7 +157,7 @@ class HeaderPage:
         parts = []
         for item in group:
             linker = code.Linker(self.site.names, self.page.path, everywhere=True, own=item.own_name,
-                                 scope=item.name.rpartition("::")[0])
+                                 scope=item.name.rpartition("::")[0], source=self.site.source_target)
             anchor = f' id="{html.escape(self._anchor(item.name))}"' if heading else ""
             shown = code.highlight(item.signature, "cpp", linker)
             line = self._source_link(item.line, f"line {item.line}", item.path)
