@@ -588,14 +588,12 @@ TEST_CASE("connections are accepted at one worker and served at the others") {
     }
     co_return true;
   };
-  auto program = [&]() -> task<int> {
+  auto program = [&]() -> task<void> {
     stream_listener door = or_throw(stream_listener::listen(all->io(), socket_address::loopback(0)));
     const socket_address where = or_throw(door.local_address());
     or_throw(post(*all.all, accept_all(std::move(door))));
-    int right = 0;
-    for (int i = 0; i < count; ++i) right += co_await ask(where) ? 1 : 0;
-    co_return right;
+    for (int i = 0; i < count; ++i) CHECK(co_await ask(where));
   };
-  CHECK(all->run(program()) == count);
+  all->run(program());
   for (loop* const each : served_at) CHECK(each != nullptr);
 }
