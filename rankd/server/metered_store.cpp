@@ -67,6 +67,10 @@ auto metered_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena
   return metered(*this, behind_->lrange_ids(keys, first, arena));
 }
 
+auto metered_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
+  return metered(*this, behind_->read(what, arena));
+}
+
 auto metered_store::metrics() const -> endpoint_metrics {
   const std::scoped_lock lock(mutex_);
   endpoint_metrics all = seen_;

@@ -35,6 +35,7 @@ class metered_store final : public store {
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override;
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override { return behind_->explain(why); }
   auto scrub(std::uint64_t max_bytes) -> scrub_step override { return behind_->scrub(max_bytes); }
   [[nodiscard]] auto damage() const -> std::string override { return behind_->damage(); }

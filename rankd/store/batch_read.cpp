@@ -42,6 +42,8 @@ auto find_filled(const embedded_store::snapshot& from, std::string_view key)
   return record;
 }
 
+auto is_list(record_kind kind) -> bool { return kind == record_kind::id_list || kind == record_kind::text_list; }
+
 /// The hash that a key holds, or nothing; a list is an error.
 auto find_hash(const embedded_store::snapshot& from, std::string_view key)
     -> braid::result<std::optional<record_view>> {
@@ -121,7 +123,7 @@ auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_
     const auto record = find_filled(from, speller.spell(keys.ids[i]));
     if (!record) return braid::fail(record.error());
     if (!*record) continue;
-    if ((*record)->kind() == record_kind::hash) return braid::fail(store_errc::wrong_type);
+    if (!is_list((*record)->kind())) return braid::fail(store_errc::wrong_type);
     const id_answer answer = copy_list(**record, first, arena);
     lists[i] = answer.ids;
     malformed += answer.malformed;

@@ -3,6 +3,7 @@
 
 #include <rankd/store/batch.hpp>
 #include <rankd/store/embedded.hpp>
+#include <rankd/store/named_read.hpp>
 
 #include <braid/base/arena.hpp>
 #include <braid/base/error.hpp>
@@ -26,5 +27,9 @@ auto read_hashes(const embedded_store::snapshot& from, key_batch keys, braid::ar
 /// The first `first` elements of each list; malformed ones among these are left out, and counted.
 auto read_ids(const embedded_store::snapshot& from, key_batch keys, std::uint32_t first, braid::arena& arena)
     -> braid::result<id_batch>;
+
+/// What is asked for of values under named keys.
+auto read_named(const embedded_store::snapshot& from, const named_read& what, braid::arena& arena)
+    -> braid::result<item_batch>;
 
 }  // namespace rankd

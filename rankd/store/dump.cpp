@@ -6,6 +6,7 @@
 #include <rankd/store/embedded.hpp>
 #include <rankd/store/line_reader.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -27,6 +28,33 @@ void append_list(std::string& out, const record_view& record) {
   }
 }
 
+void append_scores(std::string& out, const record_view& record) {
+  for (std::size_t at = 0; at < record.count(); ++at) {
+    if (at != 0) out += ',';
+    append_json_string(out, record.text_at(at));
+    out += ':';
+    append_json_number(out, record.score_at(at));
+  }
+}
+
+/// What stands around the key and the value of a record.
+struct line_form {
+  std::string_view head;
+  std::string_view body;
+  std::string_view end;
+};
+
+auto form_of(record_kind kind) -> line_form {
+  switch (kind) {
+    case record_kind::hash: return {"{\"hash\":", ",\"fields\":{", "}}\n"};
+    case record_kind::set: return {"{\"set\":", ",\"members\":[", "]}\n"};
+    case record_kind::sorted_set: return {"{\"sorted_set\":", ",\"scores\":{", "}}\n"};
+    case record_kind::id_list:
+    case record_kind::text_list: break;
+  }
+  return {"{\"list\":", ",\"values\":[", "]}\n"};
+}
+
 void append_fields(std::string& out, const record_view& record) {
   for (std::size_t at = 0; at < record.count(); ++at) {
     if (at != 0) out += ',';
@@ -44,8 +72,10 @@ auto obstacle(const store_entry& entry) -> std::optional<std::string_view> {
   if (!is_utf8(entry.key)) return not_text;
   if (record.kind() == record_kind::id_list) return std::nullopt;
   for (std::size_t at = 0; at < record.count(); ++at) {
-    if (record.kind() == record_kind::text_list) {
+    if (record.kind() != record_kind::hash) {
       if (!is_utf8(record.text_at(at))) return not_text;
+      if (record.kind() == record_kind::sorted_set && !std::isfinite(record.score_at(at)))
+        return "has a score that is no finite number";
       continue;
     }
     const hash_field field = record.field_at(at);
@@ -124,15 +154,16 @@ auto dump_job::flush() -> braid::checked<void> {
 }  // namespace
 
 void append_record(std::string& out, std::string_view key, const record_view& record) {
-  const bool is_hash = record.kind() == record_kind::hash;
-  out += is_hash ? "{\"hash\":" : "{\"list\":";
+  const line_form form = form_of(record.kind());
+  out += form.head;
   append_json_string(out, key);
-  out += is_hash ? ",\"fields\":{" : ",\"values\":[";
-  if (is_hash)
-    append_fields(out, record);
-  else
-    append_list(out, record);
-  out += is_hash ? "}}\n" : "]}\n";
+  out += form.body;
+  switch (record.kind()) {
+    case record_kind::hash: append_fields(out, record); break;
+    case record_kind::sorted_set: append_scores(out, record); break;
+    default: append_list(out, record);
+  }
+  out += form.end;
 }
 
 auto dump_store(const fs::path& folder, const dump_options& options, const dump_sink& sink)

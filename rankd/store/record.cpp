@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <type_traits>
+#include <vector>
 
 namespace rankd {
 namespace {
@@ -33,12 +35,17 @@ void append(std::string& buffer, const T& value) {
   buffer.append(raw, sizeof(T));
 }
 
+/// Of each member: where its text ends; then of each, in the order of their bytes, its position; then its score.
+constexpr std::uint64_t sorted_set_entry = 2 * sizeof(std::uint32_t) + sizeof(double);
+
 /// Bytes of the table that follows the header; 0 for a kind that does not exist.
 constexpr auto entry_width(std::uint32_t kind) noexcept -> std::uint64_t {
   switch (static_cast<record_kind>(kind)) {
     case record_kind::hash: return 2 * sizeof(std::uint32_t);
     case record_kind::id_list: return sizeof(std::int64_t);
-    case record_kind::text_list: return sizeof(std::uint32_t);
+    case record_kind::text_list:
+    case record_kind::set: return sizeof(std::uint32_t);
+    case record_kind::sorted_set: return sorted_set_entry;
   }
   return 0;
 }
@@ -94,6 +101,32 @@ void record_view::copy_ids(std::span<std::int64_t> place) const noexcept {
   if (!place.empty()) std::memcpy(place.data(), table_, place.size_bytes());
 }
 
+auto record_view::score_at(std::size_t index) const noexcept -> double {
+  return load<double>(table_ + count_ * 2 * sizeof(std::uint32_t) + index * sizeof(double));
+}
+
+auto record_view::find_member(std::string_view member) const noexcept -> std::optional<std::size_t> {
+  if (kind_ != record_kind::set && kind_ != record_kind::sorted_set) return std::nullopt;
+  const auto position_of = [this](std::size_t place) -> std::size_t {
+    if (kind_ == record_kind::set) return place;
+    return load<std::uint32_t>(table_ + (count_ + place) * sizeof(std::uint32_t));
+  };
+  std::size_t low = 0;
+  std::size_t high = count_;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const std::size_t position = position_of(middle);
+    if (position >= count_) return std::nullopt;  // damaged
+    const std::string_view candidate = piece(position);
+    if (candidate == member) return position;
+    if (candidate < member)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return std::nullopt;
+}
+
 void record_builder::start(record_kind kind, std::size_t count, record_origin origin) {
   buffer_.clear();
   append(buffer_,
@@ -122,12 +155,36 @@ auto record_builder::id_list(std::span<const std::int64_t> ids, record_origin or
   return finished();
 }
 
-auto record_builder::text_list(std::span<const std::string_view> texts, record_origin origin)
+auto record_builder::texts(record_kind kind, std::span<const std::string_view> all, record_origin origin)
     -> std::span<const std::byte> {
-  start(record_kind::text_list, texts.size(), origin);
+  start(kind, all.size(), origin);
   std::uint32_t end = 0;
-  for (const std::string_view text : texts) append(buffer_, end += static_cast<std::uint32_t>(text.size()));
-  for (const std::string_view text : texts) buffer_.append(text);
+  for (const std::string_view text : all) append(buffer_, end += static_cast<std::uint32_t>(text.size()));
+  for (const std::string_view text : all) buffer_.append(text);
+  return finished();
+}
+
+auto record_builder::text_list(std::span<const std::string_view> elements, record_origin origin)
+    -> std::span<const std::byte> {
+  return texts(record_kind::text_list, elements, origin);
+}
+
+auto record_builder::set(std::span<const std::string_view> members, record_origin origin)
+    -> std::span<const std::byte> {
+  return texts(record_kind::set, members, origin);
+}
+
+auto record_builder::sorted_set(std::span<const scored_member> members, record_origin origin)
+    -> std::span<const std::byte> {
+  start(record_kind::sorted_set, members.size(), origin);
+  std::uint32_t end = 0;
+  for (const scored_member& each : members) append(buffer_, end += static_cast<std::uint32_t>(each.text.size()));
+  std::vector<std::uint32_t> by_text(members.size());
+  std::iota(by_text.begin(), by_text.end(), std::uint32_t{0});
+  std::ranges::sort(by_text, {}, [&](std::uint32_t at) { return members[at].text; });
+  for (const std::uint32_t at : by_text) append(buffer_, at);
+  for (const scored_member& each : members) append(buffer_, each.score);
+  for (const scored_member& each : members) buffer_.append(each.text);
   return finished();
 }
 

@@ -1,4 +1,4 @@
-// rankd/store/record.hpp: how a hash or a list lies in the embedded store, written once and read in place.
+// rankd/store/record.hpp: how a hash, a list or a set lies in the embedded store, written once and read in place.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace rankd {
 
 /// What a key holds. A list whose elements are all 64-bit integers is packed; any other keeps its elements as text.
-enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3 };
+enum class record_kind : std::uint8_t { hash = 1, id_list = 2, text_list = 3, sorted_set = 4, set = 5 };
 
 /// The place in the data that a record was loaded from.
 struct record_origin {
@@ -29,6 +29,14 @@ struct hash_field {
   auto operator==(const hash_field&) const -> bool = default;
 };
 
+/// A member of a sorted set. Sets are sorted as Redis sorts them: by score, and by bytes where scores are equal.
+struct scored_member {
+  std::string_view text;
+  double score = 0;
+
+  auto operator==(const scored_member&) const -> bool = default;
+};
+
 /// A record read where it lies: nothing is copied, nothing outside of its bytes is ever touched, whatever they say.
 /// Lifetime: that of the bytes. Threads: any.
 class record_view {
@@ -37,7 +45,7 @@ class record_view {
   static auto parse(std::span<const std::byte> bytes) noexcept -> std::optional<record_view>;
 
   [[nodiscard]] auto kind() const noexcept -> record_kind { return kind_; }
-  /// Fields of a hash, elements of a list.
+  /// Fields of a hash, elements of a list, members of a set.
   [[nodiscard]] auto count() const noexcept -> std::size_t { return count_; }
   [[nodiscard]] auto origin() const noexcept -> record_origin { return origin_; }
   [[nodiscard]] auto bytes() const noexcept -> std::span<const std::byte> { return bytes_; }
@@ -49,12 +57,18 @@ class record_view {
     return {piece(2 * index), piece(2 * index + 1)};
   }
 
-  /// An element of a text list. Requires index < count().
+  /// An element of a text list, or a member of a set or sorted set, by position: members of a set are sorted by bytes,
+  /// those of a sorted set by score. Requires index < count().
   [[nodiscard]] auto text_at(std::size_t index) const noexcept -> std::string_view { return piece(index); }
   /// An element of an id list. Requires index < count().
   [[nodiscard]] auto id_at(std::size_t index) const noexcept -> std::int64_t;
   /// The first elements of an id list, copied into `place`. Requires place.size() <= count().
   void copy_ids(std::span<std::int64_t> place) const noexcept;
+
+  /// The score of a member of a sorted set by position. Requires index < count().
+  [[nodiscard]] auto score_at(std::size_t index) const noexcept -> double;
+  /// The position of a member of a set or sorted set, or nothing. Cost: a binary search.
+  [[nodiscard]] auto find_member(std::string_view member) const noexcept -> std::optional<std::size_t>;
 
  private:
   record_view() = default;
@@ -75,10 +89,16 @@ class record_builder {
   /// Fields sorted by name, no name twice.
   auto hash(std::span<const hash_field> fields, record_origin origin) -> std::span<const std::byte>;
   auto id_list(std::span<const std::int64_t> ids, record_origin origin) -> std::span<const std::byte>;
-  auto text_list(std::span<const std::string_view> texts, record_origin origin) -> std::span<const std::byte>;
+  auto text_list(std::span<const std::string_view> elements, record_origin origin) -> std::span<const std::byte>;
+  /// Members in the order of a sorted set, none twice.
+  auto sorted_set(std::span<const scored_member> members, record_origin origin) -> std::span<const std::byte>;
+  /// Members sorted by bytes, none twice.
+  auto set(std::span<const std::string_view> members, record_origin origin) -> std::span<const std::byte>;
 
  private:
   void start(record_kind kind, std::size_t count, record_origin origin);
+  auto texts(record_kind kind, std::span<const std::string_view> all, record_origin origin)
+      -> std::span<const std::byte>;
   [[nodiscard]] auto finished() const noexcept -> std::span<const std::byte>;
 
   std::string buffer_;

@@ -57,21 +57,37 @@ auto name_of(dom::element_type type) -> std::string_view {
 
 auto is_blank(std::string_view text) -> bool { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-/// The members of a line, each at most once.
+/// One kind of line: the member that names the key, and the one that holds the value.
+struct line_kind {
+  std::string_view head;
+  std::string_view body;
+};
+constexpr std::array line_kinds{line_kind{"hash", "fields"}, line_kind{"list", "values"}, line_kind{"set", "members"},
+                                line_kind{"sorted_set", "scores"}};
+
+/// The members of a line, each at most once: of each kind its head and its body.
 struct members {
-  std::optional<dom::element> hash;
-  std::optional<dom::element> fields;
-  std::optional<dom::element> list;
-  std::optional<dom::element> values;
+  std::array<std::optional<dom::element>, line_kinds.size()> heads;
+  std::array<std::optional<dom::element>, line_kinds.size()> bodies;
 
   auto named(std::string_view name) -> std::optional<dom::element>* {
-    if (name == "hash") return &hash;
-    if (name == "fields") return &fields;
-    if (name == "list") return &list;
-    if (name == "values") return &values;
+    for (std::size_t kind = 0; kind < line_kinds.size(); ++kind) {
+      if (name == line_kinds[kind].head) return &heads[kind];
+      if (name == line_kinds[kind].body) return &bodies[kind];
+    }
     return nullptr;
   }
+
+  /// The kinds whose head is there.
+  [[nodiscard]] auto kinds() const -> std::vector<std::size_t> {
+    std::vector<std::size_t> out;
+    for (std::size_t kind = 0; kind < heads.size(); ++kind)
+      if (heads[kind]) out.push_back(kind);
+    return out;
+  }
 };
+
+auto in_backquotes(std::string_view name) -> std::string { return "`" + std::string(name) + "`"; }
 
 }  // namespace
 
@@ -94,7 +110,10 @@ class record_parser::machine {
   auto read_hash(dom::element element) -> std::span<const std::byte>;
   void find_twin_fields();
   auto read_list(dom::element element) -> std::span<const std::byte>;
-  void read_element(dom::element element, std::size_t index);
+  void read_element(dom::element element, std::string_view parent, std::size_t index);
+  auto read_set(dom::element element) -> std::span<const std::byte>;
+  auto read_sorted_set(dom::element element) -> std::span<const std::byte>;
+  auto read_body(std::size_t kind, dom::element element) -> std::span<const std::byte>;
   void become_text();
   auto digits(std::int64_t id) -> std::string_view;
   void check_dump(std::string_view key, std::string_view pointer, std::span<const std::byte> bytes, std::size_t read);
@@ -107,6 +126,7 @@ class record_parser::machine {
   std::vector<hash_field> fields_;
   std::vector<std::int64_t> ids_;
   std::vector<std::string_view> texts_;
+  std::vector<scored_member> scored_;
   bool has_text_ = false;
 };
 
@@ -126,14 +146,18 @@ auto record_parser::machine::read_document(std::string_view text) -> std::option
     return std::nullopt;
   }
   if (!root.is_object()) {
-    wrong_type("", "an object", root, R"(write {"hash":KEY,"fields":{…}} or {"list":KEY,"values":[…]})");
+    wrong_type("", "an object", root, R"(write {"hash":KEY,"fields":{…}} or {"list":KEY,"values":[…]}, say)");
     return std::nullopt;
   }
   return root.get_object().value_unsafe();
 }
 
 auto record_parser::machine::read_members(dom::object object) -> members {
-  static const std::vector<std::string_view> known = {"hash", "fields", "list", "values"};
+  static const std::vector<std::string_view> known = [] {
+    std::vector<std::string_view> names;
+    for (const line_kind& kind : line_kinds) names.insert(names.end(), {kind.head, kind.body});
+    return names;
+  }();
   members found;
   for (const dom::key_value_pair member : object) {
     if (full()) break;
@@ -151,22 +175,25 @@ auto record_parser::machine::read_members(dom::object object) -> members {
 }
 
 void record_parser::machine::check_pairing(const members& found) {
-  if (found.hash && found.list) {
-    report("ambiguous_record", "", "a line is a hash or a list, not both", "write two lines with two keys");
+  const std::vector<std::size_t> kinds = found.kinds();
+  if (kinds.size() > 1) {
+    report("ambiguous_record", "",
+           "a line is a " + std::string(line_kinds[kinds[0]].head) + " or a " + std::string(line_kinds[kinds[1]].head) +
+               ", not both",
+           "write two lines with two keys");
     return;
   }
-  if (!found.hash && !found.list) {
-    report("missing_member", "", "neither `hash` nor `list` names the key");
+  if (kinds.empty()) {
+    report("missing_member", "", "none of `hash`, `list`, `set` and `sorted_set` names the key");
     return;
   }
-  const std::string_view own = found.hash ? "fields" : "values";
-  const std::string_view other = found.hash ? "values" : "fields";
-  const std::string_view head = found.hash ? "`hash`" : "`list`";
-  if (!(found.hash ? found.fields : found.values))
-    report("missing_member", "", std::string(head) + " needs `" + std::string(own) + "`");
-  if (found.hash ? found.values : found.fields)
-    report("unknown_member", braid::json_pointer("", other), std::string(head) + " has no `" + std::string(other) + "`",
-           "write `" + std::string(own) + "`");
+  const std::string head = in_backquotes(line_kinds[kinds[0]].head);
+  const std::string body = in_backquotes(line_kinds[kinds[0]].body);
+  if (!found.bodies[kinds[0]]) report("missing_member", "", head + " needs " + body);
+  for (std::size_t other = 0; other < line_kinds.size(); ++other)
+    if (other != kinds[0] && found.bodies[other])
+      report("unknown_member", braid::json_pointer("", line_kinds[other].body),
+             head + " has no " + in_backquotes(line_kinds[other].body), "write " + body);
 }
 
 auto record_parser::machine::read_key(dom::element element, std::string_view pointer) -> std::string_view {
@@ -223,12 +250,69 @@ auto record_parser::machine::read_list(dom::element element) -> std::span<const 
   const dom::array array = element.get_array().value_unsafe();
   for (const dom::element item : array) {
     if (full()) break;
-    read_element(item, index++);
+    read_element(item, "/values", index++);
   }
   return has_text_ ? builder_.text_list(texts_, origin_) : builder_.id_list(ids_, origin_);
 }
 
-void record_parser::machine::read_element(dom::element element, std::size_t index) {
+auto record_parser::machine::read_set(dom::element element) -> std::span<const std::byte> {
+  ids_.clear();
+  texts_.clear();
+  has_text_ = true;  // members are texts
+  if (!element.is_array()) {
+    wrong_type("/members", "an array", element);
+    return {};
+  }
+  std::size_t index = 0;
+  const dom::array array = element.get_array().value_unsafe();
+  for (const dom::element item : array) {
+    if (full()) break;
+    read_element(item, "/members", index++);
+  }
+  std::ranges::sort(texts_);
+  for (auto at = std::ranges::adjacent_find(texts_); at != texts_.end() && !full();
+       at = std::adjacent_find(std::next(at), texts_.end()))
+    report("duplicate_value", "/members", "the member " + quote_name(*at) + " is given twice");
+  return builder_.set(texts_, origin_);
+}
+
+auto record_parser::machine::read_sorted_set(dom::element element) -> std::span<const std::byte> {
+  scored_.clear();
+  if (!element.is_object()) {
+    wrong_type("/scores", "an object", element);
+    return {};
+  }
+  const dom::object object = element.get_object().value_unsafe();  // named: a range-for would keep a dead temporary
+  for (const dom::key_value_pair member : object) {
+    if (full()) break;
+    double score = 0;
+    if (member.value.get_double().get(score) == simdjson::SUCCESS)
+      scored_.push_back({member.key, score});
+    else
+      wrong_type(braid::json_pointer("/scores", member.key), "a number", member.value);
+  }
+  std::ranges::sort(scored_, {}, &scored_member::text);
+  const auto same = [](const auto& a, const auto& b) { return a.text == b.text; };
+  for (auto at = std::ranges::adjacent_find(scored_, same); at != scored_.end() && !full();
+       at = std::adjacent_find(std::next(at), scored_.end(), same))
+    report("duplicate_value", braid::json_pointer("/scores", at->text),
+           "the member " + quote_name(at->text) + " is given twice");
+  std::ranges::sort(scored_, [](const scored_member& a, const scored_member& b) {
+    return a.score < b.score || (a.score == b.score && a.text < b.text);
+  });
+  return builder_.sorted_set(scored_, origin_);
+}
+
+auto record_parser::machine::read_body(std::size_t kind, dom::element element) -> std::span<const std::byte> {
+  switch (kind) {
+    case 0: return read_hash(element);
+    case 1: return read_list(element);
+    case 2: return read_set(element);
+    default: return read_sorted_set(element);
+  }
+}
+
+void record_parser::machine::read_element(dom::element element, std::string_view parent, std::size_t index) {
   if (element.is_string()) {
     become_text();
     texts_.push_back(element.get_string().value_unsafe());
@@ -242,7 +326,7 @@ void record_parser::machine::read_element(dom::element element, std::size_t inde
       ids_.push_back(id);
     return;
   }
-  const std::string pointer = braid::json_pointer("/values", index);
+  const std::string pointer = braid::json_pointer(parent, index);
   if (element.type() == dom::element_type::UINT64)
     report("id_out_of_range", pointer, "the integer does not fit in 64 signed bits",
            "ids are at most 9223372036854775807");
@@ -292,12 +376,15 @@ auto record_parser::machine::run(const text_line& line, std::uint32_t file)
   const members found = document ? read_members(*document) : members{};
   if (document) check_pairing(found);
   std::string_view key;
-  if (found.hash) key = read_key(*found.hash, "/hash");
-  if (found.list) key = read_key(*found.list, "/list");
+  std::string pointer;
+  for (const std::size_t kind : found.kinds()) {
+    pointer = braid::json_pointer("", line_kinds[kind].head);
+    key = read_key(*found.heads[kind], pointer);
+  }
   std::span<const std::byte> bytes;
-  if (found.fields) bytes = read_hash(*found.fields);
-  if (found.values) bytes = read_list(*found.values);
-  if (diagnostics_.empty()) check_dump(key, found.hash ? "/hash" : "/list", bytes, line.text.size());
+  for (std::size_t kind = 0; kind < line_kinds.size(); ++kind)
+    if (found.bodies[kind]) bytes = read_body(kind, *found.bodies[kind]);
+  if (diagnostics_.empty()) check_dump(key, pointer, bytes, line.text.size());
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   return parsed_record{key, bytes};
 }

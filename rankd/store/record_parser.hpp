@@ -20,8 +20,10 @@ struct parsed_record {
   std::span<const std::byte> bytes;
 };
 
-/// Understands `{"hash": key, "fields": {name: text, …}}` and `{"list": key, "values": [id or text, …]}`.
-/// A list of integers only is packed; one with any text keeps text, and an integer in it becomes its decimal digits.
+/// Understands `{"hash": key, "fields": {name: text, …}}`, `{"list": key, "values": [id or text, …]}`,
+/// `{"set": key, "members": [id or text, …]}` and `{"sorted_set": key, "scores": {member: number, …}}`.
+/// A list of integers only is packed; one with any text keeps text, and an integer in it becomes its decimal digits,
+/// as in every set.
 /// Threads: one. Lifetime: what a call returns is valid until the next one, and as long as the line.
 class record_parser {
  public:

@@ -1,6 +1,7 @@
 // rankd/store/redis_load.cpp: one pass over the files that checks, and one that sends.
 #include <rankd/store/redis_load.hpp>
 
+#include <rankd/registry/json_text.hpp>
 #include <rankd/store/detail/load_mark.hpp>
 #include <rankd/store/detail/redis_failure.hpp>
 #include <rankd/store/line_reader.hpp>
@@ -186,23 +187,42 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
   return {};
 }
 
+/// The command that puts elements of a record under a key.
+auto command_of(record_kind kind) -> std::string_view {
+  switch (kind) {
+    case record_kind::hash: return "HSET";
+    case record_kind::set: return "SADD";
+    case record_kind::sorted_set: return "ZADD";
+    case record_kind::id_list:
+    case record_kind::text_list: break;
+  }
+  return "RPUSH";
+}
+
 /// Adds what makes a value under a key, where there is none.
 void add_value(braid::redis_batch& batch, std::string_view key, const record_view& view) {
-  const bool is_hash = view.kind() == record_kind::hash;
   std::vector<std::string> digits;  // stay where they are: there is room for all of a command
   digits.reserve(max_words);
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < view.count();) {
     digits.clear();
-    words.assign({std::string_view(is_hash ? "HSET" : "RPUSH"), key});
+    words.assign({command_of(view.kind()), key});
     for (; at < view.count() && words.size() < max_words; ++at) {
-      if (is_hash) {
-        words.push_back(view.field_at(at).name);
-        words.push_back(view.field_at(at).value);
-      } else if (view.kind() == record_kind::text_list) {
-        words.push_back(view.text_at(at));
-      } else {
-        words.push_back(digits.emplace_back(std::to_string(view.id_at(at))));
+      switch (view.kind()) {
+        case record_kind::hash:
+          words.push_back(view.field_at(at).name);
+          words.push_back(view.field_at(at).value);
+          break;
+        case record_kind::sorted_set: {
+          std::string& score = digits.emplace_back();
+          append_json_number(score, view.score_at(at));
+          words.push_back(score);
+          words.push_back(view.text_at(at));
+          break;
+        }
+        case record_kind::id_list: words.push_back(digits.emplace_back(std::to_string(view.id_at(at)))); break;
+        case record_kind::text_list:
+        case record_kind::set: words.push_back(view.text_at(at)); break;
       }
     }
     batch.add_words(words);

@@ -2,6 +2,7 @@
 #include <rankd/store/redis_store.hpp>
 
 #include <rankd/store/detail/redis_failure.hpp>
+#include <rankd/store/detail/redis_named.hpp>
 #include <rankd/store/error.hpp>
 #include <rankd/store/redis_options.hpp>
 
@@ -30,6 +31,14 @@ auto refusal(const resp_value& reply) -> std::unexpected<store_error> {
   const redis_errc code = braid::redis_error_of(reply.text());
   const std::error_code why = code == redis_errc::wrong_type ? std::error_code(store_errc::wrong_type) : code;
   return std::unexpected(store_error(why, reply.text()));
+}
+
+auto without_errors(const braid::result<std::span<const resp_value>>& replies)
+    -> store_result<std::span<const resp_value>> {
+  if (!replies) return braid::fail(replies.error());
+  for (const resp_value& each : *replies)
+    if (each.is_error()) return refusal(each);
+  return *replies;
 }
 
 /// The elements of an aggregate, which are texts; nothing where one is something else.
@@ -133,10 +142,19 @@ auto redis_store::run(redis_store& self, braid::redis_id_batch batch, braid::are
   } else {
     replies = co_await std::get<braid::redis_pool*>(whom)->run(batch, arena);
   }
-  if (!replies) co_return braid::fail(replies.error());
-  for (const resp_value& each : *replies)
-    if (each.is_error()) co_return refusal(each);
-  co_return *replies;
+  co_return without_errors(replies);
+}
+
+auto redis_store::run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
+    -> braid::task<store_result<std::span<const resp_value>>> {
+  braid::scope& around = co_await braid::this_scope();
+  const connections whom = self.connections_of(around.where());
+  if (whom == connections()) co_return braid::fail(braid::errc::closed);
+  if (auto* const* cluster = std::get_if<braid::redis_cluster*>(&whom)) {
+    auto asking = (*cluster)->run(batch, arena);
+    co_return without_errors(co_await std::move(asking));
+  }
+  co_return without_errors(co_await std::get<braid::redis_pool*>(whom)->run(batch, arena));
 }
 
 auto redis_store::hget(key_batch keys, std::string_view field, braid::arena& arena)
@@ -196,6 +214,16 @@ auto redis_store::lrange_ids(key_batch keys, std::uint32_t first, braid::arena& 
     malformed += texts->size() - lists[i].size();
   }
   co_return id_batch{lists, malformed};
+}
+
+auto redis_store::read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> {
+  const braid::redis_batch batch = detail::commands_of(what);
+  auto running = run(*this, batch, arena);
+  const auto replies = co_await std::move(running);
+  if (!replies) co_return std::unexpected(replies.error());
+  const auto found = detail::answer_of(what, *replies, arena);
+  if (!found) co_return braid::fail(redis_errc::unexpected_reply);
+  co_return *found;
 }
 
 auto redis_store::explain(const store_error& why) const -> store_failure {

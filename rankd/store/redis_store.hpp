@@ -43,6 +43,7 @@ class redis_store final : public store {
   auto hgetall(key_batch keys, braid::arena& arena) -> braid::task<store_result<hash_batch>> override;
   auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> override;
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override;
 
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override;
 
@@ -56,6 +57,8 @@ class redis_store final : public store {
   template <typename Redis>
   static auto keep(redis_store& owner, const braid::loop& on, Redis& redis) -> braid::task<void>;
   static auto run(redis_store& self, braid::redis_id_batch batch, braid::arena& arena)
+      -> braid::task<store_result<std::span<const braid::resp_value>>>;
+  static auto run(redis_store& self, const braid::redis_batch& batch, braid::arena& arena)
       -> braid::task<store_result<std::span<const braid::resp_value>>>;
 
   redis_store_options options_;

@@ -41,6 +41,12 @@ class embedded_client final : public store {
     co_return read_ids(*snapshot, keys, first, arena);
   }
 
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
+    const auto snapshot = data_.take_snapshot();
+    if (!snapshot) co_return braid::fail(snapshot.error());
+    co_return read_named(*snapshot, what, arena);
+  }
+
   [[nodiscard]] auto explain(const store_error& why) const -> store_failure override {
     if (why == store_errc::wrong_type) return wrong_type_failure(endpoint_id_);
     store_failure failure = store::explain(why);

@@ -4,6 +4,7 @@
 #include <rankd/registry/registries.hpp>
 #include <rankd/store/batch.hpp>
 #include <rankd/store/error.hpp>
+#include <rankd/store/named_read.hpp>
 #include <rankd/store/block_checksums.hpp>
 
 #include <braid/base/arena.hpp>
@@ -32,8 +33,8 @@ enum class server_messages : std::uint8_t { hidden, shown };
 
 /// Answers batches: an operator asks for all of its keys at once. A key that is absent is an empty answer, not an
 /// error; one that holds the other kind of value fails the batch with store_errc::wrong_type.
-/// Threads: any number of batches at once. Lifetime: keys, arena and store must outlive the task; answers lie in the
-/// arena and need neither the store nor the keys.
+/// Threads: any number of batches at once. Lifetime: what is asked, arena and store must outlive the task; answers lie
+/// in the arena and need neither the store nor the keys.
 class store {
  public:
   store() = default;
@@ -51,6 +52,9 @@ class store {
   /// The first `first` elements of each list as ids; malformed ones among these are left out, and counted.
   virtual auto lrange_ids(key_batch keys, std::uint32_t first, braid::arena& arena)
       -> braid::task<store_result<id_batch>> = 0;
+
+  /// Values under keys that have names of their own.
+  virtual auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> = 0;
 
   /// What an error of one of the above means. This one says `store_error`.
   [[nodiscard]] virtual auto explain(const store_error& why) const -> store_failure;

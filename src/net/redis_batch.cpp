@@ -111,7 +111,7 @@ auto redis_replies_wait::kind_for(redis_replies expected, extent much) noexcept 
   static constexpr kind any = of(any_redis_type);
   static constexpr kind whole = of(any_redis_type, extent::transaction);
   static constexpr kind text = of(redis_text_reply::types);
-  static constexpr kind texts = of(redis_hgetall::types);
+  static constexpr kind texts = of(redis_hgetall::types | redis_type_bit(resp_type::set));
   if (much == extent::transaction) return whole;
   switch (expected) {
     case redis_replies::text: return text;

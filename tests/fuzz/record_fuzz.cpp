@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 14> words{"\"hash\":\"user:1\"",
+constexpr std::array<std::string_view, 20> words{"\"hash\":\"user:1\"",
                                                  "\"fields\":{\"country\":@}",
                                                  "\"list\":\"follow:1\"",
                                                  "\"values\":[@]",
@@ -26,6 +26,12 @@ constexpr std::array<std::string_view, 14> words{"\"hash\":\"user:1\"",
                                                  "\"country\":\"US\"",
                                                  "\"a\":\"b\"",
                                                  "1,2,3",
+                                                 "\"set\":\"bought:1\"",
+                                                 "\"members\":[@]",
+                                                 "\"sorted_set\":\"near:1\"",
+                                                 "\"scores\":{\"1\":@}",
+                                                 "{\"set\":\"k\",\"members\":[1,\"b\"]}",
+                                                 "{\"sorted_set\":\"k\",\"scores\":{\"2\":0.5}}",
                                                  "\"x17\"",
                                                  "-9223372036854775809",
                                                  "\"\\u2028\"",
@@ -44,7 +50,9 @@ auto touched(const record_view& record) -> std::size_t {
     } else if (record.kind() == record_kind::id_list) {
       BRAID_EXPECTS(record.id_at(i) == ids[i], "ids are copied as they are read");
     } else {
-      sum += std::string(record.text_at(i)).size();
+      const std::string_view text = record.text_at(i);
+      sum += std::string(text).size() + static_cast<std::size_t>(record.find_member(text).has_value());
+      if (record.kind() == record_kind::sorted_set) sum += static_cast<std::size_t>(record.score_at(i) > 0);
     }
   }
   return sum;
@@ -77,18 +85,53 @@ void expect_list(const record_view& record, const json& values) {
   }
 }
 
+auto text_of(const json& element) -> std::string {
+  return element.is_string() ? element.get<std::string>() : std::to_string(element.get<std::int64_t>());
+}
+
+void expect_set(const record_view& record, const json& members) {
+  BRAID_EXPECTS(record.kind() == record_kind::set && record.count() == members.size(), "every member is there");
+  for (const json& each : members) BRAID_EXPECTS(record.find_member(text_of(each)).has_value(), "a member is found");
+  for (std::size_t i = 1; i < record.count(); ++i)
+    BRAID_EXPECTS(record.text_at(i - 1) < record.text_at(i), "members are in order");
+}
+
+void expect_sorted_set(const record_view& record, const json& scores) {
+  BRAID_EXPECTS(record.kind() == record_kind::sorted_set && record.count() == scores.size(), "every member is there");
+  for (const auto& [member, score] : scores.items()) {
+    const auto at = record.find_member(member);
+    BRAID_EXPECTS(at && record.score_at(*at) == score.get<double>(), "a member has its score");
+  }
+  for (std::size_t i = 1; i < record.count(); ++i) {
+    const double before = record.score_at(i - 1);
+    BRAID_EXPECTS(
+        before < record.score_at(i) || (before == record.score_at(i) && record.text_at(i - 1) < record.text_at(i)),
+        "members are in order");
+  }
+}
+
 /// What the line says, read by another parser, is what the record holds.
 void expect_same(const parsed_record& made, std::string_view line) {
   const auto document = parse_json(line, "line");
   BRAID_EXPECTS(document.has_value(), "data is JSON");
   const auto record = record_view::parse(made.bytes);
   BRAID_EXPECTS(record.has_value(), "what is written can be read");
-  const bool hash = document->contains("hash");
-  BRAID_EXPECTS(made.key == document->at(hash ? "hash" : "list").get<std::string>(), "the key is kept");
-  if (hash)
+  const auto expect_key = [&](const char* head) {
+    BRAID_EXPECTS(made.key == document->at(head).get<std::string>(), "the key is kept");
+  };
+  if (document->contains("hash")) {
+    expect_key("hash");
     expect_hash(*record, document->at("fields"));
-  else
+  } else if (document->contains("set")) {
+    expect_key("set");
+    expect_set(*record, document->at("members"));
+  } else if (document->contains("sorted_set")) {
+    expect_key("sorted_set");
+    expect_sorted_set(*record, document->at("scores"));
+  } else {
+    expect_key("list");
     expect_list(*record, document->at("values"));
+  }
 }
 
 void read_line(record_parser& parser, std::string_view line, std::uint32_t number) {

@@ -27,7 +27,7 @@ namespace braid {
 enum class redis_replies : std::uint8_t {
   any,
   text,   ///< a text or null: GET, HGET
-  texts,  ///< an array or a map: LRANGE, HGETALL
+  texts,  ///< an array, a map or a set: LRANGE, HGETALL, SMEMBERS
 };
 
 /// The same command for many keys that differ by a number: name, `prefix` + id, and the other words, for each id. A

@@ -18,6 +18,9 @@ class closed_store : public store {
       -> braid::task<store_result<id_batch>> override {
     co_return braid::fail(braid::errc::closed);
   }
+  auto read(const named_read& /*what*/, braid::arena& /*memory*/) -> braid::task<store_result<item_batch>> override {
+    co_return braid::fail(braid::errc::closed);
+  }
 };
 
 }  // namespace rankd::testing

@@ -59,13 +59,16 @@ TEST_CASE("batches are passed on, and their answers come back and are counted") 
   CHECK(lists.lists[0].size() == 1);
   CHECK(lists.malformed == 1);
   CHECK(braid::sync_wait(asked.hgetall({"user:", users}, memory)).value().size() == 2);
-  CHECK(behind.asked.size() == 3);
-  CHECK(answered(asked) == 3);
+  const std::vector<std::string_view> keys{"follow:1"};
+  const named_read named{.kind = read_kind::list, .keys = keys, .count = 1};
+  CHECK(braid::sync_wait(asked.read(named, memory)).value().of_key[0][0].id == 5);
+  CHECK(behind.asked.size() == 4);
+  CHECK(answered(asked) == 4);
   CHECK(asked.metrics().errors == 0);
   CHECK(asked.metrics().in_flight == 0);
   behind.refusal = make_error_code(braid::errc::closed);
   CHECK(braid::sync_wait(asked.hget({"user:", users}, "country", memory)).error() == braid::errc::closed);
-  CHECK(answered(asked) == 4);
+  CHECK(answered(asked) == 5);
   CHECK(asked.metrics().errors == 1);
   CHECK(asked.explain(behind.refusal).code == behind.explain(behind.refusal).code);
 }

@@ -79,6 +79,10 @@ TEST_CASE("a dump that is loaded gives the same dump") {
 {"list":"mixed","values":[1,"","x",-9223372036854775808]}
 {"hash":"control","fields":{"a\u0000b":"\u0001\u001f\u007f\n\t\"\\","e":"","\u2028":"😀"}}
 {"hash":"empty","fields":{}}
+{"set":"members","members":[17,"b",9,"\u0001",-3]}
+{"sorted_set":"scores","scores":{"17":0.1,"b":-3,"9":-3,"\u0001":9007199254740993,"":1e-300}}
+{"set":"no members","members":[]}
+{"sorted_set":"no scores","scores":{}}
 )"
                                    "{\"list\":\"" +
                                        longest + "\",\"values\":[5]}\n{\"hash\":\"" + std::string(510, 'k') +
@@ -86,6 +90,8 @@ TEST_CASE("a dump that is loaded gives the same dump") {
   const std::string first = dump(folder.path() / "db");
   CHECK(first.find(R"("values":["1","2"]})") != std::string::npos);
   CHECK(first.find(R"("values":["1","","x","-9223372036854775808"]})") != std::string::npos);
+  CHECK(first.find(R"({"set":"members","members":["\u0001","-3","17","9","b"]})") != std::string::npos);
+  CHECK(first.find(R"("scores":{"9":-3,"b":-3,"":1e-300,"17":0.1,"\u0001":9007199254740992}})") != std::string::npos);
   CHECK(first.find(longest) != std::string::npos);
   load(folder.path() / "again", folder.write("dump.ndjson", first));
   CHECK(dump(folder.path() / "again") == first);

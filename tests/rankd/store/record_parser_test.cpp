@@ -94,10 +94,34 @@ auto bad_lines() -> std::vector<bad_line> {
   };
 }
 
+/// The same of sets and sorted sets.
+auto bad_sets() -> std::vector<bad_line> {
+  return {
+      {R"({"set":"a"})", {"missing_member"}, ""},
+      {R"({"members":["a"]})", {"missing_member"}, ""},
+      {R"({"set":"a","members":{}})", {"wrong_type"}, "/members"},
+      {R"({"set":"a","members":[1,2.5,null]})", {"wrong_type", "wrong_type"}, "/members/1"},
+      {R"({"set":"a","members":[1,"2","1"]})", {"duplicate_value"}, "/members"},
+      {R"({"set":"a","members":[9223372036854775808]})", {"id_out_of_range"}, "/members/0"},
+      {R"({"set":"a","values":[1]})", {"missing_member", "unknown_member"}, ""},
+      {R"({"set":"","members":[]})", {"empty_key"}, "/set"},
+      {R"({"set":"a","sorted_set":"a","members":[]})", {"ambiguous_record"}, ""},
+      {R"({"sorted_set":"a"})", {"missing_member"}, ""},
+      {R"({"sorted_set":"a","members":[1]})", {"missing_member", "unknown_member"}, ""},
+      {R"({"sorted_set":"a","scores":[]})", {"wrong_type"}, "/scores"},
+      {R"({"sorted_set":"a","scores":{"1":"2","3":null}})", {"wrong_type", "wrong_type"}, "/scores/1"},
+      {R"({"sorted_set":"a","scores":{"1":2,"1":2}})", {"duplicate_value"}, "/scores/1"},
+      {R"({"sorted_set":"a","scores":{"1":1e400}})", {"bad_number"}, ""},
+      {R"({"sorted_set":")" + std::string(512, 'k') + R"(","scores":{}})", {"key_too_long"}, "/sorted_set"},
+  };
+}
+
 }  // namespace
 
 TEST_CASE("every way to be wrong has its code, its pointer and the number of the line") {
-  for (const bad_line& bad : bad_lines()) {
+  std::vector<bad_line> all = bad_lines();
+  for (const bad_line& each : bad_sets()) all.push_back(each);
+  for (const bad_line& bad : all) {
     CAPTURE(bad.text.substr(0, 80));
     const auto errors = errors_of(bad.text);
     std::vector<std::string> codes;

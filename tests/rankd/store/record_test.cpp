@@ -24,7 +24,10 @@ auto touch(const record_view& view) -> std::size_t {
   std::size_t sum = 0;
   for (std::size_t i = 0; i < view.count(); ++i) {
     if (view.kind() == record_kind::hash) sum += view.field_at(i).name.size() + view.field_at(i).value.size();
-    if (view.kind() == record_kind::text_list) sum += view.text_at(i).size();
+    if (view.kind() == record_kind::text_list || view.kind() == record_kind::set) sum += view.text_at(i).size();
+    if (view.kind() == record_kind::sorted_set)
+      sum +=
+          view.text_at(i).size() + static_cast<std::size_t>(view.score_at(i) > 0) + view.find_member("a").value_or(0);
     if (view.kind() == record_kind::id_list) sum += static_cast<std::size_t>(view.id_at(i) & 1);
   }
   return sum + view.field("country").value_or("").size();
@@ -67,11 +70,41 @@ TEST_CASE("a list of text keeps every byte") {
   for (std::size_t i = 0; i < texts.size(); ++i) CHECK(view.text_at(i) == texts[i]);
 }
 
+TEST_CASE("a sorted set gives its members by score, and finds each by its bytes") {
+  const std::vector<scored_member> members = {{"17", -1.5}, {"b", 0}, {"", 2}, {"9", 2}, {"\xff", 1e300}};
+  record_builder builder;
+  const record_view view = view_of(builder.sorted_set(members, {1, 2}));
+  REQUIRE(view.count() == members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    CHECK(view.text_at(i) == members[i].text);
+    CHECK(view.score_at(i) == members[i].score);
+    CHECK(view.find_member(members[i].text) == i);
+  }
+  CHECK_FALSE(view.find_member("1").has_value());
+  CHECK_FALSE(view.find_member("z").has_value());
+  CHECK_FALSE(view.field("17").has_value());
+}
+
+TEST_CASE("a set finds its members, and a list has none") {
+  const std::vector<std::string_view> texts = {"", "12", "7", "a"};
+  record_builder builder;
+  const record_view view = view_of(builder.set(texts, {}));
+  REQUIRE(view.count() == texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    CHECK(view.text_at(i) == texts[i]);
+    CHECK(view.find_member(texts[i]) == i);
+  }
+  CHECK_FALSE(view.find_member("8").has_value());
+  CHECK_FALSE(view_of(builder.text_list(texts, {})).find_member("7").has_value());
+}
+
 TEST_CASE("empty records are records") {
   record_builder builder;
   CHECK(view_of(builder.hash({}, {})).count() == 0);
   CHECK(view_of(builder.id_list({}, {})).count() == 0);
   CHECK(view_of(builder.text_list({}, {})).count() == 0);
+  CHECK(view_of(builder.set({}, {})).count() == 0);
+  CHECK_FALSE(view_of(builder.sorted_set({}, {})).find_member("a").has_value());
 }
 
 TEST_CASE("a record cut short is refused or reads as less, and never beyond its end") {
@@ -92,7 +125,7 @@ TEST_CASE("arbitrary bytes are read without harm") {
   for (int round = 0; round < 20'000; ++round) {
     std::vector<std::byte> bytes(16 + random.below(64));
     for (std::byte& b : bytes) b = static_cast<std::byte>(random.below(256));
-    const std::uint32_t kind = static_cast<std::uint32_t>(random.below(5));
+    const std::uint32_t kind = static_cast<std::uint32_t>(random.below(7));
     const std::uint32_t count = static_cast<std::uint32_t>(random.below(12));
     std::memcpy(bytes.data(), &kind, 4);
     std::memcpy(bytes.data() + 4, &count, 4);

@@ -1,0 +1,26 @@
+// rankd/store/detail/redis_named.hpp: a read of named keys as commands of Redis, and their replies as its answer.
+#pragma once
+
+#include <rankd/store/named_read.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/net/redis_batch.hpp>
+#include <braid/net/resp.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace rankd::detail {
+
+/// Members that one command asks about: a key with more of them has several commands, so that none is long.
+inline constexpr std::size_t max_members_asked = 1'000;
+
+/// The commands of all keys, in their order. Errors: std::bad_alloc.
+auto commands_of(const named_read& what) -> braid::redis_batch;
+
+/// What the replies to these commands say, none of which is an error; nothing where one does not fit its command.
+auto answer_of(const named_read& what, std::span<const braid::resp_value> replies, braid::arena& arena)
+    -> std::optional<item_batch>;
+
+}  // namespace rankd::detail

@@ -1,0 +1,138 @@
+// rankd/store/named_read.cpp: reads of values under named keys, answered from an open embedded store.
+#include <rankd/store/batch_read.hpp>
+#include <rankd/store/detail/by_id.hpp>
+#include <rankd/store/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <ranges>
+
+namespace rankd {
+namespace {
+
+using items = std::span<const stored_item>;
+
+/// Whether a record is what a read of that kind asks of.
+auto suits(record_kind record, read_kind kind) -> bool {
+  switch (kind) {
+    case read_kind::list: return record == record_kind::id_list || record == record_kind::text_list;
+    case read_kind::sorted_set:
+    case read_kind::scores: return record == record_kind::sorted_set;
+    case read_kind::set:
+    case read_kind::members: return record == record_kind::set;
+    case read_kind::fields: break;
+  }
+  return record == record_kind::hash;
+}
+
+/// Positions of a record from `first` up to `end`.
+struct stretch {
+  std::size_t first = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return end - first; }
+};
+
+/// The stretch of a sorted set whose scores lie in a range.
+auto stretch_of(const record_view& set, const std::optional<score_range>& range) -> stretch {
+  if (!range) return {0, set.count()};
+  const auto positions = std::views::iota(std::size_t{0}, set.count());
+  const auto score_at = [&](std::size_t at) { return set.score_at(at); };
+  const auto first = std::ranges::lower_bound(positions, range->min, {}, score_at);
+  const auto end = std::ranges::upper_bound(positions, range->max, {}, score_at);
+  const auto begin = static_cast<std::size_t>(first - positions.begin());
+  return {begin, std::max(begin, static_cast<std::size_t>(end - positions.begin()))};
+}
+
+/// Passes over `offset` at the end where reading begins, and leaves at most `count`.
+auto cut(stretch all, const named_read& what) -> stretch {
+  const std::size_t passed = std::min<std::size_t>(what.offset, all.size());
+  const std::size_t taken = std::min<std::size_t>(what.count, all.size() - passed);
+  if (what.order == score_order::descending) return {all.end - passed - taken, all.end - passed};
+  return {all.first + passed, all.first + passed + taken};
+}
+
+/// Answers one key after another.
+class named_reader {
+ public:
+  named_reader(const named_read& what, braid::arena& arena) : what_(&what), arena_(&arena) {}
+
+  auto read(const std::optional<record_view>& record, std::size_t key) -> items {
+    switch (what_->kind) {
+      case read_kind::fields: return fields_of(record);
+      case read_kind::members:
+      case read_kind::scores: return known_of(record, what_->members[key]);
+      default: break;
+    }
+    if (!record) return {};
+    if (what_->kind == read_kind::sorted_set) return ranked(*record, cut(stretch_of(*record, what_->range), *what_));
+    if (what_->kind == read_kind::set) return detail::first_by_id(ranked(*record, {0, record->count()}), what_->count);
+    return ranked(*record, cut({0, record->count()}, *what_));
+  }
+
+  [[nodiscard]] auto malformed() const noexcept -> std::uint64_t { return malformed_; }
+
+ private:
+  /// The ids of a stretch, in the order that is asked for.
+  auto ranked(const record_view& record, stretch of) -> std::span<stored_item> {
+    const std::span<stored_item> out = arena_->uninitialized<stored_item>(of.size());
+    std::size_t used = 0;
+    for (std::size_t at = of.first; at < of.end; ++at) {
+      const std::size_t from = what_->order == score_order::descending ? of.first + of.end - 1 - at : at;
+      const auto id = id_at(record, from);
+      if (!id) continue;
+      out[used] = {.is_there = true, .id = *id, .text = {}};
+      if (record.kind() == record_kind::sorted_set) out[used].score = record.score_at(from);
+      ++used;
+    }
+    malformed_ += out.size() - used;
+    return out.first(used);
+  }
+
+  static auto id_at(const record_view& record, std::size_t at) -> std::optional<std::int64_t> {
+    if (record.kind() == record_kind::id_list) return record.id_at(at);
+    return parse_id(record.text_at(at));
+  }
+
+  [[nodiscard]] auto fields_of(const std::optional<record_view>& record) const -> items {
+    const std::span<stored_item> out = arena_->filled(what_->fields.size(), stored_item());
+    for (std::size_t at = 0; record && at < out.size(); ++at)
+      if (const auto value = record->field(what_->fields[at]))
+        out[at] = {.is_there = true, .text = arena_->copied(*value)};
+    return out;
+  }
+
+  [[nodiscard]] auto known_of(const std::optional<record_view>& record, std::span<const std::string_view> members) const
+      -> items {
+    const std::span<stored_item> out = arena_->filled(members.size(), stored_item());
+    for (std::size_t at = 0; record && at < out.size(); ++at) {
+      const auto place = record->find_member(members[at]);
+      if (!place) continue;
+      out[at].is_there = true;
+      if (what_->kind == read_kind::scores) out[at].score = record->score_at(*place);
+    }
+    return out;
+  }
+
+  const named_read* what_;
+  braid::arena* arena_;
+  std::uint64_t malformed_ = 0;
+};
+
+}  // namespace
+
+auto read_named(const embedded_store::snapshot& from, const named_read& what, braid::arena& arena)
+    -> braid::result<item_batch> {
+  const auto out = arena.filled(what.keys.size(), items());
+  named_reader reader(what, arena);
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    auto record = from.find(what.keys[at]);
+    if (!record) return braid::fail(record.error());
+    if (*record && (*record)->count() == 0) record = std::nullopt;  // other stores cannot hold such
+    if (*record && !suits((*record)->kind(), what.kind)) return braid::fail(store_errc::wrong_type);
+    out[at] = reader.read(*record, at);
+  }
+  return item_batch{out, reader.malformed()};
+}
+
+}  // namespace rankd

@@ -1,0 +1,238 @@
+// rankd/store/redis_named.cpp: words of commands, and what each kind of reply holds, in RESP2 and in RESP3.
+#include <rankd/store/detail/redis_named.hpp>
+
+#include <rankd/registry/json_text.hpp>
+#include <rankd/store/batch.hpp>
+#include <rankd/store/detail/by_id.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+using braid::resp_type;
+using braid::resp_value;
+using words = std::vector<std::string_view>;
+
+auto score_text(double bound) -> std::string {
+  if (std::isinf(bound)) return bound < 0 ? "-inf" : "+inf";
+  std::string out;
+  append_json_number(out, bound);
+  return out;
+}
+
+/// What stands behind the key in a command for a list or a sorted set.
+auto rest_of_range(const named_read& what) -> std::vector<std::string> {
+  const std::uint64_t last = std::uint64_t{what.offset} + what.count - 1;
+  std::vector<std::string> rest{std::to_string(what.offset), std::to_string(last)};
+  if (what.kind == read_kind::list) return rest;
+  const bool is_descending = what.order == score_order::descending;
+  if (what.range) {
+    rest = {score_text(what.range->min), score_text(what.range->max)};
+    if (is_descending) std::swap(rest[0], rest[1]);
+    rest.emplace_back("BYSCORE");
+  }
+  if (is_descending) rest.emplace_back("REV");
+  if (what.range) rest.insert(rest.end(), {"LIMIT", std::to_string(what.offset), std::to_string(what.count)});
+  rest.emplace_back("WITHSCORES");
+  return rest;
+}
+
+auto command_name(read_kind kind) -> std::string_view {
+  switch (kind) {
+    case read_kind::list: return "LRANGE";
+    case read_kind::sorted_set: return "ZRANGE";
+    case read_kind::set: return "SMEMBERS";
+    case read_kind::fields: return "HMGET";
+    case read_kind::members: return "SMISMEMBER";
+    case read_kind::scores: break;
+  }
+  return "ZMSCORE";
+}
+
+auto asks_about_members(read_kind kind) -> bool { return kind == read_kind::members || kind == read_kind::scores; }
+
+/// Commands that a key has.
+auto commands_for(const named_read& what, std::size_t key) -> std::size_t {
+  if (!asks_about_members(what.kind)) return 1;
+  return (what.members[key].size() + max_members_asked - 1) / max_members_asked;
+}
+
+void add_members(braid::redis_batch& batch, const named_read& what, std::size_t key) {
+  auto left = what.members[key];
+  while (!left.empty()) {
+    const auto asked = left.first(std::min(left.size(), max_members_asked));
+    left = left.subspan(asked.size());
+    words command{command_name(what.kind), what.keys[key]};
+    command.insert(command.end(), asked.begin(), asked.end());
+    batch.add_words(command);
+  }
+}
+
+/// A score as RESP3 gives it, or RESP2.
+auto score_of(const resp_value& value) -> std::optional<double> {
+  if (value.type() == resp_type::real) return value.real();
+  if (value.type() != resp_type::bulk_string) return std::nullopt;
+  const std::string_view text = value.text();
+  double score = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), score);
+  if (error != std::errc() || stopped != text.data() + text.size()) return std::nullopt;
+  return score;
+}
+
+/// A member of a sorted set in a reply.
+struct scored_value {
+  const resp_value* member;
+  const resp_value* score;
+};
+
+/// Reads the replies of one key after the other.
+class reply_reader {
+ public:
+  reply_reader(const named_read& what, std::span<const resp_value> replies, braid::arena& arena)
+      : what_(&what), replies_(replies), arena_(&arena) {}
+
+  auto read() -> std::optional<item_batch> {
+    const auto out = arena_->filled(what_->keys.size(), std::span<const stored_item>());
+    for (std::size_t key = 0; key < out.size(); ++key) {
+      const auto items = read_key(key);
+      if (!items) return std::nullopt;
+      out[key] = *items;
+    }
+    return item_batch{out, malformed_};
+  }
+
+ private:
+  using found_items = std::optional<std::span<const stored_item>>;
+
+  auto read_key(std::size_t key) -> found_items {
+    const auto own = replies_.first(commands_for(*what_, key));
+    replies_ = replies_.subspan(own.size());
+    for (const resp_value& each : own)
+      if (!each.has_items()) return std::nullopt;
+    if (asks_about_members(what_->kind)) return known_of(own, what_->members[key].size());
+    const auto items = own.front().items();
+    switch (what_->kind) {
+      case read_kind::fields: return fields_of(items);
+      case read_kind::sorted_set: return scored_of(items);
+      default: return ids_of(items);
+    }
+  }
+
+  auto ids_of(std::span<const resp_value> items) -> found_items {
+    const bool is_list = what_->kind == read_kind::list;
+    if (is_list && items.size() > what_->count) return std::nullopt;
+    const std::span<stored_item> out = arena_->uninitialized<stored_item>(items.size());
+    std::size_t used = 0;
+    for (const resp_value& each : items) {
+      if (each.type() != resp_type::bulk_string) return std::nullopt;
+      if (const auto id = parse_id(each.text())) out[used++] = {.is_there = true, .id = *id, .text = {}};
+    }
+    malformed_ += items.size() - used;
+    if (is_list) return out.first(used);
+    return first_by_id(out.first(used), what_->count);
+  }
+
+  auto scored_of(std::span<const resp_value> items) -> found_items {
+    const auto pairs = pairs_of(items);
+    if (!pairs || pairs->size() > what_->count) return std::nullopt;
+    const std::span<stored_item> out = arena_->uninitialized<stored_item>(pairs->size());
+    std::size_t used = 0;
+    for (const scored_value& each : *pairs) {
+      const auto score = score_of(*each.score);
+      if (!score || each.member->type() != resp_type::bulk_string) return std::nullopt;
+      if (const auto id = parse_id(each.member->text()))
+        out[used++] = {.is_there = true, .id = *id, .score = *score, .text = {}};
+    }
+    malformed_ += pairs->size() - used;
+    return out.first(used);
+  }
+
+  /// In RESP3 each member is a pair with its score; in RESP2 they come in turn.
+  [[nodiscard]] auto pairs_of(std::span<const resp_value> items) const -> std::optional<std::span<const scored_value>> {
+    const bool are_pairs = !items.empty() && items.front().has_items();
+    if (!are_pairs && items.size() % 2 != 0) return std::nullopt;
+    const std::span<scored_value> out =
+        arena_->uninitialized<scored_value>(are_pairs ? items.size() : items.size() / 2);
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      if (are_pairs && (!items[at].has_items() || items[at].items().size() != 2)) return std::nullopt;
+      const auto pair = are_pairs ? items[at].items() : items.subspan(2 * at, 2);
+      out[at] = {.member = &pair[0], .score = &pair[1]};
+    }
+    return out;
+  }
+
+  [[nodiscard]] auto fields_of(std::span<const resp_value> items) const -> found_items {
+    if (items.size() != what_->fields.size()) return std::nullopt;
+    const std::span<stored_item> out = arena_->filled(items.size(), stored_item());
+    for (std::size_t at = 0; at < out.size(); ++at) {
+      if (items[at].is_null()) continue;
+      if (items[at].type() != resp_type::bulk_string) return std::nullopt;
+      out[at] = {.is_there = true, .text = items[at].text()};
+    }
+    return out;
+  }
+
+  [[nodiscard]] auto known_of(std::span<const resp_value> own, std::size_t count) const -> found_items {
+    const std::span<stored_item> out = arena_->filled(count, stored_item());
+    std::size_t at = 0;
+    for (const resp_value& reply : own) {
+      if (reply.items().size() != std::min(count - at, max_members_asked)) return std::nullopt;
+      for (const resp_value& each : reply.items()) {
+        if (!read_known(each, out[at])) return std::nullopt;
+        ++at;
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] auto read_known(const resp_value& each, stored_item& into) const -> bool {
+    if (what_->kind == read_kind::members) {
+      if (each.type() != resp_type::integer) return false;
+      into.is_there = each.integer() != 0;
+      return true;
+    }
+    if (each.is_null()) return true;
+    const auto score = score_of(each);
+    if (score) into = {.is_there = true, .score = *score, .text = {}};
+    return score.has_value();
+  }
+
+  const named_read* what_;
+  std::span<const resp_value> replies_;
+  braid::arena* arena_;
+  std::uint64_t malformed_ = 0;
+};
+
+}  // namespace
+
+auto commands_of(const named_read& what) -> braid::redis_batch {
+  braid::redis_batch batch(braid::redis_replies::texts);
+  std::vector<std::string> range;
+  if (what.kind == read_kind::list || what.kind == read_kind::sorted_set) range = rest_of_range(what);
+  words rest(range.begin(), range.end());
+  if (what.kind == read_kind::fields) rest.assign(what.fields.begin(), what.fields.end());
+  for (std::size_t key = 0; key < what.keys.size(); ++key) {
+    if (asks_about_members(what.kind)) {
+      add_members(batch, what, key);
+      continue;
+    }
+    words command{command_name(what.kind), what.keys[key]};
+    command.insert(command.end(), rest.begin(), rest.end());
+    batch.add_words(command);
+  }
+  return batch;
+}
+
+auto answer_of(const named_read& what, std::span<const resp_value> replies, braid::arena& arena)
+    -> std::optional<item_batch> {
+  return reply_reader(what, replies, arena).read();
+}
+
+}  // namespace rankd::detail
