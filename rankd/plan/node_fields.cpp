@@ -58,7 +58,8 @@ auto text_of(const plan_param& param, const plan& of, const registries& declared
     case param_kind::key_id: return key_text(param.index(), declared);
     case param_kind::key_ids:
       return list_text(param.key_ids, [&](std::uint32_t key_id) { return key_text(key_id, declared); });
-    case param_kind::names: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
+    case param_kind::names:
+    case param_kind::texts: return list_text(param.names, [](const std::string& name) { return in_quotes(name); });
     case param_kind::ascending:
     case param_kind::literals: return list_text(param.items, scalar_text);
     default: return scalar_text(param.value);

@@ -1,5 +1,6 @@
 // rankd/plan/nodes.cpp: reading nodes, their inputs and their params, by the shapes of the operators.
 #include <rankd/plan/detail/artifact.hpp>
+#include <rankd/plan/key_template.hpp>
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
@@ -80,6 +81,16 @@ auto read_identifier(object_reader& in, const param_shape& shape) -> scalar {
   return {};
 }
 
+auto read_template(object_reader& in, const param_shape& shape) -> scalar {
+  const std::string* text = in.text(shape.name, shape.need);
+  if (text == nullptr) return {};
+  auto parsed = key_template::parse(*text);
+  if (parsed) return *text;
+  template_problem& wrong = parsed.error();
+  in.report(shape.name, wrong.code, std::move(wrong.message), std::move(wrong.hint));
+  return {};
+}
+
 /// The value of a param; null where it is absent or wrong.
 auto read_scalar(object_reader& in, const param_shape& shape, known_names& known) -> scalar {
   switch (shape.kind) {
@@ -97,20 +108,22 @@ auto read_scalar(object_reader& in, const param_shape& shape, known_names& known
     case param_kind::enumeration: return read_choice(in, shape);
     case param_kind::endpoint_ref: return read_endpoint(in, shape);
     case param_kind::name: return read_identifier(in, shape);
+    case param_kind::key_template: return read_template(in, shape);
     case param_kind::expr_id:
     case param_kind::pred_id:
     case param_kind::node_ref: return read_name_param(in, shape, known);
     case param_kind::key_ids:
     case param_kind::names:
     case param_kind::ascending:
-    case param_kind::literals: break;
+    case param_kind::literals:
+    case param_kind::texts: break;
   }
   return {};
 }
 
 auto is_list(param_kind kind) -> bool {
   return kind == param_kind::key_ids || kind == param_kind::names || kind == param_kind::ascending ||
-         kind == param_kind::literals;
+         kind == param_kind::literals || kind == param_kind::texts;
 }
 
 struct item_problem {
@@ -168,6 +181,11 @@ auto read_name_item(const json& item) -> item_result<std::string> {
   return name;
 }
 
+auto read_text_item(const json& item) -> item_result<std::string> {
+  if (!item.is_string()) return wrong_item("wrong_type", "an item must be a string, not " + std::string(kind_of(item)));
+  return item.get<std::string>();
+}
+
 /// Takes one number after the other, each of which must be greater than those before that were.
 struct ascending_reader {
   std::optional<double> before;
@@ -207,6 +225,7 @@ auto read_list(object_reader& in, const param_shape& shape, braid::diagnostics& 
     case param_kind::key_ids: return take(read_items<std::uint32_t>(in, shape, problems, read_key_item), out.key_ids);
     case param_kind::ascending: return take(read_items<scalar>(in, shape, problems, ascending_reader{}), out.items);
     case param_kind::literals: return take(read_items<scalar>(in, shape, problems, literal_reader{}), out.items);
+    case param_kind::texts: return take(read_items<std::string>(in, shape, problems, read_text_item), out.names);
     default: return take(read_items<std::string>(in, shape, problems, read_name_item), out.names);
   }
 }
@@ -293,10 +312,11 @@ auto find_shape(object_reader& in, const op_shapes& ops, plan_node& out) -> cons
 }
 
 void check_input_count(object_reader& in, const op_shape& shape, std::size_t given) {
-  if (given != shape.inputs)
-    in.report(
-        "inputs", "wrong_input_count",
-        quote_name(shape.name) + " takes " + std::to_string(shape.inputs) + " inputs, not " + std::to_string(given));
+  const std::uint32_t min = shape.inputs - shape.optional_inputs;
+  if (given >= min && given <= shape.inputs) return;
+  const std::string range = (min == shape.inputs ? "" : std::to_string(min) + " to ") + std::to_string(shape.inputs);
+  in.report("inputs", "wrong_input_count",
+            quote_name(shape.name) + " takes " + range + " inputs, not " + std::to_string(given));
 }
 
 void check_node_id(object_reader& in, node_index self, const name_table& nodes, plan_node& out) {

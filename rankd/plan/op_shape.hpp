@@ -29,6 +29,8 @@ enum class param_kind : std::uint8_t {
   names,         ///< an array of names, without repeats
   ascending,     ///< an array of finite numbers, each greater than the one before
   literals,      ///< an array of int64 or an array of strings, without repeats
+  texts,         ///< an array of strings, without repeats
+  key_template,  ///< the text of keys, with holes for columns and params: see key_template.hpp
 };
 
 /// Characters of a param of kind name.
@@ -69,6 +71,7 @@ struct op_shape {
   std::string_view name;
   std::uint32_t inputs = 0;
   std::span<const param_shape> params;
+  std::uint32_t optional_inputs = 0;  ///< so many of the inputs may be left out
 };
 
 /// The operators that plans may use.

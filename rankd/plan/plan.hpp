@@ -30,13 +30,14 @@ struct source_span {
 struct plan_param {
   std::string name;
   param_kind kind = param_kind::int64;
-  /// int64, double, bool or string; a key_id as int64; an enumeration, a name and an endpoint_ref as string; of an
-  /// expr_id, pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for lists.
+  /// int64, double, bool or string; a key_id as int64; an enumeration, a name, a key_template and an endpoint_ref as
+  /// string; of an expr_id, pred_id or node_ref the position in expr_table, pred_table or nodes, as int64. Null for
+  /// lists.
   scalar value;
   std::vector<std::uint32_t> key_ids;
   std::string pointer;
-  std::vector<std::string> names = {};
-  std::vector<scalar> items = {};  ///< doubles of an ascending list; all int64 or all strings of literals
+  std::vector<std::string> names = {};  ///< of names and of texts
+  std::vector<scalar> items = {};       ///< doubles of an ascending list; all int64 or all strings of literals
 
   /// The value of a key_id, expr_id, pred_id or node_ref.
   [[nodiscard]] auto index() const -> std::uint32_t {
@@ -53,7 +54,7 @@ struct plan_extension {
 struct plan_node {
   std::string node_id;
   std::string op;
-  std::vector<node_index> inputs;   ///< as many as the operator takes
+  std::vector<node_index> inputs;   ///< those that the operator takes
   std::vector<node_index> sources;  ///< the inputs, then the node_refs: every edge into this node
   std::vector<plan_param> params;   ///< those given, in the order of the operator's shape
   std::optional<std::string> trace;

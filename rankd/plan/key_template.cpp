@@ -1,0 +1,130 @@
+// rankd/plan/key_template.cpp: one walk over the text of a template, and the escape of values.
+#include <rankd/plan/key_template.hpp>
+
+#include <rankd/registry/names.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace rankd {
+namespace {
+
+using problem = std::unexpected<template_problem>;
+
+auto refuse(std::string code, std::string message, std::string hint = {}) -> problem {
+  return problem({std::move(code), std::move(message), std::move(hint)});
+}
+
+/// What stands in a key as it is.
+constexpr auto is_plain(char c) noexcept -> bool {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+}
+
+/// Whether a value that stands before `text` can be told from it.
+auto ends_value(std::string_view text) -> bool {
+  return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
+}
+
+auto place(std::size_t at) -> std::string { return " at character " + std::to_string(at + 1); }
+
+/// The hole that stands between braces.
+auto hole_of(std::string_view inside) -> std::expected<template_hole, template_problem> {
+  constexpr std::string_view param_mark = "P.";
+  template_hole hole;
+  std::string_view name = inside;
+  if (name.starts_with(param_mark)) {
+    hole.from = template_hole::source_kind::param;
+    name.remove_prefix(param_mark.size());
+  }
+  if (!is_identifier(name))
+    return refuse("bad_hole", "{" + std::string(inside.substr(0, 100)) + "} names neither a key nor a param",
+                  "write {NAME} for a column and {P.NAME} for a param; braces of the key itself are doubled");
+  hole.name = name;
+  return hole;
+}
+
+/// Takes one piece off the front of a text after the other.
+class template_parser {
+ public:
+  explicit template_parser(std::string_view text) : text_(text) {}
+
+  auto parse() -> std::expected<key_template, template_problem> {
+    out_.literals.emplace_back();
+    while (at_ < text_.size())
+      if (auto wrong = take()) return problem(std::move(*wrong));
+    return std::move(out_);
+  }
+
+ private:
+  auto take() -> std::optional<template_problem> {
+    const char c = text_[at_];
+    if (c != '{' && c != '}') {
+      out_.literals.back() += c;
+      ++at_;
+      return std::nullopt;
+    }
+    if (text_.substr(at_ + 1).starts_with(c)) {
+      out_.literals.back() += c;
+      at_ += 2;
+      return std::nullopt;
+    }
+    if (c == '{') return take_hole();
+    return unbalanced("`}`" + place(at_) + " closes no hole");
+  }
+
+  auto take_hole() -> std::optional<template_problem> {
+    const std::size_t end = text_.find('}', at_);
+    const std::size_t next = text_.find('{', at_ + 1);
+    if (end == std::string_view::npos || next < end) return unbalanced("`{`" + place(at_) + " is not closed");
+    auto hole = hole_of(text_.substr(at_ + 1, end - at_ - 1));
+    if (!hole) return std::move(hole.error());
+    if (!out_.holes.empty() && !ends_value(out_.literals.back()))
+      return template_problem{"ambiguous_key_template",
+                              "the holes {" + spelled(out_.holes.back()) + "} and {" + spelled(*hole) +
+                                  "} are not kept apart, so that two pairs of values would have one key",
+                              "put a character such as `:` between them, other than letters, digits, `_.-%`"};
+    out_.holes.push_back(std::move(*hole));
+    out_.literals.emplace_back();
+    at_ = end + 1;
+    return std::nullopt;
+  }
+
+  static auto spelled(const template_hole& hole) -> std::string {
+    return (hole.from == template_hole::source_kind::param ? "P." : "") + hole.name;
+  }
+
+  static auto unbalanced(std::string message) -> template_problem {
+    return {"unbalanced_brace", std::move(message), "braces of the key itself are doubled: `{{` and `}}`"};
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  key_template out_;
+};
+
+}  // namespace
+
+auto key_template::parse(std::string_view text) -> std::expected<key_template, template_problem> {
+  if (text.empty()) return refuse("empty_key_template", "the key is empty");
+  if (text.size() > max_bytes)
+    return refuse("key_template_too_long", "the key has " + std::to_string(text.size()) + " bytes, " +
+                                               std::to_string(max_bytes) + " are allowed");
+  return template_parser(text).parse();
+}
+
+void append_escaped(std::string& out, std::string_view value) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  for (const char c : value) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += digits[byte >> 4U];
+    out += digits[byte & 0xfU];
+  }
+}
+
+}  // namespace rankd
