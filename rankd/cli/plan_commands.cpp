@@ -106,6 +106,12 @@ auto is_always_there(const param_shape& param) -> bool {
   return param.need == presence::required && param.when.param.empty();
 }
 
+/// "1", or "0-1" where it may be left out.
+auto inputs_text(const op_shape& shape) -> std::string {
+  const std::string most = std::to_string(shape.inputs);
+  return shape.optional_inputs == 0 ? most : std::to_string(shape.inputs - shape.optional_inputs) + "-" + most;
+}
+
 auto params_text(const op_shape& shape) -> std::string {
   std::string out;
   for (const param_shape& param : shape.params) {
@@ -120,7 +126,9 @@ auto params_text(const op_shape& shape) -> std::string {
 auto op_json(const op_entry& entry) -> std::string {
   std::string out = "{\"op\":";
   append_json_string(out, entry.shape.name);
-  out += ",\"inputs\":" + std::to_string(entry.shape.inputs) + ",\"params\":[";
+  out += ",\"inputs\":" + std::to_string(entry.shape.inputs);
+  if (entry.shape.optional_inputs != 0) out += ",\"optional_inputs\":" + std::to_string(entry.shape.optional_inputs);
+  out += ",\"params\":[";
   for (std::size_t at = 0; at < entry.shape.params.size(); ++at) {
     const param_shape& param = entry.shape.params[at];
     if (at != 0) out += ',';
@@ -208,8 +216,8 @@ auto ops_command(const ops_options& options) -> exit_status {
   }
   text_table table({{"operator"}, {"inputs", text_table::align::right}, {"params"}, {"meaning"}});
   for (const op_entry& entry : all_ops())
-    table.add({std::string(entry.shape.name), std::to_string(entry.shape.inputs), params_text(entry.shape),
-               std::string(entry.doc)});
+    table.add(
+        {std::string(entry.shape.name), inputs_text(entry.shape), params_text(entry.shape), std::string(entry.doc)});
   print(table.to_text());
   return exit_status::fine;
 }

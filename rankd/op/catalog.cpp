@@ -13,12 +13,29 @@ bound_op::~bound_op() = default;
 
 auto all_ops() -> std::span<const op_entry> {
   static const std::array entries{
-      detail::call_models_entry(), detail::candidates_entry(),       detail::concat_entry(),
-      detail::dedupe_entry(),      detail::extract_features_entry(), detail::fetch_features_entry(),
-      detail::filter_entry(),      detail::follow_entry(),           detail::join_entry(),
-      detail::media_entry(),       detail::recommendation_entry(),   detail::sort_entry(),
-      detail::take_entry(),        detail::viewer_entry(),           detail::vm_entry(),
-      detail::busy_cpu_entry(),    detail::fixed_source_entry(),     detail::sleep_entry(),
+      detail::call_models_entry(),
+      detail::candidates_entry(),
+      detail::concat_entry(),
+      detail::dedupe_entry(),
+      detail::extract_features_entry(),
+      detail::fetch_features_entry(),
+      detail::filter_entry(),
+      detail::follow_entry(),
+      detail::hash_entry(),
+      detail::join_entry(),
+      detail::list_entry(),
+      detail::media_entry(),
+      detail::members_of_entry(),
+      detail::recommendation_entry(),
+      detail::set_entry(),
+      detail::sort_entry(),
+      detail::sorted_set_entry(),
+      detail::take_entry(),
+      detail::viewer_entry(),
+      detail::vm_entry(),
+      detail::busy_cpu_entry(),
+      detail::fixed_source_entry(),
+      detail::sleep_entry(),
   };
   return entries;
 }

@@ -2,6 +2,7 @@
 #include <rankd/op/columns.hpp>
 
 #include <rankd/op/catalog.hpp>
+#include <rankd/plan/key_template.hpp>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,7 @@ constexpr std::array adding_ops{
     adding_op{
         "core::extract_features", {"out_keys", "out_keys"}, "give the features keys that nothing before has written"},
     adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, and before its key is written"},
+    adding_op{"core::hash", {"keys", "keys"}, "read a field once, and before its key is written"},
 };
 
 auto find_adding(std::string_view op) -> const adding_op* {
@@ -34,9 +36,23 @@ auto find_adding(std::string_view op) -> const adding_op* {
   return at == adding_ops.end() ? nullptr : &*at;
 }
 
-constexpr std::string_view media_name = "core::media";
-constexpr std::string_view fixed_source_name = "test::fixed_source";
+/// Operators whose rows are users, with their countries.
+constexpr std::array<std::string_view, 3> user_ops{"core::viewer", "core::follow", "core::recommendation"};
 constexpr std::string_view country = "country";
+
+/// The template of keys that a node has, if any.
+auto template_of(const plan_node& node) -> const plan_param* {
+  const auto at = std::ranges::find(node.params, param_kind::key_template, &plan_param::kind);
+  return at == node.params.end() ? nullptr : &*at;
+}
+
+/// The keys whose columns stand in a template.
+auto columns_in(const plan_param& param, const registries& declared) -> std::vector<const key_entry*> {
+  std::vector<const key_entry*> out;
+  for (const template_hole& hole : key_template::parse(std::get<std::string>(param.value))->holes)
+    if (hole.from == template_hole::source_kind::column) out.push_back(declared.find_key(hole.name));
+  return out;
+}
 
 class column_walk {
  public:
@@ -70,6 +86,7 @@ class column_walk {
   void visit(node_index at) {
     const plan_node& node = loaded_->nodes[at];
     key_set& own = columns_[at];
+    if (const plan_param* const keys = template_of(node)) check_template(at, *keys);
     if (find_op(node.op)->change == row_change::dense_source) {
       own = source_columns(node);
       return;
@@ -86,12 +103,32 @@ class column_walk {
   [[nodiscard]] auto source_columns(const plan_node& node) const -> key_set {
     key_set out(declared_->keys().size(), false);
     out[place_of(registries::id_key)] = true;
-    if (find_op(node.op)->reads == request_part::candidates) {
-      if (const plan_param* keys = node.find_param("keys"))
-        for (const std::uint32_t key : keys->key_ids) out[place_of(key)] = true;
-    } else if (node.op != media_name && node.op != fixed_source_name)
+    for (const param_shape& shape : find_op(node.op)->shape.params) {
+      const plan_param* const param = node.find_param(shape.name);
+      if (param == nullptr || shape.use != key_use::write) continue;
+      if (param->kind == param_kind::key_id) out[place_of(param->index())] = true;
+      for (const std::uint32_t key : param->key_ids) out[place_of(key)] = true;
+    }
+    if (std::ranges::find(user_ops, node.op) != user_ops.end())
       out[static_cast<std::size_t>(declared_->find_key(country) - declared_->keys().data())] = true;
     return out;
+  }
+
+  /// Complains where a hole is always null, for no row has such a column.
+  void check_template(node_index at, const plan_param& keys) {
+    const plan_node& node = loaded_->nodes[at];
+    for (const key_entry* key : columns_in(keys, *declared_)) {
+      if (!node.sources.empty() && columns_[node.sources.front()][place_of(key->key_id)]) continue;
+      const std::string rows = node.sources.empty() ? "a node without input has no columns"
+                                                    : "the rows of `" + loaded_->nodes[node.sources.front()].node_id +
+                                                          "` have no column `" + key->name + "`";
+      found_[at].add({.code = "unknown_column",
+                      .pointer = keys.pointer,
+                      .message = "{" + key->name + "} has no value: " + rows,
+                      .hint = "add the column before, or take the value from a param: {P.NAME}",
+                      .node = node.node_id,
+                      .source = {}});
+    }
   }
 
   void add_columns(node_index at, const adding_op& adds, key_set& own) {
@@ -141,16 +178,21 @@ auto each_once(std::vector<std::uint32_t> keys) -> std::vector<std::uint32_t> {
   return keys;
 }
 
-/// A `by` that is not given is `id`, for every operator that has one; rows that come from the store for other rows are
-/// found by their `id`.
-auto read_keys(const plan& loaded, const plan_node& node) -> std::vector<std::uint32_t> {
+/// A `by` or `member` that is not given is `id`, for every operator that has one; rows that come from the store for
+/// other rows are found by their `id`, or by what stands in the template of their keys.
+auto read_keys(const plan& loaded, const plan_node& node, const registries& declared) -> std::vector<std::uint32_t> {
   std::vector<std::uint32_t> keys;
   const op_entry& op = *find_op(node.op);
-  if (op.change == row_change::dense_source && op.shape.inputs != 0) keys.push_back(registries::id_key);
+  if (const plan_param* const named = template_of(node)) {
+    for (const key_entry* key : columns_in(*named, declared)) keys.push_back(key->key_id);
+  } else if (op.change == row_change::dense_source && op.shape.inputs != 0) {
+    keys.push_back(registries::id_key);
+  }
   for (const param_shape& shape : op.shape.params) {
     const plan_param* const param = node.find_param(shape.name);
     if (param == nullptr) {
-      if (shape.kind == param_kind::key_id && shape.name == "by") keys.push_back(registries::id_key);
+      if (shape.kind == param_kind::key_id && (shape.name == "by" || shape.name == "member"))
+        keys.push_back(registries::id_key);
       continue;
     }
     if (shape.use == key_use::read) add_keys(*param, keys);
@@ -181,7 +223,7 @@ auto columns_of(const plan& loaded, const registries& declared) -> std::vector<n
   std::vector<node_columns> all;
   for (node_index at = 0; at < loaded.nodes.size(); ++at) {
     const plan_node& node = loaded.nodes[at];
-    node_columns columns{read_keys(loaded, node), written_keys(node), walk.keys_of(at)};
+    node_columns columns{read_keys(loaded, node, declared), written_keys(node), walk.keys_of(at)};
     if (find_op(node.op)->change == row_change::dense_source) columns.writes = columns.has;
     all.push_back(std::move(columns));
   }
@@ -189,8 +231,10 @@ auto columns_of(const plan& loaded, const registries& declared) -> std::vector<n
 }
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
-  const auto adds = [](const plan_node& node) { return find_adding(node.op) != nullptr; };
-  if (std::ranges::none_of(loaded.nodes, adds)) return {};
+  const auto matters = [](const plan_node& node) {
+    return find_adding(node.op) != nullptr || template_of(node) != nullptr;
+  };
+  if (std::ranges::none_of(loaded.nodes, matters)) return {};
   return column_walk(loaded, declared).diagnostics();
 }
 

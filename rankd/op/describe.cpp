@@ -96,6 +96,8 @@ auto to_string(param_kind kind) noexcept -> std::string_view {
     case param_kind::names: return "names";
     case param_kind::ascending: return "ascending";
     case param_kind::literals: return "literals";
+    case param_kind::texts: return "texts";
+    case param_kind::key_template: return "key_template";
   }
   return "";
 }
@@ -108,6 +110,8 @@ auto ops_toml() -> std::string {
     out += "\n[[op]]\n";
     append_line(out, "name", quoted(entry.shape.name));
     append_line(out, "inputs", std::to_string(entry.shape.inputs));
+    if (entry.shape.optional_inputs != 0)
+      append_line(out, "optional_inputs", std::to_string(entry.shape.optional_inputs));
     append_line(out, "doc", quoted(entry.doc));
     for (const param_shape& param : entry.shape.params) append_param(out, param);
   }

@@ -17,6 +17,13 @@ auto recommendation_entry() -> op_entry;
 auto media_entry() -> op_entry;
 auto fetch_features_entry() -> op_entry;
 
+// What reads values under keys of one's own.
+auto list_entry() -> op_entry;
+auto set_entry() -> op_entry;
+auto sorted_set_entry() -> op_entry;
+auto hash_entry() -> op_entry;
+auto members_of_entry() -> op_entry;
+
 // What takes the rows of the request.
 inline constexpr std::string_view candidates_name = "core::candidates";
 auto candidates_entry() -> op_entry;

@@ -56,6 +56,11 @@ constexpr std::string_view odd_data = R"({"hash":"follow:900","fields":{"a":"b"}
 {"list":"recommendation:905","values":["x",906,1]}
 {"list":"media:905","values":[1,"x",2,3]}
 {"list":"media:906","values":[9]}
+{"sorted_set":"near:905","scores":{"905":2.5,"x":1,"906":-1,"907":2.5,"-8":2.5,"901":1e-300}}
+{"sorted_set":"near:904","scores":{}}
+{"hash":"near:903","fields":{"a":"b"}}
+{"set":"seen:905","members":[906,"x",-7,905]}
+{"list":"seen:2","values":[1]}
 )";
 
 /// The reference data and the odd one, which is written into `folder`.
@@ -139,13 +144,31 @@ auto extracted_plan() -> std::string {
       R"("n","l")");
 }
 
+/// Everything that reads keys of a plan's own.
+auto named_plan() -> std::string {
+  const auto named = [](const std::string& id, const std::string& op, const std::string& from, const std::string& key,
+                        const std::string& more) {
+    return "," + node(id, op, from, endpoint_and(R"(,"key":")" + key + "\"" + more));
+  };
+  return artifact_of(
+      node("v", "core::viewer", "", endpoint_and("")) +
+          named("l", "core::list", "v", "follow:{id}", R"(,"count":100)") +
+          named("t", "core::list", "l", "follow:{id}", R"(,"count":2,"offset":1)") +
+          named("n", "core::sorted_set", "v", "near:{id}", R"(,"count":4,"order":"desc","min":-1,"out_key":1001)") +
+          named("a", "core::sorted_set", "", "near:905", R"(,"count":9,"offset":1)") +
+          named("s", "core::set", "l", "seen:{id}", R"(,"count":2)") +
+          named("h", "core::hash", "t", "features:{id}", R"(,"keys":[2001,1001,3002])") +
+          named("m", "core::members_of", "a", "near:905", R"(,"of":"sorted_set","out_key":1002)"),
+      R"("l","n","s","h","m")");
+}
+
 /// What many plans answer to many users.
 auto answers_of(store& from, const registries& declared) -> std::vector<std::string> {
   constexpr std::uint64_t generated = 40;
   engine_world world(declared, {&from, nullptr}, 2);
   std::vector<const bound_plan*> plans{&world.reference_plan("reels_plan_a"), &world.reference_plan("concat_plan"),
-                                       &world.bind(sources_plan()), &world.bind(features_plan()),
-                                       &world.bind(extracted_plan())};
+                                       &world.bind(sources_plan()),           &world.bind(features_plan()),
+                                       &world.bind(extracted_plan()),         &world.bind(named_plan())};
   for (std::uint64_t seed = 100; seed < 100 + generated; ++seed) plans.push_back(&world.bind(plan_maker(seed).make()));
   std::vector<std::string> out;
   for (const bound_plan* plan : plans)

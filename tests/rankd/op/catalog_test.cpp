@@ -24,7 +24,9 @@ TEST_CASE("the operators are those that plans know, with their number of inputs"
       {"core::media", 1},          {"core::sort", 1},        {"core::take", 1},
       {"core::viewer", 0},         {"core::vm", 1},          {"core::recommendation", 1},
       {"test::sleep", 1},          {"test::busy_cpu", 1},    {"test::fixed_source", 0},
-      {"core::fetch_features", 1}, {"core::call_models", 1}, {"core::extract_features", 1}};
+      {"core::fetch_features", 1}, {"core::call_models", 1}, {"core::extract_features", 1},
+      {"core::list", 1},           {"core::set", 1},         {"core::sorted_set", 1},
+      {"core::hash", 1},           {"core::members_of", 1}};
   CHECK((found == expected));
 }
 
@@ -54,6 +56,9 @@ TEST_CASE("every entry is complete and its shape makes sense") {
       for (const std::string_view value : param.when.values)
         CHECK(std::ranges::find(decisive->choices, value) != decisive->choices.end());
     }
+    // What may do without rows makes them.
+    CHECK(entry.shape.optional_inputs <= entry.shape.inputs);
+    if (entry.shape.optional_inputs != 0) CHECK(entry.change == row_change::dense_source);
     // Only what has no input makes rows of its own out of nothing, and only concat takes two.
     if (entry.shape.inputs == 0) CHECK(entry.change == row_change::dense_source);
     CHECK((entry.change == row_change::concatenation) == (entry.shape.name == "core::concat"));

@@ -23,6 +23,7 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
     CAPTURE(shape.name);
     CHECK(ops[at].at("name") == shape.name);
     CHECK(ops[at].at("inputs") == shape.inputs);
+    CHECK(ops[at].value("optional_inputs", 0U) == shape.optional_inputs);
     REQUIRE(ops[at].at("param").size() == shape.params.size());
     for (std::size_t i = 0; i < shape.params.size(); ++i) {
       const auto& param = ops[at].at("param")[i];
@@ -53,6 +54,8 @@ TEST_CASE("every operator is printed with its params, their ranges and what they
   CHECK(boundaries.at("when_values") == nlohmann::json({"bucket"}));
   CHECK(params_of("core::extract_features")[6].at("kind") == "literals");
   CHECK(map.at("key_types") == nlohmann::json({"int", "float", "string", "bool"}));
+  CHECK(params_of("core::hash")[1].at("kind") == "key_template");
+  CHECK(params_of("core::hash")[3].at("kind") == "texts");
   CHECK(map.at("when") == "how");
   CHECK(map.at("when_values") == nlohmann::json({"inner", "left"}));
 }

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,11 +46,14 @@ inline auto op_world() -> const registries& {
   return loaded;
 }
 
-/// Hashes and lists in maps, and a note of every batch that was asked for: "hget user:1 user:2", "lrange 3 follow:1".
+/// Hashes, lists and sets in maps, and a note of every batch that was asked for: "hget user:1 user:2",
+/// "lrange 3 follow:1", "set 10 bought:7". Of sorted sets it knows neither offsets nor ranges nor the other order.
 class memory_store : public store {
  public:
   std::map<std::string, std::map<std::string, std::string>> hashes;
   std::map<std::string, std::vector<std::string>> lists;
+  std::map<std::string, std::map<std::string, double>> sorted_sets;
+  std::map<std::string, std::set<std::string>> sets;
   std::vector<std::string> asked;
   std::error_code refusal;  ///< what every batch fails with, if anything
 
@@ -102,7 +106,62 @@ class memory_store : public store {
     co_return id_batch{out, malformed};
   }
 
+  auto read(const named_read& what, braid::arena& arena) -> braid::task<store_result<item_batch>> override {
+    constexpr std::array names{"list", "sorted_set", "set", "fields", "members", "scores"};
+    std::string note = names[static_cast<std::size_t>(what.kind)];
+    if (what.count != 0) note += " " + std::to_string(what.count);
+    for (const std::string_view key : what.keys) note += " " + std::string(key);
+    asked.push_back(std::move(note));
+    if (refusal) co_return std::unexpected(refusal);
+    const auto out = arena.filled(what.keys.size(), std::span<const stored_item>());
+    for (std::size_t at = 0; at < out.size(); ++at)
+      out[at] = arena.copied(std::span<const stored_item>(items_of(what, at, arena)));
+    co_return item_batch{out, 0};
+  }
+
  private:
+  auto items_of(const named_read& what, std::size_t at, braid::arena& arena) -> std::vector<stored_item> {
+    const std::string key(what.keys[at]);
+    std::vector<stored_item> out;
+    const auto add = [&](const std::string& text, double score) {
+      if (out.size() < what.count)
+        out.push_back({.is_there = true, .id = std::stoll(text), .score = score, .text = {}});
+    };
+    switch (what.kind) {
+      case read_kind::list:
+        for (std::size_t i = what.offset; i < lists[key].size(); ++i) add(lists[key][i], 0);
+        break;
+      case read_kind::sorted_set:
+        for (const auto& [text, score] : sorted_sets[key]) add(text, score);
+        break;
+      case read_kind::set:
+        for (const std::string& text : sets[key]) add(text, 0);
+        break;
+      case read_kind::fields:
+        for (const std::string_view field : what.fields) {
+          const auto found = hashes[key].find(std::string(field));
+          out.push_back(found == hashes[key].end()
+                            ? stored_item()
+                            : stored_item{.is_there = true, .text = arena.copied(std::string_view(found->second))});
+        }
+        break;
+      case read_kind::members:
+        for (const std::string_view text : what.members[at])
+          out.push_back({.is_there = sets[key].contains(std::string(text)), .text = {}});
+        break;
+      case read_kind::scores:
+        for (const std::string_view text : what.members[at]) {
+          const auto found = sorted_sets[key].find(std::string(text));
+          if (found == sorted_sets[key].end())
+            out.emplace_back();
+          else
+            out.push_back({.is_there = true, .score = found->second, .text = {}});
+        }
+        break;
+    }
+    return out;
+  }
+
   static auto key_of(key_batch keys, std::size_t at) -> std::string {
     return std::string(keys.prefix) + std::to_string(keys.ids[at]);
   }

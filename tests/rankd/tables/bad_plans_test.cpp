@@ -28,15 +28,23 @@ auto found_in(const std::string& artifact) -> std::vector<std::string> {
 
 }  // namespace
 
-TEST_CASE("the plan that the table changes is right, and uses every operator") {
-  CHECK(joined(found_in(good_plan())).empty());
-  const auto loaded = parse_plan(good_plan(), "t.json", {.ops = all_op_shapes(), .declared = op_world()});
-  REQUIRE(loaded);
+TEST_CASE("the plans that the tables change are right, and use every operator") {
   std::set<std::string> used;
-  for (const plan_node& node : loaded->nodes) used.insert(node.op);
+  for (const char* name : {"good_plan.json", "good_named_plan.json"}) {
+    CAPTURE(name);
+    const std::string artifact = table_file(name);
+    CHECK(joined(found_in(artifact)).empty());
+    const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+    REQUIRE(loaded);
+    for (const plan_node& node : loaded->nodes) used.insert(node.op);
+  }
   CHECK(used.size() == all_ops().size());
 }
 
 TEST_CASE("each bad plan of the table gets its diagnostics and no others") {
   check_table("bad_plans.ndjson", good_plan(), 300, found_in);
+}
+
+TEST_CASE("each plan with bad keys of a store gets its diagnostics and no others") {
+  check_table("bad_named.ndjson", table_file("good_named_plan.json"), 50, found_in);
 }

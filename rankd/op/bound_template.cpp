@@ -1,0 +1,169 @@
+// rankd/op/bound_template.cpp: names of holes against the registries, and one key after another.
+#include <rankd/op/detail/bound_template.hpp>
+
+#include <rankd/registry/names.hpp>
+#include <rankd/rows/dictionary.hpp>
+#include <rankd/store/named_read.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace rankd::detail {
+namespace {
+
+/// Types of values that keys are made of. A float has no spelling of its own.
+constexpr std::array hole_types{value_type::integer, value_type::string, value_type::boolean};
+
+/// Looks up the name of one hole.
+class hole_check {
+ public:
+  hole_check(const plan_param& param, braid::diagnostics& problems) : param_(&param), problems_(&problems) {}
+
+  /// The entry, where plans may read it and it has the right type.
+  template <typename Entry>
+  auto fine(const Entry* entry, const std::string& sort, const template_hole& hole,
+            const std::vector<std::string_view>& known, const registries& declared) -> const Entry* {
+    const std::string named = sort + " " + quote_name(hole.name);
+    if (entry == nullptr)
+      return report("unknown_" + sort, "no " + sort + " is called " + quote_name(hole.name),
+                    braid::did_you_mean(hole.name, known)),
+             nullptr;
+    if (entry->status == lifecycle::blocked)
+      return report("blocked_" + sort, named + " is blocked", declared.successor_hint(*entry)), nullptr;
+    if (!entry->allow_read) return report("unreadable_" + sort, named + " must not be read by plans", {}), nullptr;
+    if (std::ranges::find(hole_types, entry->type) != hole_types.end()) return entry;
+    return report("wrong_" + sort + "_type",
+                  named + " is of type " + std::string(to_string(entry->type)) +
+                      "; keys are made of one of: int, string, bool",
+                  {}),
+           nullptr;
+  }
+
+ private:
+  void report(std::string code, std::string message, std::string hint) {
+    problems_->add({.code = std::move(code),
+                    .pointer = param_->pointer,
+                    .message = std::move(message),
+                    .hint = std::move(hint),
+                    .node = {},
+                    .source = {}});
+  }
+
+  const plan_param* param_;
+  braid::diagnostics* problems_;
+};
+
+void append_digits(std::string& out, std::int64_t value) {
+  std::array<char, std::numeric_limits<std::int64_t>::digits10 + 2> text{};
+  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+}
+
+void append_value(std::string& out, bool value) { out += value ? "true" : "false"; }
+void append_value(std::string& out, std::int64_t value) { append_digits(out, value); }
+void append_value(std::string& out, std::string_view value) { append_escaped(out, value); }
+
+/// False where it is null.
+auto append_param(std::string& out, const scalar& value) -> bool {
+  return std::visit(
+      [&out](const auto& each) {
+        using type = std::remove_cvref_t<decltype(each)>;
+        constexpr bool has_spelling = std::is_same_v<type, bool> || std::is_same_v<type, std::int64_t>;
+        if constexpr (std::is_same_v<type, std::string>)
+          append_value(out, std::string_view(each));
+        else if constexpr (has_spelling)
+          append_value(out, each);
+        return has_spelling || std::is_same_v<type, std::string>;
+      },
+      value);
+}
+
+/// False where it is null; an absent column is.
+auto append_cell(std::string& out, const std::optional<column>& from, std::uint32_t row) -> bool {
+  if (!from || from->is_null(row)) return false;
+  if (const auto* numbers = from->integers())
+    append_value(out, (*numbers)[row]);
+  else if (const auto* texts = from->strings())
+    append_value(out, (*texts)[row]);
+  else if (const auto* flags = from->booleans())
+    append_value(out, (*flags)[row]);
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+/// Spells keys for the rows of one request.
+class bound_template::speller {
+ public:
+  speller(const bound_template& of, const node_context& context) : of_(&of), context_(&context) {
+    for (const hole& each : of.holes_) {
+      const bool is_column = each.from == template_hole::source_kind::column;
+      columns_.push_back(is_column && !context.inputs.empty() ? context.inputs[0].table().find(each.key_id)
+                                                              : std::nullopt);
+    }
+  }
+
+  /// The key of a row; nothing where it has none. Lifetime: until the next call.
+  auto spell(std::uint32_t row) -> std::optional<std::string_view> {
+    text_ = of_->literals_.front();
+    for (std::size_t at = 0; at < columns_.size(); ++at) {
+      const hole& each = of_->holes_[at];
+      const bool is_there = each.from == template_hole::source_kind::param
+                                ? append_param(text_, context_->params[each.param])
+                                : append_cell(text_, columns_[at], row);
+      if (!is_there) return std::nullopt;
+      text_ += of_->literals_[at + 1];
+    }
+    if (text_.empty() || text_.size() > named_read::max_key) return std::nullopt;
+    return text_;
+  }
+
+ private:
+  const bound_template* of_;
+  const node_context* context_;
+  std::vector<std::optional<column>> columns_;  // of each hole
+  std::string text_;
+};
+
+auto bound_template::bind(const plan_param& param, const bind_context& with, braid::diagnostics& problems)
+    -> bound_template {
+  bound_template out;
+  auto parsed = key_template::parse(std::get<std::string>(param.value));
+  if (!parsed) return out;  // the loader of plans has complained
+  out.literals_ = std::move(parsed->literals);
+  hole_check check(param, problems);
+  for (const template_hole& each : parsed->holes) {
+    hole made{.from = each.from};
+    if (each.from == template_hole::source_kind::param) {
+      const param_entry* entry =
+          check.fine(with.declared.find_param(each.name), "param", each, with.declared.param_names(), with.declared);
+      if (entry != nullptr) made.param = with.declared.index_of(*entry);
+    } else {
+      const key_entry* entry =
+          check.fine(with.declared.find_key(each.name), "key", each, with.declared.key_names(), with.declared);
+      if (entry != nullptr) made.key_id = entry->key_id;
+    }
+    out.holes_.push_back(made);
+  }
+  return out;
+}
+
+auto bound_template::keys_of(const node_context& context) const -> row_keys {
+  const std::size_t rows = context.inputs.empty() ? 1 : context.inputs[0].size();
+  const std::span<std::uint32_t> places = context.memory.filled(rows, row_keys::none);
+  dictionary_builder asked(context.memory);
+  speller speller(*this, context);
+  for (std::size_t at = 0; at < rows; ++at) {
+    const std::uint32_t row = context.inputs.empty() ? 0 : context.inputs[0].row(at);
+    if (const auto key = speller.spell(row)) places[at] = asked.intern(*key);
+  }
+  return {.asked = asked.finish()->entries(), .places = places};
+}
+
+}  // namespace rankd::detail

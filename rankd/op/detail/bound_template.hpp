@@ -1,0 +1,57 @@
+// rankd/op/detail/bound_template.hpp: a key template with its names looked up, and the keys that it gives rows.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+#include <rankd/plan/key_template.hpp>
+
+#include <braid/base/arena.hpp>
+#include <braid/base/diagnostics.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rankd::detail {
+
+/// The param of every operator that reads values under named keys.
+inline constexpr param_shape key_shape{.name = "key", .kind = param_kind::key_template};
+
+/// Keys of rows, each once.
+struct row_keys {
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  std::span<const std::string_view> asked;  ///< in the order in which rows name them first
+  std::span<const std::uint32_t> places;    ///< of each row, in order: a position in `asked`, or `none`
+};
+
+/// A template whose holes are columns and params that plans may read. Immutable.
+/// Threads: any.
+class bound_template {
+ public:
+  /// The template of a param of kind key_template. Complains with unknown_key, blocked_key, unreadable_key,
+  /// wrong_key_type, and the same of params, at the param.
+  static auto bind(const plan_param& param, const bind_context& with, braid::diagnostics& problems) -> bound_template;
+
+  /// The keys of the rows of the node's first source, or of one row without columns where it has no source. A row has
+  /// none where a hole is null, or where the key would be empty or longer than `named_read::max_key`: no store has
+  /// such. Cost: about 50 ns a row, and what the keys need.
+  [[nodiscard]] auto keys_of(const node_context& context) const -> row_keys;
+
+ private:
+  struct hole {
+    template_hole::source_kind from = template_hole::source_kind::column;
+    std::uint32_t key_id = 0;  ///< of a column
+    std::uint32_t param = 0;   ///< a position in registries::params
+  };
+
+  class speller;
+
+  std::vector<std::string> literals_;
+  std::vector<hole> holes_;
+};
+
+}  // namespace rankd::detail

@@ -1,0 +1,135 @@
+// rankd/op/detail/stored_columns.hpp: fields of hashes in a store as typed columns of rows.
+#pragma once
+
+#include <rankd/op/operator.hpp>
+#include <rankd/rows/bitmap.hpp>
+#include <rankd/rows/column.hpp>
+#include <rankd/rows/dictionary.hpp>
+
+#include <braid/base/arena.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace rankd::detail {
+
+/// One field of the hashes, which becomes a column.
+struct wanted_feature {
+  std::uint32_t key_id = 0;
+  std::string name;
+  value_type type = value_type::floating;
+  scalar otherwise;  ///< what a row without the feature gets
+};
+
+/// Which hash each row has: a position among those that are asked for, or `none`.
+struct asked_rows {
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  const row_set& rows;
+  std::size_t asked = 0;                  ///< hashes that are asked for
+  std::span<const std::uint32_t> places;  ///< for each position of `rows`
+};
+
+// What the text of a feature spells; nothing where it is none of that type.
+
+inline auto spelled(std::string_view text, std::int64_t /*type*/) -> std::optional<std::int64_t> {
+  return parse_id(text);
+}
+
+inline auto spelled(std::string_view text, double /*type*/) -> std::optional<double> {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stopped != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+inline auto spelled(std::string_view text, bool /*type*/) -> std::optional<bool> {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  return std::nullopt;
+}
+
+/// A value for each hash that was asked for, with nulls beside.
+template <typename T>
+struct decoded {
+  std::span<T> values;
+  std::span<std::uint64_t> valid;
+
+  decoded(std::size_t size, braid::arena& memory)
+      : values(memory.filled(size, T{})), valid(memory.filled(words_for(size), std::uint64_t{0})) {}
+
+  void set(std::size_t at, T value) {
+    values[at] = value;
+    set_bit(valid.data(), at);
+  }
+};
+
+/// The values of the hashes at their rows: inactive rows are null, and rows without value get `otherwise`.
+template <typename T>
+auto spread(const asked_rows& of, const decoded<T>& from, const std::optional<T>& otherwise, braid::arena& memory)
+    -> std::pair<std::span<const T>, bitmap> {
+  decoded<T> out(of.rows.table().size(), memory);
+  for (std::size_t position = 0; position < of.rows.size(); ++position) {
+    const std::uint32_t place = of.places[position];
+    if (place != asked_rows::none && test_bit(from.valid.data(), place))
+      out.set(of.rows.row(position), from.values[place]);
+    else if (otherwise)
+      out.set(of.rows.row(position), *otherwise);
+  }
+  return {out.values, bitmap(out.valid.data())};
+}
+
+/// `find(hash, what)` gives the text of a field, where there is one.
+template <typename T, typename Find>
+auto plain_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
+  decoded<T> values(of.asked, context.memory);
+  for (std::size_t at = 0; at < of.asked; ++at) {
+    const auto text = find(at, what);
+    if (!text) continue;
+    if (const auto value = spelled(*text, T{}))
+      values.set(at, *value);
+    else
+      ++context.malformed_values;
+  }
+  std::optional<T> otherwise;
+  if (!is_null(what.otherwise)) otherwise = std::get<T>(what.otherwise);
+  const auto [spans, validity] = spread(of, values, otherwise, context.memory);
+  return {.values = spans, .validity = validity};
+}
+
+template <typename Find>
+auto text_column(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
+  decoded<std::uint32_t> codes(of.asked, context.memory);
+  dictionary_builder words(context.memory);
+  for (std::size_t at = 0; at < of.asked; ++at)
+    if (const auto text = find(at, what)) codes.set(at, words.intern_shared(*text));
+  std::optional<std::uint32_t> otherwise;
+  if (!is_null(what.otherwise)) otherwise = words.intern(std::get<std::string>(what.otherwise));
+  const auto [spans, validity] = spread(of, codes, otherwise, context.memory);
+  return {.values = string_values{spans, words.finish()}, .validity = validity};
+}
+
+/// The column that a field becomes. A text that is none of its type counts as missing; each hash counts it once.
+template <typename Find>
+auto column_of(const wanted_feature& what, const asked_rows& of, const Find& find, node_context& context) -> column {
+  switch (what.type) {
+    case value_type::integer: return plain_column<std::int64_t>(what, of, find, context);
+    case value_type::boolean: return plain_column<bool>(what, of, find, context);
+    case value_type::string: return text_column(what, of, find, context);
+    case value_type::floating:
+    case value_type::feature_bundle: break;
+  }
+  return plain_column<double>(what, of, find, context);
+}
+
+}  // namespace rankd::detail

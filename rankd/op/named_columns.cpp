@@ -1,0 +1,241 @@
+// rankd/op/named_columns.cpp: operators that add columns from values under keys of one's own: hash, members_of.
+#include <rankd/op/detail/asking.hpp>
+#include <rankd/op/detail/bound.hpp>
+#include <rankd/op/detail/bound_template.hpp>
+#include <rankd/op/detail/entries.hpp>
+#include <rankd/op/detail/lookup.hpp>
+#include <rankd/op/detail/stored_columns.hpp>
+
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rankd::detail {
+namespace {
+
+static_assert(row_keys::none == asked_rows::none);
+
+struct hash_params {
+  std::uint32_t endpoint = 0;
+  bound_template keys;
+  std::vector<wanted_feature> wanted;
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
+    store* from = context.stores[endpoint];
+    if (from == nullptr) co_return no_store();
+    const row_set& rows = context.inputs[0];
+    const std::uint64_t bytes = rows.table().size() * (sizeof(std::uint32_t) + wanted.size() * (sizeof(double) + 1));
+    if (!context.may_make(0, bytes)) co_return over_budget();
+    const row_keys named = keys.keys_of(context);
+    item_batch found;
+    if (!named.asked.empty()) {
+      std::vector<std::string_view> names;
+      for (const wanted_feature& each : wanted) names.emplace_back(each.name);
+      const named_read what{.kind = read_kind::fields, .keys = named.asked, .fields = names};
+      auto reading = from->read(what, context.memory);
+      const store_result<item_batch> got = co_await std::move(reading);
+      if (!got) co_return store_failed(*from, got.error());
+      found = *got;
+    }
+    co_return with_columns(named, found, context);
+  }
+
+ private:
+  [[nodiscard]] auto with_columns(const row_keys& named, const item_batch& found, node_context& context) const
+      -> row_set {
+    const row_set& rows = context.inputs[0];
+    const asked_rows of{.rows = rows, .asked = named.asked.size(), .places = named.places};
+    row_set out = rows;
+    for (std::size_t field = 0; field < wanted.size(); ++field) {
+      const auto find = [&](std::size_t hash, const wanted_feature& /*what*/) -> std::optional<std::string_view> {
+        const stored_item& item = found.of_key[hash][field];
+        return item.is_there ? std::optional(item.text) : std::nullopt;
+      };
+      out = out.with_column(wanted[field].key_id, column_of(wanted[field], of, find, context), context.memory);
+    }
+    return out;
+  }
+};
+
+constexpr std::array<std::string_view, 4> field_types{"int", "float", "string", "bool"};
+constexpr param_shape keys_shape{
+    .name = "keys", .kind = param_kind::key_ids, .use = key_use::write, .min_items = 1, .choices = field_types};
+constexpr std::array hash_shape{
+    store_endpoint,
+    key_shape,
+    keys_shape,
+    param_shape{.name = "fields", .kind = param_kind::texts, .need = presence::nullable},
+};
+
+auto bind_hash(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  hash_params params;
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  const plan_param& keys = *node.find_param("keys");
+  const plan_param* fields = node.find_param("fields");
+  const auto found = find_typed_keys(keys, keys_shape, with, problems);
+  if (fields != nullptr) check_same_length(*fields, fields->names.size(), keys, found.size(), problems);
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  for (std::size_t at = 0; at < found.size(); ++at)
+    params.wanted.push_back({.key_id = found[at]->key_id,
+                             .name = fields == nullptr ? found[at]->name : fields->names[at],
+                             .type = found[at]->type,
+                             .otherwise = found[at]->nullable ? scalar() : found[at]->default_value});
+  return make_bound(std::move(params));
+}
+
+/// What is asked about the rows: of each key, the members that its rows name, in the order of the rows.
+struct asked_members {
+  std::span<const std::span<const std::string_view>> of_key;
+  std::span<const std::uint32_t> places;  ///< of each row: among those of its key
+};
+
+struct members_params {
+  std::uint32_t endpoint = 0;
+  bound_template keys;
+  read_kind kind = read_kind::members;
+  std::uint32_t member_key = registries::id_key;
+  std::uint32_t out_key = 0;
+  bool gives_scores = false;
+  std::optional<double> otherwise = {};  ///< the score of a row whose member is none
+
+  [[nodiscard]] auto start(node_context& context) const -> braid::task<op_result<row_set>> {
+    store* from = context.stores[endpoint];
+    if (from == nullptr) co_return no_store();
+    const row_set& rows = context.inputs[0];
+    const std::uint64_t row_bytes = 2 * sizeof(std::uint32_t) + 2 * sizeof(std::string_view) + sizeof(stored_item);
+    if (!context.may_make(0, rows.size() * row_bytes + rows.table().size() * sizeof(double))) co_return over_budget();
+    const row_keys named = keys.keys_of(context);
+    const asked_members asked = members_of(rows, named, context.memory);
+    item_batch found;
+    if (!named.asked.empty()) {
+      const named_read what{.kind = kind, .keys = named.asked, .members = asked.of_key};
+      auto reading = from->read(what, context.memory);
+      const store_result<item_batch> got = co_await std::move(reading);
+      if (!got) co_return store_failed(*from, got.error());
+      found = *got;
+    }
+    co_return rows.with_column(out_key, column_from(named, asked, found, context), context.memory);
+  }
+
+ private:
+  /// Of each row what it asks about; a row whose member is null asks nothing.
+  [[nodiscard]] auto members_of(const row_set& rows, const row_keys& named, braid::arena& memory) const
+      -> asked_members {
+    const std::optional<column> from = rows.table().find(member_key);
+    const std::span<std::uint32_t> places = memory.filled(rows.size(), row_keys::none);
+    const std::span<std::uint32_t> counts = memory.filled(named.asked.size(), std::uint32_t{0});
+    const auto asks = [&](std::size_t at) {
+      return named.places[at] != row_keys::none && from && !from->is_null(rows.row(at));
+    };
+    for (std::size_t at = 0; at < rows.size(); ++at)
+      if (asks(at)) places[at] = counts[named.places[at]]++;
+    const auto members = memory.uninitialized<std::span<std::string_view>>(counts.size());
+    for (std::size_t key = 0; key < counts.size(); ++key)
+      members[key] = memory.uninitialized<std::string_view>(counts[key]);
+    for (std::size_t at = 0; at < rows.size(); ++at)
+      if (asks(at)) members[named.places[at]][places[at]] = text_of(*from, rows.row(at), memory);
+    const auto of_key = memory.uninitialized<std::span<const std::string_view>>(counts.size());
+    for (std::size_t key = 0; key < counts.size(); ++key) of_key[key] = members[key];
+    return {.of_key = of_key, .places = places};
+  }
+
+  static auto text_of(const column& from, std::uint32_t row, braid::arena& memory) -> std::string_view {
+    if (const string_values* texts = from.strings()) return (*texts)[row];
+    return memory.copied(std::string_view(std::to_string((*from.integers())[row])));
+  }
+
+  [[nodiscard]] auto column_from(const row_keys& named, const asked_members& asked, const item_batch& found,
+                                 node_context& context) const -> column {
+    const row_set& rows = context.inputs[0];
+    const auto item_at = [&](std::size_t at) {
+      return asked.places[at] == row_keys::none ? stored_item() : found.of_key[named.places[at]][asked.places[at]];
+    };
+    if (!gives_scores) {
+      decoded<bool> flags(rows.table().size(), context.memory);
+      for (std::size_t at = 0; at < rows.size(); ++at) flags.set(rows.row(at), item_at(at).is_there);
+      return {.values = std::span<const bool>(flags.values), .validity = bitmap(flags.valid.data())};
+    }
+    decoded<double> scores(rows.table().size(), context.memory);
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      const stored_item item = item_at(at);
+      const bool is_finite = std::isfinite(item.score);
+      if (!is_finite) ++context.malformed_values;
+      if (item.is_there && is_finite)
+        scores.set(rows.row(at), item.score);
+      else if (otherwise)
+        scores.set(rows.row(at), *otherwise);
+    }
+    return {.values = std::span<const double>(scores.values), .validity = bitmap(scores.valid.data())};
+  }
+};
+
+constexpr std::array<std::string_view, 2> set_kinds{"set", "sorted_set"};
+constexpr std::array<std::string_view, 2> member_types{"int", "string"};
+constexpr std::array<std::string_view, 2> known_types{"bool", "float"};
+constexpr param_shape member_shape{
+    .name = "member", .kind = param_kind::key_id, .need = presence::nullable, .choices = member_types};
+constexpr param_shape known_shape{
+    .name = "out_key", .kind = param_kind::key_id, .use = key_use::write, .choices = known_types};
+constexpr std::array members_shape{
+    store_endpoint,
+    key_shape,
+    param_shape{.name = "of", .kind = param_kind::enumeration, .need = presence::nullable, .choices = set_kinds},
+    member_shape,
+    known_shape,
+};
+
+/// A score is to be had from a sorted set alone.
+void check_out_key(const plan_param& param, const key_entry& key, bool is_sorted, braid::diagnostics& problems) {
+  if (is_sorted || key.type == value_type::boolean) return;
+  problems.add({.code = "wrong_key_type",
+                .pointer = param.pointer,
+                .message = "key " + std::to_string(key.key_id) + " (" + key.name +
+                           ") is of type float, and members of a set have no scores",
+                .hint = "name a key of type bool, or say `of` sorted_set",
+                .node = {},
+                .source = {}});
+}
+
+auto bind_members_of(const plan_node& node, const bind_context& with) -> braid::checked<bound_ptr> {
+  braid::diagnostics problems;
+  members_params params;
+  params.endpoint = find_redis_endpoint(*node.find_param("endpoint"), with, problems);
+  params.keys = bound_template::bind(*node.find_param("key"), with, problems);
+  const plan_param* of = node.find_param("of");
+  const bool is_sorted = of != nullptr && std::get<std::string>(of->value) == "sorted_set";
+  if (is_sorted) params.kind = read_kind::scores;
+  if (const plan_param* member = node.find_param("member"))
+    if (const key_entry* key = find_typed_key(*member, member_shape, with, problems)) params.member_key = key->key_id;
+  const plan_param& out = *node.find_param("out_key");
+  if (const key_entry* key = find_typed_key(out, known_shape, with, problems)) {
+    check_out_key(out, *key, is_sorted, problems);
+    params.out_key = key->key_id;
+    params.gives_scores = key->type == value_type::floating;
+    if (params.gives_scores && !key->nullable) params.otherwise = std::get<double>(key->default_value);
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return make_bound(std::move(params));
+}
+
+}  // namespace
+
+auto hash_entry() -> op_entry {
+  return {.shape = {.name = "core::hash", .inputs = 1, .params = hash_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds columns: fields of the hash under a key of one's own.",
+          .bind = &bind_hash};
+}
+
+auto members_of_entry() -> op_entry {
+  return {.shape = {.name = "core::members_of", .inputs = 1, .params = members_shape},
+          .change = row_change::preserves_view,
+          .doc = "Adds a column: whether the set under a key of one's own has a member, or the member's score.",
+          .bind = &bind_members_of};
+}
+
+}  // namespace rankd::detail

@@ -1,0 +1,122 @@
+// tests/rankd/cli/shop_example_test.cpp: the project of examples/shop, which docs/rankd.md shows, answers as the page
+// says, and the same from Redis and from a cluster.
+#include <rankd/cli/commands.hpp>
+
+#include <rankd/registry/file.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+#include <tests/support/real_cluster.hpp>
+#include <tests/support/redis_server.hpp>
+#include <tests/support/scratch_folder.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using namespace rankd::testing;
+using braid::testing::process_end;
+using braid::testing::real_cluster;
+using braid::testing::redis_server;
+using nlohmann::json;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class shop_project : public braid::testing::scratch_folder {
+ public:
+  shop_project() { fs::copy("examples/shop", path(), fs::copy_options::recursive); }
+
+  /// Puts the data at `url` and has the plan read it there.
+  void move_to(const std::string& url, const std::string& resolver) const {
+    REQUIRE(rankd_in(path(), {"load", "data/shop.ndjson", "--store", url}).status == 0);
+    write("registry/endpoints.dev.toml",
+          "[[endpoint]]\nendpoint_id = \"ep_0001\"\nname = \"products\"\nkind = \"redis\"\n"
+          "resolver = { " +
+              resolver + " }\npolicy = { connect_timeout_ms = 20000, request_timeout_ms = 20000 }\n");
+  }
+};
+
+auto example(const std::string& file) -> std::string { return rankd::read_text_file("examples/shop/" + file).value(); }
+
+/// Customers with and without purchases, countries with and without a trend, one that must be escaped.
+auto requests() -> std::string {
+  std::string lines;
+  for (const std::string_view customer : {"7", "8", "null", "-1"})
+    for (const std::string_view country : {"US", "DE", "", "US:x"})
+      lines += R"({"plan":"home","param_overrides":{"customer":)" + std::string(customer) + R"(,"country":")" +
+               std::string(country) + "\"}}\n";
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("the shop answers as the page says") {
+  const shop_project project;
+  const process_end done = rankd_in(project.path(), {"rank"}, example("request.json"));
+  CHECK(done.status == 0);
+  CHECK(json::parse(done.out) == json::parse(example("answer.json")));
+}
+
+TEST_CASE("the shop has the same answers from the embedded store, from Redis and from a cluster") {
+  const shop_project embedded;
+  const std::string expected = rankd_in(embedded.path(), {"batch"}, requests()).out;
+  CHECK(has(expected, R"("title":"Tent for two")"));
+  CHECK(has(expected, R"("candidates":[])"));
+  CHECK_FALSE(has(expected, "error"));
+
+  const redis_server server;
+  const std::string port = std::to_string(server.port());
+  const shop_project remote;
+  remote.move_to("redis://127.0.0.1:" + port, R"(type = "static", host = "127.0.0.1", port = )" + port);
+  CHECK(rankd_in(remote.path(), {"batch"}, requests()).out == expected);
+
+  const real_cluster nodes;
+  const std::string node = std::to_string(nodes.options().nodes.front().port);
+  const shop_project spread;
+  spread.move_to("redis-cluster://127.0.0.1:" + node,
+                 R"(type = "cluster", nodes = [{ host = "127.0.0.1", port = )" + node + " }]");
+  CHECK(rankd_in(spread.path(), {"batch"}, requests()).out == expected);
+}
+
+TEST_CASE("the list of operators says which of them need no rows, and which take keys") {
+  const shop_project project;
+  for (const json& each : json::parse(rankd_in(project.path(), {"ops", "--json"}).out).at("ops")) {
+    const bool may_begin = each.at("op") == "core::list" || each.at("op") == "core::set" ||
+                           each.at("op") == "core::sorted_set";
+    CHECK(each.value("optional_inputs", 0) == (may_begin ? 1 : 0));
+  }
+  CHECK(has(rankd_in(project.path(), {"ops"}).out, "0-1  endpoint: endpoint_ref, key: key_template, count: int"));
+}
+
+TEST_CASE("explanations and graphs know the keys of the shop") {
+  const shop_project project;
+  const process_end why = rankd_in(project.path(), {"rank", "--why", "101,104,106"}, example("request.json"));
+  CHECK(why.status == 0);
+  for (const char* node : {"known", "new", "in_stock", "similar"}) CHECK(has(why.out, node));
+  const process_end graph = rankd_in(project.path(), {"plans", "home", "--json"});
+  CHECK(graph.status == 0);
+  for (const json& node : json::parse(graph.out).at("nodes")) {
+    if (node.at("node") == "trending") {
+      CHECK(node.at("params").at("key") == R"("trending:{P.country}")");
+      CHECK(node.at("reads") == json::array());
+      CHECK(node.at("writes") == json({"id", "interest"}));
+    }
+    if (node.at("node") == "similar") CHECK(node.at("reads") == json({"id"}));
+    if (node.at("node") == "known") CHECK(node.at("writes") == json({"bought"}));
+  }
+}
+
+TEST_CASE("a key of the shop that is wrong is found when the plan is loaded") {
+  const shop_project project;
+  std::string plan = example("plans/home.json");
+  plan.replace(plan.find("trending:{P.country}"), 20, "trending:{P.county}!");
+  project.write("plans/home.json", plan);
+  const process_end done = rankd_in(project.path(), {"validate", "home", "--json"});
+  CHECK(done.status == 1);
+  CHECK(has(done.out, "unknown_param"));
+  CHECK(has(done.out, "/nodes/0/params/key"));
+  CHECK(has(done.out, "did you mean `country`?"));
+}
