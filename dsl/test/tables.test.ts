@@ -40,29 +40,33 @@ function documentOf(row: Row, base: Buffer): Buffer {
 const folder = join(repository, "tests/rankd/tables");
 const skip = existsSync(join(folder, "bad_plans.ndjson")) ? false : "the table is not there";
 
-test("each bad plan of the engine's table gets its diagnostics and no others", { skip }, () => {
-  const registry = join(folder, "registry");
-  const declared = loadRegistries(registry, "dev", join(repository, "registry/ops.toml"));
-  const base = readFileSync(join(folder, "good_plan.json"));
-  const found = (bytes: Buffer): string[] => {
-    const { value, problems } = parseExact(bytes);
-    const all = problems.length > 0 ? problems : validate(value, { declared, bytes: bytes.length });
-    return all.map(({ code, pointer, node }) => `${code} ${pointer}${node === "" ? "" : ` ${node}`}`);
-  };
-  assert.deepEqual(found(base), []);
-  const rows = readFileSync(join(folder, "bad_plans.ndjson"), "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Row);
-  const wrong = rows.flatMap((row) => {
-    const expected = row.diagnostics.map(
-      ({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`,
-    );
-    const said = found(documentOf(row, base));
-    return said.join("\n") === expected.join("\n")
-      ? []
-      : [`${row.case}: expected ${expected.slice(0, 4).join(", ")}; found ${said.slice(0, 4).join(", ")}`];
+for (const [table, good] of [
+  ["bad_plans.ndjson", "good_plan.json"],
+  ["bad_named.ndjson", "good_named_plan.json"],
+] as const)
+  test(`each bad plan of ${table} of the engine gets its diagnostics and no others`, { skip }, () => {
+    const registry = join(folder, "registry");
+    const declared = loadRegistries(registry, "dev", join(repository, "registry/ops.toml"));
+    const base = readFileSync(join(folder, good));
+    const found = (bytes: Buffer): string[] => {
+      const { value, problems } = parseExact(bytes);
+      const all = problems.length > 0 ? problems : validate(value, { declared, bytes: bytes.length });
+      return all.map(({ code, pointer, node }) => `${code} ${pointer}${node === "" ? "" : ` ${node}`}`);
+    };
+    assert.deepEqual(found(base), []);
+    const rows = readFileSync(join(folder, table), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Row);
+    const wrong = rows.flatMap((row) => {
+      const expected = row.diagnostics.map(
+        ({ code, pointer, node }) => `${code} ${spelled(pointer).toString()}${node === undefined ? "" : ` ${node}`}`,
+      );
+      const said = found(documentOf(row, base));
+      return said.join("\n") === expected.join("\n")
+        ? []
+        : [`${row.case}: expected ${expected.slice(0, 4).join(", ")}; found ${said.slice(0, 4).join(", ")}`];
+    });
+    assert.equal(wrong.join("\n"), "");
+    console.log(`${rows.length} artifacts`);
   });
-  assert.equal(wrong.join("\n"), "");
-  console.log(`${rows.length} artifacts`);
-});

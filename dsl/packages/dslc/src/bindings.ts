@@ -103,6 +103,7 @@ function paramType(param: OpParam): string {
       return "boolean";
     case "string":
     case "name":
+    case "key_template":
       return "string";
     case "choice":
       return union(param.choices ?? []);
@@ -115,6 +116,7 @@ function paramType(param: OpParam): string {
     case "endpoint_ref":
       return `EndpointToken<${union(param.endpoint_kinds ?? [])}>`;
     case "names":
+    case "texts":
       return "readonly string[]";
     case "ascending":
       return "readonly number[]";
@@ -130,6 +132,8 @@ function paramType(param: OpParam): string {
 }
 
 function range(param: OpParam): string {
+  if (param.kind === "key_template")
+    return "The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param.";
   if (param.kind === "name") return "Letters, digits and `_`, no digit in front.";
   if (param.min_items !== undefined)
     return `At least ${param.min_items} of them${param.kind === "ascending" ? ", ascending" : ""}.`;
@@ -193,7 +197,8 @@ function table(declared: Registries): string {
     const all = [...list, '{ name: "trace", option: "trace", kind: "string" }']
       .map((each) => `      ${each},\n`)
       .join("");
-    return `  {\n    op: ${string(op.name)},\n    scope: ${string(scopeOf(op))},\n    method: ${string(methodOf(op))},\n    inputs: ${op.inputs},\n    params: [\n${all}    ],\n  },\n`;
+    const inputs = `inputs: ${op.inputs},${op.optionalInputs === 0 ? "" : `\n    optionalInputs: ${op.optionalInputs},`}`;
+    return `  {\n    op: ${string(op.name)},\n    scope: ${string(scopeOf(op))},\n    method: ${string(methodOf(op))},\n    ${inputs}\n    params: [\n${all}    ],\n  },\n`;
   });
   return `/** The operators as data. */\nexport const operators: readonly OperatorInfo[] = [\n${items.join("")}];\n`;
 }
@@ -239,7 +244,7 @@ export function bindings(declared: Registries): string {
     methods(
       "PlanContext",
       "Where rows come from.",
-      declared.ops.filter((op) => op.inputs === 0),
+      declared.ops.filter((op) => op.inputs === op.optionalInputs),
     ),
     methods(
       "CandidateSet",

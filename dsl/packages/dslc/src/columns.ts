@@ -1,5 +1,6 @@
 // columns.ts: which columns the rows of each node may have, and what nodes add to them, as the engine looks at it.
 import { type GraphNode, orderOf } from "./graph.js";
+import { holesOf } from "./key_template.js";
 import type { Op, Registries } from "./project.js";
 import { integerOf, type JsonObject, type Problem, pointerTo } from "./reader.js";
 
@@ -10,15 +11,23 @@ export interface ColumnNode extends GraphNode {
 }
 
 const joinName = "core::join";
-const candidatesName = "core::candidates";
 /** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
   [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
   "core::call_models": { params: ["out_keys"], hint: "give the scores a key that nothing before has written" },
   "core::extract_features": { params: ["out_keys"], hint: "give the features keys that nothing before has written" },
   "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, and before its key is written" },
+  "core::hash": { params: ["keys"], hint: "read a field once, and before its key is written" },
 };
-const idOnly: ReadonlySet<string> = new Set(["core::media", "test::fixed_source"]);
+/** Sources whose rows have an id and the columns that their params name. */
+const namedColumns: ReadonlySet<string> = new Set([
+  "core::candidates",
+  "core::list",
+  "core::media",
+  "core::set",
+  "core::sorted_set",
+  "test::fixed_source",
+]);
 const withCountry: ReadonlySet<string> = new Set(["core::viewer", "core::follow", "core::recommendation"]);
 const idKey = 1;
 
@@ -57,9 +66,41 @@ export function checkModels(node: ColumnNode, problems: Problem[]): void {
   problems.push({ code: "wrong_length", pointer: paramPointer(node, "out_keys"), message, hint: "", node: node.id });
 }
 
-/** Complains where a node adds a column that the rows of its input may have, and its operator writes over none. */
+/** The param of a node that is a template of keys. */
+const templateOf = (node: ColumnNode): string | undefined =>
+  node.op?.params.find((param) => param.kind === "key_template")?.name;
+
+/** A problem for each hole that no row has a value for. */
+function holeProblems(
+  node: ColumnNode,
+  has: ReadonlySet<number> | undefined,
+  nodes: readonly ColumnNode[],
+  declared: Registries,
+): Problem[] {
+  const param = templateOf(node);
+  if (param === undefined) return [];
+  const source = nodes[node.sources[0] ?? -1]?.id;
+  const problems: Problem[] = [];
+  for (const { name, from } of holesOf(node.params[param])) {
+    if (from === "param" || has?.has(declared.keys.find((key) => key.name === name)!.id) === true) continue;
+    const rows =
+      source === undefined
+        ? "a node without input has no columns"
+        : `the rows of \`${source}\` have no column \`${name}\``;
+    problems.push({
+      code: "unknown_column",
+      pointer: paramPointer(node, param),
+      message: `{${name}} has no value: ${rows}`,
+      hint: "add the column before, or take the value from a param: {P.NAME}",
+      node: node.id,
+    });
+  }
+  return problems;
+}
+
+/** Complains where a hole of a key has no value, and where a node adds a column that the rows of its input may have, and its operator writes over none. */
 export function checkColumns(nodes: readonly ColumnNode[], declared: Registries, problems: Problem[]): void {
-  if (!nodes.some((node) => Object.hasOwn(addingOps, node.op?.name ?? ""))) return;
+  if (!nodes.some((node) => Object.hasOwn(addingOps, node.op?.name ?? "") || templateOf(node) !== undefined)) return;
   const country = declared.keys.find((key) => key.name === "country")?.id ?? idKey;
   const columns = nodes.map(() => new Set<number>());
   const found: { node: number; problem: Problem }[] = [];
@@ -68,9 +109,16 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
     const name = node.op!.name;
     const own = columns[at]!;
     own.add(idKey);
+    for (const problem of holeProblems(node, columns[node.sources[0] ?? -1], nodes, declared))
+      found.push({ node: at, problem });
     if (withCountry.has(name)) own.add(country);
-    if (name === candidatesName) for (const key of keysOf(node, "keys") ?? []) own.add(key);
-    if (withCountry.has(name) || idOnly.has(name) || name === candidatesName) continue;
+    if (withCountry.has(name)) continue;
+    if (namedColumns.has(name)) {
+      for (const key of keysOf(node, "keys") ?? []) own.add(key);
+      const scores = integerOf(node.params["out_key"]);
+      if (scores !== undefined) own.add(Number(scores));
+      continue;
+    }
     for (const source of name === joinName ? node.sources.slice(0, 1) : node.sources)
       for (const key of columns[source]!) own.add(key);
     const written = node.params["out_key"];

@@ -19,6 +19,11 @@ export function nameProblem(item: unknown): ItemProblem | undefined {
   return { code: "bad_name", message: `\`${item}\` is not ${rule}` };
 }
 
+function textProblem(item: unknown): ItemProblem | undefined {
+  if (typeof item === "string") return undefined;
+  return { code: "wrong_type", message: `an item must be a string, not ${kindOf(item)}` };
+}
+
 function keyProblem(item: unknown): ItemProblem | undefined {
   const wrong = numberProblem(item, "int");
   if (wrong !== undefined) return { code: wrong.code, message: `the id of a key ${wrong.message}` };
@@ -30,6 +35,7 @@ function keyProblem(item: unknown): ItemProblem | undefined {
 export function itemRule(kind: string): (item: unknown) => ItemProblem | undefined {
   if (kind === "names") return nameProblem;
   if (kind === "key_ids") return keyProblem;
+  if (kind === "texts") return textProblem;
   return kind === "ascending" ? ascendingRule() : literalRule();
 }
 

@@ -57,6 +57,8 @@ export interface OpParam {
 export interface Op {
   readonly name: string;
   readonly inputs: number;
+  /** So many of the inputs may be left out. */
+  readonly optionalInputs: number;
   readonly doc: string;
   readonly params: readonly OpParam[];
 }
@@ -169,6 +171,7 @@ export function loadRegistries(folder: string, environment: string, opsFile = jo
     ops: rows(ops, "op").map((row) => ({
       name: text(row, "name"),
       inputs: Number(row["inputs"]),
+      optionalInputs: Number(row["optional_inputs"] ?? 0),
       doc: text(row, "doc"),
       params: rows(row, "param") as unknown as OpParam[],
     })),

@@ -3,6 +3,7 @@ import { checkColumns, checkMap, checkModels } from "./columns.js";
 import { checkExtract } from "./features.js";
 import { checkCircles, checkDepth, checkReach, type GraphNode, orderOf } from "./graph.js";
 import { itemRule, itemValue, nameProblem } from "./items.js";
+import { checkHoles, checkNamed, parseTemplate } from "./key_template.js";
 import type { Op, OpParam, Registries } from "./project.js";
 import {
   didYouMean,
@@ -297,8 +298,10 @@ class Validator {
   private readInputs(node: Reader, op: Op | undefined): number[] {
     const inputs = node.array("inputs", "required");
     if (inputs === undefined) return [];
-    if (op !== undefined && inputs.length !== op.inputs)
-      node.report("inputs", "wrong_input_count", `\`${op.name}\` takes ${op.inputs} inputs, not ${inputs.length}`);
+    if (op !== undefined && (inputs.length > op.inputs || inputs.length < op.inputs - op.optionalInputs)) {
+      const range = op.optionalInputs === 0 ? `${op.inputs}` : `${op.inputs - op.optionalInputs} to ${op.inputs}`;
+      node.report("inputs", "wrong_input_count", `\`${op.name}\` takes ${range} inputs, not ${inputs.length}`);
+    }
     const found: number[] = [];
     for (const [index, name] of inputs.entries()) {
       const report = (code: string, message: string, hint = ""): void => {
@@ -375,6 +378,12 @@ class Validator {
       case "name":
         this.readNameParam(params, name, need);
         break;
+      case "key_template": {
+        const text = params.text(name, need);
+        const parsed = text === undefined ? [] : parseTemplate(text);
+        if ("code" in parsed) params.report(name, parsed.code, parsed.message, parsed.hint);
+        break;
+      }
       case "choice":
         params.choice(name, need, param.choices ?? []);
         break;
@@ -388,6 +397,7 @@ class Validator {
       case "names":
       case "ascending":
       case "literals":
+      case "texts":
         this.readList(params, param, need);
         break;
       default:
@@ -474,6 +484,7 @@ class Validator {
       for (const param of node.op?.params ?? []) this.bindParam(node, param);
       if (this.problems.length === before) checkMap(node, this.declared, this.problems);
       if (node.op?.name === "core::call_models") checkModels(node, this.problems);
+      checkNamed(node, this.declared, this.problems);
       if (node.op?.name === "core::extract_features") checkExtract(node, this.declared, this.problems);
     }
     if (this.problems.length === 0) checkColumns(this.nodes, this.declared, this.problems);
@@ -489,6 +500,7 @@ class Validator {
         this.problems.push({ code, pointer: place, message, hint, node: node.id });
       };
     if (param.kind === "key_id") this.bindKey(Number(integerOf(value)), param, reportAt(pointer));
+    if (param.kind === "key_template") checkHoles(String(value), this.declared, reportAt(pointer));
     if (param.kind === "endpoint_ref") this.bindEndpoint(String(value), param, reportAt(pointer));
     if (param.kind === "key_ids")
       for (const [index, key] of (value as unknown[]).entries())

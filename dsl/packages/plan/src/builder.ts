@@ -28,6 +28,8 @@ export interface OperatorInfo {
   readonly scope: string;
   readonly method: string;
   readonly inputs: number;
+  /** So many of the inputs may be left out; none where absent. */
+  readonly optionalInputs?: number;
   readonly params: readonly ParamInfo[];
 }
 
@@ -84,8 +86,9 @@ export class Graph {
   /** Puts a method for each operator that takes what is there onto `target`. */
   private methods(target: object, input: Draft | undefined): object {
     const scopes = new Map<string, object>([["", target]]);
+    const given = input === undefined ? 0 : 1;
     for (const operator of this.operators) {
-      if (operator.inputs !== (input === undefined ? 0 : 1)) continue;
+      if (given > operator.inputs || given < operator.inputs - (operator.optionalInputs ?? 0)) continue;
       const scope = scopes.get(operator.scope) ?? {};
       scopes.set(operator.scope, scope);
       const method = (options: unknown): object => this.add(operator, input, options);

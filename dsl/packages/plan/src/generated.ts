@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 0c90453854e94749433dd039d09e7e562d8aec28d9279aa15d81e19cce71f03c
+// digest ops 6fa7c98bbc64d2890f9b955bf2f754341554ae484145013d2c9afaeb2e2fa138
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -140,6 +140,18 @@ export interface FollowOptions<Fanout extends number> extends NodeOptions {
   readonly fanout: Fanout & Whole<Fanout, 1>;
 }
 
+/** Options of core::hash. */
+export interface HashOptions extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `keys`. At least 1 of them. */
+  readonly keys: readonly KeyToken<"int" | "float" | "string" | "bool", { write: true }>[];
+  /** `fields`. */
+  readonly fields?: readonly string[];
+}
+
 /** Options of core::join. */
 export interface JoinOptions extends NodeOptions {
   /** `rhs`. */
@@ -156,12 +168,38 @@ export interface JoinOptions extends NodeOptions {
   readonly onMissing?: "null" | "default" | "error";
 }
 
+/** Options of core::list. */
+export interface ListOptions<Count extends number, Offset extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `count`. From 1 to 10000000. */
+  readonly count: Count & Whole<Count, 1>;
+  /** `offset`. From 0 to 2000000000. */
+  readonly offset?: Offset & Whole<Offset, 0>;
+}
+
 /** Options of core::media. */
 export interface MediaOptions<Fanout extends number> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000. */
   readonly fanout: Fanout & Whole<Fanout, 1>;
+}
+
+/** Options of core::members_of. */
+export interface MembersOfOptions extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `of`. */
+  readonly of?: "set" | "sorted_set";
+  /** `member`. */
+  readonly member?: KeyToken<"int" | "string", { read: true }>;
+  /** `out_key`. */
+  readonly outKey: KeyToken<"bool" | "float", { write: true }>;
 }
 
 /** Options of core::recommendation. */
@@ -172,12 +210,42 @@ export interface RecommendationOptions<Fanout extends number> extends NodeOption
   readonly fanout: Fanout & Whole<Fanout, 1>;
 }
 
+/** Options of core::set. */
+export interface SetOptions<Count extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `count`. From 1 to 10000000. */
+  readonly count: Count & Whole<Count, 1>;
+}
+
 /** Options of core::sort. */
 export interface SortOptions extends NodeOptions {
   /** `by`. */
   readonly by: KeyToken<"int" | "float" | "string" | "bool", { read: true }>;
   /** `order`. */
   readonly order?: "asc" | "desc";
+}
+
+/** Options of core::sorted_set. */
+export interface SortedSetOptions<Count extends number, Offset extends number> extends NodeOptions {
+  /** `endpoint`. */
+  readonly endpoint: EndpointToken<"embedded" | "redis">;
+  /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
+  readonly key: string;
+  /** `count`. From 1 to 10000000. */
+  readonly count: Count & Whole<Count, 1>;
+  /** `offset`. From 0 to 2000000000. */
+  readonly offset?: Offset & Whole<Offset, 0>;
+  /** `order`. */
+  readonly order?: "asc" | "desc";
+  /** `min`. */
+  readonly min?: number;
+  /** `max`. */
+  readonly max?: number;
+  /** `out_key`. */
+  readonly outKey?: KeyToken<"float", { write: true }>;
 }
 
 /** Options of core::take. */
@@ -224,6 +292,12 @@ export interface TestSleepOptions<DurationMs extends number> extends NodeOptions
 export interface PlanContext {
   /** The rows that the request carries as its candidates, with the columns of these keys. */
   candidates(options?: CandidatesOptions): CandidateSet;
+  /** For each row, or once, the first ids of the list under a key of one's own. */
+  list<Count extends number, Offset extends number>(options: ListOptions<Count, Offset>): CandidateSet;
+  /** For each row, or once, the smallest ids of the set under a key of one's own. */
+  set<Count extends number>(options: SetOptions<Count>): CandidateSet;
+  /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
+  sortedSet<Count extends number, Offset extends number>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** One row: the user who asks, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
   /** Operators of `test`. */
@@ -249,14 +323,24 @@ export interface CandidateSet {
   filter(options: FilterOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
   follow<Fanout extends number>(options: FollowOptions<Fanout>): CandidateSet;
+  /** Adds columns: fields of the hash under a key of one's own. */
+  hash(options: HashOptions): CandidateSet;
   /** Rows with their partners of another node: those with the same value of a key. */
   join(options: JoinOptions): CandidateSet;
+  /** For each row, or once, the first ids of the list under a key of one's own. */
+  list<Count extends number, Offset extends number>(options: ListOptions<Count, Offset>): CandidateSet;
   /** For each row the first ids of list media:ID. */
   media<Fanout extends number>(options: MediaOptions<Fanout>): CandidateSet;
+  /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
+  membersOf(options: MembersOfOptions): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
   recommendation<Fanout extends number>(options: RecommendationOptions<Fanout>): CandidateSet;
+  /** For each row, or once, the smallest ids of the set under a key of one's own. */
+  set<Count extends number>(options: SetOptions<Count>): CandidateSet;
   /** Orders the rows by a key, stable, nulls last. */
   sort(options: SortOptions): CandidateSet;
+  /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
+  sortedSet<Count extends number, Offset extends number>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** The first rows in the current order. */
   take<Count extends number>(options: TakeOptions<Count>): CandidateSet;
   /** Adds a float column: the value of an expression on each row. */
@@ -366,6 +450,19 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::hash",
+    scope: "",
+    method: "hash",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
+      { name: "keys", option: "keys", kind: "key_ids" },
+      { name: "fields", option: "fields", kind: "texts" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::join",
     scope: "",
     method: "join",
@@ -381,6 +478,20 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::list",
+    scope: "",
+    method: "list",
+    inputs: 1,
+    optionalInputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
+      { name: "count", option: "count", kind: "int" },
+      { name: "offset", option: "offset", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::media",
     scope: "",
     method: "media",
@@ -388,6 +499,20 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
       { name: "fanout", option: "fanout", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::members_of",
+    scope: "",
+    method: "membersOf",
+    inputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
+      { name: "of", option: "of", kind: "choice" },
+      { name: "member", option: "member", kind: "key_id" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
@@ -403,6 +528,19 @@ export const operators: readonly OperatorInfo[] = [
     ],
   },
   {
+    op: "core::set",
+    scope: "",
+    method: "set",
+    inputs: 1,
+    optionalInputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
+      { name: "count", option: "count", kind: "int" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
     op: "core::sort",
     scope: "",
     method: "sort",
@@ -410,6 +548,24 @@ export const operators: readonly OperatorInfo[] = [
     params: [
       { name: "by", option: "by", kind: "key_id" },
       { name: "order", option: "order", kind: "choice" },
+      { name: "trace", option: "trace", kind: "string" },
+    ],
+  },
+  {
+    op: "core::sorted_set",
+    scope: "",
+    method: "sortedSet",
+    inputs: 1,
+    optionalInputs: 1,
+    params: [
+      { name: "endpoint", option: "endpoint", kind: "endpoint_ref" },
+      { name: "key", option: "key", kind: "key_template" },
+      { name: "count", option: "count", kind: "int" },
+      { name: "offset", option: "offset", kind: "int" },
+      { name: "order", option: "order", kind: "choice" },
+      { name: "min", option: "min", kind: "float" },
+      { name: "max", option: "max", kind: "float" },
+      { name: "out_key", option: "outKey", kind: "key_id" },
       { name: "trace", option: "trace", kind: "string" },
     ],
   },
