@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 from . import vocabulary as words
+from .store import parse_id
+from .templates import spelled
 from .worlds import TYPES, World
 
 
@@ -24,8 +26,32 @@ def make_data(world: World, seed: int) -> str:
                 lines.append({"list": f"{kind}:{user}", "values": rng.sample(words.IDS, len(words.IDS))})
             elif rng.random() < 0.75:
                 lines.append({"list": f"{kind}:{user}", "values": _list_values(rng)})
+    lines += _named_lines(world, rng)
     rng.shuffle(lines)
     return "".join(json.dumps(line, ensure_ascii=rng.random() < 0.5) + "\n" for line in lines)
+
+
+def _named_lines(world: World, rng: random.Random) -> list[dict[str, Any]]:
+    """Records of all kinds under keys that templates have for ids, texts and truths."""
+    lines: list[dict[str, Any]] = []
+    for name in dict.fromkeys(map(spelled, [*words.IDS, *words.STRINGS, True, False])):
+        if rng.random() < 0.7:
+            lines.append({"list": f"shelf:{name}", "values": _list_values(rng)})
+        if rng.random() < 0.7:
+            members = {str(each) for each in _list_values(rng)}
+            lines.append({"set": f"bought:{name}", "members": [_bare(each, rng) for each in sorted(members)]})
+        if rng.random() < 0.7:
+            scores = {str(each): words.number(rng) for each in _list_values(rng)}
+            lines.append({"sorted_set": f"near:{name}", "scores": scores})
+        if rng.random() < 0.7:
+            lines.append({"hash": f"item:{name}", "fields": _features(world, rng, 0.8) | {"odd-name": words.string(rng)}})
+    return lines
+
+
+def _bare(text: str, rng: random.Random) -> int | str:
+    """A member as a number where it is one, or as text."""
+    number = parse_id(text)
+    return number if number is not None and str(number) == text and rng.random() < 0.5 else text
 
 
 def _user_fields(rng: random.Random) -> dict[str, str]:

@@ -210,18 +210,18 @@ class _Draft:
     def _keys_of(self, node: Node) -> set[int]:
         if node["op"] in ("core::viewer", "core::follow", "core::recommendation"):
             return {1, 3001}
-        if node["op"] in ("core::media", "test::fixed_source"):
-            return {1}
         params = node["params"]
+        if node["op"] in ("core::media", "test::fixed_source", "core::list", "core::set", "core::sorted_set"):
+            return {1} | ({params["out_key"]} if params.get("out_key") else set())
         if node["op"] == "core::candidates":
             return {1}.union(params.get("keys") or [])
-        if node["op"] == "core::fetch_features":
+        if node["op"] in ("core::fetch_features", "core::hash"):
             return self.keys[node["inputs"][0]].union(params["keys"])
         if node["op"] in ("core::extract_features", "core::call_models"):
             return self.keys[node["inputs"][0]].union(params["out_keys"])
         if node["op"] == "core::join":
             return self.keys[node["inputs"][0]].union(params.get("map") or params.get("select") or [])
-        written = {params["out_key"]} if node["op"] == "core::vm" else set()
+        written = {params["out_key"]} if node["op"] in ("core::vm", "core::members_of") else set()
         return written.union(*(self.keys[source] for source in edges_into(node)))
 
     def some_node(self) -> str:
@@ -423,6 +423,69 @@ def _add_fetched(draft: _Draft, source: str, keys: list[int], **by: int | None) 
     draft.add("core::fetch_features", [source], draft.bounds[source], endpoint=endpoint, keys=keys, **more, **by)
 
 
+def _template(draft: _Draft, source: str | None, prefix: str) -> str:
+    """A key with one hole, now and then two, for what the rows have; without rows for a param, or with none."""
+    rng, world = draft.rng, draft.world
+    types = ("int", "string", "bool")
+    params = [f"{{P.{row['name']}}}" for row in world.params if row["type"] in types and is_readable(row)]
+    have = draft.keys[source] if source is not None else set()
+    columns = [f"{{{row['name']}}}" for row in world.keys if row["key_id"] in have & set(world.named_keys)]
+    if not columns or rng.random() < 0.15:
+        columns = [*params, "7", "US", "%20"]
+    first = rng.choice(columns)
+    if rng.random() < 0.05:
+        return rng.choice([f"{prefix}:{first}/{rng.choice(columns)}", f"{{{{{first}}}}}", first])
+    return f"{prefix}:{first}"
+
+
+def _add_named(draft: _Draft) -> None:
+    """Ids under keys of all kinds, for rows or once."""
+    rng, world = draft.rng, draft.world
+    source = draft.some_node() if rng.random() < 0.8 else None
+    count = rng.choice([1, 2, 3, 5, 100, 10_000_000])
+    bound = (1 if source is None else draft.bounds[source]) * min(count, LONGEST_LIST)
+    op, prefix = rng.choice([("core::list", "shelf"), ("core::set", "bought"), ("core::sorted_set", "near")])
+    if bound > draft.max_rows:
+        return
+    more: dict[str, Any] = {}
+    if op != "core::set":
+        more = rng.choice([{}, {"offset": None}, {"offset": 1}, {"offset": 5}])
+    if op == "core::sorted_set":
+        ends = _ascending(rng, 2)
+        more = more | rng.choice([{}, {"order": None}, {"order": "asc"}, {"order": "desc"}, {"order": "desc"}])
+        more = more | rng.choice([{}, {}, {"min": ends[0]}, {"max": ends[-1]}, {"min": ends[0], "max": ends[-1]}])
+        more = more | rng.choice([{}, {"out_key": None}, *[{"out_key": key} for key in world.out_keys]])
+    inputs = [] if source is None else [source]
+    key = _template(draft, source, prefix)
+    draft.add(op, inputs, bound, endpoint=rng.choice(world.endpoints), key=key, count=count, **more)
+
+
+def _add_hash(draft: _Draft) -> None:
+    rng, source = draft.rng, draft.some_node()
+    keys = _free(draft, source, draft.world.fetched_keys)[: rng.choice([1, 2, 3, 6])]
+    if not keys:
+        return
+    names = [row["name"] for number in keys for row in draft.world.keys if row["key_id"] == number]
+    names[0] = rng.choice([names[0], "odd-name", "nothing"])
+    fields = rng.choice([{}, {"fields": None}, {"fields": names}])
+    key, endpoint = _template(draft, source, "item"), rng.choice(draft.world.endpoints)
+    draft.add("core::hash", [source], draft.bounds[source], endpoint=endpoint, key=key, keys=keys, **fields)
+
+
+def _add_members(draft: _Draft) -> None:
+    rng, source, world = draft.rng, draft.some_node(), draft.world
+    is_sorted = rng.random() < 0.5
+    out = [*world.truth_keys, *(world.out_keys if is_sorted else [])]
+    if not out:
+        return
+    member = rng.choice([{}, {"member": None}, {"member": 1}, {"member": rng.choice([*world.int_keys, *world.string_keys])}])
+    of: dict[str, Any] = {"of": "sorted_set"} if is_sorted else rng.choice([{}, {"of": None}, {"of": "set"}])
+    draft.add(
+        "core::members_of", [source], draft.bounds[source], endpoint=rng.choice(world.endpoints),
+        key=_template(draft, source, "near" if is_sorted else "bought"), out_key=rng.choice(out), **of, **member,
+    )
+
+
 def _add_extract(draft: _Draft) -> None:
     transform = draft.rng.choice(["bucket", "clip", "is_null", "log1p", "one_hot"])
     source = draft.some_node()
@@ -542,6 +605,9 @@ _GROWTH: dict[Callable[[_Draft], None], float] = {
     _add_dedupe: 2,
     _add_join: 3,
     _add_fetch: 3,
+    _add_named: 5,
+    _add_hash: 2,
+    _add_members: 2,
     _add_extract: 4,
     _add_models: 2,
     _add_sort: 3,

@@ -13,6 +13,7 @@ from .features import Model, linked, spelled, sum_of, transformed
 from .registry import Key, Registry
 from .requests import Asked, RequestError, read_request
 from .store import Store
+from .templates import key_of, listed, members, ranked
 
 ID = 1
 COUNTRY = 3001
@@ -126,6 +127,11 @@ class _Run:
             "core::dedupe": self._dedupe,
             "core::join": self._join,
             "core::fetch_features": self._fetch_features,
+            "core::list": lambda node, params: self._named(node, params, listed),
+            "core::set": lambda node, params: self._named(node, params, members),
+            "core::sorted_set": lambda node, params: self._named(node, params, ranked),
+            "core::hash": self._hash,
+            "core::members_of": self._members_of,
             "core::extract_features": self._extract_features,
             "core::call_models": self._call_models,
             "core::sort": self._sort,
@@ -179,6 +185,53 @@ class _Run:
 
     def _media(self, node: Node, params: dict[str, Any]) -> Rows:
         return [{ID: number} for number in self._listed(node, params, "media")]
+
+    def _key(self, template: str, row: Row) -> str | None:
+        """The key that a template gives a row."""
+
+        def value_of(name: str) -> Any:
+            if name.startswith("P."):
+                param = self._registry.param_named(name[2:])
+                return None if param is None else self._asked.params[param.number]
+            key = self._registry.key_named(name)
+            return None if key is None else row.get(key.number)
+
+        return key_of(template, value_of)
+
+    def _named(self, node: Node, params: dict[str, Any], read: Callable[..., Any]) -> Rows:
+        """Each key is asked for once, so what is malformed under it counts once."""
+        rows = self._input(node) if node["inputs"] else [{}]
+        keys = [self._key(params["key"], row) for row in rows]
+        found = {key: read(self._store, key, params) for key in keys if key is not None}
+        self._malformed_ids += sum(malformed for _, malformed in found.values())
+        out = _given(params, "out_key", None)
+        pairs = [pair for key in keys if key is not None for pair in found[key][0]]
+        return [{ID: number} if out is None else {ID: number, out: score} for number, score in pairs]
+
+    def _hash(self, node: Node, params: dict[str, Any]) -> Rows:
+        keys = [self._registry.keys[number] for number in params["keys"]]
+        fields = dict(zip(keys, _given(params, "fields", [key.name for key in keys])))
+        rows = self._input(node)
+        names = [self._key(params["key"], row) for row in rows]
+        found = {name: self._fetched(keys, name, fields) for name in dict.fromkeys(names) if name is not None}
+        missing = {key.number: None if key.nullable else key.default for key in keys}
+        return [row | missing | ({} if name is None else found[name]) for row, name in zip(rows, names)]
+
+    def _members_of(self, node: Node, params: dict[str, Any]) -> Rows:
+        out = self._registry.keys[params["out_key"]]
+        member = _given(params, "member", ID)
+        table: dict[str, Any] = self._store.sets
+        if _given(params, "of", "set") == "sorted_set":
+            table = self._store.sorted_sets
+        otherwise = None if out.nullable else out.default
+        made: Rows = []
+        for row in self._input(node):
+            name = self._key(params["key"], row)
+            known = {} if name is None or row.get(member) is None else table.get(name, {})
+            is_member = str(row.get(member)) in known
+            score = known[str(row[member])] if is_member and out.type == "float" else otherwise
+            made.append(row | {out.number: is_member if out.type == "bool" else score})
+        return made
 
     def _vm(self, node: Node, params: dict[str, Any]) -> Rows:
         key = self._registry.keys[params["out_key"]]
@@ -253,10 +306,10 @@ class _Run:
         missing = {key.number: None if key.nullable else key.default for key in keys}
         return [row | missing | found.get(row.get(by), {}) for row in rows]
 
-    def _fetched(self, keys: list[Key], name: str) -> Row:
+    def _fetched(self, keys: list[Key], name: str, fields: dict[Key, str] | None = None) -> Row:
         out: Row = {}
         for key in keys:
-            text = self._store.hashes.get(name, {}).get(key.name)
+            text = self._store.hashes.get(name, {}).get(key.name if fields is None else fields[key])
             value = None if text is None else spelled(key, text)
             if value is not None:
                 out[key.number] = value

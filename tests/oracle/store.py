@@ -15,10 +15,12 @@ _DIGITS = re.compile(r"-?[0-9]+")
 
 @dataclass
 class Store:
-    """Hashes and lists by key; elements of lists are texts."""
+    """Hashes, lists and sets by key; elements and members are texts."""
 
     hashes: dict[str, dict[str, str]] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
+    sets: dict[str, set[str]] = field(default_factory=dict)
+    sorted_sets: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def country(self, user: int) -> str | None:
         return self.hashes.get(f"user:{user}", {}).get("country")
@@ -52,5 +54,9 @@ def load_store(files: Iterable[Path]) -> Store:
 def _add(store: Store, row: dict) -> None:
     if "hash" in row:
         store.hashes[row["hash"]] = dict(row["fields"])
+    elif "set" in row:
+        store.sets[row["set"]] = {str(member) for member in row["members"]}
+    elif "sorted_set" in row:
+        store.sorted_sets[row["sorted_set"]] = {name: float(score) for name, score in row["scores"].items()}
     else:
         store.lists[row["list"]] = [str(value) for value in row["values"]]

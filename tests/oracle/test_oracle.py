@@ -24,6 +24,7 @@ from oracle.interpreter import Answer, Failure, Known, edges_into, interpret, or
 from oracle.patterns import BadPattern, compile_pattern  # noqa: E402
 from oracle.registry import Key, Param, Registry, load_registry  # noqa: E402
 from oracle.store import Store, load_store, parse_id  # noqa: E402
+from oracle.templates import key_of  # noqa: E402
 from oracle.worlds import make_world  # noqa: E402
 
 P53 = 2**53
@@ -406,6 +407,38 @@ class Operators(unittest.TestCase):
         store.hashes["user:3"] = {"final_score": "7"}
         self.assertEqual(self.made(plan_of(THREE, by), "final_score", store), [0.0, 0.0, 7.0])
 
+    def test_keys_are_made_of_values_that_are_escaped(self) -> None:
+        values = {"id": -7, "country": "a:é", "P.on": True, "none": None}
+        self.assertEqual(key_of("x:{id}:{country}", values.get), "x:-7:a%3A%C3%A9")
+        self.assertEqual(key_of("{{{P.on}}}", values.get), "{true}")
+        self.assertIsNone(key_of("x:{none}", values.get))
+        self.assertIsNone(key_of("{country}" + "k" * 502, values.get))
+
+    def test_ids_come_from_keys_of_all_kinds(self) -> None:
+        store = Store(lists={"shelf:2": ["5", "x", "6", "7"]}, sets={"bought:2": {"10", "9", "x"}})
+        store.sorted_sets["near:2"] = {"9": 1.0, "10": 1.0, "3": 0.5}
+
+        def found(op: str, key: str, *inputs: str, **params: Any) -> list[int]:
+            read = node("x", op, *inputs, endpoint="ep_0001", key=key, **params)
+            return ids(run(plan_of(*([THREE] if inputs else []), read), store))
+
+        self.assertEqual(found("core::list", "shelf:{id}", "three", count=2), [5])
+        self.assertEqual(found("core::list", "shelf:2", "three", count=1, offset=2), [6, 6, 6])
+        self.assertEqual(found("core::list", "shelf:2", count=1, offset=None), [5])
+        self.assertEqual(found("core::set", "bought:{id}", "three", count=5), [9, 10])
+        self.assertEqual(found("core::sorted_set", "near:2", count=2), [3, 10])
+        self.assertEqual(found("core::sorted_set", "near:2", count=2, order="desc"), [9, 10])
+        self.assertEqual(found("core::sorted_set", "near:2", count=9, offset=1, min=0.7), [9])
+
+    def test_fields_and_members_are_looked_up(self) -> None:
+        store = Store(hashes={"item:2": {"odd": "1.5", "title": "Two"}}, sets={"bought:7": {"2", "US"}})
+        store.sorted_sets["near:7"] = {"3": 2.5}
+        named = node("x", "core::hash", "three", endpoint="ep_0001", key="item:{id}", keys=[2001, 3002], fields=["odd", "title"])
+        self.assertEqual(self.made(plan_of(THREE, named), "final_score", store), [0.0, 1.5, 0.0])
+        self.assertEqual(self.made(plan_of(THREE, named), "title", store), [None, "Two", None])
+        scored = node("x", "core::members_of", "three", endpoint="ep_0001", key="near:7", of="sorted_set", out_key=2001)
+        self.assertEqual(self.made(plan_of(THREE, scored), "final_score", store), [0.0, 0.0, 2.5])
+
     def test_features_are_extracted(self) -> None:
         def made(transform: str, key: int = 1, **params: Any) -> list[Any]:
             extract = node("x", "core::extract_features", "three", transform=transform, keys=[key], out_keys=[2001], **params)
@@ -507,7 +540,7 @@ class Generator(unittest.TestCase):
             self.assertEqual(len(order_of(plan["nodes"])), len(plan["nodes"]))
             self.assertEqual({each["node_id"] for each in plan["nodes"]}, read | set(plan["outputs"]))
             used |= {each["op"] for each in plan["nodes"]}
-        self.assertEqual(len(used), 18)
+        self.assertEqual(len(used), 23)
 
 
 class Comparing(unittest.TestCase):

@@ -54,6 +54,16 @@ class World:
         return self._keys("int")
 
     @cached_property
+    def truth_keys(self) -> list[int]:
+        """The bools that plans may write."""
+        return [row["key_id"] for row in self.keys if row["type"] == "bool" and is_writable(row)]
+
+    @cached_property
+    def named_keys(self) -> list[int]:
+        """The keys whose values may stand in keys of a store."""
+        return self._keys("int", "string", "bool")
+
+    @cached_property
     def model_keys(self) -> list[str]:
         """The names of the keys that models may read."""
         wanted = self._keys("int", "float", "bool")
