@@ -95,8 +95,9 @@ struct three_stores {
     const auto found = on->run(from.read(what, memory));
     if (!found) return from.explain(found.error()).code;
     std::string out;
-    for (const auto& items : found->of_key) {
-      if (!out.empty()) out += " | ";
+    for (std::size_t key = 0; key < found->of_key.size(); ++key) {
+      if (key != 0) out += " | ";
+      const auto items = found->of_key[key];
       for (const stored_item& each : items) out += (out.empty() || out.ends_with(' ') ? "" : " ") + text_of(each, what);
     }
     return found->malformed == 0 ? out : out + " malformed " + std::to_string(found->malformed);
