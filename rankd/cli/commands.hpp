@@ -4,6 +4,7 @@
 #include <rankd/cli/batch_output.hpp>
 #include <rankd/cli/demo_data.hpp>
 #include <rankd/engine/options.hpp>
+#include <rankd/engine/plan_library.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/server/serve_log.hpp>
 #include <rankd/server/serve_options.hpp>
@@ -77,7 +78,8 @@ struct serve_command_options : project_options {
   std::filesystem::path token_file;  ///< empty: everybody may ask
   std::string tls_cert;              ///< both empty: no TLS
   std::string tls_key;
-  std::filesystem::path log;  ///< empty: standard error
+  bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again
+  std::filesystem::path log;                      ///< empty: standard error
   log_level level = log_level::info;
   std::filesystem::path audit;                ///< empty: none
   std::chrono::milliseconds grace{10'000};    ///< for what was received, once it stops

@@ -311,6 +311,9 @@ void add_serve(CLI::App& app, action& chosen) {
       ->add_flag("--allow-changes", options->server.clients_change_plans,
                  "Who has a token may also list, pin and roll back versions of plans, and reload them")
       ->needs("--token-file");
+  command->add_flag_callback(
+      "--keep-going", [options] { options->on_bad_plan = rankd::bad_plans::leave_out; },
+      "Serve the plans that are right where one is wrong; /readyz, /metrics and the log tell which are left out");
   add_serve_limits(*command, *options);
   add_serve_output(*command, *options);
   command
@@ -323,7 +326,9 @@ void add_serve(CLI::App& app, action& chosen) {
                    "Time between `/readyz` says that it stops and it takes no more connections", 0);
   command->footer(
       "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
-      "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew.");
+      "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew. "
+      "With\n"
+      "--keep-going it loads those that are right, and the others keep the version that they had.");
   command->callback([options, &chosen] { chosen = [options] { return serve_command(*options); }; });
 }
 

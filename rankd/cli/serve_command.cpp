@@ -154,10 +154,13 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
   }
-  plan_library library(in->declared, {.budgets = in->where.budgets, .models = in->where.models});
+  plan_library library(in->declared,
+                       {.budgets = in->where.budgets, .models = in->where.models, .on_bad_plan = options.on_bad_plan});
   const auto loaded = library.reload(in->where.plans);
   if (!loaded) return report(loaded.error());
-  if (const auto strangers = in->where.budgets.strangers(loaded->added); !strangers.empty()) return report(strangers);
+  std::vector<std::string> names = loaded->added;
+  for (const left_out_plan& each : loaded->left_out) names.push_back(each.name);
+  if (const auto strangers = in->where.budgets.strangers(names); !strangers.empty()) return report(strangers);
   const library_plans plans(library);
   const auto stores = open_all_stores(*in, server_messages::hidden);  // its clients are others
   if (!stores) return report(stores.error());
@@ -167,6 +170,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!on) return report(no_runtime(on.error()));
 
   const serve_log log(*files->log, options.level);
+  log_left_out(log, *loaded);
   store_scrubber scrubber(scrubbed_of(*in, *stores), log);
   if (options.scrub_mib_per_second > 0)
     if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)

@@ -48,12 +48,14 @@ auto plan_library::version_history::find(std::uint64_t number) const -> version_
 auto plan_library::reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets)
     -> braid::checked<reload_report> {
   const std::scoped_lock alone(reloads_);
-  const auto image = read_folder_image(folder, options_.read);
+  const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
+  const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
   if (!image) return std::unexpected(image.error());
   if (image->empty()) return refused("no_artifacts", "the folder of the plans has none", "build the plans", folder);
 
   braid::diagnostics problems;
   std::vector<version_ptr> found;
+  std::vector<left_out_plan> left_out;
   std::vector<std::string> names;
   model_folder models(options_.models, *declared_, options_.read);
   for (const artifact_image& each : *image) {
@@ -61,6 +63,8 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
     auto version = bind(each, (budgets ? *budgets : options_.budgets).of(each.name), models);
     if (version)
       found.push_back(std::move(*version));
+    else if (keeps_going)
+      left_out.push_back({each.name, std::move(version.error())});
     else
       problems.append(std::move(version.error()));
   }
@@ -71,10 +75,18 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
     add_pinned_to(names);  // a pinned plan serves even when its file is gone
     problems.append(budgets->strangers(names));
   }
+  if (found.empty() && !would_serve(left_out))
+    for (left_out_plan& each : left_out) problems.append(std::move(each.problems));
   if (!problems.empty()) return std::unexpected(std::move(problems));
-  reload_report report = install(found);
+  reload_report report = install(found, std::move(left_out));
   if (budgets) options_.budgets = std::move(*budgets);
   return report;
+}
+
+/// Whether one of these plans has a version that goes on.
+auto plan_library::would_serve(const std::vector<left_out_plan>& left_out) const -> bool {
+  const std::scoped_lock lock(changes_);
+  return std::ranges::any_of(left_out, [this](const left_out_plan& each) { return histories_.contains(each.name); });
 }
 
 void plan_library::add_pinned_to(std::vector<std::string>& names) const {
@@ -93,6 +105,7 @@ auto plan_library::newest_of(std::string_view name, std::string_view artifact_di
 
 auto plan_library::bind(const artifact_image& image, const plan_budget& budget, model_folder& models)
     -> braid::checked<version_ptr> {
+  if (!image.problems.empty()) return std::unexpected(image.problems);
   // With the same models and the same budget it is the same plan.
   if (auto same = newest_of(image.name, sha256_hex(image.text));
       same && same->plan.budget == budget && has_models(same->plan, models))
@@ -104,24 +117,30 @@ auto plan_library::bind(const artifact_image& image, const plan_budget& budget, 
     bound.error().set_source(image.file.string());
     return std::unexpected(std::move(bound.error()));
   }
+  const auto last = last_numbers_.find(image.name);
   return std::make_shared<const plan_version>(plan_version{.plan = std::move(*bound),
-                                                           .number = ++last_number_,
+                                                           .number = last == last_numbers_.end() ? 1 : last->second + 1,
                                                            .loaded_at = std::chrono::system_clock::now(),
                                                            .counted = tally_});
 }
 
-auto plan_library::install(const std::vector<version_ptr>& found) -> reload_report {
+auto plan_library::install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out)
+    -> reload_report {
   reload_report report;
+  report.left_out = std::move(left_out);
+  for (const version_ptr& each : found) last_numbers_[each->plan.name] = each->number;
   const std::scoped_lock lock(changes_);
   version_histories next = histories_;
   add_versions(found, next, report);
-  publish(std::move(next));
+  publish(std::move(next), report.left_out);
   return report;
 }
 
 void plan_library::add_versions(const std::vector<version_ptr>& found, version_histories& into,
                                 reload_report& report) const {
   for (auto& [name, each] : into) each.in_folder = false;
+  for (const left_out_plan& each : report.left_out)
+    if (const auto at = into.find(each.name); at != into.end()) at->second.in_folder = true;
   for (const version_ptr& version : found) {
     const std::string& name = version->plan.name;
     const auto [at, is_new] = into.try_emplace(name);
@@ -148,12 +167,13 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
 
 /// Under changes_. Everything that can fail comes before anything is changed. What nobody uses any more is freed
 /// without the lock of the readers.
-void plan_library::publish(version_histories next) {
+void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;
   for (const auto& [name, each] : next) serving.push_back(each.serving());
-  auto set = std::make_shared<const plan_set>(std::move(serving));
+  auto set = std::make_shared<const plan_set>(std::move(serving), left_out);
   replace_current(std::move(set));
   histories_.swap(next);
+  left_out_.swap(left_out);
 }
 
 void plan_library::replace_current(std::shared_ptr<const plan_set> next) {
@@ -178,7 +198,7 @@ auto plan_library::find(std::string_view name) const -> braid::checked<plan_hand
 auto plan_library::pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info {
   version_histories next = histories_;
   next.find(name)->second.pinned = number;
-  publish(std::move(next));
+  publish(std::move(next), left_out_);
   const version_history& here = histories_.find(name)->second;
   return info_of(here, *std::ranges::find(here.kept, number, number_of));
 }
@@ -200,7 +220,7 @@ auto plan_library::unpin(std::string_view name) -> braid::checked<void> {
   if (at == next.end()) return no_such_plan(name, next);
   at->second.pinned.reset();
   if (!at->second.in_folder) next.erase(at);
-  publish(std::move(next));
+  publish(std::move(next), left_out_);
   return {};
 }
 

@@ -21,11 +21,18 @@
 
 namespace rankd {
 
+/// What becomes of a load where a plan is wrong.
+enum class bad_plans : std::uint8_t {
+  refuse_all,  ///< nothing changes
+  leave_out,   ///< the others change, and what it served before goes on
+};
+
 struct plan_library_options {
   std::size_t max_kept = 4;           ///< versions of each plan, pinned ones not counted; at least one
   file_reader read = {};              ///< of artifacts and their index; empty: from the disk
   plan_budgets budgets = {};          ///< of the plans, by their names, until a reload brings others
   std::filesystem::path models = {};  ///< the folder of the models that plans call, if there is one
+  bad_plans on_bad_plan = bad_plans::refuse_all;
 };
 
 /// What a reload has changed, by the names of plans.
@@ -35,6 +42,7 @@ struct reload_report {
   std::vector<std::string> unchanged;
   std::vector<std::string> removed;
   std::vector<std::string> pinned_only;  ///< the folder has them no more; they serve until they are unpinned
+  std::vector<left_out_plan> left_out;   ///< only with `bad_plans::leave_out`
 };
 
 /// One version of a plan, as it is at one moment.
@@ -59,10 +67,12 @@ class plan_library {
 
   /// Reads and binds all artifacts of a folder aside, then serves them all from one moment on: artifacts whose bytes,
   /// or those of a model that they call, have changed get a new version, plans that the folder has no more are gone,
-  /// unless they are pinned. Where anything is wrong nothing changes. Reloads wait for each other, and readers for none
-  /// of them. With `budgets` these are the plans' from now on, and a plan whose budget is another gets a new version,
-  /// too. Blocks: on the disk. Errors: every diagnostic at once: those of `read_folder_image`, `load_plan`, `bind_plan`
-  /// and `plan_budgets::strangers`; no_artifacts where the folder has none.
+  /// unless they are pinned. Where anything is wrong nothing changes; with `bad_plans::leave_out` a plan that is wrong
+  /// by itself, or by a model that it calls, is left out, and its last right version goes on serving, if there is one.
+  /// Reloads wait for each other, and readers for none of them. With `budgets` these are the plans' from now on, and a
+  /// plan whose budget is another gets a new version, too. Blocks: on the disk. Errors: every diagnostic at once: those
+  /// of `read_folder_image`, `load_plan`, `bind_plan` and `plan_budgets::strangers`; no_artifacts where the folder has
+  /// none.
   auto reload(const std::filesystem::path& folder, std::optional<plan_budgets> budgets = std::nullopt)
       -> braid::checked<reload_report>;
 
@@ -106,9 +116,10 @@ class plan_library {
       -> braid::checked<version_ptr>;
   void add_pinned_to(std::vector<std::string>& names) const;
   auto newest_of(std::string_view name, std::string_view artifact_digest) const -> version_ptr;
-  auto install(const std::vector<version_ptr>& found) -> reload_report;
+  auto install(const std::vector<version_ptr>& found, std::vector<left_out_plan> left_out) -> reload_report;
   void add_versions(const std::vector<version_ptr>& found, version_histories& into, reload_report& report) const;
-  void publish(version_histories next);
+  auto would_serve(const std::vector<left_out_plan>& left_out) const -> bool;
+  void publish(version_histories next, std::vector<left_out_plan> left_out);
   void replace_current(std::shared_ptr<const plan_set> next);
   [[nodiscard]] auto info_of(const version_history& of, const version_ptr& version) const -> plan_version_info;
   auto pin_kept(std::string_view name, std::uint64_t number) -> plan_version_info;
@@ -117,11 +128,12 @@ class plan_library {
   plan_library_options options_;                                       // its budgets change under reloads_
   std::shared_ptr<const int> tally_ = std::make_shared<const int>(0);  // each version holds one reference
 
-  std::mutex reloads_;               // held by one reload from its first read to its end
-  std::uint64_t last_number_ = 0;    // under reloads_
-  mutable std::mutex changes_;       // held while histories change and are read; taken after reloads_
-  version_histories histories_;      // under changes_
-  mutable std::mutex current_lock_;  // held for a copy or an exchange of one pointer; taken last
+  std::mutex reloads_;                                              // held by one reload from its first read to its end
+  std::map<std::string, std::uint64_t, std::less<>> last_numbers_;  // by plan, those that are gone too; under reloads_
+  mutable std::mutex changes_;           // held while histories change and are read; taken after reloads_
+  version_histories histories_;          // under changes_
+  std::vector<left_out_plan> left_out_;  // under changes_: of the last reload
+  mutable std::mutex current_lock_;      // held for a copy or an exchange of one pointer; taken last
   std::shared_ptr<const plan_set> current_ = std::make_shared<const plan_set>();  // under current_lock_
 };
 

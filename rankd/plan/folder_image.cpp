@@ -8,6 +8,8 @@
 #include <rankd/registry/file.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -67,12 +69,22 @@ auto is_still_so(const pass& seen, const fs::path& folder, const file_reader& re
   return std::ranges::equal(*listed, seen.artifacts, same) && read_index(folder, read) == seen.index;
 }
 
+/// By the names of artifacts; what concerns them all is under no name.
+using faults_by_name = std::map<std::string, braid::diagnostics, std::less<>>;
+
 /// What the index of a pass says of its artifacts.
-void check_index_of(const pass& seen, braid::diagnostics& problems) {
-  if (!seen.index) return;
-  if (seen.index->problem) return problems.add(*seen.index->problem);
+auto index_faults_of(const pass& seen, image_faults faults) -> faults_by_name {
+  faults_by_name out;
+  if (!seen.index) return out;
+  if (seen.index->problem) {
+    out[""].add(*seen.index->problem);
+    return out;
+  }
   const auto document = parse_json(seen.index->text, seen.index->file.string());
-  if (!document) return problems.append(document.error());
+  if (!document) {
+    out[""].append(document.error());
+    return out;
+  }
   std::vector<artifact> artifacts;
   for (const read_file& each : seen.artifacts) artifacts.push_back({each.file.stem().string(), each.file});
   const auto digest_of = [&](const artifact& one) -> braid::checked<std::string> {
@@ -80,33 +92,42 @@ void check_index_of(const pass& seen, braid::diagnostics& problems) {
     if (found->problem) return std::unexpected(braid::diagnostics(*found->problem));
     return sha256_hex(found->text);
   };
-  braid::diagnostics wrong;
-  detail::check_index(*document, artifacts, digest_of, wrong);
-  wrong.set_source(seen.index->file.string());
-  problems.append(std::move(wrong));
+  if (faults == image_faults::kept)
+    out = detail::index_faults(*document, artifacts, digest_of);
+  else
+    detail::check_index(*document, artifacts, digest_of, out[""]);
+  for (auto& [name, wrong] : out) wrong.set_source(seen.index->file.string());
+  return out;
 }
 
-auto image_of(pass seen) -> braid::checked<std::vector<artifact_image>> {
+auto image_of(pass seen, image_faults faults) -> braid::checked<std::vector<artifact_image>> {
   braid::diagnostics problems = std::move(seen.unlisted);
-  check_index_of(seen, problems);
+  faults_by_name of_index = index_faults_of(seen, faults);
+  problems.append(std::move(of_index[""]));
+  of_index.erase("");
   std::vector<artifact_image> image;
   for (read_file& each : seen.artifacts) {
-    if (each.problem) problems.add(std::move(*each.problem));
     std::string name = each.file.stem().string();
-    image.push_back({std::move(name), std::move(each.file), std::move(each.text)});
+    braid::diagnostics own;
+    if (const auto wrong = of_index.extract(name)) own = std::move(wrong.mapped());
+    if (each.problem) (faults == image_faults::kept ? own : problems).add(std::move(*each.problem));
+    image.push_back({std::move(name), std::move(each.file), std::move(each.text), std::move(own)});
   }
+  for (auto& [name, wrong] : of_index) image.push_back({name, seen.index->file, {}, std::move(wrong)});
+  std::ranges::sort(image, {}, &artifact_image::name);
   if (!problems.empty()) return std::unexpected(std::move(problems));
   return image;
 }
 
 }  // namespace
 
-auto read_folder_image(const fs::path& folder, const file_reader& read) -> braid::checked<std::vector<artifact_image>> {
+auto read_folder_image(const fs::path& folder, const file_reader& read, image_faults faults)
+    -> braid::checked<std::vector<artifact_image>> {
   constexpr int max_tries = 4;
   const file_reader reader = read ? read : [](const fs::path& file) { return read_text_file(file); };
   for (int tries = 0; tries < max_tries; ++tries) {
     pass seen = read_all(folder, reader);
-    if (is_still_so(seen, folder, reader)) return image_of(std::move(seen));
+    if (is_still_so(seen, folder, reader)) return image_of(std::move(seen), faults);
   }
   return std::unexpected(
       braid::diagnostics({.code = "folder_changing",

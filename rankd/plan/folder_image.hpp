@@ -3,6 +3,7 @@
 
 #include <braid/base/diagnostics.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -15,6 +16,13 @@ struct artifact_image {
   std::string name;
   std::filesystem::path file;
   std::string text;
+  braid::diagnostics problems;  ///< of the file and of its row in the index; only with `image_faults::kept`
+};
+
+/// What becomes of an artifact that cannot be read, or that is not as the index says.
+enum class image_faults : std::uint8_t {
+  refused,  ///< there is no image
+  kept,     ///< it is in the image, with its problems
 };
 
 /// Gives the bytes of a file; `read_text_file` unless a test brings a disk of its own.
@@ -22,10 +30,10 @@ using file_reader = std::function<braid::checked<std::string>(const std::filesys
 
 /// The artifacts of a folder in the order of their names. Every file is read twice, so that a write meanwhile is
 /// noticed: between both passes all files had these bytes. What an index says is held against these bytes, and nothing
-/// of it is read later.
+/// of it is read later. Where faults are kept, an artifact that only the index knows is in the image, too.
 /// Blocks: on the disk.
 /// Errors: folder_changing when it would not stand still; those of `list_artifacts`, `verify_index`, `read_text_file`.
-auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {})
-    -> braid::checked<std::vector<artifact_image>>;
+auto read_folder_image(const std::filesystem::path& folder, const file_reader& read = {},
+                       image_faults faults = image_faults::refused) -> braid::checked<std::vector<artifact_image>>;
 
 }  // namespace rankd

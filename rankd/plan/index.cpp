@@ -4,10 +4,41 @@
 #include <rankd/registry/names.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 namespace rankd::detail {
+namespace {
+
+auto not_indexed(const artifact& missed) -> braid::diagnostic {
+  return {.code = "not_indexed",
+          .pointer = "/plans",
+          .message = "the artifact " + quote_name(missed.name) + " is not in the index",
+          .hint = {},
+          .node = {},
+          .source = {}};
+}
+
+/// The name in a row of an index; empty where it has none.
+auto name_in(const nlohmann::json& row) -> std::string {
+  if (!row.is_object()) return {};
+  const auto name = row.find("name");
+  return name != row.end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+/// The name in the row of an index that a pointer leads into; empty where it leads into none.
+auto name_at(const nlohmann::json& document, std::string_view pointer) -> std::string {
+  constexpr std::string_view rows = "/plans/";
+  if (!pointer.starts_with(rows)) return {};
+  pointer.remove_prefix(rows.size());
+  std::size_t row = 0;
+  const auto [end, error] = std::from_chars(pointer.data(), pointer.data() + pointer.size(), row);
+  return error == std::errc() ? name_in(document.at("plans").at(row)) : std::string();
+}
+
+}  // namespace
 
 void check_index_row(object_reader& row, const std::vector<artifact>& artifacts, const digest_source& digest_of,
                      std::set<std::string, std::less<>>& indexed) {
@@ -40,15 +71,23 @@ void check_index(const nlohmann::json& document, const std::vector<artifact>& ar
       check_index_row(row, artifacts, digest_of, indexed);
     }
     for (const artifact& each : artifacts)
-      if (!indexed.contains(each.name))
-        problems.add({.code = "not_indexed",
-                      .pointer = "/plans",
-                      .message = "the artifact " + quote_name(each.name) + " is not in the index",
-                      .hint = {},
-                      .node = {},
-                      .source = {}});
+      if (!indexed.contains(each.name)) problems.add(not_indexed(each));
   }
   in.refuse_unknown_fields();
+}
+
+auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
+                  const digest_source& digest_of) -> std::map<std::string, braid::diagnostics, std::less<>> {
+  braid::diagnostics all;
+  check_index(document, artifacts, digest_of, all);
+  std::map<std::string, braid::diagnostics, std::less<>> faults;
+  for (const braid::diagnostic& each : all)
+    if (each.code != "not_indexed") faults[name_at(document, each.pointer)].add(each);
+  const auto rows = document.is_object() ? document.find("plans") : document.end();
+  if (rows == document.end() || !rows->is_array()) return faults;
+  for (const artifact& each : artifacts)
+    if (std::ranges::find(*rows, each.name, name_in) == rows->end()) faults[each.name].add(not_indexed(each));
+  return faults;
 }
 
 }  // namespace rankd::detail

@@ -54,7 +54,14 @@ auto as_json(const reload_report& report) -> std::string {
   append_names(out, "unchanged", report.unchanged);
   append_names(out, "removed", report.removed);
   append_names(out, "pinned_only", report.pinned_only);
-  return out + "}\n";
+  if (report.left_out.empty()) return out + "}\n";
+  out += ",\"left_out\":[";
+  for (const left_out_plan& each : report.left_out) {
+    out += out.ends_with('[') ? "{\"plan\":" : ",{\"plan\":";
+    append_json_string(out, each.name);
+    out += ",\"diagnostics\":" + diagnostics_json(each.problems) + "}";
+  }
+  return out + "]}\n";
 }
 
 /// Of a change that was refused: what it names is not there, or not as it would have to be.

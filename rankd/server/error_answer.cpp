@@ -2,9 +2,11 @@
 #include <rankd/server/error_answer.hpp>
 
 #include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <utility>
 
 namespace rankd {
@@ -85,6 +87,22 @@ auto answer_error(http_status status, const braid::diagnostics& problems, std::s
   return {.status = status,
           .code = first.code,
           .body = body_of({first.code, std::move(message), first.node, first.pointer}, all, request_id)};
+}
+
+auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, std::string_view request_id)
+    -> error_answer {
+  braid::diagnostics shown;
+  for (braid::diagnostic each : problems) {
+    each.source = std::filesystem::path(each.source).filename().string();
+    shown.add(std::move(each));
+  }
+  const braid::diagnostic& first = shown.front();
+  const std::string message =
+      "the plan " + quote_name(std::string(plan)) +
+      " was left out when the plans were loaded: " + (first.source.empty() ? "" : first.source + ": ") + first.message;
+  std::string code = "plan_left_out";
+  std::string body = body_of({code, message, {}, {}}, diagnostics_json(shown), request_id);
+  return {.status = http_status::unprocessable_content, .code = std::move(code), .body = std::move(body)};
 }
 
 auto answer_error(const rank_error& error, std::string_view request_id) -> error_answer {

@@ -35,6 +35,11 @@ auto with_request_id(std::string_view body, std::string_view request_id) -> std:
 auto answer_error(braid::http_status status, const braid::diagnostics& problems, std::string_view request_id)
     -> error_answer;
 
+/// A plan that cannot be run, and why: plan_left_out, with all diagnostics. Files have their names, and no folders: the
+/// reader is a client. Requires at least one.
+auto answer_left_out(std::string_view plan, const braid::diagnostics& problems, std::string_view request_id)
+    -> error_answer;
+
 /// What a plan ended with.
 auto answer_error(const rank_error& error, std::string_view request_id) -> error_answer;
 

@@ -5,6 +5,7 @@
 #include <rankd/registry/names.hpp>
 #include <rankd/server/detail/write_histogram.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -43,10 +44,21 @@ auto plan_start(const known_plan& plan) -> std::string {
 
 auto listed(const known_plan& plan) -> std::string {
   std::string out = plan_start(plan);
-  if (plan.bound)
-    out += ",\"nodes\":" + std::to_string(plan.bound->nodes.size());
-  else
-    append_member(out, "code", plan.problems.empty() ? "internal_error" : plan.problems.front().code);
+  if (plan.bound) out += ",\"nodes\":" + std::to_string(plan.bound->nodes.size());
+  if (!plan.problems.empty()) {
+    append_member(out, "code", plan.problems.front().code);
+    append_member(out, "message", plan.problems.front().message);
+  }
+  return out + "}";
+}
+
+/// Why the artifact of a plan was left out, for everybody: without the places of files.
+auto left_out_json(const known_plan& plan) -> std::string {
+  std::string out = "{";
+  append_member(out, "plan", plan.name);
+  out += plan.bound ? ",\"serves_earlier\":true" : ",\"serves_earlier\":false";
+  append_member(out, "code", plan.problems.front().code);
+  append_member(out, "message", plan.problems.front().message);
   return out + "}";
 }
 
@@ -104,6 +116,24 @@ void shard::reply(braid::http_exchange& x, endpoint which, const error_answer& e
   reply(x, which, error.status, json_type, error.body);
 }
 
+/// Of a name that no plan has, with the nearest one that a plan has.
+auto shard::unknown_plan(std::string_view name, std::string_view pointer, std::string_view request_id) const
+    -> error_answer {
+  const std::vector<known_plan> all = all_->context.plans->list();
+  std::vector<std::string_view> names;
+  for (const known_plan& each : all) names.emplace_back(each.name);
+  std::string hint = braid::did_you_mean(name, names);
+  if (hint.empty()) hint = "GET /v1/plans lists those that are there";
+  return answer_error(http_status::not_found,
+                      braid::diagnostics({.code = "unknown_plan",
+                                          .pointer = std::string(pointer),
+                                          .message = "no plan is called " + quote_name(std::string(name)),
+                                          .hint = std::move(hint),
+                                          .node = {},
+                                          .source = "request"}),
+                      request_id);
+}
+
 /// The name of the client; nothing where there are tokens and it has none of them.
 auto shard::client_of(braid::http_exchange& x) const -> std::optional<std::string> {
   if (!tokens_) return std::string();
@@ -136,12 +166,8 @@ void shard::plan(braid::http_exchange& x) {
   if (!may_ask(x, endpoint::plan)) return;
   const std::string_view id = given_request_id(x.request());
   const auto found = all_->context.plans->find(x.value("name"));
-  if (!found)
-    return reply(x, endpoint::plan,
-                 answer_error(http_status::not_found, "unknown_plan",
-                              "no plan is called " + quote_name(std::string(x.value("name"))), id));
-  if (!found->bound)
-    return reply(x, endpoint::plan, answer_error(http_status::unprocessable_content, found->problems, id));
+  if (!found) return reply(x, endpoint::plan, unknown_plan(x.value("name"), {}, id));
+  if (!found->bound) return reply(x, endpoint::plan, answer_left_out(found->name, found->problems, id));
   reply(x, endpoint::plan, http_status::ok, json_type, described(*found));
 }
 
@@ -158,7 +184,12 @@ void shard::ready(braid::http_exchange& x) {
   // Of this replica alone, unlike a server that does not answer.
   if (const std::string damage = store_damage(); !damage.empty())
     return reply(x, endpoint::ready, answer_error(http_status::service_unavailable, "store_corrupt", damage));
-  reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"}\n");
+  // All replicas have the same plans: to refuse requests for those that are right would end the service.
+  std::string left_out;
+  for (const known_plan& each : all_->context.plans->list())
+    if (!each.problems.empty()) left_out += (left_out.empty() ? "" : ",") + left_out_json(each);
+  const std::string more = left_out.empty() ? "" : ",\"left_out\":[" + left_out + "]";
+  reply(x, endpoint::ready, http_status::ok, json_type, "{\"status\":\"ready\"" + more + "}\n");
 }
 
 /// Of the first store that has any; empty where none has.
@@ -212,7 +243,11 @@ void shard::answer_metrics(braid::http_exchange& x) {
   }
   exposition out;
   serve_metrics::write(out, loops);
-  serve_metrics::write_nodes(out, loops, all_->context.plans->list());
+  const std::vector<known_plan> plans = all_->context.plans->list();
+  serve_metrics::write_nodes(out, loops, plans);
+  out.family("rankd_plans_left_out", exposition::kind::gauge, "Plans whose newest artifact is wrong.");
+  out.sample({}, static_cast<double>(
+                     std::ranges::count_if(plans, [](const known_plan& each) { return !each.problems.empty(); })));
   write_endpoints(out);
   write_scrub(out);
   out.family("rankd_late_nodes_total", exposition::kind::counter, "Nodes that ended after their request was answered.");

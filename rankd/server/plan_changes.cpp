@@ -16,6 +16,17 @@ void log_change(const serve_log& log, std::string_view event, const braid::check
 
 }  // namespace
 
+void log_left_out(const serve_log& log, const reload_report& report) {
+  for (const left_out_plan& plan : report.left_out)
+    for (const braid::diagnostic& each : plan.problems)
+      log.note(log_level::error, "plan_left_out",
+               {{"plan", plan.name},
+                {"code", each.code},
+                {"message", each.message},
+                {"source", each.source},
+                {"pointer", each.pointer}});
+}
+
 void plan_changes::reload_with(reload_step step) {
   const std::scoped_lock alone(reloading_);
   step_ = std::move(step);
@@ -59,6 +70,7 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
              {"unchanged", count(report->unchanged)},
              {"removed", count(report->removed)},
              {"pinned_only", count(report->pinned_only)}});
+  log_left_out(log_, *report);
   return report;
 }
 

@@ -24,6 +24,9 @@ struct reload_counts {
   std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones go on
 };
 
+/// A line in the log for each diagnostic of each plan that a reload has left out.
+void log_left_out(const serve_log& log, const reload_report& report);
+
 /// The operations of a library that an operator of the server may call; each is noted in the log. Threads: any.
 /// Lifetime: the library's, and the log's.
 class plan_changes {
@@ -39,7 +42,8 @@ class plan_changes {
   /// Where reloads get the budgets of the plans; without it these stay as they are. Called as the step is.
   void budgets_by(std::function<braid::checked<plan_budgets>()> read);
 
-  /// Those of `plan_library`. Where anything is wrong nothing changes. Blocks: on the disk, for `reload`.
+  /// Those of `plan_library`. Where anything is wrong nothing changes, plans that the library leaves out excepted.
+  /// Blocks: on the disk, for `reload`.
   auto reload() -> braid::checked<reload_report>;
   auto pin(std::string_view name, std::uint64_t number) -> braid::checked<plan_version_info>;
   auto unpin(std::string_view name) -> braid::checked<void>;

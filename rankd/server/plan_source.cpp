@@ -17,9 +17,12 @@ auto fixed_plans::find(std::string_view name) const -> std::optional<known_plan>
 }
 
 auto library_plans::find(std::string_view name) const -> std::optional<known_plan> {
-  plan_handle bound = from_->current()->find(name);
-  if (!bound) return std::nullopt;
-  return known_plan{.name = bound->name, .bound = bound, .problems = {}};
+  const auto now = from_->current();
+  if (plan_handle bound = now->find(name)) return known_plan{.name = bound->name, .bound = bound, .problems = {}};
+  const auto wrong = now->left_out();
+  const auto found = std::ranges::find(wrong, name, &left_out_plan::name);
+  if (found == wrong.end()) return std::nullopt;
+  return known_plan{.name = found->name, .bound = nullptr, .problems = found->problems};
 }
 
 auto library_plans::list() const -> std::vector<known_plan> {
@@ -27,6 +30,13 @@ auto library_plans::list() const -> std::vector<known_plan> {
   std::vector<known_plan> out;
   for (const auto& version : all->versions())
     out.push_back({.name = version->plan.name, .bound = plan_handle(version, &version->plan), .problems = {}});
+  for (const left_out_plan& each : all->left_out()) {
+    const auto at = std::ranges::lower_bound(out, each.name, {}, &known_plan::name);
+    if (at != out.end() && at->name == each.name)
+      at->problems = each.problems;
+    else
+      out.insert(at, {.name = each.name, .bound = nullptr, .problems = each.problems});
+  }
   return out;
 }
 

@@ -17,8 +17,9 @@ namespace rankd {
 /// A plan that is known by its name, and can be run or not.
 struct known_plan {
   std::string name;
-  std::shared_ptr<const bound_plan> bound;  ///< null where something is wrong with it
-  braid::diagnostics problems;              ///< what that is
+  std::shared_ptr<const bound_plan> bound;  ///< null where it cannot be run
+  /// Why that is; with a plan that can be run, why its newest artifact was left out, which `list` alone tells.
+  braid::diagnostics problems;
 };
 
 /// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as anybody has it; what a

@@ -134,13 +134,12 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
     co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
   }
   const auto plan = all_->context.plans->find(request->plan);
-  if (!plan) {
-    const auto unknown = make_diagnostic("unknown_plan", "/plan", "no plan is called " + quote_name(request->plan));
-    co_return fail(x, record, answer_error(http_status::not_found, unknown, record.request_id));
-  }
+  if (!plan) co_return fail(x, record, unknown_plan(request->plan, "/plan", record.request_id));
   record.plan = plan->name;
-  if (!plan->bound)
-    co_return fail(x, record, answer_error(http_status::unprocessable_content, plan->problems, record.request_id));
+  if (!plan->bound) {
+    metrics_.count_refusal(plan->name, "plan_left_out");
+    co_return fail(x, record, answer_left_out(plan->name, plan->problems, record.request_id));
+  }
   record.plan_digest = plan->bound->digest;
   if (const auto missing = check_needs(*request, plan->bound->needs, *all_->context.declared); !missing.empty())
     co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));

@@ -7,6 +7,7 @@
 #include <braid/base/diagnostics.hpp>
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,5 +26,9 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
 /// The whole index: it must name all artifacts, each once, with their digests.
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts, const digest_source& digest_of,
                  braid::diagnostics& problems);
+
+/// The same, by the names of the artifacts that it concerns; what is wrong with the whole index is under no name.
+auto index_faults(const nlohmann::json& document, const std::vector<artifact>& artifacts,
+                  const digest_source& digest_of) -> std::map<std::string, braid::diagnostics, std::less<>>;
 
 }  // namespace rankd::detail

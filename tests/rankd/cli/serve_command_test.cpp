@@ -131,6 +131,21 @@ TEST_CASE("SIGHUP loads the plans anew, all of them or none") {
   CHECK(mark() == 2);
 }
 
+TEST_CASE("with --keep-going one wrong plan keeps neither the start nor a reload from the others") {
+  const project_copy project;
+  fs::remove(project.path() / "plans/compiled/index.json");
+  project.write("plans/compiled/wrong.json", "{}");
+  const process_end strict = rankd_in(project.path(), {"serve", "--listen", "127.0.0.1:0"});
+  CHECK(strict.status == 1);
+  CHECK(has(strict.err, "wrong.json"));
+  running_server server(project.path(), {"--keep-going"});
+  CHECK(rank(server).status == 200);
+  CHECK(has(server.err(), R"("event":"plan_left_out","plan":"wrong","code":"missing_field")"));
+  project.write("plans/compiled/extra.json", rankd::testing::marked_plan("extra", 1));
+  server.signal(SIGHUP);
+  CHECK(eventually([&] { return has(server.err(), R"("event":"plans_loaded","added":1,)"); }));
+}
+
 TEST_CASE("SIGHUP takes the budgets that the project states by then, if they are right") {
   const project_copy project;
   const std::string before = read_text_file(project.path() / "rankd.toml").value();

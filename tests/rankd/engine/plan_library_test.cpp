@@ -68,7 +68,7 @@ TEST_CASE("a library serves what a reload has found, and says what has changed")
 
   const reload_report third = value_of(library.reload(folder.path()));
   CHECK((third.unchanged == names{"a", "c"}));
-  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 3, 4}));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 1}));
 }
 
 TEST_CASE("where one plan is wrong all of the old ones go on serving, and every diagnostic is told") {
@@ -94,6 +94,78 @@ TEST_CASE("where one plan is wrong all of the old ones go on serving, and every 
   value_of(library.reload(folder.path()));
   CHECK(mark_now(world, library, "a") == "3");
   CHECK(mark_now(world, library, "b") == "5");
+}
+
+TEST_CASE(
+    "a library that leaves out bad plans replaces the others, and keeps the last right versions of the bad ones") {
+  engine_world world;
+  const scratch_folder folder;
+  folder.write("b.json", "{");
+  plan_library library(declared(), {.on_bad_plan = bad_plans::leave_out});
+  CHECK((codes_of(library.reload(folder.path())) == names{"json_syntax"}));  // it would serve nothing
+  CHECK(library.current()->left_out().empty());
+
+  write_plan(folder, "a", 1);
+  write_plan(folder, "c", 2);
+  const reload_report first = value_of(library.reload(folder.path()));
+  CHECK((first.added == names{"a", "c"}));
+  REQUIRE(first.left_out.size() == 1);
+  CHECK(first.left_out[0].name == "b");
+  CHECK(first.left_out[0].problems.front().code == "json_syntax");
+  CHECK(mark_now(world, library, "a") == "1");
+  CHECK(mark_now(world, library, "b") == "unknown_plan");
+
+  write_plan(folder, "a", 3);
+  write_plan(folder, "b", 4);
+  folder.write("c.json", artifact_of(source("s", 1) + "," + node("f", "core::nothing", "s"), R"("f")"));
+  const reload_report second = value_of(library.reload(folder.path()));
+  CHECK((second.added == names{"b"}));
+  CHECK((second.changed == names{"a"}));
+  CHECK(second.removed.empty());
+  REQUIRE(second.left_out.size() == 1);
+  CHECK(second.left_out[0].name == "c");
+  CHECK(second.left_out[0].problems.size() == 2);
+  CHECK(mark_now(world, library, "c") == "2");
+
+  folder.write("a.json", "{");
+  folder.write("b.json", "{");
+  CHECK(value_of(library.reload(folder.path())).left_out.size() == 3);  // all of them go on
+  CHECK(mark_now(world, library, "a") == "3");
+  value_of(library.pin("a", 1));
+  CHECK(library.current()->left_out().size() == 3);
+  CHECK(mark_now(world, library, "a") == "1");
+
+  std::filesystem::remove(folder.path() / "c.json");
+  write_plan(folder, "a", 3);
+  const reload_report last = value_of(library.reload(folder.path()));
+  CHECK((last.unchanged == names{"a"}));
+  CHECK((last.removed == names{"c"}));
+  CHECK(last.left_out.size() == 1);
+  CHECK(mark_now(world, library, "c") == "unknown_plan");
+}
+
+TEST_CASE("versions are counted by plan, also over a reload that is refused and one that has the plan no more") {
+  const scratch_folder folder;
+  write_plan(folder, "a", 1);
+  write_plan(folder, "b", 1);
+  plan_library library(declared());
+  const auto reloaded = [&](const std::string& name, int value) {
+    write_plan(folder, name, value);
+    return library.reload(folder.path()).has_value();
+  };
+  value_of(library.reload(folder.path()));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 1}));
+  CHECK(reloaded("a", 2));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 1}));
+  folder.write("c.json", "{");
+  CHECK_FALSE(reloaded("a", 3));
+  std::filesystem::remove(folder.path() / "c.json");
+  CHECK(reloaded("a", 4));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 3, 1}));
+  std::filesystem::remove(folder.path() / "b.json");
+  value_of(library.reload(folder.path()));
+  CHECK(reloaded("b", 5));
+  CHECK((numbers_of(library) == std::vector<std::uint64_t>{1, 2, 3, 2}));
 }
 
 TEST_CASE("a changed model makes a new version of the plans that call it, and a bad one leaves the old ones serving") {

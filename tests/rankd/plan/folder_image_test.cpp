@@ -142,3 +142,26 @@ TEST_CASE("the index is held against the bytes that were read, not against those
   folder.write("index.json", index_of(index_row("a", "new")));
   CHECK(read_folder_image(folder.path()));
 }
+
+TEST_CASE("where faults are kept they are with the artifacts that have them, and those of the whole index refuse all") {
+  const scratch_folder folder;
+  folder.write("a.json", "one");
+  folder.write("b.json", "two");
+  folder.write("c.json", "three");
+  const auto row_of_gone = index_row("gone", "four");
+  folder.write("index.json", index_of(index_row("a", "one") + "," + index_row("b", "old") + "," + row_of_gone));
+  CHECK((codes_of(read_folder_image(folder.path())) == names{"digest_mismatch", "unknown_artifact", "not_indexed"}));
+
+  const auto image = read_folder_image(folder.path(), {}, image_faults::kept);
+  REQUIRE(image);
+  std::string all;
+  for (const artifact_image& each : *image)
+    all += each.name + (each.problems.empty() ? "" : ":" + each.problems.front().code) + " ";
+  CHECK(all == "a b:digest_mismatch c:not_indexed gone:unknown_artifact ");
+  CHECK((*image)[1].problems.front().source == (folder.path() / "index.json").string());
+
+  folder.write("index.json", R"({"schema_version":2,"plans":[{"name":3}]})");
+  CHECK((codes_of(read_folder_image(folder.path(), {}, image_faults::kept)).front() == "out_of_range"));
+  folder.write("index.json", "{");
+  CHECK((codes_of(read_folder_image(folder.path(), {}, image_faults::kept)) == names{"json_syntax"}));
+}

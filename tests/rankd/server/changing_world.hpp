@@ -33,7 +33,9 @@ inline auto mark_in(const std::string& body) -> int {
 /// A folder of plans, and a server of them.
 class changing_world {
  public:
-  explicit changing_world(bool clients_change = true, std::optional<token_list> tokens = {}) {
+  explicit changing_world(bool clients_change = true, std::optional<token_list> tokens = {},
+                          bad_plans on_bad_plan = bad_plans::refuse_all)
+      : library(reference_project::get().declared, {.on_bad_plan = on_bad_plan}) {
     write("a", 1);
     value_of(changes.reload());
     serve_options options;
@@ -68,7 +70,7 @@ class changing_world {
   auto mark() -> int { return mark_in(ask("POST", "/v1/rank", request_to_a).body); }
 
   braid::testing::scratch_folder folder;
-  plan_library library{reference_project::get().declared};
+  plan_library library;
   plan_changes changes{library, folder.path(), {}};
 
  private:

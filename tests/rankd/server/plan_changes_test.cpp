@@ -18,6 +18,14 @@ using namespace rankd::testing;
 using braid::testing::heard_answer;
 using nlohmann::json;
 
+namespace {
+
+auto has_line(const std::string& text, const std::string& line) -> bool {
+  return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
 TEST_CASE("a reload over HTTP serves what the folder has now") {
   changing_world world;
   CHECK(world.mark() == 1);
@@ -40,6 +48,62 @@ TEST_CASE("a reload with a bad plan says all that is wrong, and the earlier plan
   CHECK(world.mark() == 1);
   CHECK(world.ask("GET", "/metrics").body.find("rankd_plan_reloads_total{result=\"refused\"} 1\n") !=
         std::string::npos);
+}
+
+TEST_CASE("a server that keeps going serves the plans that are right, and says everywhere which are left out") {
+  changing_world world(true, {}, bad_plans::leave_out);
+  CHECK(world.ask("GET", "/readyz").body == "{\"status\":\"ready\"}\n");
+  CHECK(has_line(world.ask("GET", "/metrics").body, "rankd_plans_left_out 0"));
+  world.write("b", 5);
+  world.folder.write("c.json", R"({"schema_version":1,"plan_name":"c"})");
+  const json report = world.ask_json("POST", "/v1/reload");
+  CHECK(report.at("added") == json::parse(R"(["b"])"));
+  REQUIRE(report.at("left_out").size() == 1);
+  CHECK(report.at("left_out")[0].at("plan") == "c");
+  CHECK(report.at("left_out")[0].at("diagnostics")[0].at("code") == "missing_field");
+
+  world.write("a", 2);
+  world.folder.write("b.json", "{");
+  CHECK(world.ask_json("POST", "/v1/reload").at("left_out").size() == 2);
+  CHECK(world.mark() == 2);
+  CHECK(mark_in(world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"b"})").body) == 5);
+
+  const heard_answer ready = world.ask("GET", "/readyz");
+  CHECK(ready.status == 200);
+  CHECK(
+      json::parse(ready.body).at("left_out") ==
+      json::parse(
+          R"([{"plan":"b","serves_earlier":true,"code":"json_syntax",)"
+          R"("message":"line 1, column 2: syntax error while parsing object key - unexpected end of input; expected string literal"},)"
+          R"({"plan":"c","serves_earlier":false,"code":"missing_field","message":"the field `nodes` is missing"}])"));
+  CHECK(has_line(world.ask("GET", "/metrics").body, "rankd_plans_left_out 2"));
+
+  const json plans = world.ask_json("GET", "/v1/plans").at("plans");
+  REQUIRE(plans.size() == 3);
+  CHECK(plans[0].at("runnable") == true);
+  CHECK_FALSE(plans[0].contains("code"));
+  CHECK(plans[1].at("runnable") == true);
+  CHECK(plans[1].at("code") == "json_syntax");
+  CHECK(plans[2].at("runnable") == false);
+  CHECK(plans[2].at("message") == "the field `nodes` is missing");
+
+  const heard_answer refused = world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"c","request_id":"r"})");
+  CHECK(refused.status == 422);
+  const json error = json::parse(refused.body);
+  CHECK(error.at("request_id") == "r");
+  CHECK(error.at("error").at("code") == "plan_left_out");
+  CHECK(error.at("error").at("message") ==
+        "the plan `c` was left out when the plans were loaded: c.json: the field `nodes` is missing");
+  CHECK(error.at("diagnostics").size() == 2);
+  CHECK(refused.body.find(world.folder.path().string()) == std::string::npos);
+  CHECK(json::parse(world.ask("GET", "/v1/plans/c").body).at("error").at("code") == "plan_left_out");
+  CHECK(has_line(world.ask("GET", "/metrics").body, R"(rankd_requests_total{plan="c",code="plan_left_out"} 1)"));
+
+  world.write("b", 6);
+  std::filesystem::remove(world.folder.path() / "c.json");
+  CHECK_FALSE(world.ask_json("POST", "/v1/reload").contains("left_out"));
+  CHECK(has_line(world.ask("GET", "/metrics").body, "rankd_plans_left_out 0"));
+  CHECK(mark_in(world.ask("POST", "/v1/rank", R"({"user_id":1,"plan":"b"})").body) == 6);
 }
 
 TEST_CASE("versions are listed, rolled back, pinned and let go of") {
