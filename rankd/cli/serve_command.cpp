@@ -154,6 +154,8 @@ auto serve_command(const serve_command_options& options) -> exit_status {
     server_options.tls = {.chain = braid::tls_pem::file(options.tls_cert),
                           .key = braid::tls_pem::file(options.tls_key)};
   }
+  auto redacted = redaction::make(in->where.redacted, in->declared);
+  if (!redacted) return report(redacted.error());
   plan_library library(in->declared,
                        {.budgets = in->where.budgets, .models = in->where.models, .on_bad_plan = options.on_bad_plan});
   const auto loaded = library.reload(in->where.plans);
@@ -188,6 +190,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
                          .changes = &changes,
                          .log = log,
                          .audit = files->audit.get(),
+                         .redacted = std::move(*redacted),
                          .scrubber = &scrubber},
              .files = *files,
              .server_options = std::move(server_options),

@@ -77,6 +77,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
   if (!param->allow_write)
     return problems.add("unwritable_param", pointer, "param `" + name + "` must not be overridden");
   scalar& place = into.params[declared.index_of(*param)];
+  into.overridden.push_back(declared.index_of(*param));
   if (value.is_null()) {
     if (!param->nullable) return problems.add("null_param", pointer, "param `" + name + "` must not be null");
     place = scalar{};

@@ -4,6 +4,7 @@
 #include <rankd/registry/toml.hpp>
 
 #include <system_error>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,29 @@ auto read_folder(object_reader& in, std::string_view field, presence need, const
     return std::nullopt;
   }
   return (root / *text).lexically_normal();
+}
+
+/// Which names there are is for those who know the params.
+auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diagnostics& problems)
+    -> std::vector<std::string> {
+  std::vector<std::string> out;
+  object_reader in(table, std::move(pointer), problems);
+  if (const nlohmann::json* names = in.array("redact", presence::required)) {
+    for (std::size_t at = 0; at < names->size(); ++at) {
+      const nlohmann::json& each = (*names)[at];
+      if (each.is_string())
+        out.push_back(each.get<std::string>());
+      else
+        problems.add({.code = "wrong_type",
+                      .pointer = braid::json_pointer(in.pointer_of("redact"), at),
+                      .message = "each name must be a string, not " + std::string(kind_of(each)),
+                      .hint = {},
+                      .node = {},
+                      .source = {}});
+    }
+  }
+  in.refuse_unknown_fields();
+  return out;
 }
 
 }  // namespace
@@ -53,6 +77,8 @@ auto project::load(const std::filesystem::path& where) -> braid::checked<project
   out.models = read_folder(in, "models", presence::optional, out.root).value_or("");
   if (const nlohmann::json* table = in.object("budget", presence::optional))
     out.budgets = read_budgets(*table, in.pointer_of("budget"), problems);
+  if (const nlohmann::json* table = in.object("audit", presence::optional))
+    out.redacted = read_redacted(*table, in.pointer_of("audit"), problems);
   in.refuse_unknown_fields();
   if (problems.empty()) return out;
   problems.set_source(file.string());

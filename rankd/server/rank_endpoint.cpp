@@ -129,6 +129,8 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   }
   record.request_id = request->request_id;
   record.user_id = request->user_id;
+  if (all_->context.audit != nullptr)
+    record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
   if (request->plan.empty()) {
     const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
     co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
@@ -306,7 +308,7 @@ void shard::note(request_record& record, braid::time_point begun) {
               {"code", record.code}});
   if (record.is_shed) ++unreported_refusals_;
   report_refusals(begun + record.took);
-  if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record));
+  if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record, all_->context.redacted));
 }
 
 /// Refusals for want of room come by thousands: a line for each would cost as much as what they save.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rankd/registry/registries.hpp>
+#include <rankd/server/audit_line.hpp>
 #include <rankd/server/plan_changes.hpp>
 #include <rankd/server/plan_source.hpp>
 #include <rankd/server/serve_log.hpp>
@@ -28,6 +29,7 @@ struct serve_context {
   plan_changes* changes = nullptr;  ///< of these plans; null: they stay as they are
   serve_log log = {};
   line_file* audit = nullptr;                ///< a line for each request to rank; null: none
+  redaction redacted = {};                   ///< in the audit
   const store_scrubber* scrubber = nullptr;  ///< of these stores; null: none
   std::function<void()> on_end = {};         ///< called once, when the last loop has served to its end. Any thread.
 };

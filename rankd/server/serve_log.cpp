@@ -51,21 +51,6 @@ void serve_log::note(log_level level, std::string_view event, std::initializer_l
   into_->add(line + "}");
 }
 
-auto audit_line(const request_record& record) -> std::string {
-  std::string out = "{";
-  append_member(out, "time", utc_text(record.time));
-  append_member(out, "request_id", record.request_id);
-  append_member(out, "client", record.client);
-  if (record.user_id != 0) append_number(out, "user_id", record.user_id);
-  append_member(out, "plan", record.plan);
-  append_member(out, "plan_digest", record.plan_digest);
-  append_number(out, "status", static_cast<std::int64_t>(record.status));
-  append_member(out, "code", record.code);
-  append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
-  append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
-  return out + "}";
-}
-
 auto utc_text(std::chrono::system_clock::time_point time) -> std::string {
   using namespace std::chrono;
   const auto since = floor<microseconds>(time.time_since_epoch());

@@ -1,10 +1,7 @@
-// rankd/server/serve_log.hpp: server log and access log, as lines of JSON.
+// rankd/server/serve_log.hpp: the log of a server, as lines of JSON.
 #pragma once
 
 #include <rankd/server/line_file.hpp>
-
-#include <braid/base/clock.hpp>
-#include <braid/net/http_status.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -45,24 +42,6 @@ class serve_log {
   line_file* into_ = nullptr;
   log_level max_level_ = log_level::off;
 };
-
-/// One request to rank and what came of it.
-struct request_record {
-  std::chrono::system_clock::time_point time;
-  std::string request_id;    ///< empty where it could not be read
-  std::string client;        ///< whose token it was, where there are tokens
-  std::int64_t user_id = 0;  ///< 0 where it could not be read
-  std::string plan;
-  std::string plan_digest;
-  braid::http_status status{};      ///< 0 where the client was not answered
-  std::string code = "unanswered";  ///< `ok`, or that of the error
-  braid::duration took{};
-  std::size_t candidates = 0;
-  bool is_shed = false;  ///< refused because too many were there; not in the line
-};
-
-/// The record as one line of JSON; what is empty is left out.
-[[nodiscard]] auto audit_line(const request_record& record) -> std::string;
 
 /// `2026-01-31T23:59:59.123456Z`
 [[nodiscard]] auto utc_text(std::chrono::system_clock::time_point time) -> std::string;

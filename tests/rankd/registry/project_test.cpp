@@ -85,3 +85,15 @@ TEST_CASE("the repository's own project loads with its registries") {
   CHECK(own->data == "data/reference");
   CHECK(rankd::registries::load(own->registry, own->environment).has_value());
 }
+
+TEST_CASE("names whose values an audit does not have are a list of strings") {
+  const braid::testing::scratch_folder folder;
+  CHECK(project::load(folder.write("rankd.toml", good))->redacted.empty());
+  const auto read = project::load(folder.write("rankd.toml", std::string(good) + "[audit]\nredact = [\"user_id\", \"x\"]\n"));
+  REQUIRE(read);
+  CHECK((read->redacted == std::vector<std::string>{"user_id", "x"}));
+  CHECK((diagnostics(std::string(good) + "[audit]\nredact = [\"a\", 1]\n") ==
+         std::vector<std::string>{"wrong_type /audit/redact/1"}));
+  CHECK((diagnostics(std::string(good) + "[audit]\nredacted = []\n") ==
+         std::vector<std::string>{"missing_field /audit", "unknown_field /audit/redacted"}));
+}

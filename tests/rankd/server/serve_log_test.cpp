@@ -49,22 +49,3 @@ TEST_CASE("levels have names") {
   CHECK(!parse_log_level("Info"));
   CHECK(!parse_log_level(""));
 }
-
-TEST_CASE("a record is a line of JSON without what is not known") {
-  request_record record;
-  CHECK(json::parse(audit_line(record)) ==
-        json::parse(
-            R"({"time":"1970-01-01T00:00:00.000000Z","status":0,"code":"unanswered","duration_us":0,"candidates":0})"));
-  record.request_id = "r";
-  record.client = "feed";
-  record.user_id = 7;
-  record.plan = "p";
-  record.plan_digest = "d";
-  record.status = braid::http_status::ok;
-  record.code = "ok";
-  record.took = std::chrono::microseconds(1500);
-  record.candidates = 3;
-  CHECK(json::parse(audit_line(record)) ==
-        json::parse(R"({"time":"1970-01-01T00:00:00.000000Z","request_id":"r","client":"feed","user_id":7,"plan":"p",
-                        "plan_digest":"d","status":200,"code":"ok","duration_us":1500,"candidates":3})"));
-}

@@ -58,7 +58,7 @@ class serve_world {
  public:
   explicit serve_world(serve_options options = {}, line_file* audit = nullptr, serve_log log = {},
                        std::vector<store*> stores = reference_project::get().stores,
-                       const store_scrubber* scrubber = nullptr) {
+                       const store_scrubber* scrubber = nullptr, redaction redacted = {}) {
     options.listen = braid::socket_address::loopback(0);
     options.default_deadline =
         std::chrono::minutes(1);  // a busy machine is no fault: a test that wants a deadline names one
@@ -67,6 +67,7 @@ class serve_world {
                                            .plans = &plans_,
                                            .log = log,
                                            .audit = audit,
+                                           .redacted = std::move(redacted),
                                            .scrubber = scrubber},
                                           std::move(options)));
   }

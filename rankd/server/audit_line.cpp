@@ -1,0 +1,181 @@
+// rankd/server/audit_line.cpp: requests written so that they can be asked again.
+#include <rankd/server/audit_line.hpp>
+
+#include <rankd/registry/json_text.hpp>
+#include <rankd/registry/names.hpp>
+#include <rankd/registry/project.hpp>
+#include <rankd/server/serve_log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+namespace rankd {
+namespace {
+
+constexpr std::array<std::string_view, 6> hidden_fields{"user_id",         "request_id",  "client",
+                                                        "param_overrides", "output_keys", "explain"};
+
+void append_name(std::string& out, std::string_view name) {
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, name);
+  out += ':';
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view text) {
+  if (text.empty()) return;
+  append_name(out, name);
+  append_json_string(out, text);
+}
+
+void append_number(std::string& out, std::string_view name, std::int64_t number) {
+  append_name(out, name);
+  append_json_number(out, number);
+}
+
+void append_scalar(std::string& out, const scalar& value) {
+  if (const auto* const whole = std::get_if<std::int64_t>(&value))
+    append_json_number(out, *whole);
+  else if (const auto* const number = std::get_if<double>(&value))
+    append_json_number(out, *number);
+  else if (const auto* const text = std::get_if<std::string>(&value))
+    append_json_string(out, *text);
+  else if (const bool* const flag = std::get_if<bool>(&value))
+    out += *flag ? "true" : "false";
+  else
+    out += "null";
+}
+
+template <typename Items, typename Append>
+void append_list(std::string& out, std::string_view name, const Items& items, Append append) {
+  append_name(out, name);
+  out += '[';
+  for (const auto& each : items) {
+    if (!out.ends_with('[')) out += ',';
+    append(out, each);
+  }
+  out += ']';
+}
+
+/// Writes the fields of a request, and remembers which of them are hidden.
+class request_writer {
+ public:
+  request_writer(const rank_request& request, const registries& declared, const redaction& hidden)
+      : request_(&request), declared_(&declared), hidden_(&hidden) {}
+
+  auto write() -> audited_request {
+    audited_request out;
+    if (shows("request_id")) append_member(text_, "request_id", request_->request_id);
+    if (request_->user_id != 0 && shows("user_id")) append_number(text_, "user_id", request_->user_id);
+    append_member(text_, "plan", request_->plan);
+    if (!request_->overridden.empty() && shows("param_overrides")) write_overrides();
+    if (request_->output_keys && shows("output_keys")) write_output_keys();
+    if (request_->deadline) append_number(text_, "deadline_ms", request_->deadline->count());
+    if (request_->explain == explain_mode::on && shows("explain")) write_explain();
+    out.json = std::move(text_) + "}";
+    out.redacted = std::move(redacted_);
+    out.engine_request_id = request_->engine_request_id;
+    out.has_candidates = request_->candidates != nullptr;
+    if (out.has_candidates) out.candidates = request_->candidates->rows.size();
+    return out;
+  }
+
+ private:
+  auto shows(std::string_view name) -> bool {
+    if (!hidden_->hides(name)) return true;
+    redacted_.emplace_back(name);
+    return false;
+  }
+
+  void write_overrides() {
+    append_name(text_, "param_overrides");
+    text_ += '{';
+    for (const std::size_t param : request_->overridden) {
+      const std::string& name = declared_->params()[param].name;
+      if (!shows(name)) continue;
+      append_name(text_, name);
+      append_scalar(text_, request_->params[param]);
+    }
+    text_ += '}';
+  }
+
+  void write_output_keys() {
+    append_list(text_, "output_keys", *request_->output_keys, [this](std::string& out, std::uint32_t key) {
+      append_json_string(out, declared_->find_key(key)->name);
+    });
+  }
+
+  void write_explain() {
+    append_name(text_, "explain");
+    if (request_->explain_ids.empty()) {
+      text_ += "true";
+      return;
+    }
+    text_ += '{';
+    append_list(text_, "ids", request_->explain_ids,
+                [](std::string& out, std::int64_t id) { append_json_number(out, id); });
+    text_ += '}';
+  }
+
+  const rank_request* request_;
+  const registries* declared_;
+  const redaction* hidden_;
+  std::string text_ = "{";
+  std::vector<std::string> redacted_;
+};
+
+}  // namespace
+
+auto redaction::make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction> {
+  braid::diagnostics problems;
+  std::vector<std::string_view> known = declared.param_names();
+  known.insert(known.end(), hidden_fields.begin(), hidden_fields.end());
+  for (std::size_t at = 0; at < names.size(); ++at) {
+    if (std::ranges::find(known, names[at]) != known.end()) continue;
+    problems.add({.code = "unknown_name",
+                  .pointer = braid::json_pointer("/audit/redact", at),
+                  .message = quote_name(names[at]) + " is neither a param nor a field that an audit has",
+                  .hint = braid::did_you_mean(names[at], known),
+                  .node = {},
+                  .source = std::string(project_file)});
+  }
+  if (!problems.empty()) return std::unexpected(std::move(problems));
+  return redaction(std::move(names));
+}
+
+auto redaction::hides(std::string_view name) const -> bool { return std::ranges::find(names_, name) != names_.end(); }
+
+auto audited(const rank_request& request, const registries& declared, const redaction& hidden) -> audited_request {
+  return request_writer(request, declared, hidden).write();
+}
+
+auto audit_line(const request_record& record, const redaction& hidden) -> std::string {
+  std::string out = "{";
+  append_member(out, "time", utc_text(record.time));
+  std::vector<std::string> redacted = record.asked.redacted;
+  const auto shows = [&](std::string_view name) {
+    if (!hidden.hides(name)) return true;
+    if (std::ranges::find(redacted, name) == redacted.end()) redacted.emplace_back(name);
+    return false;
+  };
+  if (!record.request_id.empty() && shows("request_id")) append_member(out, "request_id", record.request_id);
+  append_member(out, "engine_request_id", record.asked.engine_request_id);
+  if (!record.client.empty() && shows("client")) append_member(out, "client", record.client);
+  if (record.user_id != 0 && shows("user_id")) append_number(out, "user_id", record.user_id);
+  append_member(out, "plan", record.plan);
+  append_member(out, "plan_digest", record.plan_digest);
+  append_number(out, "status", static_cast<std::int64_t>(record.status));
+  append_member(out, "code", record.code);
+  append_number(out, "duration_us", std::chrono::duration_cast<std::chrono::microseconds>(record.took).count());
+  append_number(out, "candidates", static_cast<std::int64_t>(record.candidates));
+  if (!record.asked.json.empty()) {
+    append_name(out, "request");
+    out += record.asked.json;
+  }
+  if (record.asked.has_candidates)
+    append_number(out, "request_candidates", static_cast<std::int64_t>(record.asked.candidates));
+  if (!redacted.empty()) append_list(out, "redacted", redacted, append_json_string);
+  return out + "}";
+}
+
+}  // namespace rankd

@@ -1,0 +1,70 @@
+// rankd/server/audit_line.hpp: the audit of requests: each with its answer's status, and with what it takes to ask again.
+#pragma once
+
+#include <rankd/engine/request.hpp>
+#include <rankd/registry/registries.hpp>
+
+#include <braid/base/clock.hpp>
+#include <braid/base/diagnostics.hpp>
+#include <braid/net/http_status.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rankd {
+
+/// Names whose values an audit does not have: params, and fields of requests and of the audit. Immutable. Threads: any.
+class redaction {
+ public:
+  redaction() = default;  ///< hides nothing
+
+  /// Names are params, or user_id, request_id, client, param_overrides, output_keys, explain.
+  /// Errors: unknown_name, one for each that is none of these; pointers lead into rankd.toml.
+  static auto make(std::vector<std::string> names, const registries& declared) -> braid::checked<redaction>;
+
+  [[nodiscard]] auto hides(std::string_view name) const -> bool;
+
+ private:
+  explicit redaction(std::vector<std::string> names) noexcept : names_(std::move(names)) {}
+
+  std::vector<std::string> names_;  // a few
+};
+
+/// A request that can be asked again, as far as nothing is redacted.
+struct audited_request {
+  std::string json;                    ///< the object to send; empty where the request could not be read
+  std::vector<std::string> redacted;   ///< names whose values it had, and that `json` has not
+  std::string engine_request_id;       ///< tells its bytes from those of others
+  std::size_t candidates = 0;          ///< rows of its own, which `json` has not
+  bool has_candidates = false;
+};
+
+/// As the client has asked, before budgets and default deadlines.
+[[nodiscard]] auto audited(const rank_request& request, const registries& declared, const redaction& hidden)
+    -> audited_request;
+
+/// One request to rank and what came of it.
+struct request_record {
+  std::chrono::system_clock::time_point time;
+  std::string request_id;    ///< empty where it could not be read
+  std::string client;        ///< whose token it was, where there are tokens
+  std::int64_t user_id = 0;  ///< 0 where it could not be read
+  std::string plan;
+  std::string plan_digest;
+  braid::http_status status{};      ///< 0 where the client was not answered
+  std::string code = "unanswered";  ///< `ok`, or that of the error
+  braid::duration took{};
+  std::size_t candidates = 0;
+  audited_request asked{};
+  bool is_shed = false;  ///< refused because too many were there; not in the line
+};
+
+/// The record as one line of JSON; what is empty is left out.
+[[nodiscard]] auto audit_line(const request_record& record, const redaction& hidden = {}) -> std::string;
+
+}  // namespace rankd
