@@ -96,9 +96,11 @@ const union = (items: readonly string[]): string => items.map(string).join(" | "
 function paramType(param: OpParam): string {
   switch (param.kind) {
     case "int":
-      return isWhole(param) ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>` : "number";
+      return isWhole(param)
+        ? `${wholeName(param)} & Whole<${wholeName(param)}, ${param.min! >= 1 ? 1 : 0}>`
+        : "number | bigint";
     case "float":
-      return "number";
+      return "number | bigint";
     case "bool":
       return "boolean";
     case "string":
@@ -110,7 +112,7 @@ function paramType(param: OpParam): string {
     case "expr_id":
       return "Expr";
     case "pred_id":
-      return "Predicate";
+      return "Truth";
     case "node_ref":
       return "CandidateSet";
     case "endpoint_ref":
@@ -119,7 +121,7 @@ function paramType(param: OpParam): string {
     case "texts":
       return "readonly string[]";
     case "ascending":
-      return "readonly number[]";
+      return "readonly (number | bigint)[]";
     case "literals":
       return "readonly (number | bigint)[] | readonly string[]";
     case "key_id":
@@ -154,7 +156,7 @@ const isOptional = (param: OpParam): boolean => !param.required || param.when !=
 function generics(op: Op, form: "declare" | "use"): string {
   const names = op.params
     .filter(isWhole)
-    .map((param) => wholeName(param) + (form === "declare" ? " extends number" : ""));
+    .map((param) => wholeName(param) + (form === "declare" ? " extends number | bigint" : ""));
   return names.length === 0 ? "" : `<${names.join(", ")}>`;
 }
 
@@ -207,8 +209,8 @@ const nodeOptions = `/** What every operator takes. */
 export interface NodeOptions {
   /** The id of the node; made of the operator's name where absent. */
   readonly as?: string;
-  /** A note that traces show. */
-  readonly trace?: string;
+  /** A note that traces show; null is none. */
+  readonly trace?: string | null;
 }
 `;
 
@@ -221,7 +223,7 @@ const tokenNames: readonly (readonly [string, string])[] = [
   ["KeyToken", "type "],
   ["keyToken", ""],
   ["paramToken", ""],
-  ["Predicate", "type "],
+  ["Truth", "type "],
   ["ValueType", "type "],
   ["Whole", "type "],
 ];

@@ -13,6 +13,7 @@ import {
   toNumber,
   toTruth,
   toValue,
+  type Truth,
   TruthNode,
   truthArgument,
   ValueNode,
@@ -160,7 +161,7 @@ export const E = {
       ),
     ),
   /** `a` where `pred` holds, otherwise `b`; null only where the one that is taken is null. */
-  if: (pred: Predicate, a: Expr, b: Expr): Expr =>
+  if: (pred: Truth, a: Expr, b: Expr): Expr =>
     shown(
       new ValueNode(
         "if",
@@ -205,13 +206,13 @@ export const Pred = {
     return shown(compared(how, a, b, currentSpan(), argumentSpan(1), argumentSpan(2)));
   },
   /** Whether both hold; of none, true. */
-  and: (a: Predicate, b: Predicate): Predicate =>
+  and: (a: Truth, b: Truth): Predicate =>
     shown(new TruthNode("and", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
   /** Whether one of them holds. */
-  or: (a: Predicate, b: Predicate): Predicate =>
+  or: (a: Truth, b: Truth): Predicate =>
     shown(new TruthNode("or", { a: truthArgument(a, 0), b: truthArgument(b, 1) }, currentSpan())),
   /** Whether `x` does not hold. */
-  not: (x: Predicate): Predicate => shown(new TruthNode("not", { x: toTruth(x, argumentSpan(0)) }, currentSpan())),
+  not: (x: Truth): Predicate => shown(new TruthNode("not", { x: toTruth(x, argumentSpan(0)) }, currentSpan())),
   /** Whether the value is in the list; false for null. */
   in: (lhs: Expr | string, list: readonly (number | bigint)[] | readonly string[]): Predicate =>
     shown(listed(lhs, list, currentSpan(), argumentSpan(0), argumentSpan(1))),

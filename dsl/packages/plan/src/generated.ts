@@ -13,7 +13,7 @@ import {
   type KeyToken,
   keyToken,
   paramToken,
-  type Predicate,
+  type Truth,
   type Whole,
 } from "./tokens.js";
 
@@ -62,8 +62,8 @@ export const F = {} as const;
 export interface NodeOptions {
   /** The id of the node; made of the operator's name where absent. */
   readonly as?: string;
-  /** A note that traces show. */
-  readonly trace?: string;
+  /** A note that traces show; null is none. */
+  readonly trace?: string | null;
 }
 
 /** Options of core::call_models. */
@@ -105,11 +105,11 @@ export interface ExtractFeaturesOptions extends NodeOptions {
   /** `out_keys`. At least 1 of them. */
   readonly outKeys: readonly KeyToken<"float", { write: true }>[];
   /** `boundaries`. At least 1 of them, ascending. Only where transform is bucket, and then required. */
-  readonly boundaries?: readonly number[];
+  readonly boundaries?: readonly (number | bigint)[];
   /** `min`. Only where transform is clip. */
-  readonly min?: number;
+  readonly min?: number | bigint;
   /** `max`. Only where transform is clip. */
-  readonly max?: number;
+  readonly max?: number | bigint;
   /** `values`. At least 1 of them. Only where transform is one_hot, and then required. */
   readonly values?: readonly (number | bigint)[] | readonly string[];
 }
@@ -129,11 +129,11 @@ export interface FetchFeaturesOptions extends NodeOptions {
 /** Options of core::filter. */
 export interface FilterOptions extends NodeOptions {
   /** `pred_id`. */
-  readonly pred: Predicate;
+  readonly pred: Truth;
 }
 
 /** Options of core::follow. */
-export interface FollowOptions<Fanout extends number> extends NodeOptions {
+export interface FollowOptions<Fanout extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
@@ -169,7 +169,7 @@ export interface JoinOptions extends NodeOptions {
 }
 
 /** Options of core::list. */
-export interface ListOptions<Count extends number, Offset extends number> extends NodeOptions {
+export interface ListOptions<Count extends number | bigint, Offset extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -181,7 +181,7 @@ export interface ListOptions<Count extends number, Offset extends number> extend
 }
 
 /** Options of core::media. */
-export interface MediaOptions<Fanout extends number> extends NodeOptions {
+export interface MediaOptions<Fanout extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000. */
@@ -203,7 +203,7 @@ export interface MembersOfOptions extends NodeOptions {
 }
 
 /** Options of core::recommendation. */
-export interface RecommendationOptions<Fanout extends number> extends NodeOptions {
+export interface RecommendationOptions<Fanout extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `fanout`. From 1 to 10000000. */
@@ -211,7 +211,7 @@ export interface RecommendationOptions<Fanout extends number> extends NodeOption
 }
 
 /** Options of core::set. */
-export interface SetOptions<Count extends number> extends NodeOptions {
+export interface SetOptions<Count extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -229,7 +229,7 @@ export interface SortOptions extends NodeOptions {
 }
 
 /** Options of core::sorted_set. */
-export interface SortedSetOptions<Count extends number, Offset extends number> extends NodeOptions {
+export interface SortedSetOptions<Count extends number | bigint, Offset extends number | bigint> extends NodeOptions {
   /** `endpoint`. */
   readonly endpoint: EndpointToken<"embedded" | "redis">;
   /** `key`. The text of a key of the store, with `{NAME}` for a column and `{P.NAME}` for a param. */
@@ -249,7 +249,7 @@ export interface SortedSetOptions<Count extends number, Offset extends number> e
 }
 
 /** Options of core::take. */
-export interface TakeOptions<Count extends number> extends NodeOptions {
+export interface TakeOptions<Count extends number | bigint> extends NodeOptions {
   /** `count`. At least 1. */
   readonly count: Count & Whole<Count, 1>;
 }
@@ -269,19 +269,19 @@ export interface VmOptions extends NodeOptions {
 }
 
 /** Options of test::busy_cpu. */
-export interface TestBusyCpuOptions<BusyWaitMs extends number> extends NodeOptions {
+export interface TestBusyCpuOptions<BusyWaitMs extends number | bigint> extends NodeOptions {
   /** `busy_wait_ms`. From 0 to 3600000. */
   readonly busyWaitMs: BusyWaitMs & Whole<BusyWaitMs, 0>;
 }
 
 /** Options of test::fixed_source. */
-export interface TestFixedSourceOptions<RowCount extends number> extends NodeOptions {
+export interface TestFixedSourceOptions<RowCount extends number | bigint> extends NodeOptions {
   /** `row_count`. From 0 to 10000000. */
   readonly rowCount?: RowCount & Whole<RowCount, 0>;
 }
 
 /** Options of test::sleep. */
-export interface TestSleepOptions<DurationMs extends number> extends NodeOptions {
+export interface TestSleepOptions<DurationMs extends number | bigint> extends NodeOptions {
   /** `duration_ms`. From 0 to 3600000. */
   readonly durationMs: DurationMs & Whole<DurationMs, 0>;
   /** `fail_after_sleep`. */
@@ -293,17 +293,17 @@ export interface PlanContext {
   /** The rows that the request carries as its candidates, with the columns of these keys. */
   candidates(options?: CandidatesOptions): CandidateSet;
   /** For each row, or once, the first ids of the list under a key of one's own. */
-  list<Count extends number, Offset extends number>(options: ListOptions<Count, Offset>): CandidateSet;
+  list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
   /** For each row, or once, the smallest ids of the set under a key of one's own. */
-  set<Count extends number>(options: SetOptions<Count>): CandidateSet;
+  set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
   /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
-  sortedSet<Count extends number, Offset extends number>(options: SortedSetOptions<Count, Offset>): CandidateSet;
+  sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** One row: the user who asks, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
     /** Rows with the ids 1 to row_count. */
-    fixedSource<RowCount extends number>(options?: TestFixedSourceOptions<RowCount>): CandidateSet;
+    fixedSource<RowCount extends number | bigint>(options?: TestFixedSourceOptions<RowCount>): CandidateSet;
   };
 }
 
@@ -322,35 +322,35 @@ export interface CandidateSet {
   /** Keeps the rows for which a predicate holds. */
   filter(options: FilterOptions): CandidateSet;
   /** For each row the first ids of list follow:ID, each with its country. */
-  follow<Fanout extends number>(options: FollowOptions<Fanout>): CandidateSet;
+  follow<Fanout extends number | bigint>(options: FollowOptions<Fanout>): CandidateSet;
   /** Adds columns: fields of the hash under a key of one's own. */
   hash(options: HashOptions): CandidateSet;
   /** Rows with their partners of another node: those with the same value of a key. */
   join(options: JoinOptions): CandidateSet;
   /** For each row, or once, the first ids of the list under a key of one's own. */
-  list<Count extends number, Offset extends number>(options: ListOptions<Count, Offset>): CandidateSet;
+  list<Count extends number | bigint, Offset extends number | bigint>(options: ListOptions<Count, Offset>): CandidateSet;
   /** For each row the first ids of list media:ID. */
-  media<Fanout extends number>(options: MediaOptions<Fanout>): CandidateSet;
+  media<Fanout extends number | bigint>(options: MediaOptions<Fanout>): CandidateSet;
   /** Adds a column: whether the set under a key of one's own has a member, or the member's score. */
   membersOf(options: MembersOfOptions): CandidateSet;
   /** For each row the first ids of list recommendation:ID, each with its country. */
-  recommendation<Fanout extends number>(options: RecommendationOptions<Fanout>): CandidateSet;
+  recommendation<Fanout extends number | bigint>(options: RecommendationOptions<Fanout>): CandidateSet;
   /** For each row, or once, the smallest ids of the set under a key of one's own. */
-  set<Count extends number>(options: SetOptions<Count>): CandidateSet;
+  set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
   /** Orders the rows by a key, stable, nulls last. */
   sort(options: SortOptions): CandidateSet;
   /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
-  sortedSet<Count extends number, Offset extends number>(options: SortedSetOptions<Count, Offset>): CandidateSet;
+  sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
   /** The first rows in the current order. */
-  take<Count extends number>(options: TakeOptions<Count>): CandidateSet;
+  take<Count extends number | bigint>(options: TakeOptions<Count>): CandidateSet;
   /** Adds a float column: the value of an expression on each row. */
   vm(options: VmOptions): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
     /** Its input, after computing for that time. */
-    busyCpu<BusyWaitMs extends number>(options: TestBusyCpuOptions<BusyWaitMs>): CandidateSet;
+    busyCpu<BusyWaitMs extends number | bigint>(options: TestBusyCpuOptions<BusyWaitMs>): CandidateSet;
     /** Its input, after a timer. */
-    sleep<DurationMs extends number>(options: TestSleepOptions<DurationMs>): CandidateSet;
+    sleep<DurationMs extends number | bigint>(options: TestSleepOptions<DurationMs>): CandidateSet;
   };
 }
 

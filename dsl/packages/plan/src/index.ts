@@ -12,6 +12,7 @@ export type {
   KeyUse,
   ParamToken,
   Predicate,
+  Truth,
   ValueType,
 } from "./tokens.js";
 

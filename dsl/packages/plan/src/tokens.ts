@@ -47,13 +47,16 @@ export type Expr = number;
 /** A predicate: true or false for each row. Natural operators and the builders of `Pred` both make one. */
 export type Predicate = boolean;
 
+/** What stands for true or false of each row: a predicate, or a param or key of type bool; null counts as false. */
+export type Truth = Predicate | ParamToken<"bool"> | KeyToken<"bool", { read: true }>;
+
 /** A type that nothing has, so that a diagnostic about it says what is wanted. */
 export interface Wanted<What extends string> {
   readonly [info]: What;
 }
 
 /** A whole number of at least `Least`. Literals that are none do not type-check; what is computed is looked at later. */
-export type Whole<N extends number, Least extends 0 | 1> = `${N}` extends
+export type Whole<N extends number | bigint, Least extends 0 | 1> = `${N}` extends
   `-${string}` | `${string}.${string}` | `${string}e-${string}` | (Least extends 1 ? "0" : never)
   ? Wanted<`a whole number of at least ${Least}`>
   : N;
@@ -256,10 +259,19 @@ export function isText(node: TreeNode): node is KeyNode | ParamNode {
   return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "string";
 }
 
+/** Whether a node is a key or param of bools, which count as 1 and 0. */
+function isFlag(node: TreeNode): boolean {
+  return (node instanceof KeyNode || node instanceof ParamNode) && node.info.type === "bool";
+}
+
 /** Anything that may stand for true or false of each row, as a node. */
 export function toTruth(value: unknown, span: SpanId): TruthNode {
   if (value instanceof TruthNode) return value;
   if (typeof value === "boolean") return new TruthNode("const_bool", { value }, span);
+  if (value instanceof TreeNode && isFlag(value)) {
+    const one = new ValueNode("const_number", { value: 1 }, span);
+    return new TruthNode("cmp", { cmp: "==", a: toValue(value, span), b: one }, span);
+  }
   throw wrongType("a predicate", value, span);
 }
 
