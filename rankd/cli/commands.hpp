@@ -5,6 +5,7 @@
 #include <rankd/cli/demo_data.hpp>
 #include <rankd/engine/options.hpp>
 #include <rankd/engine/plan_library.hpp>
+#include <rankd/engine/quality.hpp>
 #include <rankd/engine/request.hpp>
 #include <rankd/server/serve_log.hpp>
 #include <rankd/server/serve_options.hpp>
@@ -102,6 +103,7 @@ struct dump_command_options : project_options {
 
 struct validate_options : project_options {
   std::vector<std::string> plans;  ///< files or names; empty: all of the project
+  bool strict = false;             ///< a plan with warnings counts as wrong
   output_form form = output_form::people;
 };
 
@@ -120,6 +122,15 @@ struct plans_options : list_options {
 struct diff_options : list_options {
   std::string before;  ///< a plan by name or by file
   std::string after;
+};
+
+struct eval_options : list_options {
+  std::vector<std::string> plans;    ///< one or two, by name or by file
+  std::filesystem::path judgements;  ///< a request and the relevance of ids on each line
+  quality_options quality;
+  bootstrap_options bootstrap;
+  std::string diversity;  ///< the key whose values are compared; empty: none
+  unsigned workers = 0;   ///< 0: as many as the machine grants
 };
 
 /// What `rankd registry` shows of a registry.
@@ -150,6 +161,7 @@ auto validate_command(const validate_options& options) -> exit_status;
 auto plans_command(const plans_options& options) -> exit_status;
 /// Gives `failed` where the plans differ, and `wrong_usage` for all errors, as diff(1) does.
 auto diff_command(const diff_options& options) -> exit_status;
+auto eval_command(const eval_options& options) -> exit_status;
 auto ops_command(const ops_options& options) -> exit_status;
 auto registry_command(const registry_options& options) -> exit_status;
 auto doctor_command(const list_options& options) -> exit_status;

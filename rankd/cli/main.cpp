@@ -370,10 +370,52 @@ void add_validate(CLI::App& app, action& chosen) {
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
+  command->add_flag("--strict", options->strict, "Warnings make the status 1, too");
   command->add_option("plan", options->plans, "Names or files; default: all plans of the project")
       ->check(check_not_empty)
       ->type_name("PLAN");
   command->callback([options, &chosen] { chosen = [options] { return validate_command(*options); }; });
+}
+
+void add_eval(CLI::App& app, action& chosen) {
+  auto* command = app.add_subcommand("eval", "Measure the answers of a plan against judgements, or compare two plans");
+  auto options = std::make_shared<rankd::eval_options>();
+  add_project(*command, *options);
+  add_form(*command, options->form);
+  command->add_option("plan", options->plans, "Name or file; a second one is compared with the first")
+      ->required()
+      ->expected(1, 2)
+      ->check(check_not_empty)
+      ->type_name("PLAN");
+  command
+      ->add_option("--judgements", options->judgements,
+                   "File with {\"request\": {…}, \"relevance\": {ID: NUMBER}} on each line")
+      ->required()
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  command->add_option("--depth", options->quality.depth, "The first candidates that count: the k of NDCG@k")
+      ->check(whole_number(1, 10'000))
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--gain",
+          [options](const std::string& name) {
+            options->quality.gain = name == "linear" ? rankd::gain_form::linear : rankd::gain_form::exponential;
+          },
+          "Gain in NDCG: linear (the relevance) or exponential (2^relevance - 1); default: linear")
+      ->check(CLI::IsMember({"linear", "exponential"}))
+      ->type_name("FORM");
+  command->add_option("--diversity", options->diversity, "Key whose values should differ among the first candidates")
+      ->check(check_not_empty)
+      ->type_name("KEY");
+  command->add_option("--resamples", options->bootstrap.resamples, "Resamples of the requests for each interval")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--seed", options->bootstrap.seed, "Seed of the resamples: the same seed, the same intervals")
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  add_workers(*command, *options);
+  command->callback([options, &chosen] { chosen = [options] { return eval_command(*options); }; });
 }
 
 void add_list(CLI::App& app, action& chosen, const std::string& name, const std::string& doc,
@@ -509,6 +551,7 @@ int main(int argc, char** argv) {
   add_validate(app, chosen);
   add_plans(app, chosen);
   add_diff(app, chosen);
+  add_eval(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
   add_list(app, chosen, "doctor", "Say whether this project can be served on this machine, and what to do about it",

@@ -33,6 +33,8 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
     append_json_string(out, all[at].plan);
     out += all[at].bound ? ",\"valid\":true"
                          : ",\"valid\":false,\"diagnostics\":" + diagnostics_json(all[at].bound.error());
+    if (all[at].bound && !all[at].bound->warnings.empty())
+      out += ",\"warnings\":" + diagnostics_json(all[at].bound->warnings);
     out += '}';
   }
   return out + "]}\n";
@@ -41,7 +43,10 @@ auto verdicts_json(const std::vector<verdict>& all) -> std::string {
 void print_verdicts(const std::vector<verdict>& all) {
   for (const verdict& each : all) {
     if (each.bound) {
-      print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") + ")\n");
+      const braid::diagnostics& warnings = each.bound->warnings;
+      print("ok    " + printable(each.plan) + " (" + counted(each.bound->nodes.size(), "node") +
+            (warnings.empty() ? "" : ", " + counted(warnings.size(), "warning")) + ")\n");
+      print(printable(warnings));
       continue;
     }
     print("WRONG " + printable(each.plan) + " (" + counted(each.bound.error().size(), "diagnostic") + ")\n");
@@ -176,7 +181,7 @@ auto validate_command(const validate_options& options) -> exit_status {
   bool fine = index_problems.empty() && budget_problems.empty();
   for (const std::string& plan : wanted) {
     all.push_back({plan, in->load_plan_of(plan)});
-    fine = fine && all.back().bound.has_value();
+    fine = fine && all.back().bound.has_value() && (!options.strict || all.back().bound->warnings.empty());
   }
   if (!index_problems.empty()) all.push_back({std::string(index_file), std::unexpected(std::move(index_problems))});
   if (!budget_problems.empty()) all.push_back({std::string(project_file), std::unexpected(std::move(budget_problems))});

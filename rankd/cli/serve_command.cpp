@@ -172,7 +172,7 @@ auto serve_command(const serve_command_options& options) -> exit_status {
   if (!on) return report(no_runtime(on.error()));
 
   const serve_log log(*files->log, options.level);
-  log_left_out(log, *loaded);
+  log_findings(log, *loaded);
   store_scrubber scrubber(scrubbed_of(*in, *stores), log);
   if (options.scrub_mib_per_second > 0)
     if (const auto scrubs = scrubber.start({.bytes_per_second = options.scrub_mib_per_second << 20U}); !scrubs)

@@ -134,6 +134,7 @@ auto bind_plan(const plan& loaded, const registries& declared, const plan_budget
                     .models = std::move(called),
                     .budget = budget,
                     .needs = needs_of(loaded, declared),
+                    .warnings = with_locations(missing_columns(loaded, declared), loaded),
                     .nodes = std::move(nodes),
                     .outputs = loaded.outputs,
                     .shape = std::move(*shape),

@@ -35,7 +35,8 @@ struct bound_plan {
   std::string artifact_digest;       ///< of the artifact alone
   std::vector<model_digest> models;  ///< that it calls, in the order of their names
   plan_budget budget;
-  plan_needs needs;  ///< what its requests must carry
+  plan_needs needs;             ///< what its requests must carry
+  braid::diagnostics warnings;  ///< what is allowed, and most likely a mistake: those of `missing_columns`
   std::vector<bound_node> nodes;
   std::vector<node_index> outputs;
   braid::graph_shape shape;

@@ -46,23 +46,26 @@ auto name_of(const bound_node& node) -> std::string {
   return "node `" + node.node_id + (node.place.empty() ? "`" : "` (" + node.place + ")");
 }
 
-/// The budget of the plan has less time than it took. Which node that was in is a matter of timing.
-auto error_of_time(const run_end& run, const request_state& state) -> rank_error {
-  std::string message =
-      "the plan was not done in the " + std::to_string(state.plan->budget.max_deadline->count()) + " ms of its budget";
+/// Time ran out. Names the first node, in the order of the plan, that was not done; which it is depends on timing.
+auto error_of_time(std::string code, std::string message, const run_end& run, const request_state& state)
+    -> rank_error {
   for (const node_index node : run.shape.order()) {
     if (run.graph.progress(node) == braid::node_progress::done) continue;
     const bound_node& first = state.plan->nodes[node];
-    return {"time_budget_exceeded", message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
+    return {std::move(code), message + "; " + name_of(first) + " was the first that was not", first.node_id, {}};
   }
-  return {"time_budget_exceeded", std::move(message), {}, {}};
+  return {std::move(code), std::move(message), {}, {}};
 }
 
 auto error_of_stop(const run_end& run, const request_state& state) -> rank_error {
   if (run.failure->reason != braid::errc::deadline_exceeded)
     return {"stopped", "the engine stopped before the plan was done", {}, {}};
-  if (state.request.deadline_from == deadline_source::budget) return error_of_time(run, state);
-  return {"deadline_exceeded", "the deadline of the request passed before its plan was done", {}, {}};
+  if (state.request.deadline_from == deadline_source::budget)
+    return error_of_time("time_budget_exceeded",
+                         "the plan was not done in the " + std::to_string(state.plan->budget.max_deadline->count()) +
+                             " ms of its budget",
+                         run, state);
+  return error_of_time("deadline_exceeded", "the deadline of the request passed before its plan was done", run, state);
 }
 
 auto error_of(const usage::breach& breach, const bound_node& node) -> rank_error {

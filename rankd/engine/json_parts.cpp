@@ -27,7 +27,7 @@ void append_microseconds(std::string& out, std::string_view name, braid::duratio
 
 void append_value(std::string& out, const column& values, std::size_t row) {
   if (const auto* text = values.strings())
-    append_json_string(out, (*text)[row]);
+    append_json_bytes(out, (*text)[row]);
   else if (const auto* whole = values.integers())
     append_json_number(out, (*whole)[row]);
   else if (const auto* flags = values.booleans())

@@ -118,6 +118,7 @@ auto plan_library::bind(const artifact_image& image, const plan_budget& budget, 
     return std::unexpected(std::move(bound.error()));
   }
   const auto last = last_numbers_.find(image.name);
+  bound->warnings.set_source(image.file.string());
   return std::make_shared<const plan_version>(plan_version{.plan = std::move(*bound),
                                                            .number = last == last_numbers_.end() ? 1 : last->second + 1,
                                                            .loaded_at = std::chrono::system_clock::now(),
@@ -151,6 +152,7 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
       continue;
     }
     (is_new ? report.added : report.changed).push_back(name);
+    report.warnings.append(version->plan.warnings);
     here.kept.push_back(version);
     // The oldest go first; what is pinned stays, in addition to as many as are kept.
     const auto is_pinned = [&here](const version_ptr& each) { return here.pinned == each->number; };

@@ -43,6 +43,7 @@ struct reload_report {
   std::vector<std::string> removed;
   std::vector<std::string> pinned_only;  ///< the folder has them no more; they serve until they are unpinned
   std::vector<left_out_plan> left_out;   ///< only with `bad_plans::leave_out`
+  braid::diagnostics warnings;           ///< about plans that were added or changed
 };
 
 /// One version of a plan, as it is at one moment.

@@ -1,6 +1,7 @@
 // rankd/engine/plan_needs.cpp: the demands of all nodes together.
 #include <rankd/engine/plan_needs.hpp>
 
+#include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/op/catalog.hpp>
 
 #include <algorithm>
@@ -11,15 +12,7 @@
 namespace rankd {
 namespace {
 
-void report(braid::diagnostics& out, std::string code, std::string pointer, std::string message,
-            std::string hint = {}) {
-  out.add({.code = std::move(code),
-           .pointer = std::move(pointer),
-           .message = std::move(message),
-           .hint = std::move(hint),
-           .node = {},
-           .source = {}});
-}
+using detail::diagnostic_list;
 
 /// What the nodes of the plan take, for a message: "id, price, rating".
 auto names_of(const plan_needs& needs) -> std::string {
@@ -37,24 +30,24 @@ auto place_of(const candidate_rows& given, std::size_t column, std::string_view 
 }
 
 void check_candidates(const candidate_rows& given, const plan_needs& needs, const registries& declared,
-                      braid::diagnostics& problems) {
+                      diagnostic_list problems) {
   const auto columns = given.rows.columns();
   std::vector<std::string_view> taken;
   for (const key_entry* key : needs.candidate_keys) taken.emplace_back(key->name);
   for (std::size_t at = 0; at < columns.size(); ++at) {
     const key_entry& key = *declared.find_key(columns[at].key_id);
     if (std::ranges::find(taken, key.name) != taken.end()) continue;
-    report(problems, "unknown_column", place_of(given, at, key.name),
-           "no node of the plan takes `" + key.name + "` from candidates; they have " + names_of(needs),
-           braid::did_you_mean(key.name, taken));
+    problems.add("unknown_column", place_of(given, at, key.name),
+                 "no node of the plan takes `" + key.name + "` from candidates; they have " + names_of(needs),
+                 braid::did_you_mean(key.name, taken));
   }
   if (given.rows.size() == 0) return;
   for (const key_entry* key : needs.candidate_keys) {
     if (key->nullable || given.rows.find(key->key_id)) continue;
     const bool in_columns = given.form == candidates_form::columns;
-    report(problems, "missing_field", in_columns ? "/candidates" : "/candidates/0",
-           (in_columns ? "the column `" : "the field `") + key->name +
-               "` is missing: the plan takes it from candidates, and it must not be null");
+    problems.add("missing_field", in_columns ? "/candidates" : "/candidates/0",
+                 (in_columns ? "the column `" : "the field `") + key->name +
+                     "` is missing: the plan takes it from candidates, and it must not be null");
   }
 }
 
@@ -80,17 +73,19 @@ auto needs_of(const plan& loaded, const registries& declared) -> plan_needs {
 
 auto check_needs(const rank_request& request, const plan_needs& needs, const registries& declared)
     -> braid::diagnostics {
-  braid::diagnostics problems;
-  if (needs.user && request.user_id == 0) report(problems, "missing_field", "", "the field `user_id` is missing");
+  braid::diagnostics all;
+  diagnostic_list problems{all};
+  if (needs.user && request.user_id == 0) problems.add("missing_field", "", "the field `user_id` is missing");
   if (needs.candidates && request.candidates == nullptr)
-    report(problems, "missing_field", "",
-           "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
+    problems.add(
+        "missing_field", "",
+        "the field `candidates` is missing: the plan ranks rows that the request carries, with " + names_of(needs));
   if (request.candidates != nullptr && !needs.candidates)
-    report(problems, "unknown_field", "/candidates", "no node of the plan takes candidates from the request");
+    problems.add("unknown_field", "/candidates", "no node of the plan takes candidates from the request");
   else if (request.candidates != nullptr)
     check_candidates(*request.candidates, needs, declared, problems);
-  problems.set_source("request");
-  return problems;
+  all.set_source("request");
+  return all;
 }
 
 }  // namespace rankd

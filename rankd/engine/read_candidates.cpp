@@ -1,6 +1,7 @@
 // rankd/engine/read_candidates.cpp: two spellings of the same columns, each read in one pass.
 #include <rankd/engine/detail/read_candidates.hpp>
 
+#include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/registry/names.hpp>
 #include <rankd/registry/object_reader.hpp>
 #include <rankd/rows/column_builder.hpp>
@@ -32,12 +33,7 @@ class problem_list {
   void add(std::string code, std::string pointer, std::string message, std::string hint = {}) {
     ++count_;
     if (!has_room()) return;
-    out_->add({.code = std::move(code),
-               .pointer = std::move(pointer),
-               .message = std::move(message),
-               .hint = std::move(hint),
-               .node = {},
-               .source = {}});
+    diagnostic_list{*out_}.add(std::move(code), std::move(pointer), std::move(message), std::move(hint));
   }
 
   [[nodiscard]] auto has_room() const noexcept -> bool { return out_->size() < max_count_; }
@@ -154,7 +150,7 @@ class candidates_reader {
     ids_[row] = id.value_or(0);
     if (!id && problems_->has_room())
       problems_->add("bad_id", pointer_of(),
-                     "an id is an integer of 64 bits, or a string of its digits, not " + std::string(kind_of(value)));
+                     "an id is an integer of 64 bits, or a string of its digits, not " + described(value));
   }
 
   template <typename PointerOf>
@@ -225,7 +221,7 @@ class columns_reader : candidates_reader {
   auto is_array(const json& values, std::string_view name) -> bool {
     if (values.is_array()) return true;
     problems().add("wrong_type", braid::json_pointer(root, name),
-                   "the column " + quote_name(name) + " must be an array, not " + std::string(kind_of(values)));
+                   "the column " + quote_name(name) + " must be an array, not " + described(values));
     return false;
   }
 
@@ -279,7 +275,7 @@ class rows_reader : candidates_reader {
 
   void read_row(const json& fields, std::size_t row) {
     if (!fields.is_object()) {
-      problems().add("wrong_type", pointer_of(row), "a candidate is an object, not " + std::string(kind_of(fields)));
+      problems().add("wrong_type", pointer_of(row), "a candidate is an object, not " + described(fields));
       for (seen_name& seen : names_) skip(seen);
       return;
     }
@@ -359,7 +355,7 @@ auto read_candidates(const nlohmann::json& value, const registries& declared, st
   if (value.is_array()) return rows_reader(declared, found).read(value);
   if (value.is_object()) return columns_reader(declared, found).read(value);
   found.add("wrong_type", std::string(root),
-            "candidates are an array of objects, or an object of arrays, not " + std::string(kind_of(value)));
+            "candidates are an array of objects, or an object of arrays, not " + described(value));
   return nullptr;
 }
 

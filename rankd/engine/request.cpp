@@ -1,6 +1,7 @@
 // rankd/engine/request.cpp: from the bytes of a request to values that an engine can use.
 #include <rankd/engine/request.hpp>
 
+#include <rankd/engine/detail/diagnostic_list.hpp>
 #include <rankd/engine/detail/plain_request.hpp>
 #include <rankd/engine/detail/read_candidates.hpp>
 #include <rankd/plan/json.hpp>
@@ -19,6 +20,8 @@
 namespace rankd {
 namespace {
 
+using detail::diagnostic_list;
+
 constexpr std::int64_t max_deadline_ms = 86'400'000;
 constexpr std::size_t id_digits = 16;
 
@@ -35,20 +38,6 @@ auto make_diagnostic(std::string code, std::string pointer, std::string message)
                              .source = "request"});
 }
 
-/// Diagnostics about one place.
-struct diagnostic_list {
-  braid::diagnostics& out;
-
-  void add(std::string code, std::string pointer, std::string message, std::string hint = {}) {
-    out.add({.code = std::move(code),
-             .pointer = std::move(pointer),
-             .message = std::move(message),
-             .hint = std::move(hint),
-             .node = {},
-             .source = {}});
-  }
-};
-
 /// An integer from 1 to 2^63-1, or a string that spells one; 0 where there is none.
 auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
   const nlohmann::json* value = in.value("user_id", presence::optional);
@@ -61,8 +50,9 @@ auto read_user_id(object_reader& in, diagnostic_list problems) -> std::int64_t {
     id = parse_id(value->get_ref<const std::string&>()).value_or(0);
   }
   if (id < 1)
-    problems.add("bad_user_id", in.pointer_of("user_id"),
-                 "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits");
+    problems.add(
+        "bad_user_id", in.pointer_of("user_id"),
+        "a user_id is an integer from 1 to 9223372036854775807, or a string of its digits, not " + described(*value));
   return id;
 }
 
@@ -92,8 +82,7 @@ void read_override(const std::string& name, const nlohmann::json& value, const s
 
 void read_output_key(const nlohmann::json& name, const std::string& pointer, const registries& declared,
                      std::vector<std::uint32_t>& into, diagnostic_list problems) {
-  if (!name.is_string())
-    return problems.add("wrong_type", pointer, "an output key is a name, not " + std::string(kind_of(name)));
+  if (!name.is_string()) return problems.add("wrong_type", pointer, "an output key is a name, not " + described(name));
   const auto& text = name.get_ref<const std::string&>();
   const key_entry* key = declared.find_key(text);
   if (key == nullptr)
@@ -131,7 +120,9 @@ void read_output_keys(object_reader& in, const registries& declared, rank_reques
 void read_explained_id(const nlohmann::json& value, const std::string& pointer, rank_request& into,
                        diagnostic_list problems) {
   const std::optional<std::int64_t> id = detail::id_from_json(value);
-  if (!id) return problems.add("bad_id", pointer, "an id is an integer of 64 bits, or a string of its digits");
+  if (!id)
+    return problems.add("bad_id", pointer,
+                        "an id is an integer of 64 bits, or a string of its digits, not " + described(value));
   if (std::ranges::find(into.explain_ids, *id) != into.explain_ids.end())
     return problems.add("duplicate_value", pointer, "the id " + std::to_string(*id) + " is named twice");
   into.explain_ids.push_back(*id);

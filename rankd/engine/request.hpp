@@ -31,11 +31,11 @@ enum class deadline_source : std::uint8_t {
 inline constexpr std::size_t max_explained_ids = 100;
 
 struct rank_request {
-  std::string request_id;         ///< as given, or made up from the request's bytes or its line
-  std::string engine_request_id;  ///< made up from the request's bytes
-  std::string plan;               ///< empty where the request names none
-  std::int64_t user_id = 0;       ///< 0 where the request has none
-  std::vector<scalar> params;     ///< one for each of registries::params: the override or the default
+  std::string request_id;               ///< as given, or made up from the request's bytes or its line
+  std::string engine_request_id;        ///< made up from the request's bytes
+  std::string plan;                     ///< empty where the request names none
+  std::int64_t user_id = 0;             ///< 0 where the request has none
+  std::vector<scalar> params;           ///< one for each of registries::params: the override or the default
   std::vector<std::size_t> overridden;  ///< positions in `params` whose values the request gives, by name
   std::shared_ptr<const candidate_rows> candidates;       ///< null where the request carries none
   std::optional<std::vector<std::uint32_t>> output_keys;  ///< ascending key ids; nothing for all

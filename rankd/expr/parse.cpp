@@ -222,8 +222,7 @@ auto tree_parser::read_string_list(const json& list, const std::string& pointer)
     else if (list[i].is_number())
       report("mixed_list", braid::json_pointer(pointer, i), "a list that starts with a string holds strings only");
     else
-      report("wrong_type", braid::json_pointer(pointer, i),
-             "an element must be a string, not " + std::string(kind_of(list[i])));
+      report("wrong_type", braid::json_pointer(pointer, i), "an element must be a string, not " + described(list[i]));
   }
   return strings;
 }

@@ -70,6 +70,10 @@ class column_walk {
     return out;
   }
 
+  [[nodiscard]] auto may_have(node_index node, std::uint32_t key) const -> bool {
+    return columns_[node][place_of(key)];
+  }
+
   [[nodiscard]] auto diagnostics() && -> braid::diagnostics {
     braid::diagnostics all;
     for (braid::diagnostics& each : found_) all.append(std::move(each));
@@ -228,6 +232,25 @@ auto columns_of(const plan& loaded, const registries& declared) -> std::vector<n
     all.push_back(std::move(columns));
   }
   return all;
+}
+
+auto missing_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {
+  braid::diagnostics out;
+  const column_walk walk(loaded, declared);
+  for (const plan_node& node : loaded.nodes) {
+    if (node.sources.empty()) continue;
+    for (const std::uint32_t key : read_keys(loaded, node)) {
+      if (std::ranges::any_of(node.sources, [&](node_index source) { return walk.may_have(source, key); })) continue;
+      out.add({.code = "column_missing",
+               .pointer = node.pointer,
+               .message = "reads key " + std::to_string(key) + " (" + declared.find_key(key)->name +
+                          "), which no node before it writes: it is null in every row",
+               .hint = {},
+               .node = node.node_id,
+               .source = {}});
+    }
+  }
+  return out;
 }
 
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics {

@@ -17,6 +17,11 @@ namespace rankd {
 /// diagnostic. Cost: a bit for each node and key, where there are such.
 auto check_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
 
+/// A diagnostic, column_missing, for each key that a node reads and that the rows of none of its sources can have: it
+/// is null in every row, so that a filter may drop them all. A plan of which it reports something can be run all the
+/// same. Requires a plan whose nodes were bound without diagnostic. Cost: a bit for each node and key.
+[[nodiscard]] auto missing_columns(const plan& loaded, const registries& declared) -> braid::diagnostics;
+
 /// The keys that one node has to do with, each list ascending.
 struct node_columns {
   std::vector<std::uint32_t> reads;   ///< that its params and formulas name

@@ -296,6 +296,22 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
                                    std::string(to_string(from[at]->type))));
 }
 
+/// A left join whose rows without a partner would get nulls under keys that allow none.
+void check_missing(const plan_node& node, const plan_param& targets, std::span<const key_entry* const> to,
+                   braid::diagnostics& problems) {
+  const bool is_left = join_kinds[choice_of(node, shape_of(join_shape, "how"))] == "left";
+  if (!is_left || missing_rules[choice_of(node, shape_of(join_shape, "on_missing"))] != "null") return;
+  for (std::size_t at = 0; at < to.size(); ++at)
+    if (!to[at]->nullable)
+      problems.add({.code = "null_in_key",
+                    .pointer = braid::json_pointer(targets.pointer, at),
+                    .message = "rows without a partner would have null under key " + std::to_string(to[at]->key_id) +
+                               " (" + to[at]->name + "), which is not nullable",
+                    .hint = "`on_missing` is default or error, or `map` leads to a key that is nullable",
+                    .node = {},
+                    .source = {}});
+}
+
 auto find_added(const plan_node& node, const bind_context& with, braid::diagnostics& problems)
     -> std::vector<added_column> {
   const plan_param* select = node.find_param("select");
@@ -305,6 +321,7 @@ auto find_added(const plan_node& node, const bind_context& with, braid::diagnost
   auto to = from;
   if (map != nullptr) to = find_typed_keys(*map, shape_of(join_shape, "map"), with, problems);
   if (problems.empty() && map != nullptr) check_map(*map, from, to, problems);
+  if (problems.empty()) check_missing(node, map != nullptr ? *map : *select, to, problems);
   if (!problems.empty()) return {};
   std::vector<added_column> added;
   for (std::size_t at = 0; at < from.size(); ++at)

@@ -120,8 +120,7 @@ auto read_keys(object_reader& in, const reading& with) -> std::vector<std::uint3
     const json& item = (*keys)[i];
     const std::uint32_t key = item.is_string() ? with.key(item.get_ref<const std::string&>(), pointer) : 0;
     if (!item.is_string())
-      with.problems.add(
-          problem("wrong_type", pointer, "a key is named by a string, not " + std::string(kind_of(item))));
+      with.problems.add(problem("wrong_type", pointer, "a key is named by a string, not " + described(item)));
     if (key != 0 && !is_new(key, seen))
       with.problems.add(problem("duplicate_value", pointer, "this key is listed twice"));
     out.push_back(key);

@@ -8,6 +8,9 @@
 #include <rankd/registry/file.hpp>
 #include <rankd/registry/names.hpp>
 
+#include <algorithm>
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 namespace rankd {
@@ -110,7 +113,12 @@ void check_capability(const std::string& id, const std::string& pointer, draft& 
   }
   const registries& declared = into.rules.declared;
   const capability_entry* entry = declared.find_capability(id);
-  if (entry != nullptr && entry->status != lifecycle::blocked) return;
+  if (entry != nullptr && entry->status != lifecycle::blocked) {
+    if (std::ranges::find(into.rules.capabilities, std::string_view(id)) == into.rules.capabilities.end())
+      report(into, pointer, "unsupported_capability",
+             "the capability " + quote_name(id) + " is declared, but this engine has no code for it");
+    return;
+  }
   std::vector<std::string_view> known;
   for (const capability_entry& each : declared.capabilities()) known.emplace_back(each.id);
   report(into, pointer, "unsupported_capability",
@@ -220,8 +228,23 @@ void read_spans(object_reader& top, draft& into) {
   std::ranges::sort(into.out.tree_spans, {}, &tree_span::pointer);
 }
 
+/// A text, or an object of texts with the name of the tool, as other builders write it.
+void read_builder(object_reader& in, draft& into) {
+  const json* value = in.value("built_by", presence::optional);
+  if (value == nullptr) return;
+  if (!value->is_object()) {
+    if (const std::string* tool = in.text("built_by", presence::optional)) into.out.built_by = *tool;
+    return;
+  }
+  object_reader parts(*value, in.pointer_of("built_by"), into.problems);
+  parts.text("tool", presence::required);
+  for (const auto& part : value->items())
+    if (part.key() != "tool") parts.text(part.key(), presence::optional);
+  into.out.built_by = canonical_json(*value);
+}
+
 void read_origin(object_reader& in, draft& into) {
-  if (const std::string* tool = in.text("built_by", presence::optional)) into.out.built_by = *tool;
+  read_builder(in, into);
   if (const json* files = in.array("source_files", presence::optional))
     into.out.source_files = read_strings(*files, in.pointer_of("source_files"), into);
 }
@@ -275,6 +298,11 @@ auto read_text(std::string_view text, std::string_view source_name, std::optiona
 }
 
 }  // namespace
+
+auto implemented_capabilities() noexcept -> std::span<const std::string_view> {
+  static const std::array<std::string_view, 1> all{capability_of(node_op::div)};
+  return all;
+}
 
 auto load_plan(const std::filesystem::path& file, const plan_rules& rules) -> braid::checked<plan> {
   const auto text = read_text_file(file);

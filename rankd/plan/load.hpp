@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 namespace rankd {
@@ -17,10 +18,15 @@ inline constexpr std::size_t max_plan_nodes = 10'000;
 inline constexpr std::size_t max_plan_edges = 100'000;
 inline constexpr std::size_t max_plan_depth = 1'000;  ///< nodes on the longest way to an output
 
+/// Those that this engine has code for, in ascending order.
+[[nodiscard]] auto implemented_capabilities() noexcept -> std::span<const std::string_view>;
+
 /// What an artifact is held against.
 struct plan_rules {
   const op_shapes& ops;
   const registries& declared;  ///< for capabilities and digests
+  /// What the reader of the plan can do. A capability that is declared and not among these is refused all the same.
+  std::span<const std::string_view> capabilities = implemented_capabilities();
 };
 
 /// Reads an artifact. The file's stem must be the plan's name.

@@ -175,7 +175,7 @@ auto read_key_item(const json& item) -> item_result<std::uint32_t> {
 }
 
 auto read_name_item(const json& item) -> item_result<std::string> {
-  if (!item.is_string()) return wrong_item("wrong_type", "a name is a string, not " + std::string(kind_of(item)));
+  if (!item.is_string()) return wrong_item("wrong_type", "a name is a string, not " + described(item));
   const auto& name = item.get_ref<const std::string&>();
   if (!is_name(name)) return wrong_item("bad_name", no_name(name));
   return name;
@@ -288,7 +288,7 @@ void read_inputs(const json& inputs, std::string_view parent, node_context in, p
                        .source = {}});
     };
     if (!inputs[i].is_string()) {
-      report("wrong_type", "an input is the id of a node, not " + std::string(kind_of(inputs[i])), {});
+      report("wrong_type", "an input is the id of a node, not " + described(inputs[i]), {});
       continue;
     }
     const auto& name = inputs[i].get_ref<const std::string&>();
@@ -404,7 +404,7 @@ void read_outputs(const json& outputs, draft& into) {
   for (std::size_t i = 0; i < outputs.size() && i < max_plan_nodes; ++i) {
     const std::string pointer = braid::json_pointer("/outputs", i);
     if (!outputs[i].is_string()) {
-      report(pointer, "wrong_type", "an output is the id of a node, not " + std::string(kind_of(outputs[i])), {});
+      report(pointer, "wrong_type", "an output is the id of a node, not " + described(outputs[i]), {});
       continue;
     }
     const auto& name = outputs[i].get_ref<const std::string&>();

@@ -90,6 +90,20 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_json_bytes(std::string& out, std::string_view bytes) {
+  if (is_utf8(bytes)) return append_json_string(out, bytes);
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  out += "{\"base64\":\"";
+  for (; !bytes.empty(); bytes.remove_prefix(std::min<std::size_t>(bytes.size(), 3))) {
+    const auto byte = [bytes](std::size_t i) -> std::uint32_t {
+      return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+    };
+    const std::uint32_t three = byte(0) << 16U | byte(1) << 8U | byte(2);
+    for (std::size_t i = 0; i < 4; ++i) out += i <= bytes.size() ? digits[three >> (18 - 6 * i) & 0x3FU] : '=';
+  }
+  out += "\"}";
+}
+
 void append_json_number(std::string& out, double value) {
   BRAID_ASSERT(std::isfinite(value), "JSON has no number that is not finite");
   char buffer[16];

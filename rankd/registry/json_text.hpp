@@ -11,6 +11,10 @@ namespace rankd {
 /// the result is always valid JSON.
 void append_json_string(std::string& out, std::string_view text);
 
+/// Appends bytes as a JSON value: a string where they are UTF-8, otherwise `{"base64": …}` (RFC 4648, padded), so that
+/// no two sequences of bytes are written alike.
+void append_json_bytes(std::string& out, std::string_view bytes);
+
 /// Appends the shortest number that reads back as the same value. Requires a finite one.
 void append_json_number(std::string& out, double value);
 void append_json_number(std::string& out, std::int64_t value);

@@ -24,13 +24,14 @@ auto problem(std::string_view code, std::string message) -> std::unexpected<brai
 }
 
 auto wrong_type(std::string_view wanted, const json& value) -> std::unexpected<braid::diagnostic> {
-  return problem("wrong_type", "must be " + std::string(wanted) + ", not " + std::string(kind_of(value)));
+  return problem("wrong_type", "must be " + std::string(wanted) + ", not " + described(value));
 }
 
 auto int64_from(const json& value) -> std::expected<std::int64_t, braid::diagnostic> {
   if (!value.is_number_integer()) return wrong_type("an integer", value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
-    return problem("out_of_range", "must be at most " + std::to_string(std::numeric_limits<std::int64_t>::max()));
+    return problem("out_of_range", "must be at most " + std::to_string(std::numeric_limits<std::int64_t>::max()) +
+                                       ", not `" + value.dump() + "`");
   return value.get<std::int64_t>();
 }
 
@@ -40,7 +41,7 @@ auto equal_float(Integer whole) -> std::expected<scalar, braid::diagnostic> {
   const auto near = static_cast<double>(whole);
   const double end = std::ldexp(1.0, std::numeric_limits<Integer>::digits);  // one past the largest
   if (near < end && static_cast<Integer>(near) == whole) return scalar(near);
-  return problem("out_of_range", "no float equals this integer");
+  return problem("out_of_range", "no float equals the integer `" + std::to_string(whole) + "`");
 }
 
 auto double_from(const json& value) -> std::expected<scalar, braid::diagnostic> {
@@ -62,7 +63,7 @@ object_reader::object_reader(const json& value, std::string pointer, braid::diag
   }
   problems_.add({.code = "wrong_type",
                  .pointer = pointer_,
-                 .message = "an object is wanted here, not " + std::string(kind_of(value)),
+                 .message = "an object is wanted here, not " + described(value),
                  .hint = {},
                  .node = {},
                  .source = {}});
@@ -92,21 +93,21 @@ auto object_reader::value(std::string_view field, presence need) -> const json* 
 auto object_reader::object(std::string_view field, presence need) -> const json* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_object()) return found;
-  report(field, "wrong_type", quote_name(field) + " must be an object, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be an object, not " + described(*found));
   return nullptr;
 }
 
 auto object_reader::array(std::string_view field, presence need) -> const json* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_array()) return found;
-  report(field, "wrong_type", quote_name(field) + " must be an array, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be an array, not " + described(*found));
   return nullptr;
 }
 
 auto object_reader::text(std::string_view field, presence need) -> const std::string* {
   const json* found = value(field, need);
   if (found == nullptr || found->is_string()) return found == nullptr ? nullptr : found->get_ptr<const std::string*>();
-  report(field, "wrong_type", quote_name(field) + " must be a string, not " + std::string(kind_of(*found)));
+  report(field, "wrong_type", quote_name(field) + " must be a string, not " + described(*found));
   return nullptr;
 }
 
@@ -126,7 +127,8 @@ auto object_reader::integer(std::string_view field, presence need, int_range ran
     return std::nullopt;
   }
   report(field, "out_of_range",
-         quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max));
+         quote_name(field) + " must lie between " + std::to_string(range.min) + " and " + std::to_string(range.max) +
+             ", not `" + found->dump() + "`");
   return std::nullopt;
 }
 
@@ -152,7 +154,8 @@ auto object_reader::choice(std::string_view field, presence need, std::span<cons
   const auto at = std::ranges::find(choices, *found);
   if (at != choices.end()) return static_cast<std::size_t>(at - choices.begin());
   std::string all;
-  for (const std::string_view name : choices) all += (all.empty() ? "" : ", ") + std::string(name);
+  for (const std::string_view name : choices)
+    all += (all.empty() ? "" : ", ") + (name.empty() ? "\"\"" : std::string(name));
   report(field, "bad_value", quote_name(field) + " is " + quote_name(*found) + ", which is none of: " + all,
          braid::did_you_mean(*found, {choices.begin(), choices.end()}));
   return std::nullopt;
@@ -205,6 +208,16 @@ auto kind_of(const json& value) -> std::string_view {
   if (value.is_boolean()) return "a boolean";
   if (value.is_number_integer()) return "an integer";
   return "a fraction";
+}
+
+auto described(const json& value) -> std::string {
+  constexpr std::size_t enough = 80;
+  const std::string kind(kind_of(value));
+  if (value.is_null() || value.is_structured()) return kind;
+  if (!value.is_string()) return kind + ": `" + value.dump() + "`";
+  const std::string_view all = value.get_ref<const std::string&>();
+  const std::string_view text = all.substr(0, enough);
+  return kind + ": `" + json(text.substr(0, utf8_prefix(text))).dump() + (text.size() < all.size() ? "…`" : "`");
 }
 
 }  // namespace rankd

@@ -72,4 +72,7 @@ auto scalar_from_json(const nlohmann::json& value, value_type type) -> std::expe
 /// "a string", "an integer", …: what a message calls the value.
 auto kind_of(const nlohmann::json& value) -> std::string_view;
 
+/// The same with the value, where it is a single one: "a string: `\"7\"`". A long one is cut.
+auto described(const nlohmann::json& value) -> std::string;
+
 }  // namespace rankd

@@ -91,8 +91,7 @@ void payload_checker::report(const place& at, std::string_view code, std::string
 void payload_checker::check(const payload_rule& rule, const json& value, const place& at) {
   if (full()) return;
   if ((types_of(value) & rule.types) == 0)
-    return report(at, "wrong_type",
-                  "the value must be of type " + names_of(rule.types) + ", not " + std::string(kind_of(value)));
+    return report(at, "wrong_type", "the value must be of type " + names_of(rule.types) + ", not " + described(value));
   if (rule.allowed && !std::ranges::binary_search(*rule.allowed, canonical_json(value))) {
     std::string all;
     for (const std::string& each : *rule.allowed) all += (all.empty() ? "" : ", ") + each;

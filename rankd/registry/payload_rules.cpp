@@ -89,7 +89,7 @@ void schema_reader::read_types() {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     const auto at = std::ranges::find(names, name);
     if (at == names.end())
-      report("type", (item.is_string() ? quote_name(name) : std::string(kind_of(item))) + " is no type",
+      report("type", (item.is_string() ? quote_name(name) : described(item)) + " is no type",
              braid::did_you_mean(name, names));
     else
       out_.types |= static_cast<detail::payload_types>(1U << static_cast<unsigned>(at - names.begin()));
@@ -123,7 +123,7 @@ void schema_reader::read_required() {
   for (const json& item : *list) {
     const std::string name = item.is_string() ? item.get<std::string>() : std::string();
     if (!item.is_string())
-      report("required", "`required` lists names, not " + std::string(kind_of(item)));
+      report("required", "`required` lists names, not " + described(item));
     else if (std::ranges::find(out_.required, name) != out_.required.end())
       report("required", quote_name(name) + " is required twice");
     else

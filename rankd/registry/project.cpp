@@ -22,7 +22,7 @@ auto read_folder(object_reader& in, std::string_view field, presence need, const
   return (root / *text).lexically_normal();
 }
 
-/// Which names there are is for those who know the params.
+/// Whether there are such names is not known here: that takes the params.
 auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diagnostics& problems)
     -> std::vector<std::string> {
   std::vector<std::string> out;
@@ -35,7 +35,7 @@ auto read_redacted(const nlohmann::json& table, std::string pointer, braid::diag
       else
         problems.add({.code = "wrong_type",
                       .pointer = braid::json_pointer(in.pointer_of("redact"), at),
-                      .message = "each name must be a string, not " + std::string(kind_of(each)),
+                      .message = "each name must be a string, not " + described(each),
                       .hint = {},
                       .node = {},
                       .source = {}});

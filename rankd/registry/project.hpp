@@ -27,7 +27,7 @@ struct project {
   std::optional<std::filesystem::path> data;  ///< folder of NDJSON that fills an embedded store on first use
   std::filesystem::path models;               ///< folder of the models that plans call; empty where there are none
   plan_budgets budgets;                       ///< what requests to its plans may take
-  std::vector<std::string> redacted;  ///< names whose values the audit of a server does not have
+  std::vector<std::string> redacted;          ///< names whose values the audit of a server does not have
 
   /// The nearest folder that holds rankd.toml, from `start` upwards.
   static auto find(const std::filesystem::path& start) -> std::optional<std::filesystem::path>;

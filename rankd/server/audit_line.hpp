@@ -1,4 +1,5 @@
-// rankd/server/audit_line.hpp: the audit of requests: each with its answer's status, and with what it takes to ask again.
+// rankd/server/audit_line.hpp: the audit of requests: each with its answer's status, and with what it takes to ask
+// again.
 #pragma once
 
 #include <rankd/engine/request.hpp>
@@ -37,10 +38,10 @@ class redaction {
 
 /// A request that can be asked again, as far as nothing is redacted.
 struct audited_request {
-  std::string json;                    ///< the object to send; empty where the request could not be read
-  std::vector<std::string> redacted;   ///< names whose values it had, and that `json` has not
-  std::string engine_request_id;       ///< tells its bytes from those of others
-  std::size_t candidates = 0;          ///< rows of its own, which `json` has not
+  std::string json;                   ///< the object to send; empty where the request could not be read
+  std::vector<std::string> redacted;  ///< names whose values it had, and that `json` has not
+  std::string engine_request_id;      ///< tells its bytes from those of others
+  std::size_t candidates = 0;         ///< rows of its own, which `json` has not
   bool has_candidates = false;
 };
 

@@ -16,7 +16,7 @@ void log_change(const serve_log& log, std::string_view event, const braid::check
 
 }  // namespace
 
-void log_left_out(const serve_log& log, const reload_report& report) {
+void log_findings(const serve_log& log, const reload_report& report) {
   for (const left_out_plan& plan : report.left_out)
     for (const braid::diagnostic& each : plan.problems)
       log.note(log_level::error, "plan_left_out",
@@ -25,6 +25,13 @@ void log_left_out(const serve_log& log, const reload_report& report) {
                 {"message", each.message},
                 {"source", each.source},
                 {"pointer", each.pointer}});
+  for (const braid::diagnostic& each : report.warnings)
+    log.note(log_level::warning, "plan_warning",
+             {{"code", each.code},
+              {"message", each.message},
+              {"source", each.source},
+              {"pointer", each.pointer},
+              {"node", each.node}});
 }
 
 void plan_changes::reload_with(reload_step step) {
@@ -70,7 +77,7 @@ auto plan_changes::reload() -> braid::checked<reload_report> {
              {"unchanged", count(report->unchanged)},
              {"removed", count(report->removed)},
              {"pinned_only", count(report->pinned_only)}});
-  log_left_out(log_, *report);
+  log_findings(log_, *report);
   return report;
 }
 

@@ -24,8 +24,8 @@ struct reload_counts {
   std::uint64_t refused = 0;  ///< something was wrong with one of them, and the earlier ones go on
 };
 
-/// A line in the log for each diagnostic of each plan that a reload has left out.
-void log_left_out(const serve_log& log, const reload_report& report);
+/// A line in the log for each diagnostic about each plan that a reload has left out, and for each warning.
+void log_findings(const serve_log& log, const reload_report& report);
 
 /// The operations of a library that an operator of the server may call; each is noted in the log. Threads: any.
 /// Lifetime: the library's, and the log's.

@@ -129,8 +129,7 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   }
   record.request_id = request->request_id;
   record.user_id = request->user_id;
-  if (all_->context.audit != nullptr)
-    record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
+  if (all_->context.audit != nullptr) record.asked = audited(*request, *all_->context.declared, all_->context.redacted);
   if (request->plan.empty()) {
     const auto missing = make_diagnostic("missing_field", "/plan", "a request names the plan to run");
     co_return fail(x, record, answer_error(http_status::bad_request, missing, record.request_id));
@@ -182,6 +181,8 @@ auto shard::run(braid::http_exchange& x, request_record& record, const known_pla
   const braid::time_point ended = io_->now();
   metrics_.count_run(plan.name, result.error ? result.error->code : "ok", ended - begun,
                      result.error ? 0 : result.rows.size());
+  if (result.malformed_ids + result.malformed_values != 0)
+    metrics_.count_malformed(plan.name, result.malformed_ids, result.malformed_values);
   metrics_.count_nodes(*plan.bound, result.nodes, *all_->context.plans);
   learn(result, plan, ended - admitted, *pass);
   answer(x, record, result);

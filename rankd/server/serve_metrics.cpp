@@ -72,6 +72,13 @@ void serve_metrics::count_run(std::string_view plan, std::string_view code, brai
   metrics.candidates += candidates;
 }
 
+void serve_metrics::count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values) {
+  const std::scoped_lock lock(mutex_);
+  plan_metrics& metrics = plans_[std::string(plan)];
+  metrics.malformed_ids += ids;
+  metrics.malformed_values += values;
+}
+
 void serve_metrics::note_gate(const admission_counts& now, std::size_t unread) {
   const std::scoped_lock lock(mutex_);
   gate_ = now;
@@ -87,6 +94,8 @@ void serve_metrics::add_to(serve_metrics& sums) const {
     for (const auto& [code, count] : metrics.codes) sum.codes[code] += count;
     sum.times.add(metrics.times);
     sum.candidates += metrics.candidates;
+    sum.malformed_ids += metrics.malformed_ids;
+    sum.malformed_values += metrics.malformed_values;
   }
   sums.gate_.admitted += gate_.admitted;
   sums.gate_.refused += gate_.refused;
@@ -115,6 +124,13 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [name, metrics] : all.plans_) write_histogram(out, {{"plan", name}}, metrics.times);
   out.family("rankd_candidates_total", kind::counter, "Candidates that were answered.");
   for (const auto& [name, metrics] : all.plans_) out.sample({{"plan", name}}, static_cast<double>(metrics.candidates));
+
+  out.family("rankd_malformed_ids_total", kind::counter, "Ids in stores that were none and were skipped.");
+  for (const auto& [name, metrics] : all.plans_)
+    out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_ids));
+  out.family("rankd_malformed_values_total", kind::counter, "Features in stores that were none of their type.");
+  for (const auto& [name, metrics] : all.plans_)
+    out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_values));
 
   out.family("rankd_admitted_total", kind::counter, "Requests that were let in.");
   out.sample({}, static_cast<double>(all.gate_.admitted));

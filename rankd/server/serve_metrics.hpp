@@ -51,6 +51,8 @@ class serve_metrics {
   /// The end of a request that came as far as its plan; `code` is `ok`, or why there are no candidates. The names of
   /// plans are those of a server's plans, so that there are not too many.
   void count_run(std::string_view plan, std::string_view code, braid::duration took, std::size_t candidates);
+  /// What a run has met in stores that was none of its kind.
+  void count_malformed(std::string_view plan, std::uint64_t ids, std::uint64_t values);
   /// One that was refused because its plan has enough of them.
   void count_refusal(std::string_view plan, std::string_view code);
   /// What the nodes of a plan did for a request. Requests that end on a version which does not serve any more are left
@@ -89,6 +91,8 @@ class serve_metrics {
     std::map<std::string, std::uint64_t, std::less<>> codes;
     time_histogram times;
     std::uint64_t candidates = 0;
+    std::uint64_t malformed_ids = 0;
+    std::uint64_t malformed_values = 0;
   };
   using answer_key = std::pair<endpoint, int>;
 

@@ -370,6 +370,9 @@ def _add_join(draft: _Draft) -> None:
         more |= rng.choice([{}, {"on_missing": None}, {"on_missing": "null"}, {"on_missing": "default"}])
         if rng.random() < draft.carelessness:
             more["on_missing"] = "error"
+        strict = {row["key_id"] for row in draft.world.keys if not row["nullable"]}
+        if more.get("on_missing") in (None, "null") and strict & set(more.get("map") or more["select"]):
+            more["on_missing"] = "default"
     draft.add("core::join", [left], draft.bounds[left], rhs=right, how=how, **by, **more)
 
 

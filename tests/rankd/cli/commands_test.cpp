@@ -70,6 +70,11 @@ TEST_CASE("a command line that makes no sense exits with 2 and says why on stand
                                  {"rank", "--plan", ""},
                                  {"rank", "--request", ""},
                                  {"validate", ""},
+                                 {"eval"},
+                                 {"eval", "p"},
+                                 {"eval", "p", "q", "r", "--judgements", "f"},
+                                 {"eval", "p", "--judgements", "f", "--depth", "0"},
+                                 {"eval", "p", "--judgements", "f", "--gain", "square"},
                                  {"load", ""},
                                  {"load", "--store", ""},
                                  {"load", "--store", "lmdb:"},
@@ -464,6 +469,24 @@ TEST_CASE("validate tells every diagnostic about every plan that it is given") {
   const process_end unindexed = rankd_in(project.path(), {"validate"});
   CHECK(unindexed.status == 1);
   CHECK(has(unindexed.out, "WRONG index.json"));
+}
+
+TEST_CASE("validate warns of a key that no node writes, and with --strict that is a failure") {
+  const project_copy project;
+  const std::string plan =
+      project.write("silent.json", R"({"schema_version":1,"plan_name":"silent","outputs":["f"],"nodes":[
+    {"node_id":"s","op":"test::fixed_source","inputs":[]},
+    {"node_id":"f","op":"core::filter","inputs":["s"],"params":{"pred_id":"p"}}],
+    "pred_table":{"p":{"op":"cmp","cmp":">=","a":{"op":"key_ref","key_id":1001},"b":{"op":"const_number","value":0}}}})");
+  const process_end found = rankd_in(project.path(), {"validate", plan});
+  CHECK(found.status == 0);
+  CHECK(found.out.starts_with("ok    " + plan + " (2 nodes, 1 warning)\n"));
+  CHECK(has(found.out, "reads key 1001 (model_score_1), which no node before it writes"));
+  CHECK(rankd_in(project.path(), {"validate", "--strict", plan}).status == 1);
+  CHECK(rankd_in(project.path(), {"validate", "--strict", "reels_plan_a"}).status == 0);
+  const json plans = json::parse(rankd_in(project.path(), {"validate", "--json", plan}).out).at("plans");
+  CHECK(plans[0].at("valid") == true);
+  CHECK(plans[0].at("warnings")[0].at("code") == "column_missing");
 }
 
 TEST_CASE("plans and operators are listed for people and for programs, wrong plans with what is wrong with them") {

@@ -146,9 +146,9 @@ TEST_CASE("a plan's time bounds whatever a request asks for, and has a name of i
     CHECK(has(answer, "5 ms"));
   }
   const bound_plan& patient = world.bind(slow, of_time(1h));
-  CHECK(error_of(world.rank(patient, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded ");
+  CHECK(error_of(world.rank(patient, R"({"user_id":1,"deadline_ms":1})")) == "deadline_exceeded b");
   const bound_plan& with_default = world.bind(slow, of_time(1h, 5ms));
-  CHECK(error_of(world.rank(with_default, R"({"user_id":1})")) == "deadline_exceeded ");
+  CHECK(error_of(world.rank(with_default, R"({"user_id":1})")) == "deadline_exceeded b");
 }
 
 TEST_CASE("the deadline of a request is kept to its budget once, however often") {

@@ -247,7 +247,7 @@ TEST_CASE("a deadline is explained: what was done, and what took the time") {
         world.bind(artifact_of(source("s", 1) + "," + sleep("z", "s", an_hour_ms) + "," + sleep("behind", "z", 1),
                                R"("behind")")),
         R"({"user_id":1,"deadline_ms":200,"explain":true})");
-    CHECK(error_of(slept) == "deadline_exceeded ");
+    CHECK(error_of(slept) == "deadline_exceeded z");
     CHECK(fault_of(slept) == "");
     CHECK((path_of(slept) == names{"s", "z"}));
     CHECK(slept.explained->critical_path.back().run >= std::chrono::milliseconds(1));
@@ -267,7 +267,7 @@ TEST_CASE("a node that computes behind the answer is explained as running") {
     const ranking answer =
         world.rank(world.bind(artifact_of(source("s", 1) + "," + busy("b", "s", an_hour_ms), R"("b")")),
                    R"({"user_id":1,"deadline_ms":)" + std::to_string(deadline_ms) + R"(,"explain":true})");
-    CHECK(error_of(answer) == "deadline_exceeded ");
+    CHECK(error_of(answer).starts_with("deadline_exceeded "));
     CHECK(fault_of(answer) == "");
     const node_report& busy_one = answer.explained->nodes[1];
     if (!busy_one.started || busy_one.ended) continue;

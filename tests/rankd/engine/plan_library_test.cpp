@@ -300,7 +300,7 @@ TEST_CASE("a node that ends behind its answer still has its plan, which nobody e
   {
     const ranking late = world.on().run(world.ranker().rank(
         value_of(library.find("t")), value_of(parse_request(R"({"user_id":1,"deadline_ms":1})", declared()))));
-    CHECK(error_of(late) == "deadline_exceeded ");
+    CHECK(error_of(late) == "deadline_exceeded b");
   }
   write(1);
   value_of(library.reload(folder.path()));

@@ -124,3 +124,38 @@ TEST_CASE("the columns of a node are those that it names, makes, and has from it
   CHECK(columns[4].writes == keys{1001});
   CHECK(columns[4].has == keys{1, 1001, 3001});
 }
+
+TEST_CASE("a key that a node reads and that no node before it writes is reported, and no other") {
+  const auto found = [](const std::string& nodes, const std::string& output) {
+    const auto loaded = parse_plan(
+        R"({"schema_version":1,"plan_name":"t","outputs":[")" + output +
+            R"("],)"
+            R"("expr_table":{"e":{"op":"key_ref","key_id":1}},)"
+            R"("pred_table":{"p":{"op":"cmp","cmp":">=","a":{"op":"key_ref","key_id":1001},"b":{"op":"const_number","value":0}}},)"
+            R"("nodes":[)" +
+            nodes + "]}",
+        "t.json", {all_op_shapes(), op_world()});
+    REQUIRE(loaded.has_value());
+    return missing_columns(*loaded, op_world());
+  };
+  const std::string source = node("v", "core::viewer", "", from_store);
+  const std::string writes = R"("expr_id":"e","out_key":1001)";
+  const auto silent = found(source + "," + node("f", "core::filter", "v", R"("pred_id":"p")"), "f");
+  CHECK(list(silent) == lines{"column_missing /nodes/1 f"});
+  CHECK(silent.front().message == "reads key 1001 (score), which no node before it writes: it is null in every row");
+  CHECK(found(source + "," + node("w", "core::vm", "v", writes) + "," +
+                  node("f", "core::filter", "w", R"("pred_id":"p")"),
+              "f")
+            .empty());
+  // What another branch, or a later node, writes is not there.
+  CHECK(list(found(source + "," + node("w", "core::vm", "f", writes) + "," +
+                       node("f", "core::filter", "v", R"("pred_id":"p")"),
+                   "w")) == lines{"column_missing /nodes/2 f"});
+  // One of the sources is enough.
+  CHECK(found(source + "," + node("w", "core::vm", "v", writes) + "," + node("c", "core::concat", "v", R"("rhs":"w")") +
+                  "," + node("f", "core::filter", "c", R"("pred_id":"p")"),
+              "f")
+            .empty());
+  CHECK(list(found(source + "," + node("s", "core::sort", "v", R"("by":2001)"), "s")) ==
+        lines{"column_missing /nodes/1 s"});
+}

@@ -90,6 +90,18 @@ auto ids_of(const plan& loaded, const std::vector<node_index>& indices) -> lines
 
 }  // namespace
 
+TEST_CASE("the tool that built an artifact is a text, or an object of texts") {
+  const auto built = [](const std::string& by) {
+    std::string text(good);
+    return parse_plan(text.replace(text.find("\"dslc 1\""), 8, by), "demo.json", testing::rules());
+  };
+  const std::string object =
+      R"({"backend":"quickjs","bundle_digest":"7e71eecd4a768874","tool":"dslc","tool_version":"0.1.0"})";
+  REQUIRE(built(object));
+  CHECK(built(object)->built_by == object);
+  for (const char* wrong : {"{}", "[]", "1", R"({"tool":1})", R"({"tool":"a","by":null})"}) CHECK_FALSE(built(wrong));
+}
+
 TEST_CASE("a right artifact becomes a plan without names to look up") {
   const auto read = parse_plan(good, "demo.json", testing::rules());
   REQUIRE_MESSAGE(read, (read ? "" : read.error().to_text()));

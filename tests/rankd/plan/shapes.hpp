@@ -58,7 +58,11 @@ inline auto declared() -> const registries& {
   return once;
 }
 
-inline auto rules() -> plan_rules { return {.ops = ops, .declared = declared()}; }
+/// These and the one that the engine has code for.
+inline constexpr std::array<std::string_view, 4> capabilities{"cap.rfc.0001.arithmetic.v1", "cap.rfc.0001.math.v1",
+                                                              "cap.rfc.0002.old.v1", "cap.rfc.0003.more.v1"};
+
+inline auto rules() -> plan_rules { return {.ops = ops, .declared = declared(), .capabilities = capabilities}; }
 
 /// "code pointer node" of each diagnostic, the node only where there is one.
 inline auto list(const braid::diagnostics& problems) -> std::vector<std::string> {

@@ -30,6 +30,12 @@ auto as_json(std::string_view text) -> std::string {
   return out;
 }
 
+auto bytes_as_json(std::string_view bytes) -> std::string {
+  std::string out;
+  append_json_bytes(out, bytes);
+  return out;
+}
+
 template <typename T>
 auto printed(T value) -> std::string {
   std::string out;
@@ -133,4 +139,14 @@ TEST_CASE("numbers are the shortest that read back as the same") {
     std::from_chars(text.data(), text.data() + text.size(), back);
     CHECK(std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(value));
   }
+}
+
+TEST_CASE("bytes that are not UTF-8 are told apart from every text and from each other") {
+  CHECK(bytes_as_json("") == "\"\"");
+  CHECK(bytes_as_json("\u00ff \"x\"") == as_json("\u00ff \"x\""));
+  CHECK(bytes_as_json("\xff") == R"({"base64":"/w=="})");
+  CHECK(bytes_as_json("\xff\xfe") == R"({"base64":"//4="})");
+  CHECK(bytes_as_json("\xff\xfe\xfd") == R"({"base64":"//79"})");
+  CHECK(bytes_as_json("caf\xe9") == R"({"base64":"Y2Fm6Q=="})");
+  CHECK(bytes_as_json("\xfb\0"s) == R"({"base64":"+wA="})");
 }

@@ -109,6 +109,38 @@ TEST_CASE("a string that is no choice lists the choices and the likely one") {
   CHECK(problems.front().hint == "did you mean `redis`?");
 }
 
+TEST_CASE("an empty name among the choices is shown, and the value that is none of them") {
+  const json value = {{"flags", "g"}};
+  braid::diagnostics problems;
+  object_reader in(value, "", problems);
+  CHECK_FALSE(in.choice("flags", presence::required, std::array<std::string_view, 2>{"", "i"}));
+  CHECK(problems.front().message == "`flags` is `g`, which is none of: \"\", i");
+}
+
+TEST_CASE("a diagnostic about a value shows the value, and of a long one its beginning") {
+  CHECK(described(json("7")) == "a string: `\"7\"`");
+  CHECK(described(json("a\n\"\u00e9")) == "a string: `\"a\\n\\\"\u00e9\"`");
+  CHECK(described(json(std::string(79, 'x') + "\u00e9 and more")) == "a string: `\"" + std::string(79, 'x') + "\"…`");
+  CHECK(described(json(7)) == "an integer: `7`");
+  CHECK(described(json(-0.5)) == "a fraction: `-0.5`");
+  CHECK(described(json(true)) == "a boolean: `true`");
+  CHECK(described(json()) == "null");
+  CHECK(described(json::array({1, 2})) == "an array");
+  const json value = {{"count", 0}, {"name", 3}, {"ratio", "0.5"}, {"large", 18446744073709551615U}};
+  braid::diagnostics problems;
+  object_reader in(value, "", problems);
+  in.integer("count", presence::required, {.min = 1, .max = 10});
+  in.text("name", presence::required);
+  in.typed("ratio", presence::required, value_type::floating);
+  in.typed("large", presence::required, value_type::integer);
+  std::vector<std::string> messages;
+  for (const auto& each : problems) messages.push_back(each.message);
+  CHECK((messages == std::vector<std::string>{
+                         "`count` must lie between 1 and 10, not `0`", "`name` must be a string, not an integer: `3`",
+                         "`ratio` must be a number, not a string: `\"0.5\"`",
+                         "`large` must be at most 9223372036854775807, not `18446744073709551615`"}));
+}
+
 TEST_CASE("a scalar is read by its type and nothing is rounded") {
   CHECK(scalar_from_json(json(3), value_type::floating) == scalar(3.0));
   CHECK(scalar_from_json(json(std::int64_t{1} << 53), value_type::floating) == scalar(9007199254740992.0));

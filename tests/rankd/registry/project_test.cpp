@@ -89,7 +89,8 @@ TEST_CASE("the repository's own project loads with its registries") {
 TEST_CASE("names whose values an audit does not have are a list of strings") {
   const braid::testing::scratch_folder folder;
   CHECK(project::load(folder.write("rankd.toml", good))->redacted.empty());
-  const auto read = project::load(folder.write("rankd.toml", std::string(good) + "[audit]\nredact = [\"user_id\", \"x\"]\n"));
+  const auto read =
+      project::load(folder.write("rankd.toml", std::string(good) + "[audit]\nredact = [\"user_id\", \"x\"]\n"));
   REQUIRE(read);
   CHECK((read->redacted == std::vector<std::string>{"user_id", "x"}));
   CHECK((diagnostics(std::string(good) + "[audit]\nredact = [\"a\", 1]\n") ==

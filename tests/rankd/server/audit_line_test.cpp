@@ -119,8 +119,8 @@ TEST_CASE("names that are redacted have no value anywhere in a line, which lists
 }
 
 TEST_CASE("rows that a request carries are counted in its line, and not repeated") {
-  const auto request = value_of(
-      parse_request(R"({"plan":"p","request_id":"r","candidates":{"id":[1,2,3]}})", declared()));
+  const auto request =
+      value_of(parse_request(R"({"plan":"p","request_id":"r","candidates":{"id":[1,2,3]}})", declared()));
   request_record record;
   record.asked = audited(request, declared(), {});
   const json line = json::parse(audit_line(record));

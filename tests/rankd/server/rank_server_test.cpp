@@ -106,6 +106,19 @@ TEST_CASE("each kind of failure has its status, its code and its place") {
   CHECK(world.ask("GET", "/v1/plans/broken").status == 422);
 }
 
+TEST_CASE("a name that no plan has is answered with the nearest one") {
+  serve_world world;
+  const auto message = [](const braid::testing::heard_answer& answer) {
+    return json::parse(answer.body).at("error").at("message").get<std::string>();
+  };
+  CHECK(message(world.rank(R"({"user_id":1,"plan":"reels_plan_b"})")) ==
+        "no plan is called `reels_plan_b`; did you mean `reels_plan_a`?");
+  CHECK(message(world.ask("GET", "/v1/plans/concat")) ==
+        "no plan is called `concat`; GET /v1/plans lists those that are there");
+  CHECK(message(world.rank(R"({"user_id":1,"plan":"slow","deadline_ms":1})"))
+            .ends_with("node `b` was the first that was not"));
+}
+
 TEST_CASE("a message that is too large or no message is refused as JSON") {
   serve_options small;
   small.limits = {.head_bytes = 1024, .body_bytes = 100};

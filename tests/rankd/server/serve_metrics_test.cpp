@@ -27,6 +27,8 @@ TEST_CASE("the metrics of several loops are added up") {
   one.count_run("p", "ok", 1ms, 10);
   two.count_run("p", "ok", 1ms, 5);
   two.count_run("odd \"name\"\\\n", "late", 1ms, 0);
+  one.count_malformed("p", 1, 2);
+  two.count_malformed("p", 10, 20);
   two.note_gate({.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   two.count_end({}, 0ms, {.admitted = 10, .refused = 20, .late = 30, .under_way = 40, .waiting = 50, .limit = 60}, 70);
   exposition out;
@@ -38,6 +40,8 @@ TEST_CASE("the metrics of several loops are added up") {
   CHECK(metrics[R"(rankd_requests_total{plan="p",code="ok"})"] == 2);
   CHECK(metrics[R"(rankd_requests_total{plan="odd \"name\"\\\n",code="late"})"] == 1);
   CHECK(metrics[R"(rankd_candidates_total{plan="p"})"] == 15);
+  CHECK(metrics[R"(rankd_malformed_ids_total{plan="p"})"] == 11);
+  CHECK(metrics[R"(rankd_malformed_values_total{plan="p"})"] == 22);
   CHECK(metrics[R"(rankd_request_duration_seconds_count{plan="p"})"] == 2);
   CHECK(metrics[R"(rankd_http_request_duration_seconds_sum{endpoint="/v1/rank"})"] == 0.002);
   CHECK(metrics["rankd_admitted_total"] == 11);

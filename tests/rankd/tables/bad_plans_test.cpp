@@ -5,8 +5,10 @@
 #include <tests/rankd/op/op_world.hpp>
 #include <tests/rankd/tables/table.hpp>
 
+#include <array>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -18,8 +20,14 @@ namespace {
 
 auto good_plan() -> std::string { return table_file("good_plan.json"); }
 
+/// The table is about the form of capabilities: `math`, `more` and `aging` stand for some that an engine has code for.
+constexpr std::array<std::string_view, 4> capabilities{"cap.rfc.0001.arithmetic.v1", "cap.rfc.0001.math.v1",
+                                                       "cap.rfc.0003.more.v1", "cap.rfc.0004.aging.v1"};
+
+auto rules() -> plan_rules { return {.ops = all_op_shapes(), .declared = op_world(), .capabilities = capabilities}; }
+
 auto found_in(const std::string& artifact) -> std::vector<std::string> {
-  const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+  const auto loaded = parse_plan(artifact, "t.json", rules());
   if (!loaded) return spelled(loaded.error());
   model_folder models("tests/rankd/tables/models", op_world());
   const auto bound = bind_plan(*loaded, op_world(), {}, &models);
@@ -34,11 +42,20 @@ TEST_CASE("the plans that the tables change are right, and use every operator") 
     CAPTURE(name);
     const std::string artifact = table_file(name);
     CHECK(joined(found_in(artifact)).empty());
-    const auto loaded = parse_plan(artifact, "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+    const auto loaded = parse_plan(artifact, "t.json", rules());
     REQUIRE(loaded);
     for (const plan_node& node : loaded->nodes) used.insert(node.op);
   }
   CHECK(used.size() == all_ops().size());
+}
+
+TEST_CASE("a capability that the project declares is refused where the engine has no code for it") {
+  const auto refused = parse_plan(good_plan(), "t.json", {.ops = all_op_shapes(), .declared = op_world()});
+  REQUIRE_FALSE(refused);
+  CHECK((spelled(refused.error()) == std::vector<std::string>{"unsupported_capability /capabilities_required/0",
+                                                              "unsupported_capability /capabilities_required/1"}));
+  CHECK(refused.error().front().message ==
+        "the capability `cap.rfc.0001.math.v1` is declared, but this engine has no code for it");
 }
 
 TEST_CASE("each bad plan of the table gets its diagnostics and no others") {

@@ -38,10 +38,12 @@ function keysOf(node: ColumnNode, param: string): number[] | undefined {
 
 const paramPointer = (node: ColumnNode, param: string): string => pointerTo(pointerTo(node.pointer, "params"), param);
 
-/** Complains where `map` of a join does not fit its `select`; both hold known keys. */
+/** Complains where `map` of a join does not fit its `select`, or the keys not its nulls; both hold known keys. */
 export function checkMap(node: ColumnNode, declared: Registries, problems: Problem[]): void {
   const [select, map] = [keysOf(node, "select"), keysOf(node, "map")];
-  if (node.op?.name !== joinName || select === undefined || map === undefined) return;
+  if (node.op?.name !== joinName || select === undefined) return;
+  if (map === undefined) return checkMissing(node, "select", select, declared, problems);
+  const before = problems.length;
   const hint = "`map` says, for each key of `select` in turn, under which key its values go on";
   const pointer = paramPointer(node, "map");
   if (select.length !== map.length) {
@@ -55,6 +57,29 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
     if (from.type === to.type) continue;
     const message = `key ${id} (${to.name}) is of type ${to.type}, and the one that goes there of type ${from.type}`;
     problems.push({ code: "wrong_key_type", pointer: pointerTo(pointer, index), message, hint, node: node.id });
+  }
+  if (problems.length === before) checkMissing(node, "map", map, declared, problems);
+}
+
+/** Complains where rows of a left join without a partner would have null under a key that allows none. */
+function checkMissing(
+  node: ColumnNode,
+  param: string,
+  targets: readonly number[],
+  declared: Registries,
+  problems: Problem[],
+): void {
+  if (node.params["how"] !== "left" || (node.params["on_missing"] ?? "null") !== "null") return;
+  for (const [index, id] of targets.entries()) {
+    const key = declared.keys.find((each) => each.id === id)!;
+    if (key.nullable) continue;
+    problems.push({
+      code: "null_in_key",
+      pointer: pointerTo(paramPointer(node, param), index),
+      message: `rows without a partner would have null under key ${id} (${key.name}), which is not nullable`,
+      hint: "`on_missing` is default or error, or `map` leads to a key that is nullable",
+      node: node.id,
+    });
   }
 }
 

@@ -189,7 +189,7 @@ export class Reader {
     this.report(
       field,
       "bad_value",
-      `\`${field}\` is \`${found}\`, which is none of: ${choices.join(", ")}`,
+      `\`${field}\` is \`${found}\`, which is none of: ${choices.map((each) => each || '""').join(", ")}`,
       didYouMean(found, choices),
     );
     return undefined;

@@ -26,7 +26,11 @@ export interface Rules {
   readonly stem?: string | undefined;
   /** The size of the artifact. */
   readonly bytes?: number;
+  /** What the engine has code for. */
+  readonly capabilities?: readonly string[];
 }
+
+const implementedCapabilities: readonly string[] = ["cap.rfc.0001.arithmetic.v1"];
 
 const maxNodes = 10_000;
 const maxEdges = 100_000;
@@ -71,7 +75,7 @@ class Validator {
     this.readCapabilities(top);
     this.readExtensions(top, this.problems);
     this.readDigests(top);
-    top.text("built_by", "optional");
+    this.readBuilder(top);
     this.files = this.readStrings(top, "source_files").length;
     this.exprs = this.readTable(top, "expr_table", "value");
     this.preds = this.readTable(top, "pred_table", "truth");
@@ -99,6 +103,18 @@ class Validator {
     if (!isWord(name)) top.report("plan_name", "bad_name", `\`${name}\` is not letters, digits and \`_\``);
     else if (this.rules.stem !== undefined && this.rules.stem !== name)
       top.report("plan_name", "name_mismatch", `the plan is called \`${name}\` and its file \`${this.rules.stem}\``);
+  }
+
+  /** A text, or an object of texts with the name of the tool, as other builders write it. */
+  private readBuilder(top: Reader): void {
+    const value = top.value("built_by", "optional");
+    if (!isObject(value)) {
+      top.text("built_by", "optional");
+      return;
+    }
+    const parts = new Reader(value, "/built_by", this.problems);
+    parts.text("tool", "required");
+    for (const [name] of sortedFields(value)) if (name !== "tool") parts.text(name, "optional");
   }
 
   private readStrings(top: Reader, field: string): unknown[] {
@@ -129,6 +145,12 @@ class Validator {
           pointer,
           `the capability \`${id}\` is not supported`,
           didYouMean(id, known ? [] : this.declared.capabilities.map((each) => each.id)),
+        );
+      else if (!(this.rules.capabilities ?? implementedCapabilities).includes(id))
+        this.add(
+          "unsupported_capability",
+          pointer,
+          `the capability \`${id}\` is declared, but the engine has no code for it`,
         );
       const before = index === 0 ? undefined : (ids[index - 1] ?? "");
       if (before === undefined || before < id) return;
