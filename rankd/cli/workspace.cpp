@@ -58,6 +58,7 @@ auto bound_to(const workspace& in, braid::checked<plan> loaded, const fs::path& 
     bound.error().set_source(file.string());
     return std::unexpected(std::move(bound.error()));
   }
+  bound->warnings.set_source(file.string());
   return opened_plan{std::move(*loaded), std::move(*bound)};
 }
 

@@ -13,6 +13,7 @@
 
 using namespace rankd;
 using rankd::testing::lines;
+using rankd::testing::list;
 using rankd::testing::op_world;
 
 namespace {

@@ -45,7 +45,7 @@ auto base() -> json {
 }
 
 auto loaded(const json& artifact) -> plan {
-  auto parsed = parse_plan(artifact.dump(), "demo.json", {rankd::testing::ops, rankd::testing::declared()});
+  auto parsed = parse_plan(artifact.dump(), "demo.json", rankd::testing::rules());
   REQUIRE_MESSAGE(parsed.has_value(), (parsed ? "" : parsed.error().to_text()));
   return std::move(*parsed);
 }

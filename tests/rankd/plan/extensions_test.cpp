@@ -3,7 +3,9 @@
 #include <rankd/registry/digest.hpp>
 #include <tests/rankd/plan/shapes.hpp>
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include <doctest/doctest.h>
 
@@ -55,6 +57,11 @@ auto declared() -> const registries& {
   return once;
 }
 
+/// As if the engine had code for all of them.
+constexpr std::array<std::string_view, 5> known{"cap.rfc.0001.arithmetic.v1", "cap.rfc.0001.limits.v1",
+                                                "cap.rfc.0002.old.v1", "cap.rfc.0003.fading.v1",
+                                                "cap.rfc.0004.none.v1"};
+
 /// A plan that requires capabilities and says something under them, at the top and at its only node.
 auto read(const std::string& required, const std::string& top, const std::string& at_node) -> braid::checked<plan> {
   return parse_plan(R"({"schema_version":1,"plan_name":"t","outputs":["v"],"capabilities_required":[)" + required +
@@ -62,7 +69,7 @@ auto read(const std::string& required, const std::string& top, const std::string
                         R"(},"nodes":[{"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"},)"
                         R"("extensions":{)" +
                         at_node + "}}]}",
-                    "t.json", {.ops = testing::ops, .declared = declared()});
+                    "t.json", {.ops = testing::ops, .declared = declared(), .capabilities = known});
 }
 
 auto diagnostics(const std::string& required, const std::string& top, const std::string& at_node) -> lines {
@@ -87,7 +94,7 @@ TEST_CASE("an op of a capability is refused with the name of that capability, un
                           R"(],"expr_table":{"e":{"op":"neg","x":{"op":"abs","x":{"op":"key_ref","key_id":1}}}},)"
                           R"("nodes":[{"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0001"}},)"
                           R"({"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":2001,"expr_id":"e"}}]})",
-                      "t.json", {.ops = testing::ops, .declared = declared()});
+                      "t.json", {.ops = testing::ops, .declared = declared(), .capabilities = known});
   };
   const auto refused = with("");
   REQUIRE_FALSE(refused);

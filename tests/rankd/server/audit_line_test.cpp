@@ -104,13 +104,13 @@ TEST_CASE("the request that a line has gets the same answer when it is asked aga
 TEST_CASE("names that are redacted have no value anywhere in a line, which lists those that it would have") {
   const std::vector<std::string> redacted{"user_id", "request_id", "media_age_penalty_weight", "client"};
   const audited_answers asked =
-      ask_all({R"({"user_id":70707,"plan":"reels_plan_a","request_id":"secret","param_overrides":)"
+      ask_all({R"({"user_id":7070707070,"plan":"reels_plan_a","request_id":"secret","param_overrides":)"
                R"({"media_age_penalty_weight":0.12345,"blocklist_regex":"x"}})",
-               R"({"user_id":70707)"},
+               R"({"user_id":7070707070)"},
               redacted);
   REQUIRE(asked.lines.size() == 2);
   for (const json& each : asked.lines)
-    for (const char* value : {"70707", "secret", "0.12345"}) CHECK(each.dump().find(value) == std::string::npos);
+    for (const char* value : {"7070707070", "secret", "0.12345"}) CHECK(each.dump().find(value) == std::string::npos);
   CHECK(asked.lines[0].at("redacted") == json::parse(R"(["request_id","user_id","media_age_penalty_weight"])"));
   CHECK(asked.lines[0].at("request") ==
         json::parse(R"({"plan":"reels_plan_a","param_overrides":{"blocklist_regex":"x"}})"));

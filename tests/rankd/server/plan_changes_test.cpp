@@ -70,12 +70,13 @@ TEST_CASE("a server that keeps going serves the plans that are right, and says e
 
   const heard_answer ready = world.ask("GET", "/readyz");
   CHECK(ready.status == 200);
-  CHECK(
-      json::parse(ready.body).at("left_out") ==
-      json::parse(
-          R"([{"plan":"b","serves_earlier":true,"code":"json_syntax",)"
-          R"("message":"line 1, column 2: syntax error while parsing object key - unexpected end of input; expected string literal"},)"
-          R"({"plan":"c","serves_earlier":false,"code":"missing_field","message":"the field `nodes` is missing"}])"));
+  json left_out = json::parse(ready.body).at("left_out");
+  REQUIRE(left_out.size() == 2);
+  CHECK(left_out[0].at("message").get<std::string>().starts_with("line 1"));
+  left_out[0].erase("message");
+  CHECK(left_out[0] == json::parse(R"({"plan":"b","serves_earlier":true,"code":"json_syntax"})"));
+  CHECK(left_out[1] == json::parse(R"({"plan":"c","serves_earlier":false,"code":"missing_field",)"
+                                   R"("message":"the field `nodes` is missing"})"));
   CHECK(has_line(world.ask("GET", "/metrics").body, "rankd_plans_left_out 2"));
 
   const json plans = world.ask_json("GET", "/v1/plans").at("plans");
