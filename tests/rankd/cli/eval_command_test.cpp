@@ -9,9 +9,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+using braid::testing::process_end;
 using nlohmann::json;
 using rankd::testing::has;
-using rankd::testing::process_end;
 using rankd::testing::project_copy;
 using rankd::testing::rankd_in;
 
