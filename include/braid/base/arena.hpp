@@ -18,7 +18,7 @@ namespace braid {
 /// destructor of what lies in it is ever called. Also a std::pmr::memory_resource, so that standard containers can
 /// live in it.
 /// Threads: one at a time. Errors: std::bad_alloc.
-/// Cost: about 2 ns an allocation; a chunk from operator new, or from where it was told, now and then.
+/// Cost: about 2 ns an allocation; now and then a chunk from operator new or from the resource that it was given.
 class BRAID_API arena final : public std::pmr::memory_resource {
  public:
   /// `first_chunk` is the size in bytes of the first chunk; later ones double up to 1 MiB. They come from
@@ -80,10 +80,10 @@ class BRAID_API arena final : public std::pmr::memory_resource {
   /// Frees everything at once.
   void reset() noexcept;
 
-  /// Bytes of all chunks that are not given back.
+  /// Bytes of all chunks that it holds.
   [[nodiscard]] auto reserved() const noexcept -> std::size_t { return reserved_; }
 
-  /// Those of them that are handed out or lost: a first chunk of so many would have held all of it.
+  /// Those of them that are handed out, or lost at the ends of chunks: a first chunk of this size would have held all.
   [[nodiscard]] auto used() const noexcept -> std::size_t {
     return reserved_ - static_cast<std::size_t>(limit_ - cursor_);
   }

@@ -1,4 +1,4 @@
-// braid/base/clock.hpp: the clock that timers and deadlines are measured on, and one that tests turn by hand.
+// braid/base/clock.hpp: the clock that timers and deadlines are measured on, and one that tests advance by hand.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,7 +15,7 @@ using duration = std::chrono::nanoseconds;
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
 /// Where a loop or timer service reads the time. The default is the monotonic clock of the system.
-/// Threads: `now` may be called from any.
+/// Threads: any for `now`, except where a class derived from it says otherwise.
 class BRAID_API clock_source {
  public:
   clock_source() = default;
@@ -26,10 +26,10 @@ class BRAID_API clock_source {
   [[nodiscard]] virtual auto now() const noexcept -> time_point = 0;
 };
 
-/// The monotonic clock of the system. Cost: about 25 ns.
+/// The monotonic clock of the system. Threads: any. Cost: about 25 ns.
 BRAID_API auto steady_time() noexcept -> const clock_source&;
 
-/// A clock that stands still until somebody turns it. For tests. Threads: one.
+/// A clock that stands still until `advance` is called. For tests. Threads: one.
 class BRAID_API manual_clock final : public clock_source {
  public:
   [[nodiscard]] auto now() const noexcept -> time_point override { return now_; }

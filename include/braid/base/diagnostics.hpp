@@ -26,7 +26,7 @@ struct diagnostic {
 };
 
 /// Diagnostics in the order in which they were found: the first `max_items` of them, so that a document of nothing but
-/// mistakes does not cost memory for each of a million.
+/// mistakes does not cost memory for each of a million. Threads: as any container. Errors: std::bad_alloc.
 class BRAID_API diagnostics {
  public:
   static constexpr std::size_t max_items = 1'000;
@@ -69,11 +69,12 @@ auto or_throw(checked<T> from, std::string_view what = {}) -> T {
   return *std::move(from);
 }
 
-/// Appends one reference token to a JSON pointer, with `~` and `/` escaped.
+/// Appends one reference token to a JSON pointer, with `~` and `/` escaped. Threads: any. Errors: std::bad_alloc.
 BRAID_API auto json_pointer(std::string_view parent, std::string_view token) -> std::string;
 BRAID_API auto json_pointer(std::string_view parent, std::size_t index) -> std::string;
 
 /// "did you mean `x`?" for the known name nearest to `name` (the first of several), or empty where none is near.
+/// Threads: any. Errors: std::bad_alloc.
 BRAID_API auto did_you_mean(std::string_view name, const std::vector<std::string_view>& known) -> std::string;
 
 }  // namespace braid

@@ -33,7 +33,7 @@ enum class errc {
   status_lost,        ///< the status of a child process went elsewhere, or SIGCHLD is ignored
 };
 
-/// The category of `errc`; its messages are sentences.
+/// The category of `errc`; its messages are sentences. Threads: any.
 BRAID_API auto braid_category() noexcept -> const std::error_category&;
 
 /// Lets an `errc` stand wherever a std::error_code is wanted.
@@ -54,7 +54,7 @@ auto or_throw(result<T> from, const char* what = "") -> T {
   if constexpr (!std::is_void_v<T>) return *std::move(from);
 }
 
-/// The last error of a system call, from errno.
+/// The last error of a system call of the calling thread, from errno. Threads: any.
 BRAID_API auto last_system_error() noexcept -> std::error_code;
 
 }  // namespace braid

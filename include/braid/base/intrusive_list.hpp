@@ -8,6 +8,7 @@
 namespace braid {
 
 /// What an element of an `intrusive_list` derives from. An element is in at most one list at a time.
+/// Threads: as the list. Lifetime: an element leaves its list before it is destroyed.
 class list_hook {
  public:
   list_hook() = default;
@@ -41,7 +42,7 @@ class list_hook {
   list_hook* next_ = nullptr;
 };
 
-/// A list of elements that derive from `list_hook` and are owned by somebody else. An element that can be in several
+/// A list of elements that derive from `list_hook` and belong to other objects. An element that can be in several
 /// lists has a `Hook` for each: a class of its own that derives from `list_hook`.
 /// Threads: one at a time. Lifetime: does not move, because its first and last element point to it.
 template <typename T, typename Hook = list_hook>

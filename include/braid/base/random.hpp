@@ -7,7 +7,8 @@
 namespace braid {
 
 /// A sequence of 64-bit numbers that depends on the seed only; also a standard uniform random bit generator.
-/// Not for secrets. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014 (SplitMix64).
+/// Not for secrets. Threads: one at a time. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number
+/// generators", 2014 (SplitMix64).
 class random_source {
  public:
   using result_type = std::uint64_t;

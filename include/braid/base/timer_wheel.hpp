@@ -12,8 +12,8 @@
 
 namespace braid {
 
-/// One pending call at a point in time. It lies inside of whatever waits; it must be disarmed, or have fired or been
-/// dropped, before it is destroyed.
+/// One pending call at a point in time. It lies inside of the object that waits.
+/// Threads: as the timer service that it is armed with. Lifetime: disarmed, fired or dropped before it is destroyed.
 class timer : public list_hook {
  public:
   using fire_fn = void (*)(timer&) noexcept;

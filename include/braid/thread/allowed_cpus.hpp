@@ -18,6 +18,7 @@ struct allowed_cpus {
 /// The affinity mask of the process, its cpuset and the CPUs that are online, intersected. Another `root` than `/` is
 /// another machine: the mask comes from `proc/self/status` there, and the mask of this process counts only where
 /// nothing at all can be read. A set that would leave nothing is passed over, and the reason says so.
+/// Never fails. Threads: any. Blocks: while it reads a few small files.
 BRAID_API auto read_allowed_cpus(const std::filesystem::path& root = "/") -> allowed_cpus;
 
 }  // namespace braid

@@ -27,6 +27,7 @@ struct cgroup_cpus {
 
 /// The quotas of versions 1 and 2 over the process's own cgroup and all its parents, each from the inside out.
 /// `root` replaces `/`. Files that are missing or make no sense are no quota.
+/// Threads: any. Blocks: while it reads a few small files, as the two functions below do.
 BRAID_API auto cgroup_cpu_quotas(const std::filesystem::path& root = "/") -> std::vector<cpu_quota>;
 
 /// The smallest of `cgroup_cpu_quotas`; nothing where no quota is set.
@@ -39,13 +40,14 @@ BRAID_API auto cgroup_cpu_set(const std::filesystem::path& root = "/") -> std::o
 /// Moves one thread, and no other of its process, into the cgroup that `folder` is: writes `cgroup.threads` of version
 /// 2, `tasks` of version 1, and creates nothing.
 ///
+/// Threads: any. Blocks: while the kernel moves the thread.
 /// Errors: invalid_argument for a folder that is no cgroup, or a thread below 1; the system's own codes, such as
 /// operation_not_supported for a cgroup of version 2 that is not of the kind for threads.
 BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder, ::pid_t thread) -> result<void>;
 
 namespace this_thread {
 
-/// Moves the calling thread, as `braid::attach_to_cgroup` does.
+/// Moves the calling thread, as `braid::attach_to_cgroup` does. Blocks and errors: as there.
 BRAID_API auto attach_to_cgroup(const std::filesystem::path& folder) -> result<void>;
 
 }  // namespace this_thread

@@ -24,11 +24,11 @@ struct disturbed_settings {
   auto operator==(const disturbed_settings&) const -> bool = default;
 };
 
-/// Decides what one thread gets, step by step, and touches nothing. What it says depends on the numbers that it is made
-/// with and on `before`, on nothing else.
+/// Decides what one thread gets, step by step, and changes no thread. The answers depend only on the numbers that it is
+/// made with and on `before`. Threads: one at a time.
 class BRAID_API chaos_sequence {
  public:
-  /// `index`: which of the threads of a controller.
+  /// `index`: which of the threads of a `chaos` this is.
   chaos_sequence(std::uint64_t seed, std::size_t index) noexcept;
 
   /// Some of the CPUs that the thread had before, one at least. A policy with a nice value keeps it or gets a larger
@@ -48,11 +48,10 @@ struct chaos_options {
 /// Disturbs threads on a thread of its own, `braid-chaos`, at once and then at each interval: step by step each gets
 /// what its `chaos_sequence` says. The destructor puts everything back as it was.
 ///
-/// A setting that somebody else changes meanwhile is theirs from then on: it is neither disturbed nor put back any
-/// more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them back,
-/// and never those of real-time threads.
-/// Threads: one at a time.
-/// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
+/// A setting that other code changes meanwhile belongs to that code from then on: it is neither disturbed nor put back
+/// any more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them
+/// back, and never those of real-time threads. Threads: one at a time; `steps` and `refusals` from any. Blocks: the
+/// destructor for less than 100 ms with up to 100 threads, whatever the interval.
 class BRAID_API chaos {
  public:
   /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.
@@ -62,7 +61,7 @@ class BRAID_API chaos {
   auto operator=(chaos&& other) noexcept -> chaos&;
   ~chaos();
 
-  /// The thread that disturbs the others.
+  /// The thread that disturbs the others. Errors: the system's own codes.
   [[nodiscard]] auto info() const -> result<thread_info>;
 
   /// How often all threads were disturbed.

@@ -13,7 +13,7 @@ namespace braid {
 /// The longest name that the system keeps, in bytes.
 inline constexpr std::size_t max_thread_name = 15;
 
-/// `prefix-index`, with the prefix cut so that the whole index fits in a thread's name.
+/// `prefix-index`, with the prefix cut so that the whole index fits in a thread's name. Threads: any.
 BRAID_API auto indexed_thread_name(std::string_view prefix, std::size_t index) -> std::string;
 
 namespace this_thread {

@@ -14,7 +14,8 @@
 
 namespace braid {
 
-/// What a thread is to have; what is not set stays as it is. A program's own profile is a value of this type.
+/// Settings that a thread is to have; those that are not given stay as they are. A program's own profile is a value of
+/// this type. Threads: as any value.
 struct thread_profile {
   std::optional<std::string> name = std::nullopt;
   std::optional<cpu_set> affinity = std::nullopt;
@@ -59,6 +60,7 @@ struct apply_profile {
 }  // namespace detail
 
 /// `apply(profile, target)` tries every setting of the profile; a refusal does not keep the others from being tried.
+/// Threads: as the setters of the target. Errors: those of each setting, in the report.
 /// An object, because a function of this name would meet std::apply wherever the target has to do with std.
 inline constexpr detail::apply_profile apply{};
 

@@ -61,8 +61,9 @@ struct applied {
   Answer answer;
 };
 
-/// What can be asked of anything that has values: a query, or a registry. `Derived::stage()` says where they come from.
+/// The questions that anything with values answers: a query, or a registry. `Derived::stage()` gives the values.
 /// Callables are invoked as constants, by std::invoke: a pointer to member will do. They are copied with the query.
+/// Threads: any number may ask at once, as far as the callables allow. Errors: what a callable throws; std::bad_alloc.
 /// Lifetime: a query keeps its snapshot; it runs when it is asked for an answer, each time anew.
 template <typename Derived>
 class queryable {
@@ -154,7 +155,7 @@ class query : public queryable<query<Stage>> {
   Stage stage_;
 };
 
-/// A query over values that belong to it.
+/// A query over values that belong to it. Threads: any.
 template <typename T>
 [[nodiscard]] auto query_over(std::vector<T> values) -> query<detail::snapshot_stage<T>> {
   return query(detail::snapshot_stage<T>{std::make_shared<const std::vector<T>>(std::move(values))});

@@ -22,14 +22,16 @@ struct registered_thread_options {
 };
 
 /// A `thread` that registers itself before it calls its callable, and unregisters when that returns.
+/// Threads: one at a time, as `thread`. Blocks: the destructor, until the thread has ended.
 class registered_thread : public thread {
  public:
-  /// As `thread::create`. Blocks: until it is registered, hooks included.
+  /// As `thread::create`. Blocks: until it is registered and the hooks have returned.
+  /// Errors: as `thread::create`; also throws what the registration threw, and then `fn` has not been called.
   template <typename Fn, typename... Args>
     requires detail::thread_callable<Fn, Args...>
   static auto create(registered_thread_options options, Fn&& fn, Args&&... args) -> result<registered_thread>;
 
-  /// What the registry was told.
+  /// The entry as the registry got it.
   [[nodiscard]] auto entry() const noexcept -> const thread_entry& { return entry_; }
 
  private:

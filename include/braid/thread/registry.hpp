@@ -25,9 +25,9 @@ using thread_query = query<detail::snapshot_stage<thread_entry>>;
 
 /// Threads that registered themselves with it (braid/thread/registration.hpp). A handle: copies mean the same registry,
 /// which lives as long as a handle, a registration or an observer of it. A thread that does not register pays nothing.
-/// As a queryable it is asked about the threads of the moment in which a chain begins:
+/// A chain of queries on it sees the threads of the moment in which the chain begins:
 /// `registry.where<&thread_entry::tag>("io").apply(&thread_info::set_affinity, cpus)`.
-/// Threads: any. Blocks: for as long as a snapshot copies the entries.
+/// Threads: any. Blocks: while another thread copies the entries. Errors: std::bad_alloc.
 class BRAID_API thread_registry : public queryable<thread_registry> {
  public:
   using value_type = thread_entry;
@@ -43,7 +43,7 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
   [[nodiscard]] auto entries() const -> std::vector<thread_entry>;
   [[nodiscard]] auto size() const -> std::size_t;
 
-  /// Whether this registration has not ended. Cost: looks at each thread.
+  /// Whether this registration has not ended. Cost: O(n) for n threads.
   [[nodiscard]] auto has(const thread_entry& entry) const -> bool;
 
   /// For queryable.
@@ -59,7 +59,7 @@ class BRAID_API thread_registry : public queryable<thread_registry> {
   std::shared_ptr<detail::registry_state> state_;
 };
 
-/// The threads of several registries, each registration once.
+/// The threads of several registries, each registration once. Threads: any.
 [[nodiscard]] BRAID_API auto merged(std::initializer_list<thread_registry> registries) -> thread_query;
 
 template <std::same_as<thread_registry>... Registries>
@@ -68,6 +68,7 @@ template <std::same_as<thread_registry>... Registries>
 }
 
 /// The threads of these entries that have not ended: `threads_of(registry.where<&thread_entry::tag>("io"))`.
+/// Threads: any. Cost: a read of a file of /proc for each.
 template <typename Entries>
 [[nodiscard]] auto threads_of(const queryable<Entries>& entries) -> std::vector<thread_info> {
   std::vector<thread_info> threads;
@@ -83,11 +84,11 @@ struct registry_hooks {
   std::function<void(const thread_entry&)> unregistered = {};  ///< after snapshots have lost it
 };
 
-/// Has the hooks called for as long as it lives: on the thread that registers or unregisters, without a lock, so that
-/// they may ask and use registries. They must not wait for a thread that registers. Calls for different threads may
-/// overlap.
-/// Blocks: the destructor waits for calls that run, unless it is called by a hook.
-/// Errors: what a hook throws is printed to stderr; the registration stands, and the other hooks are called.
+/// Has the hooks called for as long as it lives: on the thread that registers or unregisters, with no lock held, so
+/// that they may query and use registries. They must not wait for a thread that registers. Threads: any may make and
+/// destroy it; the hooks are called by several threads at a time. Blocks: the destructor waits for calls that run,
+/// unless it is called by a hook. Errors: what a hook throws is printed to stderr; the registration stands, and the
+/// other hooks are called.
 class BRAID_API registry_observer {
  public:
   registry_observer(const thread_registry& registry, registry_hooks hooks);
@@ -100,12 +101,12 @@ class BRAID_API registry_observer {
   std::shared_ptr<detail::observer> observer_;
 };
 
-/// Where threads register that are not told where: one for the whole process, shared objects included, as long as
-/// braid is a shared library.
+/// The registry of threads that name none: one for the whole process, shared objects included, as long as braid is a
+/// shared library. Threads: any.
 [[nodiscard]] BRAID_API auto default_registry() -> thread_registry;
 
 /// Makes another registry the default for as long as it lives, for all threads. Of several the one that was made last
-/// counts; they may end in any order. Registrations stay where they are.
+/// counts; they may end in any order. Registrations stay where they are. Threads: any. Errors: std::bad_alloc.
 class BRAID_API scoped_default_registry {
  public:
   explicit scoped_default_registry(const thread_registry& registry);

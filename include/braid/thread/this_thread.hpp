@@ -8,8 +8,8 @@
 #include <braid/thread/scheduling.hpp>
 #include <braid/thread/thread_info.hpp>
 
-/// Errors of all of them: the system's own codes. Each does what the member of `thread_info` with its name does;
-/// `name`, `set_name` and `info` come from the headers above.
+/// Each does for the calling thread what the member of `thread_info` of the same name does; `name`, `set_name` and
+/// `info` come from the headers above. Threads: any. Blocks: never. Errors: the system's own codes.
 namespace braid::this_thread {
 
 /// The CPUs that the calling thread may run on.

@@ -36,7 +36,8 @@ struct thread_options {
 
 /// Owns one thread, or none. The destructor requests a stop and joins.
 /// Threads: one at a time, as std::thread.
-/// Errors: of operations on a thread that has ended, or that is not there: no_such_process.
+/// Blocks: the destructor, `join`, and an assignment over a running thread: until the thread has ended.
+/// Errors: no_such_process from operations on a thread that has ended, or where there is none.
 class BRAID_API thread : public detail::thread_control<thread> {
  public:
   /// No thread.
@@ -77,7 +78,7 @@ class BRAID_API thread : public detail::thread_control<thread> {
   /// True for the call that requested it; false as well where the callable takes no stop token.
   auto request_stop() noexcept -> bool { return stop_.request_stop(); }
 
-  /// To request a stop after `release`. Without a state where the callable takes no stop token.
+  /// To request a stop after `release`. It has no stop state where the callable takes no stop token.
   [[nodiscard]] auto stop_source() const noexcept -> std::stop_source { return stop_; }
 
   /// Gives the thread away as what it is: std::thread where `create` made it without a stack size, otherwise what was

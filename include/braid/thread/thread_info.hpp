@@ -18,7 +18,7 @@ namespace braid {
 /// One thread of this or another process: its id, and when it started. A value; it owns nothing and keeps nothing
 /// alive.
 ///
-/// Threads: any.
+/// Threads: any. Blocks: never; most calls read a file of /proc.
 /// Errors: no_such_process once the thread has ended, also when its id belongs to another thread by then; otherwise the
 /// system's own codes (docs/design/threads.md).
 class BRAID_API thread_info {
@@ -74,6 +74,7 @@ class BRAID_API thread_info {
 };
 
 /// The threads of this process that run now, the oldest first.
+/// Threads: any. Errors: the system's own codes. Cost: a read of a file of /proc for each thread; so also below.
 BRAID_API auto all_threads() -> result<std::vector<thread_info>>;
 
 /// Those of them with this name.
@@ -84,7 +85,8 @@ BRAID_API auto find_thread(std::string_view name) -> result<thread_info>;
 
 namespace this_thread {
 
-/// The calling thread, for others to control. Cost: reads a file of /proc; keep the answer.
+/// The calling thread, for others to control. Errors: the system's own codes. Cost: a read of a file of /proc; keep the
+/// answer.
 BRAID_API auto info() -> result<thread_info>;
 
 }  // namespace this_thread

@@ -1,4 +1,4 @@
-// braid/thread/thread_view.hpp: control of a thread that somebody else owns, through the object that owns it.
+// braid/thread/thread_view.hpp: control of a thread through the object that owns it, without owning it.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -15,7 +15,7 @@
 
 namespace braid {
 
-/// Identity of a thread of each kind, for the system.
+/// Identity of a thread of each kind, for the system. Threads: as the object.
 /// Errors: no_such_process where there is no thread, or none any more.
 BRAID_API auto info_of(const std::thread& thread) -> result<thread_info>;
 BRAID_API auto info_of(const std::jthread& thread) -> result<thread_info>;
@@ -32,7 +32,7 @@ auto info_of(const T& thread) -> result<thread_info> {
   return thread.info();
 }
 
-/// Waits until the thread has ended.
+/// Waits until the thread has ended. Threads: as the object. Blocks: until then.
 /// Errors: invalid_argument where there is nothing to join; would_deadlock where it is the caller.
 BRAID_API auto join(std::thread& thread) -> result<void>;
 BRAID_API auto join(std::jthread& thread) -> result<void>;
@@ -62,7 +62,7 @@ concept small_handle = std::is_scalar_v<T> || std::same_as<T, thread_info>;
 
 /// All that can be done with the thread behind a std::thread, a std::jthread, a pthread_t, a braid::thread or a
 /// thread_info. Owns nothing.
-/// Threads: as the object behind it.
+/// Threads: as the object behind it. Blocks: `join`, until the thread has ended. Errors: as for `thread_info`.
 /// Lifetime: a view of a pthread_t or a thread_info keeps a copy, the others need the object.
 template <thread_like T>
 class thread_view : public detail::thread_control<thread_view<T>> {
@@ -74,7 +74,7 @@ class thread_view : public detail::thread_control<thread_view<T>> {
     requires detail::small_handle<T>
       : viewed_(viewed) {}
 
-  /// The object behind it, for calls that want that.
+  /// The object behind it.
   [[nodiscard]] constexpr auto get() const noexcept -> std::conditional_t<detail::small_handle<T>, T, T&> {
     if constexpr (detail::small_handle<T>)
       return viewed_;

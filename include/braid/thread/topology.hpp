@@ -17,7 +17,7 @@ namespace braid {
 enum class topology_source : std::uint8_t {
   hwloc,    ///< the library of that name
   sysfs,    ///< the files of the kernel
-  nothing,  ///< nobody: every allowed CPU is a core of its own, in one package and one node
+  nothing,  ///< no source: every allowed CPU is a core of its own, in one package and one node
 };
 
 /// How a core compares with the others of its machine.
@@ -79,11 +79,11 @@ struct topology {
 /// The topology of this machine, from the first source that answers: `first`, and after it the others in their order.
 /// Another `root` than `/` is another machine, of which only files are read. Never fails: where no source answers, or
 /// what one says makes no sense, the lists are filled so that they keep what `topology` promises.
-/// Blocks: for thousands of small reads on a large machine; ask once.
+/// Threads: any. Blocks: for thousands of small reads on a large machine; call it once.
 BRAID_API auto read_topology(const std::filesystem::path& root = "/", topology_source first = topology_source::hwloc)
     -> topology;
 
-/// Which hwloc is used, such as `2.9`; otherwise why none is.
+/// Which hwloc is used, such as `2.9`; otherwise why none is. Threads: any. Blocks: the first call, while it loads it.
 BRAID_API auto hwloc_state() -> std::string;
 
 }  // namespace braid

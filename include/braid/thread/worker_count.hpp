@@ -10,7 +10,7 @@
 
 namespace braid {
 
-/// The number of workers that a pool starts when nobody says otherwise, with what it was derived from.
+/// The number of workers that a pool starts by default, with what it was derived from.
 struct worker_count {
   unsigned workers = 1;
   unsigned allowed_cpus = 1;            ///< CPUs on which the process may run
@@ -20,7 +20,8 @@ struct worker_count {
 };
 
 /// BRAID_WORKERS if it is set, otherwise the smaller of the allowed CPUs and the quota rounded up; at least one.
-/// `root` replaces `/`, as for `read_allowed_cpus` and `cgroup_cpu_quota`.
+/// `root` replaces `/`, as for `read_allowed_cpus` and `cgroup_cpu_quota`. Threads: any; no other may change the
+/// environment meanwhile. Blocks: while it reads a few small files.
 BRAID_API auto default_worker_count(const std::filesystem::path& root = "/") -> worker_count;
 
 }  // namespace braid
