@@ -18,15 +18,15 @@ namespace braid {
 
 /// How a fiber is made.
 struct fiber_options {
-  /// Rounded up to pages, and to 32 KiB at least. Memory is used as far as the stack was. Below it lie 64 KiB that
-  /// nobody may touch: a function that needs more ends the process by SIGSEGV.
+  /// Rounded up to pages, and to 32 KiB at least. A page takes memory from its first use on. Below the stack lie 64 KiB
+  /// of guard pages: a function that needs more stack ends the process by SIGSEGV.
   std::size_t stack_bytes = std::size_t{256} * 1024;
 };
 
 /// Whether this build has fibers. It has, where Boost.Context was found when it was made. Threads: any.
 [[nodiscard]] BRAID_API auto has_fibers() noexcept -> bool;
 
-/// Whether the caller runs on a fiber, so that it may call `fiber_await`.
+/// Whether the caller runs on a fiber, so that it may call `fiber_await`. Threads: any.
 [[nodiscard]] inline auto is_fiber() noexcept -> bool { return detail::fiber_frame::current() != nullptr; }
 
 /// Calls `fn()` on a stack of its own, at home, and gives what it returns. Whatever `fn` calls, at any depth, may wait
@@ -35,6 +35,7 @@ struct fiber_options {
 ///
 /// A stop reaches it where it waits. There an exception is thrown that is no std::exception, so that its locals are
 /// destroyed, once; a `catch (...)` that gets it must rethrow it. If it is swallowed the next wait throws again.
+/// Threads: any; a task that is away comes home first. Blocks: no thread.
 /// Errors: what `fn` throws; std::bad_alloc; std::system_error with std::errc::function_not_supported where the build
 /// has no fibers, std::errc::operation_not_supported at a home that changes its thread (a `strand_home`).
 /// Cost: a stack from a list of used ones, which keeps 256 of a size; else three system calls.
@@ -56,8 +57,8 @@ auto run_fiber(Fn fn) -> task<std::invoke_result_t<Fn&>> {
 
 /// Waits on a fiber for whatever a task can `co_await`, and gives what that gives. The thread goes on with other work
 /// of the home meanwhile. Requires a fiber, and that no exception is on its way: destructors and `noexcept` functions
-/// do not wait, because a stop throws here. Errors: what awaiting `what` throws; the exception of a stop, as above.
-/// Cost: two switches, unless there is nothing to wait for.
+/// do not wait, because a stop throws here. Threads: the fiber's. Blocks: no thread. Errors: what awaiting `what`
+/// throws; the exception of a stop, as above. Cost: two switches, unless there is nothing to wait for.
 template <typename Awaitable>
 auto fiber_await(Awaitable&& what) -> decltype(auto) {
   detail::fiber_frame& self = detail::fiber_frame::that_may_wait();

@@ -95,7 +95,8 @@ class [[nodiscard]] fork_task {
 /// is a std::monostate there, and where none gives anything, nothing is given. The first runs here and now; what comes
 /// after it, the next ones and then the caller, may be taken by another worker meanwhile. So the caller goes on where
 /// the last one ends. Errors: what one of them threw first, when those that had begun have ended; the others are not
-/// begun then. Cost: no lock and no memory, and no read-modify-write where nobody asks for work.
+/// begun then. Threads: any worker of a pool. Cost: no lock and no memory, and no read-modify-write while no thief asks
+/// for work.
 template <typename... T>
   requires(sizeof...(T) > 1)
 [[nodiscard]] auto fork_join(fork_task<T>... work) {
@@ -151,10 +152,10 @@ concept forks_elements =
 }  // namespace detail
 
 /// `co_await fork_each(range, fn)` runs the fork_task<void> that `fn(element)` gives for each element. Each is made
-/// when its turn comes, so that there are about as many as workers at a time. `fn` is moved into the frame, lives until
-/// the end, and may be called by several workers at a time; the range is referred to where it is an lvalue, else moved.
-/// Requires random access, and a size that is known. Errors: what a task or `fn` threw first, when those that had begun
-/// have ended; the others are not begun then.
+/// just before it begins, so that there are about as many as workers at a time. `fn` is moved into the frame, lives
+/// until the end, and may be called by several workers at a time; the range is referred to where it is an lvalue, else
+/// moved. Requires random access, and a size that is known. Threads: any worker of a pool. Errors: what a task or `fn`
+/// threw first, when those that had begun have ended; the others are not begun then.
 template <detail::divisible_range Range, std::move_constructible Fn>
   requires detail::forks_elements<Fn, Range>
 auto fork_each(Range&& range, Fn fn) -> fork_task<void> {

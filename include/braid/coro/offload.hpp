@@ -90,8 +90,9 @@ class offload_awaiter {
 
 }  // namespace detail
 
-/// Runs `fn()` on `where` and resumes the task at home with its result. It ends before the task goes on, also when a
-/// stop comes meanwhile: a long function polls `scope::stop()`.
+/// Runs `fn()` on `where` and resumes the task at home with its result. The function ends before the task goes on, also
+/// when a stop comes meanwhile: a long function polls `scope::stop()`.
+/// Threads: any; a task that is away comes home first. Blocks: no thread of the home.
 /// Errors: what `fn` throws; std::system_error with errc::closed where `where` refused it, errc::dropped where it was
 /// dropped by a shutdown. Cost: a post to `where` and one back; no allocation.
 template <std::move_constructible Fn>
@@ -102,7 +103,7 @@ template <std::move_constructible Fn>
 
 /// The same for a function with arguments, or one that gives a task: that runs on `where` up to its first wait, and the
 /// value is the task's. Callable and arguments are moved into the frame, live until the end, and are passed as rvalues;
-/// std::ref passes a reference. Errors: as above, and as `schedule_on`. Cost: two frames.
+/// std::ref passes a reference. Threads: as above. Errors: as above, and as `schedule_on`. Cost: two frames.
 template <std::move_constructible Fn, std::move_constructible... Args>
   requires(std::invocable<Fn, Args...> &&
            (sizeof...(Args) > 0 || detail::is_lazy_work<std::invoke_result_t<Fn, Args...>>))
@@ -117,10 +118,10 @@ struct offload_options {
 
 /// Runs `fn()` on `where` and resumes the task at home with its result, or with errc::deadline_exceeded once the
 /// timeout has passed. A function that has not begun by then does not begin; one that has goes on, and its result is
-/// dropped when it ends: where it ran counts it as late, and ends only after it. A stop of the task leaves it in the
-/// same way. Errors: errc::deadline_exceeded; errc::closed where `where` refused it, errc::dropped where a shutdown
-/// dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task: it owns what it uses. Cost: a
-/// block of memory for jobs, a timer.
+/// dropped when it ends: `where` counts it as late, and ends only after it. A stop of the task leaves it in the same
+/// way. Threads, blocks: as above. Errors: errc::deadline_exceeded; errc::closed where `where` refused it,
+/// errc::dropped where a shutdown dropped it; rethrows what `fn` throws in time. Lifetime: `fn` may outlive the task:
+/// it owns what it uses. Cost: a block of memory for jobs, a timer.
 template <std::move_constructible Fn>
   requires std::invocable<Fn&>
 [[nodiscard]] auto offload(executor& where, offload_options how, Fn fn) {

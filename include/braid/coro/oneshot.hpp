@@ -35,11 +35,11 @@ class oneshot_sender;
 template <typename T>
 class oneshot_receiver;
 
-/// Both ends: `auto [sender, receiver] = make_oneshot<int>();`. Errors: std::bad_alloc.
+/// Both ends: `auto [sender, receiver] = make_oneshot<int>();`. Threads: any. Errors: std::bad_alloc.
 template <typename T>
 auto make_oneshot() -> std::pair<oneshot_sender<T>, oneshot_receiver<T>>;
 
-/// Sends one value, once. Dropped without, the receiver is told that none will come.
+/// Sends one value, once. Destroyed without a value, it notifies the receiver that none will come.
 /// Threads: one at a time; the other end may be with another. Cost: a lock; a post to its home where the receiver
 /// waits.
 template <typename T>

@@ -76,10 +76,11 @@ class home_awaiter final : job {
 /// that awaits one which ends away goes on there. What belongs to the home, such as events and scopes, is not touched
 /// while away. A task that never had a home just goes on there. Errors: std::system_error with errc::closed, without
 /// having moved, where `where` refuses; with errc::dropped, at home, where a shutdown of `where` drops it. In a scope
-/// that is stopped the task ends as stopped.
+/// that is stopped the task ends as stopped. Threads: any thread that runs the task. Blocks: no thread.
 [[nodiscard]] inline auto schedule_on(executor& where) noexcept { return detail::schedule_awaiter(where); }
 
-/// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing.
+/// `co_await resume_home()` brings a task home that is away; elsewhere it changes nothing. Threads, blocks: as above.
+/// Never fails: a home takes back what it has sent away.
 [[nodiscard]] inline auto resume_home() noexcept { return detail::home_awaiter(); }
 
 }  // namespace braid

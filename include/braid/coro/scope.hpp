@@ -230,10 +230,10 @@ struct stop_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_scope()` gives the scope that the calling task lives in.
+/// `co_await this_scope()` gives the scope that the calling task lives in. Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_scope() noexcept { return detail::this_scope_awaiter{}; }
 
-/// `co_await stop_here()` ends the calling task as stopped.
+/// `co_await stop_here()` ends the calling task as stopped. Threads: any.
 [[nodiscard]] inline auto stop_here() noexcept { return detail::stop_awaiter{}; }
 
 }  // namespace braid

@@ -69,13 +69,14 @@ class sleep_awaiter final : awaiter_base {
 
 }  // namespace detail
 
-/// Suspends the task until `when`; never shorter. A time in the past lets the other work of the loop go first. Blocks:
-/// no thread. A stop ends the sleep early, and the task as stopped.
+/// Suspends the task until `when`; never shorter. A time in the past lets the other work of the loop go first.
+/// Threads: any; a task that is away comes home first. Blocks: no thread. A stop ends the sleep early, and the task as
+/// stopped.
 [[nodiscard]] inline auto sleep_until(time_point when) noexcept { return detail::sleep_awaiter(detail::at_time{when}); }
 
 /// Suspends the task for at least `span`, counted from the moment it is awaited. A span that is not positive lets the
-/// other work of the loop go first; one of more than a century is for ever. Blocks: no thread. A stop: as
-/// `sleep_until`.
+/// other work of the loop go first; one of more than a century is for ever. Threads, blocks, and a
+/// stop: as `sleep_until`.
 template <typename Rep, typename Period>
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> span) noexcept {
   return detail::sleep_awaiter(detail::after_span<std::chrono::duration<Rep, Period>>{span});

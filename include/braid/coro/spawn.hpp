@@ -99,8 +99,8 @@ auto spawn(Where& where, spawn_options how, Fn&& fn, Args&&... args) {
   return spawn(where, std::move(how), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// As `spawn`, but reports a refusal at once. Errors: errc::closed, and then `work` has been destroyed without having
-/// begun.
+/// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `work` has been destroyed
+/// without having begun.
 template <std::derived_from<executor> Where, typename T>
 auto try_spawn(Where& where, task<T> work) -> result<future<T>> {
   auto tried = detail::task_state<T>::post(where, detail::begin_on<T>(where), spawn_options(), std::move(work));

@@ -66,6 +66,7 @@ auto sync_wait_with(home& where, executor_id needs, task<T> work) -> T {
 }  // namespace detail
 
 /// Runs `work` on `where` and blocks until it has ended; on a worker the other work of its pool goes on meanwhile.
+/// Threads: any that may block.
 /// Errors: what it throws; std::system_error with errc::closed where the home does not run, errc::would_deadlock on
 /// the home's own thread (await the task there), in an iteration of any event loop and on workers that have one,
 /// errc::stopped where the task ended as stopped.
@@ -75,8 +76,8 @@ auto sync_wait(home& where, task<T> work) -> T {
 }
 
 /// Runs `work`, which waits for nothing that needs a home, on the calling thread, and blocks until it has ended, as
-/// above. Errors: what it throws; std::system_error with errc::would_deadlock in an iteration of an event loop and on
-/// workers that have one.
+/// above. Threads: any that may block. Errors: what it throws; std::system_error with errc::would_deadlock in an
+/// iteration of an event loop and on workers that have one.
 template <typename T>
 auto sync_wait(task<T> work) -> T {
   detail::expect_to_block(detail::instead_of_sync_wait);
@@ -99,7 +100,8 @@ auto sync_wait(task<T> work) -> T {
   return frame.promise().result().take();
 }
 
-/// The same for callables that give tasks, which are kept until these have ended.
+/// The same for callables that give tasks; a callable lives until its task has ended. Threads, blocks, errors: as
+/// above.
 template <detail::task_function Fn>
 auto sync_wait(home& where, Fn&& fn) {
   return sync_wait(where, detail::task_of(std::forward<Fn>(fn)));

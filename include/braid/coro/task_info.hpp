@@ -33,8 +33,8 @@ class task_info_awaiter {
 
 }  // namespace detail
 
-/// `co_await this_task()` tells the calling task, or the nearest one around it that was started by `spawn`. Null where
-/// there is none.
+/// `co_await this_task()` gives what is known of the calling task, or of the nearest one around it that was started by
+/// `spawn`. Null where there is none. Threads: any. Blocks: never.
 [[nodiscard]] inline auto this_task() noexcept { return detail::task_info_awaiter(); }
 
 }  // namespace braid

@@ -46,7 +46,8 @@ auto all_held(Values& values, std::index_sequence<Index...> /*each*/) {
 /// Runs all tasks in a scope of their own and gives their values: std::monostate for nothing, std::reference_wrapper
 /// for a reference. The first that throws, or ends as stopped, stops the others; all have ended when this does. Each
 /// runs on the home of the caller until its first wait before the next one starts, but where `scope::spawn` queues
-/// first steps. Errors: rethrows what the first one threw. Ends as stopped where one of them did.
+/// first steps. Threads: any; the tasks run at home. Errors: rethrows what the first one threw. Ends as stopped where
+/// one of them did.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_all(task<T>... work) -> task<std::tuple<detail::held<T>...>> {

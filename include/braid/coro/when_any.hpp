@@ -76,7 +76,8 @@ auto value_at(std::size_t index, std::tuple<outcome<T>...>& from, std::index_seq
 /// alternative for each task; its index is the task's. The others are stopped, and have ended when this does; what they
 /// give in spite of it is dropped. Each runs on the home of the caller until its first wait before the next one starts,
 /// but where `scope::spawn` queues first steps; where one has a value by then, those behind it do not start.
-/// Errors: where none gives a value, rethrows what the first failure threw; without one it ends as stopped.
+/// Threads: any; the tasks run at home. Errors: where none gives a value, rethrows what the first failure threw;
+/// without one it ends as stopped.
 template <typename... T>
   requires(sizeof...(T) > 0)
 auto when_any(task<T>... work) -> task<any_result<std::variant<detail::held<T>...>>> {

@@ -63,8 +63,8 @@ using limited_t = typename limited_value<T>::type;
 }  // namespace detail
 
 /// Calls `body(scope&)`, which gives a task, and ends when that task and everything it spawned into the scope has
-/// ended. A failure of the body or of a spawned task stops the others and is rethrown. Errors: that failure; it ends as
-/// stopped where the body does.
+/// ended. A failure of the body or of a spawned task stops the others and is rethrown. Threads: any; the body runs at
+/// home. Errors: that failure; it ends as stopped where the body does.
 template <typename Body>
   requires std::invocable<Body&, scope&>
 auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
@@ -81,7 +81,7 @@ auto with_scope(Body body) -> std::invoke_result_t<Body&, scope&> {
 /// Runs `work` until `when` at the latest. Gives a result<T> with its value, or errc::deadline_exceeded once it has
 /// ended by the stop that the deadline caused; work that gives a result<T> by itself gives just that. What it throws is
 /// rethrown; a value that it gives in spite of the stop wins. Tasks that it spawned into its own scope are joined, as
-/// in `with_scope`. Errors: errc::deadline_exceeded; what `work` throws.
+/// in `with_scope`. Threads: any; `work` runs at home. Errors: errc::deadline_exceeded; what `work` throws.
 template <typename T>
 auto with_deadline(time_point when, task<T> work) -> task<detail::limited_t<T>> {
   co_await resume_home();

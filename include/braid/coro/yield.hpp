@@ -34,6 +34,7 @@ class yield_awaiter final : awaiter_base {
 }  // namespace detail
 
 /// `co_await yield()` puts the task behind everything that its home has ready. A task without a home goes on at once.
+/// Threads: any; a task that is away comes home first. Blocks: no thread.
 /// In a scope that is stopped the task ends as stopped: a long computation that yields can be stopped there.
 [[nodiscard]] inline auto yield() noexcept { return detail::yield_awaiter(); }
 

@@ -28,10 +28,11 @@ enum class file_mode : std::uint8_t {
 
 /// An open file. Its calls run on the executor that it was opened with, whose jobs may block; positions are given, so
 /// that several may run at once. A stop does not cut a call short: it is over before the task ends.
+/// Threads: any; several calls may run at a time. Blocks: no thread but those of the executor.
 /// Lifetime: the object and the buffers outlive the calls; the executor outlives the object.
 /// Errors: the system's; invalid_argument for a path with a zero byte; invalid_seek for a FIFO, which has no positions
-/// (pipe_stream reads it); not_enough_memory; errc::closed where the executor takes nothing more. The same for the
-/// functions below, which run on the executor that they are given.
+/// (pipe_stream reads it); not_enough_memory; errc::closed where the executor takes nothing more. Threads, blocks and
+/// errors are the same for the functions below, which run on the executor that they are given.
 class BRAID_API file {
  public:
   /// New files can be read and written by all, less what the umask takes away.
@@ -53,7 +54,7 @@ class BRAID_API file {
   descriptor opened_;
 };
 
-/// What `read_file` reads where it is not told how much.
+/// The default limit of `read_file`.
 inline constexpr std::uint64_t max_file_bytes = std::uint64_t{1} << 30U;
 
 /// The whole of a file. Errors: file_too_large for one that has more than `max_bytes` bytes, or does not end before;
@@ -71,7 +72,7 @@ struct folder_entry {
   friend auto operator==(const folder_entry&, const folder_entry&) -> bool = default;
 };
 
-/// What a folder holds, by name, without `.` and `..`.
+/// What a folder holds, by name, without `.` and `..`. Errors: not_a_directory; no_such_file_or_directory.
 [[nodiscard]] BRAID_API auto list_folder(executor& blocking, std::string path)
     -> task<result<std::vector<folder_entry>>>;
 
@@ -88,7 +89,7 @@ enum class link_rule : std::uint8_t {
   stay,    ///< the link itself
 };
 
-/// What is known of a file or folder without opening it.
+/// What is known of a file or folder without opening it. Errors: no_such_file_or_directory.
 [[nodiscard]] BRAID_API auto status_of(executor& blocking, std::string path, link_rule links = link_rule::follow)
     -> task<result<file_status>>;
 

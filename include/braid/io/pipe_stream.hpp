@@ -17,8 +17,8 @@ class BRAID_API pipe_stream : public byte_stream {
  public:
   pipe_stream() = default;
 
-  /// Takes a descriptor over, and sees that it does not block. Errors: operation_not_permitted for a regular file,
-  /// which nobody can wait for; the system's.
+  /// Takes a descriptor over, and makes it non-blocking. Errors: operation_not_permitted for a regular file, which has
+  /// no readiness to wait for; the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor end) -> result<pipe_stream>;
 
   /// The end that reads, and the one that writes. Errors: the system's.

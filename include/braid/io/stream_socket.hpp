@@ -38,7 +38,7 @@ class BRAID_API stream_socket : public byte_stream {
   /// gives up after two minutes.
   [[nodiscard]] static auto connect(loop& on, socket_address to, stream_options options = {})
       -> task<result<stream_socket>>;
-  /// Takes a connected socket over, and sees that it does not block. Errors: not_a_socket, and the system's.
+  /// Takes a connected socket over, and makes it non-blocking. Errors: not_a_socket, and the system's.
   [[nodiscard]] static auto adopt(loop& on, descriptor connected) -> result<stream_socket>;
   /// Two Unix sockets that are connected to each other. Errors: the system's.
   [[nodiscard]] static auto pair(loop& on) -> result<std::pair<stream_socket, stream_socket>>;
@@ -46,6 +46,7 @@ class BRAID_API stream_socket : public byte_stream {
   /// Ends one direction: the peer reads to the end of what was written before. Errors: not_connected; the system's.
   [[nodiscard]] auto shutdown(socket_side side) const noexcept -> result<void>;
 
+  /// Errors of all three: not_connected; the system's.
   [[nodiscard]] auto local_address() const -> result<socket_address>;
   [[nodiscard]] auto peer_address() const -> result<socket_address>;
   [[nodiscard]] auto set_options(const stream_options& options) const noexcept -> result<void>;

@@ -21,7 +21,8 @@ namespace detail {
 class tls_setup;
 }
 
-/// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused.
+/// PEM text, or the file that has it; or nothing. Keys that are locked by a password are refused. Threads: as any
+/// value.
 class BRAID_API tls_pem {
  public:
   tls_pem() = default;
@@ -52,7 +53,7 @@ enum class tls_version : std::uint8_t { tls_1_2, tls_1_3 };
 
 /// How a client checks the certificate of a server.
 enum class tls_verification : std::uint8_t {
-  none,  ///< anybody may answer in the server's place: for tests
+  none,  ///< any program may answer in the server's place: for tests
   peer,  ///< the chain must end at a trusted authority, and the certificate be for the host
 };
 

@@ -30,7 +30,8 @@ concept awaited_as = requires(Awaitable from) {
 
 }  // namespace detail
 
-/// Ends the side of writing: the peer reads to the end of what was written before. Errors: as `shutdown`.
+/// Ends the side of writing: the peer reads to the end of what was written before. Threads: the loop's own. Errors: as
+/// `shutdown`.
 [[nodiscard]] inline auto end_writing(const stream_socket& of) -> task<result<void>> {
   co_return of.shutdown(socket_side::write);
 }

@@ -64,8 +64,9 @@ class BRAID_API send_operation final : public io_operation {
 
 /// A datagram is sent whole or not at all, may be lost on its way or come twice, and is received whole. One task at a
 /// time receives, and one sends. A stop or a deadline withdraws a wait; what has arrived stays for the next.
-/// Threads and lifetime: as those of a stream. Buffers and addresses live until the call has ended.
-/// Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not there.
+/// Threads: the loop's own. Blocks: no thread. Lifetime: as that of a stream. Buffers and addresses live until the call
+/// has ended. Errors: the system's, such as message_size; connection_refused on a connected socket whose peer is not
+/// there.
 class BRAID_API udp_socket {
  public:
   udp_socket() = default;

@@ -112,7 +112,7 @@ class BRAID_API http_client {
   /// Authorization and Cookie do not go to another host, port or scheme.
   [[nodiscard]] auto fetch(http_call call) -> task<result<http_answer>>;
 
-  /// A GET.
+  /// A GET. Errors: as `fetch`.
   [[nodiscard]] auto get(std::string url) -> task<result<http_answer>>;
 
   /// Connections that wait for another call.

@@ -20,9 +20,8 @@ class http_connection;
 }
 
 /// Lives as long as the handler runs, and so does everything that it gives a view of. A handler that ends without an
-/// answer, or by an exception, is answered for with 500; where its answer has begun, the connection is cut instead, so
-/// that nobody takes a part for the whole.
-/// Threads: the server's loop.
+/// answer, or by an exception, makes the server answer 500; where its answer has begun, the connection is cut instead,
+/// so that the client does not take a part for the whole. Threads: the server's loop.
 class BRAID_API http_exchange {
  public:
   http_exchange(const http_exchange&) = delete;
@@ -36,7 +35,7 @@ class BRAID_API http_exchange {
   /// The next piece of the request's body, as it comes; empty at its end. Lifetime: until the next call.
   /// Errors: body_too_large, bad_chunk, truncated, too_slow; what is answered where the handler says nothing.
   [[nodiscard]] auto read_some() -> task<result<std::string_view>>;
-  /// All of it, or all that is left.
+  /// All of it, or all that is left. Errors: as `read_some`.
   [[nodiscard]] auto read_all() -> task<result<std::string>>;
   /// Whether all of the body has come, as far as that is known without reading it. Where it has not, an answer now ends
   /// the connection.

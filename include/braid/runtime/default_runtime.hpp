@@ -61,7 +61,7 @@ auto post(Fn&& fn) -> result<void> {
   return post(*where.get(), std::forward<Fn>(fn));
 }
 
-/// The same with a future. Errors: in the future, as `spawn` on an executor.
+/// The same with a future. Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
@@ -72,6 +72,7 @@ auto spawn(Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {
 }
 
 /// A task, or a callable that gives one, on the runtime whose workers `post` would take: see `spawn` on a runtime.
+/// Threads: any.
 template <typename T>
 auto spawn(task<T> work) -> future<T> {
   runtime* const where = detail::nearest_runtime();

@@ -178,7 +178,7 @@ auto spawn(runtime& where, Fn&& fn, Args&&... args) {
   return spawn(where, spawn_options(), detail::task_of(std::forward<Fn>(fn), std::forward<Args>(args)...));
 }
 
-/// Runs a function on the workers.
+/// Runs a function on the workers. Threads: any. Errors: in the future, as `spawn` on an executor.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto spawn(runtime& where, Fn&& fn, Args&&... args) -> spawned_future<Fn, Args...> {

@@ -50,7 +50,8 @@ auto post_all(executor& where, R&& range) -> result<void> {
   return {};
 }
 
-/// Spawns every callable of `range`. One future for each, in their order. Errors: in each future, as `spawn`.
+/// Spawns every callable of `range`. One future for each, in their order.
+/// Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R>
   requires spawnable<detail::element<R>>
 auto spawn_all(executor& where, R&& range) -> std::vector<spawned_future<detail::element<R>>> {
@@ -61,7 +62,7 @@ auto spawn_all(executor& where, R&& range) -> std::vector<spawned_future<detail:
 }
 
 /// Spawns `fn(element)` for every element, each with copies of both: let the elements be pointers or spans where they
-/// are large. One future for each, in their order. Errors: in each future, as `spawn`.
+/// are large. One future for each, in their order. Threads: any. Errors: in each future, as `spawn`.
 template <std::ranges::input_range R, typename Fn>
   requires spawnable<const std::decay_t<Fn>&, detail::element<R>>
 auto spawn_all(executor& where, R&& range, const Fn& fn)

@@ -19,8 +19,9 @@ struct error_origin {
   std::uint64_t job = 0;           ///< which of the jobs that this worker has begun, from 1; 0: it was none, but a hook
 };
 
-/// Called with what was thrown and, if it wants to know, with where. What it throws itself does no harm: both then go
-/// to stderr, as everything does where there is no callback.
+/// Called with what was thrown and, if it takes a second argument, with where. What the callback itself throws does no
+/// harm: both exceptions then go to stderr, as all do where there is no callback.
+/// Threads: the one that ran the job, so several may call it at a time.
 class error_callback {
  public:
   error_callback() = default;

@@ -16,6 +16,7 @@ namespace braid {
 
 /// A pool, an event loop, or anything else that runs jobs. The one indirect call of a post from outside; a worker's
 /// own push and pop do not go through it.
+/// Threads: any for the members, except where one says otherwise.
 /// Lifetime: futures, scheduled work, strands and tasks may outlive it. They name it by its `id`, and what they still
 /// send there is refused with errc::closed.
 class BRAID_API executor {
@@ -26,7 +27,7 @@ class BRAID_API executor {
   virtual ~executor();
 
   /// Queues the job. False when the executor is closed: then the job still belongs to the caller.
-  /// Threads: any. Blocks: never for long.
+  /// Threads: any. Blocks: never, beyond a short lock of some executors.
   [[nodiscard]] virtual auto try_post(job& work) noexcept -> bool = 0;
 
   /// Whether the calling thread runs this executor's jobs. Threads: any.
@@ -36,7 +37,7 @@ class BRAID_API executor {
   [[nodiscard]] virtual auto needs_polls() const noexcept -> bool { return false; }
 
   /// Runs one job on the calling thread, where the executor needs that. False when there is none, and while another
-  /// thread does the same.
+  /// thread does the same. Threads: any. Blocks: as the job does; so also `run_one`.
   [[nodiscard]] virtual auto poll() noexcept -> bool { return false; }
 
   /// Runs one job that waits here, on the calling worker, whose own job waits for something meanwhile. False when there
@@ -50,7 +51,7 @@ class BRAID_API executor {
   /// Counts a job of this executor that ended late: after its waiter had given up. Threads: the one that ran the job.
   virtual void ran_late() noexcept {}
 
-  /// Takes what a job threw that nobody waits for. Here it goes to stderr. Threads: the one that ran the job.
+  /// Takes what a job threw that has no waiter. Here it goes to stderr. Threads: the one that ran the job.
   virtual void report(std::exception_ptr error) noexcept;
 
   /// Names the executor for what may outlive it: see detail::executor_use. Threads: any.

@@ -24,7 +24,7 @@ class found_job {
 
   explicit operator bool() const noexcept { return item_ != nullptr || static_cast<bool>(posted_); }
 
-  /// Errors: whatever the user's code throws.
+  /// Runs it, once. Threads: the worker that it was found for. Errors: what the user's code throws.
   void run() {
     if (item_ != nullptr) return detail::run_job(*std::exchange(item_, nullptr));
     posted_.run();

@@ -36,8 +36,9 @@ auto parallel_for(const Stop& stop, Index first, Index last, Body& body, paralle
 
 /// Calls `body(i)` for each i from `first` to before `last`, on this worker and on those of its pool that have nothing
 /// else to do; from a thread that is no worker, in `default_pool`. The one body is called by all of them.
-/// Blocks: until all have ended; the worker runs forks of others meanwhile. Errors: what `body` throws, one of it, when
-/// the chunks that had begun have ended; the others are left out. Cost: a few loads for each chunk.
+/// Threads: any that may block. Blocks: until all have ended; the worker runs forks of others meanwhile. Errors: what
+/// `body` throws, one of it, when the chunks that had begun have ended; the others are left out. Cost: a few loads for
+/// each chunk.
 template <std::integral Index, std::invocable<Index> Body>
 void parallel_for(Index first, std::type_identity_t<Index> last, Body&& body, parallel_options how = {}) {
   detail::parallel_for(detail::never_stopped{}, first, last, body, how);

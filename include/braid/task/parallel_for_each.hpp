@@ -27,10 +27,9 @@ auto parallel_for_each(const Stop& stop, const Iterator& first, std::size_t coun
 
 }  // namespace detail
 
-/// Calls `fn(proj(element))` for each element. Where, and what it costs and throws: as `parallel_for`.
-/// Requires random access, and a size that is known.
-/// On the workers of a pool of your choice: `run_in(pool, [&] { parallel_for_each(range, fn); })`. Blocks: as
-/// `parallel_for`.
+/// Calls `fn(proj(element))` for each element. Requires random access, and a size that is known.
+/// On the workers of a pool of your choice: `run_in(pool, [&] { parallel_for_each(range, fn); })`.
+/// Threads, blocks, errors and cost: as `parallel_for`.
 template <detail::divisible_range Range, typename Fn, typename Proj = std::identity>
   requires std::invocable<Fn&, std::invoke_result_t<Proj&, std::ranges::range_reference_t<Range>>>
 void parallel_for_each(Range&& range, Fn&& fn, Proj proj = {}, parallel_options how = {}) {

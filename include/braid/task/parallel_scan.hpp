@@ -17,18 +17,18 @@ namespace braid {
 
 /// Writes to `out[i]` the total of the elements up to and with i, joined by `combine`, which need not commute; totals
 /// have the type of the elements. `out` may be the begin of the range. In which order pairs are combined depends on the
-/// number of elements and the grain alone. Where, and what it throws: as `parallel_for`; what was written by then is
-/// unspecified. Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values
-/// that are copied as bytes, such as numbers, in four places at once, so that one worker is faster than a plain loop
-/// whose additions wait for each other. Blocks: as `parallel_for`.
+/// number of elements and the grain alone.
+/// Threads, blocks, errors: as `parallel_for`; after an exception the values that were written are unspecified.
+/// Cost: each element is combined twice, unless all fit into one grain (by default 4096); small values that are copied
+/// as bytes, such as numbers, in four places at once, because additions that wait for each other take longer.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename Combine = std::plus<>>
 void parallel_inclusive_scan(Range&& range, Out out, Combine combine = {}, parallel_options how = {}) {
   using value = std::ranges::range_value_t<Range>;
   detail::scan_all<value>(detail::never_stopped{}, std::nullopt, range, out, combine, how);
 }
 
-/// Writes to `out[i]` the total of `init` and the elements before i; gives the total of all. Blocks, Errors, Cost: as
-/// `parallel_inclusive_scan`.
+/// Writes to `out[i]` the total of `init` and the elements before i; gives the total of all. Threads, blocks, errors
+/// and cost: as `parallel_inclusive_scan`.
 template <detail::divisible_range Range, std::random_access_iterator Out, typename T, typename Combine = std::plus<>>
 auto parallel_exclusive_scan(Range&& range, Out out, T init, Combine combine = {}, parallel_options how = {}) -> T {
   return *detail::scan_all<T>(detail::never_stopped{}, std::optional<T>(std::move(init)), range, out, combine, how);

@@ -15,11 +15,11 @@
 
 namespace braid {
 
-/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. Where: as `parallel_for`. No
-/// memory is needed. Up to the grain (by default 2048) elements are left to std::ranges::sort.
+/// Sorts the range by `compare(proj(a), proj(b))`; equal elements end up in any order. No memory is
+/// needed. Up to the grain (by default 2048) elements are left to std::ranges::sort.
 /// Errors: what comparisons and moves throw; then elements may have been moved away, as by std::ranges::sort.
 /// Cost: the first division is one worker's, so with n elements the time is never below that of about 2 n comparisons.
-/// Blocks: as `parallel_for`.
+/// Threads, blocks: as `parallel_for`.
 template <detail::divisible_range Range, typename Compare = std::ranges::less, typename Proj = std::identity>
   requires std::sortable<std::ranges::iterator_t<Range>, Compare, Proj>
 void parallel_sort(Range&& range, Compare compare = {}, Proj proj = {}, parallel_options how = {}) {

@@ -171,7 +171,7 @@ class BRAID_API pool : public executor {
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in
-/// the inbox of a worker; no memory is allocated for them. Errors: as the other.
+/// the inbox of a worker; no memory is allocated for them. Threads, errors: as the other.
 template <job_function Fn>
 auto post(pool& where, Fn&& fn) -> result<void> {
   return where.post_callable(std::forward<Fn>(fn));

@@ -97,7 +97,7 @@ auto scheduled_closure<Fn, Repeats>::start(executor& where, const shared_timers&
 /// Runs `fn` on `where` once, not before `when`; at once where that has passed. What it throws goes to the executor's
 /// error report.
 /// Threads: any. Errors: errc::closed when the timers are closed. That the executor is closed by the time of a run, or
-/// drops it, is told by the status of the task.
+/// drops it, is seen in the status of the task.
 /// Lifetime: `where` may be gone by then, which ends the task as `refused`.
 /// Cost: one allocation from the lists of `allocate_job`, and one arming of a timer.
 template <scheduled_function Fn>
@@ -106,7 +106,7 @@ auto post_at(executor& where, shared_timers& timers, time_point when, Fn&& fn) -
   return closure::start(where, timers, {}, when, timers.now(), std::forward<Fn>(fn));
 }
 
-/// As `post_at`, `delay` from now: a duration of any unit.
+/// As `post_at`, `delay` from now: a duration of any unit. Threads, lifetime, cost: as there.
 /// Errors: also errc::invalid_argument for one that is negative or leads beyond the end of time.
 template <scheduled_function Fn>
 auto post_after(executor& where, shared_timers& timers, detail::time_span delay, Fn&& fn) -> result<scheduled_task> {

@@ -79,8 +79,8 @@ auto spawn(executor& where, Signal&& stop, Fn&& fn, Args&&... args) -> stoppable
       .work;
 }
 
-/// As `spawn`, but reports a refusal at once. Errors: errc::closed, and then `fn` has been destroyed without
-/// being called.
+/// As `spawn`, but reports a refusal at once. Threads: any. Errors: errc::closed, and then `fn` has been destroyed
+/// without being called.
 template <typename Fn, typename... Args>
   requires spawnable<Fn, Args...>
 auto try_spawn(executor& where, Fn&& fn, Args&&... args) -> result<spawned_future<Fn, Args...>> {

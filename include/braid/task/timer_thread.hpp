@@ -25,6 +25,7 @@ struct timer_thread_options {
 /// Timers that fire on a thread which does nothing else, so that their functions should be short: to post a job is. It
 /// sleeps until the next timer is due, to the precision of the kernel, and is woken when an earlier one is armed. It
 /// can be controlled like any other thread. The destructor closes the timers and joins the thread.
+/// Threads: any; the destructor not on its own thread. Blocks: the destructor, until the function that fires has ended.
 class BRAID_API timer_thread final : public shared_timers, public detail::thread_control<timer_thread> {
  public:
   /// Starts the thread. Blocks: until it has its settings and is registered.
