@@ -80,7 +80,7 @@ class drawing {
     for (const place& at : through) out_ += number(at.x) + "," + number(at.y) + " ";
     out_ += "\"/>\n";
     for (const place& at : through)
-      out_ += "<cycle r=\"3\" cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" fill=\"" + std::string(colour) +
+      out_ += "<circle r=\"3\" cx=\"" + number(at.x) + "\" cy=\"" + number(at.y) + "\" fill=\"" + std::string(colour) +
               "\"/>\n";
     if (!name.empty()) text({right + 8, through.back().y + 4}, name, anchor::start, colour);
   }

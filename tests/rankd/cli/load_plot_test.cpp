@@ -33,7 +33,7 @@ TEST_CASE("a plot has a line for the throughput and one for each latency, with a
   CHECK(svg.starts_with("<svg xmlns="));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(count_of(svg, "<polyline ") == 3);
-  CHECK(count_of(svg, "<cycle ") == 6);
+  CHECK(count_of(svg, "<circle ") == 6);
   for (const char* words :
        {">a &amp; b<", ">p50<", ">p99<", ">1<", ">8<", ">clients<", ">requests per second<", ">5k<", ">1k<"})
     CHECK(svg.find(words) != std::string::npos);
