@@ -23,7 +23,7 @@ workers a pool starts and why, variables BRAID_*, and what the system lets this 
   --version    the version
   --help       this text
 
-Exit status: 0; 1 where the answer could not be written; 2 for wrong usage.
+Exit status: 0; 1 where the output could not be written; 2 for wrong usage.
 )";
 
 enum class request { text, json, help, version, nonsense };

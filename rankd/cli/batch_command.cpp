@@ -193,7 +193,7 @@ class batch_job {
   [[nodiscard]] auto requests_are_whole() const -> bool { return end_ == 0 || requests_.bytes_done() >= end_; }
 
   [[nodiscard]] auto cut_short() const -> std::unexpected<braid::diagnostics> {
-    return refused("requests_unreadable", in_->string() + " has become shorter while it was read");
+    return refused("requests_unreadable", in_->string() + " became shorter while it was read");
   }
 
   static auto is_blank(const text_line& line) -> bool {
@@ -295,7 +295,7 @@ auto answer_all(const batch_command_options& options, const workspace& in) -> br
   auto answers = open_output(options, in, *plan);
   if (!answers) return std::unexpected(std::move(answers.error()));
   if (answers->progress().read.bytes != 0) {
-    std::fprintf(stderr, "going on behind request line %llu\n",
+    std::fprintf(stderr, "continuing after request line %llu\n",
                  static_cast<unsigned long long>(answers->progress().read.lines));
     auto rest = open_requests(options.in, answers->progress().read);
     if (!rest) return std::unexpected(std::move(rest.error()));

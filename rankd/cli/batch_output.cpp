@@ -103,7 +103,7 @@ auto batch_output::begin(std::string made_from, unfinished earlier) -> braid::ch
   std::error_code error;
   const bool is_unfinished = fs::exists(state(), error);
   if (!is_unfinished && earlier != unfinished::restart && fs::file_size(part(), error) != 0)
-    return refused("batch_unfinished", "this file is there already, and nothing says how it came about",
+    return refused("batch_unfinished", "this file is there already, and was not made by a batch of rankd",
                    "move it away, or write over it with --restart", part());
   if (is_unfinished && earlier == unfinished::refuse)
     return refused("batch_unfinished", "an earlier batch into this file did not end",

@@ -45,7 +45,7 @@ auto requests_from(const std::filesystem::path& file) -> braid::checked<std::vec
   const auto text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
   auto lines = lines_of(without_mark(*text));
-  if (lines.empty()) return refused("no_requests", "there is no request in " + file.string());
+  if (lines.empty()) return refused("no_requests", "no request is in " + file.string());
   return lines;
 }
 

@@ -55,13 +55,13 @@ auto check_project(const fs::path& folder, checkup& into) -> std::optional<works
   }
   auto where = project::load(root);
   if (!where) {
-    into.fail("project", where.error(), "mend rankd.toml");
+    into.fail("project", where.error(), "correct rankd.toml");
     return std::nullopt;
   }
   into.ok("project", "`" + where->name + "` in " + where->root.string() + ", environment " + where->environment);
   auto declared = registries::load(where->registry, where->environment);
   if (!declared) {
-    into.fail("registries", declared.error(), "mend the files in " + where->registry.string());
+    into.fail("registries", declared.error(), "correct the files in " + where->registry.string());
     return std::nullopt;
   }
   into.ok("registries", counted(declared->keys().size(), "key") + ", " + counted(declared->params().size(), "param") +
@@ -85,7 +85,7 @@ void check_plans(const workspace& in, checkup& into) {
   if (right != 0) into.ok("plans", counted(right, "plan") + " can be run");
   if (!fs::exists(in.where.plans / index_file))
     return into.warn("plans", "no " + std::string(index_file) + " lies beside them",
-                     "build them with dslc, so that half a deployment is noticed");
+                     "build the plans with dslc, so that an incomplete deployment is noticed");
   if (const auto wrong = verify_index(in.where.plans); !wrong.empty())
     into.fail("plans", wrong, "build the plans again");
 }

@@ -72,7 +72,7 @@ auto load_folder(const load_command_options& options) -> braid::checked<done_loa
 }
 
 auto load_server(const load_command_options& options) -> braid::checked<done_load> {
-  BRAID_EXPECTS(!options.replace, "a load into Redis replaces nothing but the keys that it names");
+  BRAID_EXPECTS(!options.replace, "a load into Redis replaces only the keys that it names");
   const auto server = redis_options_of(options.store);
   if (!server) return std::unexpected(server.error());
   const auto files = data_of(options);

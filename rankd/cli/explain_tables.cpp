@@ -64,8 +64,8 @@ auto fields_text(const id_drop& drop) -> std::string {
 
 auto why_text(const id_drop& drop) -> std::string {
   switch (drop.reason) {
-    case drop_reason::predicate: return "the predicate does not hold";
-    case drop_reason::count: return "behind those that are taken";
+    case drop_reason::predicate: return "the predicate is false";
+    case drop_reason::count: return "after the rows that are taken";
     case drop_reason::duplicate: return "another row has the same value";
     case drop_reason::match: return "a join, for what the other side has or has not";
     case drop_reason::replaced: return "replaced by rows that the node gives";

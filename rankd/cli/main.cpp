@@ -52,7 +52,7 @@ void add_node_timeout(CLI::App& command, Options& options) {
   command
       .add_option_function<std::int64_t>(
           "--node-timeout-ms", [&options](std::int64_t ms) { options.node_timeout = std::chrono::milliseconds(ms); },
-          "Time that each node has")
+          "Time limit of each node")
       ->check(whole_number(1, max_ms));
 }
 
@@ -82,10 +82,10 @@ void add_rank(CLI::App& app, action& chosen) {
       "--table", [options] { options->form = output_form::people; }, "Print a table and the time of each node");
   command->add_flag_callback(
       "--explain", [options] { options->explain = rankd::explain_mode::on; },
-      "Say where the time went; as tables, unless --json is there");
+      "Show where the time went: as tables, or as JSON with --json");
   command
       ->add_option("--why", options->why,
-                   "Say at which node an id vanished, or where it stands; several with commas between")
+                   "Show at which node an id vanished, or its position; several ids with commas between")
       ->delimiter(',')
       ->check(whole_number(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()))
       ->type_name("ID");
@@ -130,20 +130,20 @@ void add_batch(CLI::App& app, action& chosen) {
       ->add_option_function<std::string>(
           "--shard",
           [options](const std::string& text) { options->shard = parse_shard(text).value_or(options->shard); },
-          "Answer only the I-th of N parts; the answers of all parts, one behind the other, are those of the whole")
+          "Answer only the I-th of N parts; the answers of all parts, concatenated, are those of the whole")
       ->check([](const std::string& text) { return parse_shard(text) ? "" : "wants I/N with 1 <= I <= N"; })
       ->needs(in)
       ->type_name("I/N");
   auto* resume = command
                      ->add_flag_callback(
                          "--resume", [options] { options->earlier = rankd::unfinished::resume; },
-                         "Go on where an earlier batch into the same file was interrupted")
+                         "Continue an interrupted batch into the same file")
                      ->needs(in)
                      ->needs(out);
   command
       ->add_flag_callback(
           "--restart", [options] { options->earlier = rankd::unfinished::restart; },
-          "Forget an earlier batch into the same file that was interrupted")
+          "Discard an interrupted batch into the same file")
       ->excludes(resume)
       ->needs(out);
   add_node_timeout(*command, *options);
@@ -152,14 +152,16 @@ void add_batch(CLI::App& app, action& chosen) {
 }
 
 void add_bench(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("bench", "Answer as many requests as possible, and say how many and how fast");
+  auto* command = app.add_subcommand("bench", "Measure how many requests are answered a second, and how fast");
   auto options = std::make_shared<rankd::bench_options>();
   add_project(*command, *options);
   command->add_option("--plan", options->plan, "Plan to run")->required()->check(check_not_empty)->type_name("NAME");
   command->add_option("--requests", options->requests, "Requests, one a line; default: one for each user of the store")
       ->check(check_not_empty)
       ->type_name("FILE");
-  command->add_option("--clients", options->clients, "How many ask at the same time, one number after the other")
+  command
+      ->add_option("--clients", options->clients,
+                   "Clients that send at the same time; several numbers are measured one after another")
       ->delimiter(',')
       ->check(whole_number(1, 100'000))
       ->capture_default_str();
@@ -181,19 +183,20 @@ void add_bench(CLI::App& app, action& chosen) {
       command
           ->add_option(
               "--http", options->http,
-              "Ask the server at this URL instead, as http://HOST:PORT; RANKD_TOKEN of the environment is its token")
+              "Send the requests to the server at http://HOST:PORT, with the token in the variable RANKD_TOKEN")
           ->check(check_server_url)
           ->type_name("URL");
-  auto* const plot = command->add_option("--plot", options->plot, "Write a picture of the figures, as SVG")
+  auto* const plot = command->add_option("--plot", options->plot, "Write a plot of the results, as SVG")
                          ->check(check_not_empty)
                          ->type_name("FILE");
-  auto* const rate = command
-                         ->add_option("--rate", options->rates,
-                                      "Send it so many requests a second, one number after the other, answered or not")
-                         ->delimiter(',')
-                         ->check(number_between(0.001, 10'000'000))
-                         ->needs(http)
-                         ->excludes(plot);
+  auto* const rate =
+      command
+          ->add_option("--rate", options->rates,
+                       "Send so many requests a second, without waiting for answers; several rates run in succession")
+          ->delimiter(',')
+          ->check(number_between(0.001, 10'000'000))
+          ->needs(http)
+          ->excludes(plot);
   command->add_option("--connections", options->connections, "How many requests may wait for an answer, with --rate")
       ->check(whole_number(1, 100'000))
       ->capture_default_str()
@@ -219,28 +222,27 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command.add_option("--max-in-flight", server.max_in_flight, "Requests that are ranked at a time")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--queue", server.queue, "Requests that wait for that, for a while; more are refused")
+  command.add_option("--queue", server.queue, "Requests that wait to be ranked; more are refused")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
   command
-      .add_option(
-          "--client-in-flight", server.client_in_flight,
-          "Requests of each client of --token-file at a time; more get 429; default: as many as there is room for")
+      .add_option("--client-in-flight", server.client_in_flight,
+                  "Requests of each client of --token-file at a time; more get 429; default: no limit of its own")
       ->check(whole_number(1, 1'000'000));
   command
       .add_option("--time-nodes-of", server.engine.timed_of,
-                  "The nodes of one request in so many are timed for /metrics")
+                  "Of so many requests, the nodes of one are timed for /metrics")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   add_milliseconds(command, "--max-wait-ms", server.max_wait,
-                   "Once one has waited for its turn so long, those who come are refused", 0);
+                   "New requests are refused while the oldest has waited longer", 0);
   command
       .add_option_function<int>(
           "--refusal-percent", [&server](int percent) { server.refusal_share = percent / 100.0; },
-          "Of a loop's time, for refusals; who is refused beyond that is read from later; default: 10")
+          "Share of a loop's time for refusals; connections refused beyond it are read later; default: 10")
       ->check(whole_number(0, 100))
       ->type_name("N");
-  command.add_option("--connections", server.connections, "Connections; more wait to be accepted")
+  command.add_option("--connections", server.connections, "Open connections; more wait to be accepted")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str();
   command.add_option("--max-body-bytes", server.limits.body_bytes, "The largest body of a request")
@@ -249,8 +251,8 @@ void add_serve_limits(CLI::App& command, rankd::serve_command_options& options) 
   command.add_option("--max-header-bytes", server.limits.head_bytes, "The largest head of a request")
       ->check(whole_number(256, 1 << 20))
       ->capture_default_str();
-  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time that the head of a request has");
-  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time that its body has");
+  add_milliseconds(command, "--header-timeout-ms", server.head_timeout, "Time to receive the head of a request");
+  add_milliseconds(command, "--body-timeout-ms", server.body_timeout, "Time to receive its body");
   add_milliseconds(command, "--idle-timeout-ms", server.idle_timeout, "Time between two requests of a connection");
   add_milliseconds(command, "--default-deadline-ms", server.default_deadline,
                    "Deadline of requests that name none, from their arrival");
@@ -273,7 +275,7 @@ void add_serve_output(CLI::App& command, rankd::serve_command_options& options) 
 }
 
 void add_serve(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("serve", "Rank for whoever asks by HTTP, until SIGTERM or SIGINT");
+  auto* command = app.add_subcommand("serve", "Answer requests over HTTP, until SIGTERM or SIGINT");
   auto options = std::make_shared<rankd::serve_command_options>();
   options->server.loops = 0;
   add_project(*command, *options);
@@ -293,15 +295,15 @@ void add_serve(CLI::App& app, action& chosen) {
       ->capture_default_str();
   add_node_timeout(*command, options->server.engine);
   command
-      ->add_option("--token-file", options->token_file, "Tokens of those who may ask, one a line; default: everybody")
+      ->add_option("--token-file", options->token_file,
+                   "Bearer tokens that are accepted, one a line; default: none is asked for")
       ->check(check_not_empty)
       ->type_name("FILE");
-  auto* certificate =
-      command
-          ->add_option("--tls-cert", options->tls_cert,
-                       "PEM file of a certificate, and of those between it and its authority: serve TLS")
-          ->check(check_not_empty)
-          ->type_name("FILE");
+  auto* certificate = command
+                          ->add_option("--tls-cert", options->tls_cert,
+                                       "PEM file of the certificate and its intermediates; the server then speaks TLS")
+                          ->check(check_not_empty)
+                          ->type_name("FILE");
   auto* key = command->add_option("--tls-key", options->tls_key, "PEM file of the certificate's key")
                   ->check(check_not_empty)
                   ->type_name("FILE")
@@ -309,7 +311,7 @@ void add_serve(CLI::App& app, action& chosen) {
   certificate->needs(key);
   command
       ->add_flag("--allow-changes", options->server.clients_change_plans,
-                 "Who has a token may also list, pin and roll back versions of plans, and reload them")
+                 "Clients may also list, pin and roll back versions of plans, and reload them")
       ->needs("--token-file");
   command->add_flag_callback(
       "--keep-going", [options] { options->on_bad_plan = rankd::bad_plans::leave_out; },
@@ -318,17 +320,17 @@ void add_serve(CLI::App& app, action& chosen) {
   add_serve_output(*command, *options);
   command
       ->add_option("--scrub-mib-s", options->scrub_mib_per_second,
-                   "MiB of embedded stores that are read again a second, and compared with their checksums; 0: none")
+                   "MiB of embedded stores that are verified by their checksums each second; 0: none")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
-  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, once it is to stop", 0);
+  add_milliseconds(*command, "--grace-ms", options->grace, "Time to answer what was received, after a request to stop",
+                   0);
   add_milliseconds(*command, "--announce-ms", options->announcement,
-                   "Time between `/readyz` says that it stops and it takes no more connections", 0);
+                   "Time from `/readyz` reporting the stop until no more connections are accepted", 0);
   command->footer(
       "The first SIGTERM or SIGINT stops it as soon as everything received is answered, a second one at once. SIGHUP\n"
-      "loads the plans anew, all of them or, where one is wrong, none, and opens the files of --log and --audit anew. "
-      "With\n"
-      "--keep-going it loads those that are right, and the others keep the version that they had.");
+      "reloads the plans, all or, where one is wrong, none, and reopens the files of --log and --audit. With\n"
+      "--keep-going it reloads those that are right, and the others keep the version that they had.");
   command->callback([options, &chosen] { chosen = [options] { return serve_command(*options); }; });
 }
 
@@ -341,11 +343,11 @@ void add_load(CLI::App& app, action& chosen) {
       ->type_name("DATA");
   command
       ->add_option("--store", options->store,
-                   "Folder of the store, as PATH or lmdb:PATH, or redis://HOST:PORT/DATABASE, or "
-                   "redis-cluster://HOST:PORT,HOST:PORT; default: the project's")
+                   "PATH, lmdb:PATH, redis://HOST:PORT/DATABASE or redis-cluster://HOST:PORT,HOST:PORT; "
+                   "default: the project's")
       ->check(check_filled_store)
       ->type_name("URL");
-  command->add_flag("--replace", options->replace, "Forget what the store had; not with Redis");
+  command->add_flag("--replace", options->replace, "Delete what the store held before; not with Redis");
   command->callback([options, &chosen] {
     if (options->replace && rankd::is_redis_url(options->store))
       throw CLI::ValidationError("--replace", "is for embedded stores; empty a Redis database with its own FLUSHDB");
@@ -366,7 +368,7 @@ void add_dump(CLI::App& app, action& chosen) {
 }
 
 void add_validate(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("validate", "Say everything that is wrong with plans");
+  auto* command = app.add_subcommand("validate", "Print all that is wrong with plans");
   auto options = std::make_shared<rankd::validate_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
@@ -451,7 +453,7 @@ void add_plans(CLI::App& app, action& chosen) {
 }
 
 void add_diff(CLI::App& app, action& chosen) {
-  auto* command = app.add_subcommand("diff", "Show what distinguishes two plans");
+  auto* command = app.add_subcommand("diff", "Show how two plans differ");
   auto options = std::make_shared<rankd::diff_options>();
   add_project(*command, *options);
   add_form(*command, options->form);
@@ -493,7 +495,7 @@ void add_init(CLI::App& app, action& chosen) {
   auto* init = app.add_subcommand("init", "Make a project")->require_subcommand(1);
   auto* demo = init->add_subcommand("demo", "A project with plans, registries, made-up data and a README");
   auto options = std::make_shared<rankd::init_options>();
-  demo->add_option("folder", options->folder, "Where; must not exist or be empty")
+  demo->add_option("folder", options->folder, "Folder to create; an existing one must be empty")
       ->required()
       ->check(check_not_empty)
       ->type_name("DIR");
@@ -513,7 +515,7 @@ void add_init(CLI::App& app, action& chosen) {
 auto output_is_out() -> bool {
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return true;
-  std::cerr << "rankd: standard output could not be written\n";
+  std::cerr << "rankd: standard output cannot be written\n";
   return false;
 }
 
@@ -536,7 +538,7 @@ int main(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "Help for all subcommands");
   app.failure_message(diagnostic_of);
   app.footer(
-      "Exit status: 0 fine, 1 the request, plan or data is at fault, 2 wrong usage. When the reader of standard "
+      "Exit status: 0 success, 1 the request, plan or data is wrong, 2 wrong usage. When the reader of standard "
       "output\n"
       "goes away, rankd ends by SIGPIPE (141 in a shell), or with 1 where that signal is ignored.");
   app.require_subcommand(1);
@@ -554,7 +556,7 @@ int main(int argc, char** argv) {
   add_eval(app, chosen);
   add_ops(app, chosen);
   add_registry(app, chosen);
-  add_list(app, chosen, "doctor", "Say whether this project can be served on this machine, and what to do about it",
+  add_list(app, chosen, "doctor", "Check whether this project can be served on this machine, and say what to correct",
            &rankd::doctor_command);
   add_init(app, chosen);
 

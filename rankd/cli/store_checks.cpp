@@ -156,28 +156,30 @@ void judge(const endpoint_entry& endpoint, const std::string& place, greeting se
                     counted(static_cast<std::uint64_t>(seen.keys), "key") + ", PING in " +
                     microseconds(seen.pings[seen.pings.size() / 2]) + ", at most " + microseconds(seen.pings.back()));
   if (!seen.refusal.empty())
-    into.warn(area, place + " refuses a question: " + seen.refusal, "let this user INFO and DBSIZE, to see more here");
+    into.warn(area, place + " refuses a command: " + seen.refusal,
+              "allow this user INFO and DBSIZE, so that more is shown here");
   if (info_of(seen.info, "redis_mode") == "cluster")
-    into.warn(area, place + " is a node of a cluster", "an endpoint asks one server: keys of other nodes are refused");
+    into.warn(area, place + " is a node of a cluster",
+              "an endpoint uses one server: commands for keys of other nodes fail");
   if (info_of(seen.info, "loading") == "1")
     into.warn(area, place + " is loading its data", "wait until it has: requests fail meanwhile");
   if (seen.refusal.empty() && seen.keys == 0)
     into.warn(area, place + " holds no key", "rankd load --store " + place + " fills it");
   if (seen.pings.back() > endpoint.policy.request_timeout / 4)
     into.warn(area, place + " took more than a quarter of request_timeout_ms for a PING",
-              "look at its load and at the way there, or allow more time");
+              "check its load and the network, or allow more time");
 }
 
 void check_server(const endpoint_entry& endpoint, braid::runtime& on, checkup& into) {
   const std::string area = area_of(endpoint);
   const auto how = redis_options_of(endpoint);
-  if (!how) return into.fail(area, how.error(), "mend the endpoint, or the variables RANKD_REDIS_…");
+  if (!how) return into.fail(area, how.error(), "correct the endpoint, or the variables RANKD_REDIS_…");
   greeting seen = on.run(greet(on.io(), *how));
   const std::string place = place_of(*how);
   if (seen.pings.empty()) {
     const std::string why = seen.refusal.empty() ? seen.failure.message() : seen.refusal;
     return into.fail(area, place + ": " + why,
-                     "start the server, or mend host and port in the registry, or RANKD_REDIS_PASSWORD");
+                     "start the server, or correct host and port in the registry, or RANKD_REDIS_PASSWORD");
   }
   judge(endpoint, place, std::move(seen), into);
 }

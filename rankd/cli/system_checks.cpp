@@ -93,14 +93,14 @@ void check_memory(const fs::path& root, checkup& into) {
   const auto available = available_memory(root);
   const auto granted = cgroup_memory_left(root);
   if (!available && !granted)
-    return into.warn("memory", "nobody says how much there is", "look at /proc/meminfo and memory.max by hand");
+    return into.warn("memory", "the amount of free memory is unknown", "read /proc/meminfo and memory.max");
   const std::uint64_t left = std::min(available.value_or(UINT64_MAX), granted.value_or(UINT64_MAX));
   const std::string found =
       spelled_bytes(left) + " are left" + (granted && *granted == left ? " to this cgroup" : " on this machine");
   if (left >= little)
     into.ok("memory", found);
   else
-    into.warn("memory", found, "give it more, or stop what takes it: requests fail when it runs out");
+    into.warn("memory", found, "allow more, or stop other programs: requests fail when memory runs out");
 
   ::rlimit space{};
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
@@ -119,7 +119,7 @@ void check_kernel(const fs::path& root, checkup& into) {
                      "correct BRAID_IO, or allow epoll");
   const std::string found = release + ": loops wait by " + std::string((*backend)->name());
   if ((*backend)->name() == "poll")
-    into.warn("kernel", found, "allow io_uring or epoll: poll grows slow with the number of connections");
+    into.warn("kernel", found, "allow io_uring or epoll: poll gets slower with each connection");
   else
     into.ok("kernel", found);
 }
@@ -149,8 +149,8 @@ void check_clock(const fs::path& root, checkup& into) {
     into.ok("clock", found);
   const std::chrono::year_month_day today(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
   if (today.year() < std::chrono::year(2024))
-    into.warn("clock", "it says the year " + std::to_string(static_cast<int>(today.year())),
-              "set the time: certificates are held against it");
+    into.warn("clock", "the clock is set to the year " + std::to_string(static_cast<int>(today.year())),
+              "set the time: certificates are checked against it");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ auto batch_runner::wants_more() const noexcept -> bool {
 }
 
 void batch_runner::submit(std::vector<batch_line> lines) {
-  BRAID_EXPECTS(lines.size() <= max_lines, "a piece of a batch has at most most_lines lines");
+  BRAID_EXPECTS(lines.size() <= max_lines, "a piece of a batch has at most max_lines lines");
   auto added = std::make_unique<piece>();
   added->lines = std::move(lines);
   {

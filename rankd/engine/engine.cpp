@@ -86,7 +86,7 @@ auto error_of(const run_end& run, const request_state& state) -> rank_error {
   const std::string& node = failed.node_id;
   const std::string named = name_of(failed);
   if (failure.why == cause::node_timeout)
-    return {"node_timeout", named + " did not end in the time that nodes have", node, {}};
+    return {"node_timeout", named + " did not end within the time limit of nodes", node, {}};
   if (failure.error) return {"internal_error", named + " threw: " + detail::thrown_message(failure.error), node, {}};
   const auto& node_error = state.nodes[failure.node].error;
   if (!node_error) return {"stopped", named + " was stopped", node, {}};
@@ -247,7 +247,7 @@ auto engine::run_to_the_end(std::shared_ptr<execution> run, engine& owner) -> br
 auto no_runtime(std::error_code why) -> braid::diagnostics {
   return braid::diagnostics({.code = "no_runtime",
                              .pointer = {},
-                             .message = "no threads can be had: " + why.message(),
+                             .message = "no thread can be started: " + why.message(),
                              .hint = {},
                              .node = {},
                              .source = {}});

@@ -51,7 +51,7 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
   const bool keeps_going = options_.on_bad_plan == bad_plans::leave_out;
   const auto image = read_folder_image(folder, options_.read, keeps_going ? image_faults::kept : image_faults::refused);
   if (!image) return std::unexpected(image.error());
-  if (image->empty()) return refused("no_artifacts", "the folder of the plans has none", "build the plans", folder);
+  if (image->empty()) return refused("no_artifacts", "the folder holds no plan", "build the plans with dslc", folder);
 
   braid::diagnostics problems;
   std::vector<version_ptr> found;
@@ -69,7 +69,7 @@ auto plan_library::reload(const std::filesystem::path& folder, std::optional<pla
       problems.append(std::move(version.error()));
   }
   if (!models.stands_still())
-    return refused("folder_changing", "somebody writes into the folder of the models while it is read",
+    return refused("folder_changing", "files of the folder of models changed while they were read",
                    "load the plans again later", options_.models);
   if (budgets) {
     add_pinned_to(names);  // a pinned plan serves even when its file is gone

@@ -138,7 +138,7 @@ class candidates_reader {
     else if (!key->allow_write)
       problems_->add("unwritable_key", pointer, "key `" + name + "` must not be written");
     else if (key->type == value_type::feature_bundle)
-      problems_->add("wrong_type", pointer, "`" + name + "` cannot be given: a feature_bundle has no spelling");
+      problems_->add("wrong_type", pointer, "`" + name + "` cannot be given: JSON has no form for a feature_bundle");
     else
       return key;
     return nullptr;

@@ -243,7 +243,8 @@ auto is_plan_name(std::string_view text) -> bool {
 auto parse_request(std::string_view text, const registries& declared, request_origin from)
     -> braid::checked<rank_request> {
   if (text.starts_with(byte_order_mark))
-    return std::unexpected(make_diagnostic("json_syntax", "", "a byte order mark is for the beginning of a file"));
+    return std::unexpected(
+        make_diagnostic("json_syntax", "", "a byte order mark is allowed only at the beginning of a file"));
   if (const auto plain = detail::read_plain_request(text)) return request_of(*plain, text, declared, from);
   const auto document = parse_json(text, "request", std::max<std::uint64_t>(from.line, 1));
   if (!document) return std::unexpected(document.error());

@@ -23,11 +23,11 @@ struct adding_op {
   std::string_view hint;
 };
 constexpr std::array adding_ops{
-    adding_op{"core::join", {"map", "select"}, "`map` gives the values another key"},
-    adding_op{"core::call_models", {"out_keys", "out_keys"}, "give the scores a key that nothing before has written"},
+    adding_op{"core::join", {"map", "select"}, "give the values another key by `map`"},
+    adding_op{"core::call_models", {"out_keys", "out_keys"}, "give the scores a key that no node before has written"},
     adding_op{
-        "core::extract_features", {"out_keys", "out_keys"}, "give the features keys that nothing before has written"},
-    adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, and before its key is written"},
+        "core::extract_features", {"out_keys", "out_keys"}, "give the features keys that no node before has written"},
+    adding_op{"core::fetch_features", {"keys", "keys"}, "fetch a feature once, before any other node writes its key"},
     adding_op{"core::hash", {"keys", "keys"}, "read a field once, and before its key is written"},
 };
 
@@ -151,7 +151,7 @@ class column_walk {
     found_[at].add({.code = "column_exists",
                     .pointer = std::move(pointer),
                     .message = "the rows may have key " + std::to_string(key.key_id) + " (" + key.name +
-                               ") already, and `" + std::string(adds.name) + "` writes over nothing",
+                               ") already, and `" + std::string(adds.name) + "` overwrites no column",
                     .hint = std::string(adds.hint),
                     .node = loaded_->nodes[at].node_id,
                     .source = {}});

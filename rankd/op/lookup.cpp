@@ -52,7 +52,7 @@ auto find_typed_key_at(std::uint32_t key_id, const std::string& pointer, const p
   for (const std::string_view type : shape.choices) wanted.append(wanted.empty() ? "" : ", ").append(type);
   problems.add(refused(
       "wrong_key_type", pointer,
-      "key " + named(*key) + " is of type " + std::string(to_string(key->type)) + "; wanted is one of: " + wanted));
+      "key " + named(*key) + " is of type " + std::string(to_string(key->type)) + "; it must be one of: " + wanted));
   return nullptr;
 }
 

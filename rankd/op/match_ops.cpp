@@ -274,7 +274,7 @@ auto refused_map(std::string code, std::string pointer, std::string message) -> 
   return {.code = std::move(code),
           .pointer = std::move(pointer),
           .message = std::move(message),
-          .hint = "`map` says, for each key of `select` in turn, under which key its values go on",
+          .hint = "`map` says, for each key of `select` in turn, the key that its values get",
           .node = {},
           .source = {}};
 }
@@ -292,7 +292,7 @@ void check_map(const plan_param& map, std::span<const key_entry* const> from, st
     if (from[at]->type != to[at]->type)
       problems.add(refused_map("wrong_key_type", braid::json_pointer(map.pointer, at),
                                "key " + std::to_string(to[at]->key_id) + " (" + to[at]->name + ") is of type " +
-                                   std::string(to_string(to[at]->type)) + ", and the one that goes there of type " +
+                                   std::string(to_string(to[at]->type)) + ", and its new key is of type " +
                                    std::string(to_string(from[at]->type))));
 }
 

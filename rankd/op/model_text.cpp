@@ -213,7 +213,7 @@ class tree_walk {
     const auto missed = std::ranges::find(parents_, unseen);
     if (is_right_ && missed != parents_.end())
       report("unreached_node", "feature", static_cast<std::size_t>(missed - parents_.begin()),
-             "no way from the root, the first node, leads to this one");
+             "no path from the root, the first node, leads to this one");
     return found;
   }
 
@@ -251,7 +251,7 @@ class tree_walk {
       parents_[place] = node;
       found.push_back(place);
     } else if (is_above(place, node)) {
-      report("cycle", list, node, "node " + std::to_string(child) + " lies above this one");
+      report("cycle", list, node, "node " + std::to_string(child) + " is an ancestor of this one");
     } else {
       report("shared_node", list, node, "node " + std::to_string(child) + " is the child of another one already");
     }
@@ -345,7 +345,7 @@ auto parse_model(std::string_view text, std::string_view source_name, const regi
   object_reader in(*document, "", problems);
   const reading with{declared, problems};
   const auto version = in.integer("schema_version", presence::required);
-  if (version && *version != 1) in.report("schema_version", "unsupported_schema", "this build reads version 1");
+  if (version && *version != 1) in.report("schema_version", "unsupported_schema", "`schema_version` must be 1");
   const auto kind = in.choice("kind", presence::required, kinds);
   double intercept = 0;
   if (const auto given = in.typed("intercept", presence::optional, value_type::floating))

@@ -167,7 +167,7 @@ auto bind_media(const plan_node& node, const bind_context& with) -> braid::check
 auto viewer_entry() -> op_entry {
   return {.shape = {.name = "core::viewer", .inputs = 0, .params = viewer_shape},
           .change = row_change::dense_source,
-          .doc = "One row: the user who asks, with the country of hash user:ID.",
+          .doc = "One row: the user of the request, with the country of hash user:ID.",
           .bind = &bind_viewer,
           .reads = request_part::user};
 }

@@ -132,8 +132,8 @@ auto read_folder_image(const fs::path& folder, const file_reader& read, image_fa
   return std::unexpected(
       braid::diagnostics({.code = "folder_changing",
                           .pointer = {},
-                          .message = "somebody writes into the folder of the plans while it is read",
-                          .hint = "write a new folder beside it and rename it, or load the plans again later",
+                          .message = "files of the folder of plans changed while they were read",
+                          .hint = "build into a new folder and rename it, or load the plans again later",
                           .node = {},
                           .source = folder.string()}));
 }

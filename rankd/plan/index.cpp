@@ -51,13 +51,14 @@ void check_index_row(object_reader& row, const std::vector<artifact>& artifacts,
   if (found == artifacts.end())
     return row.report("name", "unknown_artifact", "there is no artifact " + quote_name(*name));
   if (!indexed.insert(*name).second) row.report("name", "duplicate_value", quote_name(*name) + " is listed twice");
-  if (*path != found->file.filename()) row.report("path", "bad_value", "the artifact lies elsewhere");
+  if (*path != found->file.filename())
+    row.report("path", "bad_value", "the artifact is in another file: " + quote_name(found->file.filename().string()));
   const auto has = digest_of(*found);
   if (!has)
     row.report("path", has.error().front().code, has.error().front().message);
   else if (*has != *digest)
-    row.report("digest", "digest_mismatch", "the bytes of " + quote_name(*name) + " are not those that were indexed",
-               "build the plan again");
+    row.report("digest", "digest_mismatch",
+               "the bytes of " + quote_name(*name) + " have changed since they were indexed", "build the plan again");
 }
 
 void check_index(const nlohmann::json& document, const std::vector<artifact>& artifacts, const digest_source& digest_of,

@@ -30,7 +30,7 @@ auto read_span(const nlohmann::json& value, std::string pointer, std::size_t fil
   source_span out;
   const auto file = in.integer("file", presence::required);
   if (file && (*file < 0 || static_cast<std::uint64_t>(*file) >= files))
-    in.report("file", "out_of_range", "`file` is no position in `source_files`");
+    in.report("file", "out_of_range", "`file` must be an index into `source_files`");
   out.file = static_cast<std::uint32_t>(file.value_or(0));
   out.line = position("line");
   out.column = position("column");

@@ -197,7 +197,7 @@ auto scalar_from_json(const json& value, value_type type) -> std::expected<scala
       return scalar(value.get<bool>());
     case value_type::feature_bundle: break;
   }
-  return problem("wrong_type", "cannot be given: a feature_bundle has no spelling");
+  return problem("wrong_type", "cannot be given: JSON has no form for a feature_bundle");
 }
 
 auto kind_of(const json& value) -> std::string_view {

@@ -46,7 +46,7 @@ class converter {
     }
     problems_.add({.code = "unsupported_value",
                    .pointer = pointer,
-                   .message = "dates and times have no meaning here",
+                   .message = "dates and times are not supported",
                    .hint = "write a string",
                    .node = {},
                    .source = {}});
@@ -93,7 +93,7 @@ auto dots_bounded(std::string_view text) -> bool {
 }  // namespace
 
 auto parse_toml(std::string_view text, std::string_view source_name) -> braid::checked<json> {
-  if (!dots_bounded(text)) return refuse(source_name, "toml_too_deep", "a line has too many dots to be a sane key");
+  if (!dots_bounded(text)) return refuse(source_name, "toml_too_deep", "a key has too many parts between dots");
   const toml::parse_result result = toml::parse(text);
   if (!result) {
     const auto place = result.error().source().begin;

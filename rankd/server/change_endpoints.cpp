@@ -93,7 +93,7 @@ void shard::versions(braid::http_exchange& x) {
     if (each.name == x.value("name")) out += (out.ends_with('[') ? "" : ",") + as_json(each);
   if (out.ends_with('['))
     return reply(x, endpoint::versions,
-                 answer_error(http_status::not_found, "unknown_plan", "no plan of that name is kept",
+                 answer_error(http_status::not_found, "unknown_plan", "no version of a plan of this name is kept",
                               given_request_id(x.request())));
   reply(x, endpoint::versions, http_status::ok, json_type, out + "]}\n");
 }
@@ -109,7 +109,7 @@ void shard::pin(braid::http_exchange& x) {
   if (!number)
     return reply(x, endpoint::pin,
                  answer_error(http_status::not_found, "unknown_version",
-                              "`" + std::string(x.value("number")) + "` is no number of a version",
+                              "`" + std::string(x.value("number")) + "` is not a version number",
                               given_request_id(x.request())));
   changed(x, endpoint::pin, all_->context.changes->pin(x.value("name"), *number));
 }

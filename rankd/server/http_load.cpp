@@ -66,8 +66,8 @@ auto requests_for_plan(std::vector<std::string> requests, const std::string& pla
   for (std::size_t at = 0; at < requests.size(); ++at) {
     auto request = nlohmann::json::parse(requests[at], nullptr, false);
     const std::string place = "line " + std::to_string(at + 1);
-    if (request.is_discarded()) return refused("json_syntax", "this is no JSON", {}, place);
-    if (!request.is_object()) return refused("wrong_type", "a request is an object", {}, place);
+    if (request.is_discarded()) return refused("json_syntax", "the line is not valid JSON", {}, place);
+    if (!request.is_object()) return refused("wrong_type", "a request must be an object", {}, place);
     if (!request.emplace("plan", plan).second) continue;
     requests[at] = request.dump();
   }
@@ -78,11 +78,13 @@ auto check_http_load(const http_load_address& at, const std::string& plan) -> br
   auto on = braid::runtime::create({.workers = 1, .name = "check"});
   if (!on) return std::unexpected(no_runtime(on.error()));
   const auto answer = (*on)->run(ask_for_plan(**on, at, plan));
-  if (!answer) return refused("server_unreachable", "no answer: " + answer.error().message(), {}, at.url);
+  if (!answer)
+    return refused("server_unreachable", "the server did not answer: " + answer.error().message(), {}, at.url);
   if (answer->status == braid::http_status::ok) return {};
-  return refused("server_refused",
-                 "it says " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body), {},
-                 at.url);
+  return refused(
+      "server_refused",
+      "the server answered " + std::to_string(static_cast<int>(answer->status)) + ": " + quote_name(answer->body), {},
+      at.url);
 }
 
 auto http_load_target(http_load_address at, unsigned clients) -> make_load_target {

@@ -115,7 +115,7 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
     std::uint64_t node_counts::* value;
   };
   static constexpr std::array counters{
-      counter{"rankd_node_runs_total", "Runs of nodes that came to an end in time.", &node_counts::runs},
+      counter{"rankd_node_runs_total", "Runs of nodes that ended in time.", &node_counts::runs},
       counter{"rankd_node_errors_total", "Runs of nodes that failed.", &node_counts::errors},
       counter{"rankd_node_rows_total", "Rows that nodes gave.", &node_counts::rows}};
   for (const counter& each : counters) {
@@ -125,7 +125,7 @@ void serve_metrics::write_nodes(exposition& out, std::span<serve_metrics* const>
     });
   }
   out.family("rankd_node_duration_seconds", kind::histogram,
-             "Times of nodes: waiting for their turn (queue), computing (run) or for a store (io).");
+             "Time of nodes: queued (queue), computing (run) or waiting for a store (io).");
   for_each([&](const bound_plan& plan, std::string_view node, const node_counts& counts) {
     const std::string_view part = waits(plan, node) ? "io" : "run";
     write_histogram(out, {{"plan", plan.name}, {"node", node}, {"part", "queue"}}, counts.queue);

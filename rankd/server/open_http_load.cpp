@@ -220,7 +220,7 @@ auto run_open_load(const http_load_address& at, std::span<const std::string> req
   if (!on) return std::unexpected(no_runtime(on.error()));
   open_load_result seen{.total = how.duration};
   const std::error_code why = (*on)->run(run_on(**on, at, requests, how, seen));
-  if (why) return refused("server_unreachable", "no answer: " + why.message(), {}, at.url);
+  if (why) return refused("server_unreachable", "the server did not answer: " + why.message(), {}, at.url);
   for (auto* each : {&seen.good, &seen.refused, &seen.refusals, &seen.lateness}) std::ranges::sort(*each);
   return seen;
 }

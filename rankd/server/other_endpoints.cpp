@@ -149,7 +149,7 @@ auto shard::may_ask(braid::http_exchange& x, endpoint which) -> bool {
   if (client_of(x)) return true;
   static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
   reply(x, which,
-        answer_error(http_status::unauthorized, "unauthorized", "this wants a bearer token that is known here",
+        answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows",
                      given_request_id(x.request())));
   return false;
 }
@@ -208,9 +208,9 @@ void shard::write_scrub(exposition& out) const {
   const std::vector<scrub_counts> all = all_->context.scrubber->counts();
   out.family("rankd_store_scrubbed_bytes_total", kind::counter, "Bytes of stores that were read again and compared.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.bytes));
-  out.family("rankd_store_scrub_rounds_total", kind::counter, "How often the whole store was read again.");
+  out.family("rankd_store_scrub_rounds_total", kind::counter, "Complete passes over a store.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, static_cast<double>(each.rounds));
-  out.family("rankd_store_damaged", kind::gauge, "1 where the store is not as it was written, and answers nothing.");
+  out.family("rankd_store_damaged", kind::gauge, "1 where the store is damaged, and answers no request.");
   for (const auto& each : all) out.sample({{"endpoint", each.endpoint_id}}, each.is_damaged ? 1.0 : 0.0);
 }
 
@@ -222,13 +222,13 @@ void shard::write_endpoints(exposition& out) const {
     for (const auto& each : all_->shards) sum.add(each->stores()[at]->metrics());
   }
   using kind = exposition::kind;
-  out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from asking an endpoint to its answer.");
+  out.family("rankd_endpoint_duration_seconds", kind::histogram, "Time from a call of an endpoint to its answer.");
   for (const auto& [name, sum] : all) write_histogram(out, {{"endpoint", name}}, sum.times);
   out.family("rankd_endpoint_errors_total", kind::counter, "Answers of endpoints that were errors.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.errors));
-  out.family("rankd_endpoint_late_total", kind::counter, "Questions whose answers came too late for their requests.");
+  out.family("rankd_endpoint_late_total", kind::counter, "Calls of endpoints that ended too late for their requests.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.late));
-  out.family("rankd_endpoint_in_flight", kind::gauge, "Questions that an endpoint has not answered.");
+  out.family("rankd_endpoint_in_flight", kind::gauge, "Calls that an endpoint has not answered yet.");
   for (const auto& [name, sum] : all) out.sample({{"endpoint", name}}, static_cast<double>(sum.in_flight));
 }
 

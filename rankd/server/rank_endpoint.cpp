@@ -97,7 +97,7 @@ auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
   auto of_client =
       all_->of_clients.try_enter(record.client, record.client.empty() ? std::nullopt : all_->options.client_in_flight);
   if (!of_client) {
-    busy(x, record, "client_busy", "this client has as many requests under way as it may; ask again later");
+    busy(x, record, "client_busy", "this client has as many requests under way as it may; try again later");
     return {};
   }
   if (may_refuse_unread(x) && gate_.refuses(begun)) {
@@ -147,7 +147,7 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   const auto of_plan = all_->of_plans.try_enter(plan->name, plan->bound->budget.in_flight);
   if (!of_plan) {
     metrics_.count_refusal(plan->name, "plan_busy");
-    co_return busy(x, record, "plan_busy", "this plan has as many requests under way as it may; ask again later");
+    co_return busy(x, record, "plan_busy", "this plan has as many requests under way as it may; try again later");
   }
   braid::task<void> work = run(x, record, *plan, std::move(*request), begun);
   co_await std::move(work);
@@ -172,7 +172,8 @@ auto shard::run(braid::http_exchange& x, request_record& record, const known_pla
   if (pass) co_await braid::yield();
   const braid::time_point now = io_->now();
   if (!pass || now >= deadline) {
-    const rank_error late{"deadline_exceeded", "the deadline of the request passed before its turn came", {}, {}};
+    const rank_error late{
+        "deadline_exceeded", "the deadline of the request passed while it waited to be admitted", {}, {}};
     co_return fail(x, record, answer_error(late, record.request_id));
   }
   request.deadline = left_until(deadline, now);
@@ -225,8 +226,9 @@ auto shard::check_head(braid::http_exchange& x, request_record& record) -> bool 
   const auto client = client_of(x);
   if (!client) {
     static_cast<void>(x.set_field("WWW-Authenticate", "Bearer"));
-    fail(x, record,
-         answer_error(http_status::unauthorized, "unauthorized", "this wants a bearer token that is known here", id));
+    fail(
+        x, record,
+        answer_error(http_status::unauthorized, "unauthorized", "this needs a bearer token that the server knows", id));
     return false;
   }
   record.client = *client;
@@ -279,7 +281,7 @@ void shard::overloaded(braid::http_exchange& x, request_record& record) {
 }
 
 auto shard::make_refusal() -> error_answer {
-  return answer_error(http_status::service_unavailable, "overloaded", "there is too much to do; ask again later");
+  return answer_error(http_status::service_unavailable, "overloaded", "the server is overloaded; try again later");
 }
 
 /// Somebody's own share is used up, whatever room the server has.

@@ -116,7 +116,7 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   out.family("rankd_http_request_duration_seconds", kind::histogram, "Time from the head of a request to its answer.");
   for (const auto& [which, times] : all.times_) write_histogram(out, {{"endpoint", name_of(which)}}, times);
 
-  out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and what came of them.");
+  out.family("rankd_requests_total", kind::counter, "Requests that were ranked, by plan and outcome.");
   for (const auto& [name, metrics] : all.plans_)
     for (const auto& [code, count] : metrics.codes)
       out.sample({{"plan", name}, {"code", code}}, static_cast<double>(count));
@@ -132,19 +132,20 @@ void serve_metrics::write(exposition& out, std::span<serve_metrics* const> loops
   for (const auto& [name, metrics] : all.plans_)
     out.sample({{"plan", name}}, static_cast<double>(metrics.malformed_values));
 
-  out.family("rankd_admitted_total", kind::counter, "Requests that were let in.");
+  out.family("rankd_admitted_total", kind::counter, "Requests that were admitted.");
   out.sample({}, static_cast<double>(all.gate_.admitted));
-  out.family("rankd_shed_total", kind::counter, "Requests that were refused because too many were there.");
+  out.family("rankd_shed_total", kind::counter, "Requests that were refused because too many ran or waited.");
   out.sample({}, static_cast<double>(all.gate_.refused));
   out.family("rankd_queue_timeouts_total", kind::counter, "Requests whose deadline passed while they waited.");
   out.sample({}, static_cast<double>(all.gate_.late));
   out.family("rankd_in_flight", kind::gauge, "Requests under way.");
   out.sample({}, static_cast<double>(all.gate_.under_way));
-  out.family("rankd_queue_length", kind::gauge, "Requests that wait to be let in.");
+  out.family("rankd_queue_length", kind::gauge, "Requests that wait to be admitted.");
   out.sample({}, static_cast<double>(all.gate_.waiting));
   out.family("rankd_concurrency_limit", kind::gauge, "How many requests may be under way at the moment.");
   out.sample({}, static_cast<double>(all.gate_.limit));
-  out.family("rankd_unread_connections", kind::gauge, "Connections that were refused, and wait to be read from again.");
+  out.family("rankd_unread_connections", kind::gauge,
+             "Connections whose request was refused, and whose next one is read later.");
   out.sample({}, static_cast<double>(all.unread_));
 }
 

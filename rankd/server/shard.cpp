@@ -36,10 +36,10 @@ auto message_of(const braid::http_refusal& refusal) -> refusal_message {
   if (refusal.why && refusal.why.category() == braid::http_category())
     return {std::string(code_of(static_cast<braid::http_errc>(refusal.why.value()))), refusal.why.message()};
   switch (refusal.status) {
-    case braid::http_status::not_found: return {"unknown_path", "nothing is at this path"};
+    case braid::http_status::not_found: return {"unknown_path", "there is no endpoint at this path"};
     case braid::http_status::method_not_allowed:
       return {"method_not_allowed", "this path does not take that method; the field Allow says which ones"};
-    default: return {"internal_error", "the server failed"};
+    default: return {"internal_error", "the server failed to answer; its log has the reason"};
   }
 }
 

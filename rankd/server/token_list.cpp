@@ -62,7 +62,7 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
       problems.add(
           diagnostic_about(line, "bad_token", "a token has 16 characters or more: letters, digits, -._~+/=", source));
     else if (std::ranges::find(all.entries_, digest, &entry::digest) != all.entries_.end())
-      problems.add(diagnostic_about(line, "duplicate_token", "this token stands there twice", source));
+      problems.add(diagnostic_about(line, "duplicate_token", "this token is listed twice", source));
     else
       all.entries_.push_back(
           {name.empty() ? "client " + std::to_string(all.entries_.size() + 1) : std::string(name), std::move(digest)});
@@ -70,7 +70,7 @@ auto token_list::parse(std::string_view text, const std::string& source) -> brai
   if (problems.empty() && all.entries_.empty())
     problems.add({.code = "no_tokens",
                   .pointer = {},
-                  .message = "there is no token, so nobody could ask",
+                  .message = "the file holds no token, so every request would be refused",
                   .hint = {},
                   .node = {},
                   .source = source});

@@ -205,7 +205,7 @@ auto load_job::read_file(data_writer& writer, std::uint32_t index) -> braid::res
     report(load_stage::reading, bytes_read());
   }
   if (full())
-    diagnostics_.add({.code = "too_many_complaints",
+    diagnostics_.add({.code = "too_many_diagnostics",
                       .pointer = {},
                       .message = "the rest of the data was not read",
                       .hint = {},

@@ -52,7 +52,7 @@ inline constexpr std::size_t max_load_diagnostics = 100;
 /// go on showing what they showed. A load that was interrupted is gone on with by the next one, if files, mode and
 /// store are the same; otherwise what it had made is removed.
 /// Blocks: on the disk, until it has everything.
-/// Errors: diagnostics about lines (of record_parser, and duplicate_key), too_many_complaints, data_unreadable,
+/// Errors: diagnostics about lines (of record_parser, and duplicate_key), too_many_diagnostics, data_unreadable,
 /// store_foreign, store_newer, store_corrupt, store_truncated (merge mode only), store_busy, disk_full,
 /// store_write_failed.
 auto load_store(const std::filesystem::path& folder, std::span<const std::filesystem::path> files,

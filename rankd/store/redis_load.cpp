@@ -180,7 +180,7 @@ auto data_check::run(const std::function<void(std::uint64_t)>& done_bytes) -> br
     done_bytes(done);
   }
   if (diagnostics_.size() >= max_load_diagnostics)
-    diagnostics_.add(make_diagnostic("too_many_complaints", "the rest of the data was not read", {},
+    diagnostics_.add(make_diagnostic("too_many_diagnostics", "the rest of the data was not read", {},
                                      files_[std::min<std::size_t>(source.file(), files_.size() - 1)].string()));
   if (!diagnostics_.empty()) return std::unexpected(diagnostics_);
   keys_ = {};
@@ -445,8 +445,8 @@ auto load_redis(const redis_address& server, std::span<const fs::path> files, co
 
   const auto on = braid::loop::create();
   if (!on)
-    return std::unexpected(
-        braid::diagnostics(make_diagnostic("no_runtime", "no event loop can be had: " + on.error().message(), {}, {})));
+    return std::unexpected(braid::diagnostics(
+        make_diagnostic("no_runtime", "no event loop can be started: " + on.error().message(), {}, {})));
   sender work(server, files, options, checked);
   braid::outcome<braid::checked<load_report>> ended;
   (*on)->run([&] { (*on)->spawn(run_and_stop(work, **on, ended)); });

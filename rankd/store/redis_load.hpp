@@ -30,7 +30,7 @@ struct redis_load_options {
 /// key, `rankd:new:{…}`, which then takes the place of the old one, and how far a load has come is written down behind
 /// that. Two loads at once are not kept apart: a key has the value of the later.
 /// Blocks: on the disk and the server. Cost: about 100 bytes of memory for each key.
-/// Errors: diagnostics about lines (of record_parser, duplicate_key, reserved_key), too_many_complaints,
+/// Errors: diagnostics about lines (of record_parser, duplicate_key, reserved_key), too_many_diagnostics,
 /// data_unreadable, data_changed; what a server refuses, and why it cannot be reached, by the codes of `redis_store`.
 auto load_redis(const redis_address& server, std::span<const std::filesystem::path> files,
                 const redis_load_options& options) -> braid::checked<load_report>;

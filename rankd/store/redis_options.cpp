@@ -91,9 +91,10 @@ auto add_environment(braid::redis_options& server, std::string_view endpoint_id,
   if (!chosen) return {};
   const auto number = number_of(chosen->value, max_databases);
   if (!number)
-    return refused("bad_environment",
-                   "the variable " + chosen->name + " is " + quote_name(chosen->value) + ", which is no database",
-                   "Redis numbers its databases from 0");
+    return refused(
+        "bad_environment",
+        "the variable " + chosen->name + " is " + quote_name(chosen->value) + ", which is not a database number",
+        "Redis numbers its databases from 0");
   server.database = *number;
   return {};
 }
@@ -107,7 +108,7 @@ auto add_tls(braid::redis_options& server, std::string_view endpoint_id) -> brai
   if (!context)
     return refused("bad_environment",
                    (file ? "the variable " + file->name + " is " + quote_name(file->value) + ": "
-                         : std::string("there can be no connections by TLS: ")) +
+                         : std::string("connections by TLS cannot be set up: ")) +
                        context.error().message(),
                    "RANKD_REDIS_AUTHORITIES names a file of certificates, as PEM");
   server.tls = std::move(*context);

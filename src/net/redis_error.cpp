@@ -35,7 +35,7 @@ class category final : public std::error_category {
       case redis_errc::too_many_clients: return "the server takes no more connections";
       case redis_errc::connection_lost: return "the connection ended before the reply came";
       case redis_errc::unexpected_reply: return "a reply that the command cannot have";
-      case redis_errc::not_shared: return "the command would change the connection for all who use it";
+      case redis_errc::not_shared: return "the command would change the connection for all its users";
       case redis_errc::no_address: return "the endpoint is no address";
       case redis_errc::too_many_hops: return "the cluster sent the command from node to node too often";
       case redis_errc::no_cluster: return "the server is no node of a cluster";

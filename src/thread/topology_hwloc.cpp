@@ -135,7 +135,7 @@ auto draft_from_hwloc() -> topology_draft {
     return draft;
   }
   draft.source = topology_source::hwloc;
-  draft.reason = "told by hwloc";
+  draft.reason = "read from hwloc";
   from.for_each(HWLOC_OBJ_PACKAGE, [&](unsigned id, const cpu_set& cpus) {
     if (id == HWLOC_UNKNOWN_INDEX) return;
     for (const unsigned cpu : cpus) draft.cpus[cpu].package = id;
@@ -164,6 +164,6 @@ auto braid::detail::draft_from_hwloc() -> topology_draft {
   return draft;
 }
 
-auto braid::hwloc_state() -> std::string { return "hwloc was not there when braid was built"; }
+auto braid::hwloc_state() -> std::string { return "braid was built without hwloc"; }
 
 #endif

@@ -162,7 +162,7 @@ TEST_CASE("a batch that was killed goes on where its answers are safe") {
     CHECK(has(other.err, "something else: plan"));
   }
   const process_end resumed = batch(project, {"--plan", "large", "--in", "in", "--out", "out", "--resume"});
-  CHECK(resumed.err.starts_with("going on behind request line ") == killed);
+  CHECK(resumed.err.starts_with("continuing after request line ") == killed);
   CHECK(resumed.err.ends_with("answered 100 requests, 1 of them with an error, into out\n"));
   CHECK(batch(project, {"--plan", "large", "--in", "in", "--out", "whole"}).status == 1);
   CHECK((content(project.path() / "out") == content(project.path() / "whole")));

@@ -172,7 +172,7 @@ TEST_CASE("memory is what machine and cgroups leave together") {
   CHECK(found() == "ok 1024 MiB are left to this cgroup");
   fs::remove_all(of.path() / "proc");
   fs::remove_all(of.path() / "sys/fs");
-  CHECK(found() == "warn nobody says how much there is");
+  CHECK(found() == "warn the amount of free memory is unknown");
 }
 
 TEST_CASE("a slow clock is told") {

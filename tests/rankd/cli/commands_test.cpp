@@ -490,7 +490,7 @@ TEST_CASE("a reader that goes away ends the program by SIGPIPE, or by an error w
   CHECK(end_without_reader(SIG_DFL).signal == SIGPIPE);
   const auto ignored = end_without_reader(SIG_IGN);
   CHECK(ignored.status == 1);
-  CHECK(has(ignored.errors, "standard output could not be written"));
+  CHECK(has(ignored.errors, "standard output cannot be written"));
 }
 
 TEST_CASE("a request names a plan, never a file") {

@@ -230,7 +230,7 @@ TEST_CASE("diagnostics end at the limit, and say so") {
   for (int i = 0; i < 300; ++i) text += "nonsense\n";
   const auto codes = codes_of(work.load(text));
   CHECK(codes.size() == max_load_diagnostics + 1);
-  CHECK(codes.back() == "too_many_complaints");
+  CHECK(codes.back() == "too_many_diagnostics");
 }
 
 TEST_CASE("files that cannot be read are all named") {

@@ -20,7 +20,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   build [FILE…]   compile plans; without files those of plans/manifest.json
   check [FILE…]   compile plans, write nothing; FILE may also be an artifact (.json)
   watch [FILE…]   compile plans, and again whenever they change
-  diff A B        what distinguishes two plans (.plan.ts or .json)
+  diff A B        how two plans differ (.plan.ts or .json)
   bindings        write the tokens and methods of the project's registries for editors
 
   --out DIR           build, watch: where artifacts go; default: the project's folder of plans
@@ -33,7 +33,7 @@ const help = `usage: dslc COMMAND [OPTIONS] [FILE…]
   --memory-limit-mb N memory that each plan may take; default ${defaultLimits.memoryMb}
   --help              this text
 
-Exit status: 0 fine, 1 a plan is wrong, 2 wrong usage.
+Exit status: 0 success, 1 a plan is wrong, 2 wrong usage.
 `;
 
 class UsageError extends Error {}

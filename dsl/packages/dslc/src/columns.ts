@@ -13,10 +13,10 @@ export interface ColumnNode extends GraphNode {
 const joinName = "core::join";
 /** Operators that add columns and write over none, and the params that list them: the first that is given counts. */
 const addingOps: Readonly<Record<string, { readonly params: readonly string[]; readonly hint: string }>> = {
-  [joinName]: { params: ["map", "select"], hint: "`map` gives the values another key" },
-  "core::call_models": { params: ["out_keys"], hint: "give the scores a key that nothing before has written" },
-  "core::extract_features": { params: ["out_keys"], hint: "give the features keys that nothing before has written" },
-  "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, and before its key is written" },
+  [joinName]: { params: ["map", "select"], hint: "give the values another key by `map`" },
+  "core::call_models": { params: ["out_keys"], hint: "give the scores a key that no node before has written" },
+  "core::extract_features": { params: ["out_keys"], hint: "give the features keys that no node before has written" },
+  "core::fetch_features": { params: ["keys"], hint: "fetch a feature once, before any other node writes its key" },
   "core::hash": { params: ["keys"], hint: "read a field once, and before its key is written" },
 };
 /** Sources whose rows have an id and the columns that their params name. */
@@ -44,7 +44,7 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
   if (node.op?.name !== joinName || select === undefined) return;
   if (map === undefined) return checkMissing(node, "select", select, declared, problems);
   const before = problems.length;
-  const hint = "`map` says, for each key of `select` in turn, under which key its values go on";
+  const hint = "`map` says, for each key of `select` in turn, the key that its values get";
   const pointer = paramPointer(node, "map");
   if (select.length !== map.length) {
     const message = `\`map\` has ${map.length} keys, and \`select\` has ${select.length}`;
@@ -55,7 +55,7 @@ export function checkMap(node: ColumnNode, declared: Registries, problems: Probl
   for (const [index, id] of map.entries()) {
     const [from, to] = [entryOf(select[index]!), entryOf(id)];
     if (from.type === to.type) continue;
-    const message = `key ${id} (${to.name}) is of type ${to.type}, and the one that goes there of type ${from.type}`;
+    const message = `key ${id} (${to.name}) is of type ${to.type}, and its new key is of type ${from.type}`;
     problems.push({ code: "wrong_key_type", pointer: pointerTo(pointer, index), message, hint, node: node.id });
   }
   if (problems.length === before) checkMissing(node, "map", map, declared, problems);
@@ -158,7 +158,7 @@ export function checkColumns(nodes: readonly ColumnNode[], declared: Registries,
           problem: {
             code: "column_exists",
             pointer: pointerTo(paramPointer(node, param), index),
-            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and \`${name}\` writes over nothing`,
+            message: `the rows may have key ${key} (${declared.keys.find((each) => each.id === key)!.name}) already, and \`${name}\` overwrites no column`,
             hint: adds.hint,
             node: node.id,
           },

@@ -29,7 +29,7 @@ export class Runner {
     const { timeMs } = this.setup.limits;
     const said = await this.hear(
       timeMs + graceMs,
-      failure("time_limit", `the plan did not come to an end within ${timeMs} ms`),
+      failure("time_limit", `the plan did not end within ${timeMs} ms`),
       () => {
         this.worker!.postMessage({ ...task, number });
       },
@@ -54,7 +54,7 @@ export class Runner {
       tell(failure("sandbox_failed", `the sandbox failed: ${error.message}`));
     });
     worker.on("exit", () => {
-      tell(failure("sandbox_failed", "the sandbox came to an end"));
+      tell(failure("sandbox_failed", "the sandbox ended early"));
     });
     this.worker = worker;
     const said = await this.hear(startMs, failure("sandbox_failed", "the sandbox did not start"), () => undefined);

@@ -155,9 +155,9 @@ function interpret(limits: Limits, error: unknown): Failure {
   const text = `${name}: ${message}`;
   const place = { stack: stack ?? "" };
   if (text.includes("interrupted"))
-    return { ...failure("time_limit", `the plan did not come to an end within ${limits.timeMs} ms`), ...place };
+    return { ...failure("time_limit", `the plan did not end within ${limits.timeMs} ms`), ...place };
   if (text.includes("out of memory"))
-    return { ...failure("memory_limit", `the plan wants more than ${limits.memoryMb} MB of memory`), ...place };
+    return { ...failure("memory_limit", `the plan needs more than ${limits.memoryMb} MB of memory`), ...place };
   if (text.includes("stack overflow")) return { ...failure("stack_limit", "the plan's calls go too deep"), ...place };
   return { ...failure("plan_threw", text), ...place };
 }

@@ -299,7 +299,7 @@ export function refusals(file: string, source: ts.SourceFile): Diagnostic[] {
   const visit = (node: ts.Node): void => {
     if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
       checkImport(node.moduleSpecifier);
-    if (ts.isImportEqualsDeclaration(node)) refuse(node, "foreign_import", "`import = ` has no place in a plan");
+    if (ts.isImportEqualsDeclaration(node)) refuse(node, "foreign_import", "`import = ` is not allowed in a plan");
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
       refuse(node, "foreign_import", "a plan cannot import while it runs");
     if (ts.isMetaProperty(node) && node.keywordToken === ts.SyntaxKind.ImportKeyword)

@@ -226,7 +226,7 @@ class Validator {
     const span = new Reader(value, pointer, problems);
     const file = span.integer("file", "required");
     if (file !== undefined && (file < 0n || file >= BigInt(this.files)))
-      span.report("file", "out_of_range", "`file` is no position in `source_files`");
+      span.report("file", "out_of_range", "`file` must be an index into `source_files`");
     for (const field of ["line", "column", "end_line", "end_column"]) span.integer(field, "required", 1n, 2147483647n);
     span.refuseUnknownFields();
   }
@@ -538,7 +538,7 @@ class Validator {
     if (param.use === "write" && !key.write) return report("unwritable_key", `${named} must not be written by plans`);
     if (param.use !== "write" && !key.read) return report("unreadable_key", `${named} must not be read by plans`);
     if (param.key_types !== undefined && !param.key_types.includes(key.type))
-      report("wrong_key_type", `${named} is of type ${key.type}; wanted is one of: ${param.key_types.join(", ")}`);
+      report("wrong_key_type", `${named} is of type ${key.type}; it must be one of: ${param.key_types.join(", ")}`);
   }
 
   private bindEndpoint(

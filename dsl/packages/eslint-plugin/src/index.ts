@@ -37,7 +37,7 @@ const noRuntimeBranch: Rule.RuleModule = {
   meta: {
     type: "problem",
     docs: {
-      description: "Keys and params have values while a request runs, so they cannot decide what a plan looks like.",
+      description: "Keys and params have values while a request runs, so they cannot decide the shape of a plan.",
     },
     messages: {
       branch:

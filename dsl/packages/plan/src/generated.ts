@@ -298,7 +298,7 @@ export interface PlanContext {
   set<Count extends number | bigint>(options: SetOptions<Count>): CandidateSet;
   /** For each row, or once, the first ids of the sorted set under a key of one's own, with their scores. */
   sortedSet<Count extends number | bigint, Offset extends number | bigint>(options: SortedSetOptions<Count, Offset>): CandidateSet;
-  /** One row: the user who asks, with the country of hash user:ID. */
+  /** One row: the user of the request, with the country of hash user:ID. */
   viewer(options: ViewerOptions): CandidateSet;
   /** Operators of `test`. */
   readonly test: {
