@@ -37,7 +37,7 @@ void strands_and_blocking(pool& workers) {
   // [/strand]
   // [blocking]
   braid::blocking_pool slow({.max_threads = 8});
-  auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, somebody's lock
+  auto line = spawn(slow, [] { return std::this_thread::sleep_for(1ms), 7; });  // a file, a name, a lock
   std::printf("read %d\n", line.then(workers, [](int n) { return n * 6; }).get());
   // [/blocking]
 }

@@ -1,4 +1,4 @@
-// examples/14_chat.cpp: a room in which everybody hears what anybody says, and two guests who talk in it.
+// examples/14_chat.cpp: a room that sends each line of a guest to all guests, and two guests who talk in it.
 #include <braid/coro/broadcast.hpp>
 #include <braid/coro/with_scope.hpp>
 #include <braid/io/buffered_reader.hpp>

@@ -39,7 +39,7 @@ auto program() -> task<void> {
   // [/fiber]
   // [sort]
   std::vector<int> cards{5, 2, 8, 1};
-  const auto asks = [](int a, int b) {  // somebody far away compares
+  const auto asks = [](int a, int b) {  // code elsewhere compares
     fiber_await(braid::sleep_for(1ms));
     return a < b;
   };

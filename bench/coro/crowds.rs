@@ -1,5 +1,5 @@
 // bench/coro/crowds.rs: crowds of tasks that are spawned, yield, talk and spawn each other, for any runtime of Rust.
-// What begins a crowd runs on a worker, as the crowd does, so that nobody pays for a wake from outside.
+// What begins a crowd runs on a worker, as the crowd does, so that no case pays for a wake from outside.
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub trait Runtime: 'static {
     /// Runs a task and waits for what it gives, from outside.
     fn run<T: Send + 'static, F: Future<Output = T> + Send + 'static>(&self, work: F) -> T;
 
-    /// Starts a task that nobody awaits, from a task.
+    /// Starts a task that is not awaited, from a task.
     fn spawn<F: Future<Output = ()> + Send + 'static>(work: F);
 
     fn yield_now() -> impl Future<Output = ()> + Send;

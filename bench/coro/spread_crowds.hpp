@@ -1,5 +1,5 @@
 // bench/coro/spread_crowds.hpp: crowds that spread over the workers, as those of rivals do: bench/coro/crowds.rs for
-// the places of remote_crowds.hpp. What begins a crowd runs on a worker, so that nobody pays for a wake from outside.
+// the places of remote_crowds.hpp. What begins a crowd runs on a worker, so that no case pays for a wake from outside.
 #pragma once
 
 #include <bench/coro/remote_crowds.hpp>

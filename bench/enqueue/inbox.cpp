@@ -71,7 +71,7 @@ struct by_mutex {
   std::deque<std::function<void()>> all;
 };
 
-/// What a consumer does that finds nothing: looks again after about a microsecond. One that looks at once takes the
+/// What a consumer does that finds nothing: polls again after about a microsecond. One that polls at once takes the
 /// cache line away that the producer is writing, and pays for it with every task.
 void rest() {
   for (int i = 0; i < 64; ++i) __builtin_ia32_pause();

@@ -149,7 +149,7 @@ auto timed_matmul(std::uint64_t n, Multiply multiply) -> sample {
   return measured;
 }
 
-// uts: counts the nodes of a tree that nobody can split evenly: a node has eight children or none, and a hash decides.
+// uts: counts the nodes of a tree that cannot be split evenly: a node has eight children or none, and a hash decides.
 // Under the root there are as many trees as the case says.
 
 constexpr std::uint64_t uts_root = 1;

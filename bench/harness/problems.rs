@@ -44,7 +44,7 @@ pub fn timed_nqueens(n: u64, nqueens: impl FnOnce(Board, usize, usize) -> u64) -
 
 pub const MATMUL_BLOCK: usize = 64;
 
-/// Part of a square matrix. Whoever multiplies sees to it that nobody else writes the same part of C.
+/// Part of a square matrix. The caller ensures that no other thread writes the same part of C.
 #[derive(Clone, Copy)]
 pub struct Block {
     at: *mut f64,

@@ -37,7 +37,7 @@ class parameters {
   /// What the runs used, given or not, as the members of a JSON object.
   [[nodiscard]] auto used_as_json() const -> std::string;
 
-  /// The first that was given and that nobody asked for; empty where there is none.
+  /// The first that was given and that no caller asked for; empty where there is none.
   [[nodiscard]] auto unused() const -> std::string;
 
  private:

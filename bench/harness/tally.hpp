@@ -36,7 +36,7 @@ class tally {
   };
   static constexpr unsigned cells = 1'024;
 
-  /// Threads that follow each other take the next ones; nobody makes so many at a time.
+  /// Threads that follow each other take the next ones; no case makes so many at a time.
   static auto my_cell() -> std::size_t {
     constinit static thread_local unsigned mine = 0;
     if (mine == 0) mine = ++taken_;

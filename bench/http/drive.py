@@ -1,4 +1,4 @@
-"""bench/http/drive.py: lets wrk ask a server that somebody else has started, and prints what came of it on one line:
+"""bench/http/drive.py: runs wrk against a server that is running already, and prints the results on one line:
 
 requests, errors, nanoseconds, nanoseconds of the server's processors, the median and p99 of latency in microseconds; and
 where the server computes as well, how many tasks it has run, in how many nanoseconds, and how many of its processors' they

@@ -1,4 +1,4 @@
-// bench/pools/serial.cpp: what the tasks cost without anybody to hand them to.
+// bench/pools/serial.cpp: what the tasks cost in a plain loop on one thread.
 #include <bench/harness/posting.hpp>
 
 namespace {

@@ -1,4 +1,4 @@
-// bench/rank/loop.cpp: expressions and filters as loops that somebody wrote by hand for exactly this one.
+// bench/rank/loop.cpp: expressions and filters as loops that were written by hand for exactly this one.
 #include <bench/rank/problems.hpp>
 
 #include <algorithm>

@@ -123,7 +123,7 @@ auto made_from(const batch_command_options& options, const workspace& in, const 
   for (const endpoint_entry& endpoint : in.declared.endpoints()) {
     if (endpoint.kind == endpoint_entry::kind_type::http) continue;
     const auto* embedded = std::get_if<embedded_resolver>(&endpoint.resolver);
-    if (embedded == nullptr) {  // what a server holds, nobody can tell
+    if (embedded == nullptr) {  // what a server holds is unknown
       const auto* const server = std::get_if<static_resolver>(&endpoint.resolver);
       if (server != nullptr) stores.push_back({endpoint.endpoint_id, server->host, server->port});
       if (server != nullptr) continue;

@@ -76,7 +76,7 @@ struct bench_options : project_options {
 
 struct serve_command_options : project_options {
   serve_options server;
-  std::filesystem::path token_file;  ///< empty: everybody may ask
+  std::filesystem::path token_file;  ///< empty: every client may ask
   std::string tls_cert;              ///< both empty: no TLS
   std::string tls_key;
   bad_plans on_bad_plan = bad_plans::refuse_all;  ///< when it starts, and when plans are loaded again

@@ -60,7 +60,7 @@ class made_folders {
     return error;
   }
 
-  /// Deletes them; one in which somebody else has put something stays.
+  /// Deletes them; one into which another process has put something stays.
   void remove() {
     std::error_code ignored;  // nothing better can be done than to go on
     for (; !made_.empty(); made_.pop_back()) fs::remove(made_.back(), ignored);

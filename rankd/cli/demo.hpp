@@ -1,4 +1,4 @@
-// rankd/cli/demo.hpp: writing a project that somebody can try at once.
+// rankd/cli/demo.hpp: writing a project that can be tried at once.
 #pragma once
 
 #include <rankd/cli/demo_data.hpp>

@@ -519,7 +519,7 @@ auto output_is_out() -> bool {
   return false;
 }
 
-/// What is wrong with the command line, which holds what somebody else may have put there. Where a command is missing,
+/// What is wrong with the command line, which may hold text from other sources. Where a command is missing,
 /// what stands in its place is told.
 auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using status = struct ::stat;
 
 constexpr ::mode_t permissions = 0777;
-constexpr ::mode_t mode_of_new = 0640;  // as log and audit: answers and data are not for everybody on the machine
+constexpr ::mode_t mode_of_new = 0640;  // as log and audit: answers and data are not for every user of the machine
 
 /// What is known of a regular file at `place`; nothing where there is none.
 auto file_at(const fs::path& place) -> std::optional<status> {

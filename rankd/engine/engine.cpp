@@ -182,7 +182,7 @@ auto engine::rank(std::shared_ptr<const bound_plan> plan, rank_request request) 
   const braid::time_point now = around.where().now();
   keep_to_budget(request, plan->budget);
   const braid::time_point own = request.deadline ? now + *request.deadline : braid::time_point::max();
-  if (around.deadline() < own) request.deadline_from = deadline_source::request;  // it is somebody else's
+  if (around.deadline() < own) request.deadline_from = deadline_source::request;  // the deadline is not of this request
   const node_timing timing = timing_of(request);
   auto state = std::make_shared<request_state>(std::move(plan), std::move(request), stores_, braid::steady_time().now(),
                                                timing, first_memory{chunks_, first_chunk_.load(braid::relaxed)});

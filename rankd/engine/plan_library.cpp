@@ -167,7 +167,7 @@ void plan_library::add_versions(const std::vector<version_ptr>& found, version_h
   });
 }
 
-/// Under changes_. Everything that can fail comes before anything is changed. What nobody uses any more is freed
+/// Under changes_. Everything that can fail comes before anything is changed. What no thread uses any more is freed
 /// without the lock of the readers.
 void plan_library::publish(version_histories next, std::vector<left_out_plan> left_out) {
   std::vector<version_ptr> serving;

@@ -96,7 +96,7 @@ class plan_library {
   /// All that are kept, by name, the oldest first.
   [[nodiscard]] auto versions() const -> std::vector<plan_version_info>;
 
-  /// How many versions are in memory: those that are kept, and those that somebody still uses.
+  /// How many versions are in memory: those that are kept, and those that are still in use.
   [[nodiscard]] auto versions_in_memory() const noexcept -> std::size_t;
 
  private:

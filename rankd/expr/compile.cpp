@@ -19,7 +19,7 @@ using namespace detail;
 
 /// How the result of a node is wanted by its parent.
 enum class form : std::uint8_t {
-  unused,    ///< nobody asks, for the parent is a constant
+  unused,    ///< not needed, because the parent is a constant
   floating,  ///< as a double, for arithmetic
   exact,     ///< as an int64, to be compared or looked up
   presence,  ///< only whether it is null

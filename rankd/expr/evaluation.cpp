@@ -76,7 +76,7 @@ void evaluation::ask_all(const text_matcher& matcher, const string_values& text,
     if (matcher.matches((*text.words)[code])) add_code(set, code);
 }
 
-/// A few rows of a large batch: most of its strings are nobody's.
+/// A few rows of a large batch: most of its strings belong to no row that is asked for.
 void evaluation::ask_occurring(const text_matcher& matcher, const string_values& text, bitmap validity,
                                std::span<std::uint32_t> set) {
   const std::span<std::uint64_t> asked = memory_.filled(words_for(text.words->size()), std::uint64_t{0});

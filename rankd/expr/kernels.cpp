@@ -409,7 +409,7 @@ void finite_bits(std::uint64_t* HWY_RESTRICT out, const double* values, std::siz
   write_bits(hn::ScalableTag<double>(), finite{values}, out, rows);
 }
 
-/// How large a set is: one word needs no look at memory.
+/// How large a set is: one word needs no load from memory.
 enum class set_size : std::uint8_t { one_word, any };
 
 template <set_size Size>

@@ -55,7 +55,7 @@ struct node_context {
   const candidate_rows* candidates = nullptr;  ///< of the request; null where it carries none
 
   /// Asks before memory is taken, where it is known how much that will be. Where the answer is no, the node ends with
-  /// `over_budget`. What nobody asked about is noticed when the node has ended.
+  /// `over_budget`. What was not asked for is noticed when the node has ended.
   [[nodiscard]] auto may_make(std::uint64_t rows, std::uint64_t bytes) const noexcept -> bool {
     if (used == nullptr) return true;
     // Chunks double, so that less than it has may fit into its last one.

@@ -55,7 +55,7 @@ class object_reader {
 
   void report(std::string_view field, std::string_view code, std::string message, std::string hint = {});
 
-  /// Complains about every field that nobody asked for. Call it last.
+  /// Reports every field that was not read. Call it last.
   void refuse_unknown_fields();
 
  private:

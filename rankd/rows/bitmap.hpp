@@ -32,7 +32,7 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept {
   words[index / word_bits] &= ~(std::uint64_t{1} << (index % word_bits));
 }
 
-/// Bits that somebody else owns, the lowest of each word first. Without words every bit is set: the common column
+/// Bits that belong to another object, the lowest of each word first. Without words every bit is set: the common column
 /// without nulls needs no memory and no test. Bits behind the last row mean nothing.
 /// Threads: any, once made. Lifetime: refers to the words.
 class bitmap {

@@ -85,7 +85,7 @@ void admission_gate::let_in() noexcept {
   }
 }
 
-/// Turns that are given while nobody waits say how many come, and not how many could.
+/// Turns that are given while no request waits say how many come, and not how many could.
 void admission_gate::learn_pace(braid::time_point now) noexcept {
   if (waiting_ == 0) return;
   const std::uint64_t admissions = admissions_ - admissions_before_;

@@ -21,7 +21,7 @@ namespace rankd {
 struct admission_options {
   std::size_t max_under_way = 256;  ///< of which the adaptive limit allows a part
   std::size_t queue = 4096;         ///< requests that wait for their turn; more are refused
-  /// Nobody is let in behind one that has waited so long, or behind so many that they take so long.
+  /// No request is queued after one that has waited so long, or after so many that they take so long.
   braid::duration max_wait = std::chrono::milliseconds(50);
 };
 
@@ -53,7 +53,7 @@ class admission_gate {
   /// Enters, or waits for a turn until `deadline`. Errors: errc::full, errc::deadline_exceeded.
   [[nodiscard]] auto enter(braid::time_point now, braid::time_point deadline) -> braid::task<braid::result<pass>>;
 
-  /// Enters if nobody has to be waited for.
+  /// Enters if no other request has to be waited for.
   [[nodiscard]] auto try_enter() noexcept -> std::optional<pass>;
 
   /// How many that come now would be let in at once.
@@ -79,7 +79,7 @@ class admission_gate {
   std::uint64_t refused_ = 0;
   std::uint64_t late_ = 0;
 
-  // While somebody waits, without a break:
+  // While a request waits, without a break:
   std::uint64_t admissions_ = 0;         // that were given
   std::uint64_t admissions_before_ = 0;  // this measurement
   braid::time_point measured_from_;      // its begin

@@ -18,7 +18,7 @@ void concurrency_limit::note(double slowdown, std::size_t under_way) noexcept {
   if (++seen_ >= window) end_window();
 }
 
-/// A limit that nobody reaches is left alone: it would grow without any reason.
+/// A limit that is never reached is left alone: it would grow without any reason.
 void concurrency_limit::end_window() noexcept {
   const double mean = sum_ / static_cast<double>(seen_);
   const double gradient = std::clamp(tolerance / mean, steepest, 1.0);

@@ -14,7 +14,7 @@ namespace rankd {
 /// Threads: one at a time.
 class unhindered_time {
  public:
-  /// Shorter times are no sign of anything: nobody minds four times as long.
+  /// Shorter times are no sign of anything: four times as long does no harm.
   static constexpr braid::duration min_time = std::chrono::microseconds(250);
 
   /// Takes the time of a request, and gives how many times as long as an unhindered one it took; 1 at least.

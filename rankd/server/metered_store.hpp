@@ -17,7 +17,7 @@ namespace rankd {
 struct endpoint_metrics {
   part_histogram times;      ///< of batches that were answered, errors included
   std::uint64_t errors = 0;  ///< answers that were errors
-  std::uint64_t late = 0;    ///< batches that nobody waited for any more: their request had ended, or its time was over
+  std::uint64_t late = 0;  ///< batches that no task waited for any more: their request had ended, or its time was over
   std::size_t in_flight = 0;
 
   void add(const endpoint_metrics& other) noexcept;
@@ -25,7 +25,7 @@ struct endpoint_metrics {
 
 /// Passes on what it is asked. Each loop of a server has one of its own for each endpoint, so that loops share no
 /// figures. Threads: as the store behind it; `metrics` from any. Lifetime: that of the store behind it.
-/// Cost: two looks at a clock, a lock that nobody else wants, and a frame, for each batch.
+/// Cost: two reads of a clock, a lock that no other request wants, and a frame, for each batch.
 class metered_store final : public store {
  public:
   explicit metered_store(store& behind) noexcept : behind_(&behind) {}

@@ -22,7 +22,7 @@ struct known_plan {
   braid::diagnostics problems;
 };
 
-/// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as anybody has it; what a
+/// Plans by name. Threads: any, at any time. A plan that was given out lives for as long as it is held; what a
 /// request was begun with it ends with.
 class plan_source {
  public:

@@ -38,7 +38,7 @@ auto open_descriptors() -> double {
   double count = 0;
   for (std::filesystem::directory_iterator at("/proc/self/fd", failed), end; !failed && at != end; at.increment(failed))
     ++count;
-  return count - 1;  // the one that looks
+  return count - 1;  // without the descriptor that reads the folder
 }
 
 /// When this process was young enough.

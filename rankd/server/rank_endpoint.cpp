@@ -79,7 +79,7 @@ struct shard::held_body {
 
 /// Tells of a request when it ends, whatever way.
 struct shard::record_end {
-  shard* by;  // null: somebody else tells
+  shard* by;  // null: other code reports
   request_record* record;
   braid::time_point begun;
   ~record_end() {
@@ -87,7 +87,7 @@ struct shard::record_end {
   }
 };
 
-/// A refusal that needs no look at the body needs no coroutine either.
+/// A refusal that does not depend on the body needs no coroutine either.
 auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
   const braid::time_point begun = io_->now();
   request_record record;
@@ -284,7 +284,7 @@ auto shard::make_refusal() -> error_answer {
   return answer_error(http_status::service_unavailable, "overloaded", "the server is overloaded; try again later");
 }
 
-/// Somebody's own share is used up, whatever room the server has.
+/// The share of one client or plan is used up, whatever room the server has.
 void shard::busy(braid::http_exchange& x, request_record& record, std::string code, std::string_view message) {
   fail(x, record, answer_error(http_status::too_many_requests, std::move(code), message, record.request_id));
 }
@@ -314,7 +314,7 @@ void shard::note(request_record& record, braid::time_point begun) {
   if (all_->context.audit != nullptr) all_->context.audit->add(audit_line(record, all_->context.redacted));
 }
 
-/// Refusals for want of room come by thousands: a line for each would cost as much as what they save.
+/// Refusals of a full server come by thousands: a line for each would cost as much as what they save.
 void shard::report_refusals(braid::time_point now) {
   if (unreported_refusals_ == 0 || now < next_refusal_report_) return;
   next_refusal_report_ = now + time_between_reports;

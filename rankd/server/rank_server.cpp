@@ -80,7 +80,8 @@ auto rank_server::parts::listen() -> braid::result<void> {
   using detail::port_use;
   braid::socket_address at = shared.options.listen;
   const port_use port = shared.shards.size() > 1 ? port_use::shared : port_use::alone;
-  // Nobody else listens at a port that the shards will share. One that the system chooses stays taken until they do.
+  // No other process listens at a port that the shards will share. One that the system chooses stays taken until they
+  // do.
   braid::result<braid::stream_listener> probe;
   if (port == port_use::shared) {
     probe = braid::stream_listener::listen(shared.shards.front()->io(), at, {.reuse_port = at.port() == 0});

@@ -33,10 +33,10 @@ struct serve_options {
   /// Requests of each client at a time, where there are tokens; nothing: as many as there is room for. What a plan may
   /// have is part of its budget.
   std::optional<std::size_t> client_in_flight = {};
-  /// Nobody comes in behind a request that has waited for its turn so long.
+  /// No request is queued after one that has waited so long.
   braid::duration max_wait = std::chrono::milliseconds(50);
-  /// Of a loop's time, for refusals for want of room. Connections that are refused beyond that are not read from before
-  /// it is their turn again, or there is room. 1: nobody waits.
+  /// Of a loop's time, for refusals when the server is full. Connections that are refused beyond that are not read from
+  /// before it is their turn again, or there is room. 1: no request waits.
   double refusal_share = 0.1;
   /// But no longer than that, which is what the answer says (`Retry-After`).
   braid::duration max_unread = std::chrono::seconds(1);

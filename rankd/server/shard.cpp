@@ -179,7 +179,7 @@ void shard::add_routes() {
   serve_get("/metrics", [this](braid::http_exchange& x) { answer_metrics(x); });
   serve_post("/v1/rank", [this](braid::http_exchange& x) { return rank(x); });
   add_change_routes();
-  // For everybody.
+  // For every client.
   routes_.get("/healthz", [this](braid::http_exchange& x) { health(x); });
   routes_.get("/readyz", [this](braid::http_exchange& x) { ready(x); });
   routes_.get("/v1/openapi.json", [this](braid::http_exchange& x) {

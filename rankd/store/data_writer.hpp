@@ -1,4 +1,4 @@
-// rankd/store/data_writer.hpp: writing the data file of one generation, before anybody reads it.
+// rankd/store/data_writer.hpp: writing the data file of one generation, before any reader reads it.
 #pragma once
 
 #include <rankd/store/record.hpp>

@@ -26,7 +26,7 @@ constexpr std::string_view magic = "rankd-store ";
 constexpr std::string_view unfinished_name = "rankd-store.new";  // of replace_file
 constexpr std::size_t max_manifest = 256;
 
-/// Of a pipe, which has no place in a store, nobody waits for the other end.
+/// Of a pipe, which has no place in a store, no thread waits for the other end.
 auto open_to_read(const fs::path& path, int more = 0) -> braid::descriptor {
   return braid::descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | more));
 }

@@ -402,7 +402,7 @@ auto sender::send(sender& self, Redis& redis) -> braid::task<braid::checked<load
   co_return self.report_;
 }
 
-/// Whether somebody is there is known soon; what is sent then may take its time.
+/// Whether a server is there is known soon; what is sent then may take its time.
 template <typename Redis, typename Options>
 auto sender::run_with(sender& self, braid::loop& on, Options curious, Options patient)
     -> braid::task<braid::checked<load_report>> {

@@ -43,7 +43,7 @@ auto redis_options_of(std::string_view url) -> braid::checked<redis_address>;
 /// Whether a text claims to be such a URL.
 auto is_redis_url(std::string_view text) noexcept -> bool;
 
-/// What is wrong with a URL, without asking anybody for an address. Errors: bad_redis_url.
+/// What is wrong with a URL, without resolving its address. Errors: bad_redis_url.
 auto check_redis_url(std::string_view url) -> braid::checked<void>;
 
 /// `redis://host:port/database` or `redis-cluster://host:port,host:port`, for people: no user, no password.

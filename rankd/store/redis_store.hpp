@@ -35,7 +35,7 @@ struct redis_store_options {
 /// store_errc::wrong_type.
 class redis_store final : public store {
  public:
-  /// Connects to nobody yet. Requires a connection.
+  /// Connects to no server yet. Requires a connection.
   explicit redis_store(redis_store_options options);
 
   auto hget(key_batch keys, std::string_view field, braid::arena& arena)

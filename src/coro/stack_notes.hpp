@@ -35,7 +35,7 @@ struct stack_note {
   void* put_aside = nullptr;
 };
 
-/// Directly before the switch. `from` is null where nobody comes back to that stack.
+/// Directly before the switch. `from` is null where nothing comes back to that stack.
 inline void note_departure([[maybe_unused]] stack_note* from, [[maybe_unused]] const stack_note& to) noexcept {
 #if defined(BRAID_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(from != nullptr ? &from->put_aside : nullptr, to.lowest, to.bytes);

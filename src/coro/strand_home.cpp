@@ -100,7 +100,8 @@ auto strand_home::run_alone(executor& where, task<void> first) -> bool {
   return post(where, std::move(begin)).has_value();
 }
 
-/// On the thread that is to run the task: its memory is near there, and nobody else knows of the home before it waits.
+/// On the thread that is to run the task: its memory is near there, and no other task knows of the home before it
+/// waits.
 void strand_home::run_here(executor& where, begin_fn begin, void* context) {
   (new strand_home(where, begin, context))->drain();
 }

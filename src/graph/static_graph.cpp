@@ -193,7 +193,7 @@ auto walk::after_many(const static_node& done) noexcept -> static_node* {
   return arrive_first(at);
 }
 
-/// In the first walk of a run, on a worker. Pinned, so that no thief begins a walk between the look and the change.
+/// In the first walk of a run, on a worker. Pinned, so that no thief begins a walk between the check and the change.
 [[gnu::always_inline]] inline auto walk::arrive_first(static_node& at) noexcept -> bool {
   if (!self_->forks.try_pin()) [[unlikely]]
     return at.waiting_for.arrive(at.predecessors);

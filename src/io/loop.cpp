@@ -120,7 +120,7 @@ void loop::fire_timers(time_point start) noexcept {
 }
 
 /// The inbox is taken again behind all that was queued when it was taken last, while the loop has jobs of its own: a
-/// post waits for two rounds of them at most, and of a flood of posts many are taken with one look.
+/// post waits for two passes over them at most, and of a flood of posts many are taken with one poll.
 void loop::run_ready(time_point start) {
   if (ready_.empty()) return;
   const detail::trace_slice slice(detail::trace_group::io, "tick");
@@ -159,7 +159,7 @@ void loop::wait_for_work(blocking wait) noexcept {
 }
 
 /// Whether a step would find something to do, as far as the loop knows without asking the system. The last task of a
-/// stopping loop may have ended after the look at whether it has finished.
+/// stopping loop may have ended after the check whether it has finished.
 auto loop::is_ready() const noexcept -> bool {
   if (!ready_.empty() || inbox_.has_any()) return true;
   if (const auto next = wheel_.next_event(); next && *next <= now()) return true;
@@ -168,7 +168,7 @@ auto loop::is_ready() const noexcept -> bool {
 
 /// Requires that `is_ready` said no. False when a post has come since; later ones wake the backend.
 auto loop::try_arm() noexcept -> bool {
-  ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nobody has posted since
+  ready_.push_chain(inbox_.take());  // disarms: it may have been armed before, and nothing was posted since
   return ready_.empty() && inbox_.try_arm();
 }
 

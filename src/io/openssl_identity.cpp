@@ -29,7 +29,7 @@ auto reader_of(const std::string& text) -> bio_ptr {
   return bio_ptr(::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
-/// Nobody is asked for a password: OpenSSL by itself would ask at the terminal.
+/// No password is asked for: OpenSSL by itself would ask at the terminal.
 auto no_password(char* /*into*/, int /*size*/, int /*writing*/, void* /*user*/) noexcept -> int { return -1; }
 
 auto certificates_in(const tls_pem& pem) -> result<std::vector<certificate_ptr>> {

@@ -41,7 +41,7 @@ class connect_operation final : public detail::io_operation {
   int error_ = 0;
 };
 
-/// TCP connects a socket to itself where nobody listens and the port that it was given by chance is the one it asks
+/// TCP connects a socket to itself where no process listens and the port that it was given by chance is the one it asks
 /// for.
 auto is_connected_to_itself(int number) -> bool {
   const auto own = detail::local_address_of(number);

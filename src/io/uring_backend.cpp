@@ -109,7 +109,7 @@ class uring_backend final : public io_backend {
   }
 
   [[nodiscard]] auto cancel(io_transfer& item) noexcept -> bool override {
-    if (item.is_linked()) {  // nobody has asked the kernel yet
+    if (item.is_linked()) {  // the kernel has not been asked yet
       item.unlink();
       finish(item);
       return true;
@@ -164,7 +164,7 @@ class uring_backend final : public io_backend {
     return ::io_uring_get_sqe(&ring_);
   }
 
-  /// Every wake is reported until the kernel says that it was the last: so nobody reads the counter.
+  /// Every wake is reported until the kernel says that it was the last: so the counter is never read.
   void listen_for_wakes() noexcept {
     if (is_listening_) return;
     io_uring_sqe* request = next_request();

@@ -46,7 +46,7 @@ struct http_service {
   http_workspaces workspaces;
   intrusive_list<http_connection> idle;  // those that have sent nothing of a request, the longest first
   bool stopping = false;
-  bool wants_room = false;  // somebody waits to be accepted
+  bool wants_room = false;  // a task waits to be accepted
 
  private:
   std::string date_;

@@ -18,7 +18,7 @@ class http_connection_over final : public http_connection {
 
   /// Serves until either side is done. Errors: throws where there is no memory; then it is to be broken off.
   auto run() -> task<void>;
-  /// The connection breaks instead of ending, so that nobody takes what was sent for all.
+  /// The connection breaks instead of ending, so that the peer does not take what was sent for all.
   void break_off() const noexcept;
 
   auto read_body() -> task<result<std::string_view>> override;

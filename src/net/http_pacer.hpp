@@ -26,7 +26,7 @@ class http_pacer {
   /// Answers that refuse were sent with one write; it took so long to make and send them. True: their connection is to
   /// wait for a turn.
   [[nodiscard]] auto charge(duration took, time_point now) noexcept -> bool;
-  /// From now on nobody waits.
+  /// From now on no task waits.
   void open() noexcept;
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return waiting_; }
 
@@ -50,7 +50,7 @@ class http_pacer {
   bool is_open_ = false;
   intrusive_list<waiter> queue_;  // in the order in which they began to wait
   std::size_t waiting_ = 0;       // in the queue
-  tick_timer tick_{*this};        // armed while anybody waits
+  tick_timer tick_{*this};        // armed while a task waits
 };
 
 /// The wait of one connection.

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int max_informational = 8;
 constexpr std::size_t max_connections = 65'536;  // to one host; there is a place for each
-constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets take it, though nobody reads
+constexpr std::size_t short_call = 16 * 1024;    // the buffers of two sockets take it, though the peer does not read
 constexpr int first_refusing = 300;  // a server that gives such an answer does not want the rest of the call
 
 /// Makes the context of a client that was given none. Blocks: to read the authorities of the system.
@@ -105,7 +105,7 @@ void http_pool::forget_unused() {
   many_hosts_ = std::max(few, 2 * hosts_.size());
 }
 
-/// The server may have closed them long ago, which nobody sees: they would hold descriptors.
+/// The server may have closed them long ago, which is not noticed: they would hold descriptors.
 void http_pool::close_idle() noexcept {
   const time_point now = on_.now();
   while (!free_.empty() && after(free_.front().free_since, options_.idle_timeout) <= now) {
@@ -216,7 +216,7 @@ auto http_lease::send_and_receive(std::string_view head_and_body, const http_cal
     const result<void> heard = co_await receive_head(call.method);
     if (heard && static_cast<int>(head().status) < first_refusing) co_await receive_beside();
     const bool is_over = !heard || end_of_input_ || static_cast<int>(head().status) >= first_refusing;
-    if (is_over) children.request_stop();  // nobody waits for the rest of the call
+    if (is_over) children.request_stop();  // no task waits for the rest of the call
     co_return heard;
   };
   auto whole = with_scope(std::ref(both));

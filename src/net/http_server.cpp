@@ -205,7 +205,7 @@ auto http_server::state::accept_last(stream_listener& listener, scope& all) -> t
   }
 }
 
-/// Those that are slow, or speak something else, hold up nobody: each is a task of its own, until a deadline.
+/// Those that are slow, or speak something else, hold up no others: each is a task of its own, until a deadline.
 auto http_server::state::shake_hands(stream_socket socket) -> task<result<tls_stream>> {
   if (counts.handshakes >= options.handshakes && !handshakes_.empty()) handshakes_.front().give_up();
   auto body = [&](scope& here) -> task<result<tls_stream>> {

@@ -36,7 +36,7 @@ struct http_workspace {
   std::optional<time_point> body_deadline;
 };
 
-/// Workspaces that nobody uses. What was given back last is lent first, because it is still in the processor's caches:
+/// Workspaces that no task uses. What was given back last is lent first, because it is still in the processor's caches:
 /// so many connections that ask in turn touch the memory of few.
 class http_workspaces {
  public:

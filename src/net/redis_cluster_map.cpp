@@ -18,8 +18,8 @@ constexpr duration moment = std::chrono::milliseconds(1);
 
 /// How much an error tells of why there is no map.
 enum class error_detail : std::uint8_t {
-  nothing,      ///< nobody has answered, for the time being
-  unreachable,  ///< there is nobody
+  nothing,      ///< no node has answered, for the time being
+  unreachable,  ///< there is no node
   soon,         ///< one that is not ready
   no,           ///< one that will not
 };

@@ -58,7 +58,7 @@ constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
 
 }  // namespace
 
-/// Around the wait for a node. Where a stop cuts it off, nobody else looks at what the node has done by then.
+/// Around the wait for a node. Where a stop cuts it off, no other task looks at what the node has done by then.
 class redis_cluster_state::watch {
  public:
   watch(redis_cluster_state& of, const place& asked) noexcept : of_(&of), asked_(asked) {}

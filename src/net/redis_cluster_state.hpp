@@ -32,7 +32,7 @@ struct redis_node {
   std::unique_ptr<redis_shared_connection> replica_connection;  // greeted with READONLY
   std::vector<redis_node*> replicas;
   std::size_t next_replica = 0;
-  time_point avoided_until{};  // as a replica: it has let somebody wait in vain
+  time_point avoided_until{};  // as a replica: a request waited for it in vain
 };
 
 enum class redis_access : std::uint8_t { read, write };

@@ -21,7 +21,7 @@ constexpr std::size_t max_unsent = 1U << 20U;
 constexpr std::size_t max_shared = 64U << 10U;
 constexpr duration second_look = std::chrono::milliseconds(10);
 
-/// Without its bytes, which nobody keeps.
+/// Without its bytes, which are not kept.
 auto type_only(const resp_value& reply) noexcept -> resp_value {
   if (reply.has_text())
     return resp_value::of_text(reply.type(), reply.type() == resp_type::verbatim ? std::string_view("txt:") : "");
@@ -256,7 +256,7 @@ auto redis_shared_connection::read_short_texts(byte_buffer& in) -> next {
     char* const place = static_cast<char*>(who->memory->bytes(text.size(), 1));
     copy_text(place, text.data(), text.size());
     in.removed(consumed);
-    same_reads_.clear();  // nobody joins those whose reply has come
+    same_reads_.clear();  // no task joins those whose reply has come
     if (deliver(*who, resp_value::of_text(resp_type::bulk_string, {place, text.size()})) == next::stop)
       return next::stop;
   }
@@ -425,8 +425,8 @@ auto redis_shared_connection::expire_sent(time_point now) noexcept -> time_point
   return next;
 }
 
-/// When a server that says nothing is given up; sooner where nobody waits any more for what it should say next. Where
-/// somebody does, the command may well take its time, and those behind it have left for that.
+/// When a server that says nothing is given up; sooner where no task waits any more for what it should say next. Where
+/// a task does, the command may well take its time, and those behind it have left for that.
 auto redis_shared_connection::silence_due() noexcept -> time_point {
   const bool is_left = window_.front().who == nullptr;
   return after(last_heard_, is_left ? std::min(options_.silence, options_.silence_when_left) : options_.silence);
@@ -443,7 +443,7 @@ void redis_shared_connection::look_for_silence() noexcept {
   lose(std::make_error_code(std::errc::timed_out));
 }
 
-/// Somebody has left. Not at once, as in `look_for_silence`.
+/// A waiter has left. Not at once, as in `look_for_silence`.
 void redis_shared_connection::look_sooner_for_silence() noexcept {
   if (state_ != state::ready || window_.empty() || window_.front().who != nullptr) return;
   if (doubted_ == last_heard_) return;  // the second look is near

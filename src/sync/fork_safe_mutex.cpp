@@ -9,8 +9,8 @@
 namespace braid {
 namespace {
 
-/// The lock around the list is held from before the fork until after it, too: so nobody begins to use a lock meanwhile
-/// that the fork has not taken. Never destroyed: static objects may end later.
+/// The lock around the list is held from before the fork until after it, too: so no thread begins to use a lock
+/// meanwhile that the fork has not taken. Never destroyed: static objects may end later.
 union known_locks {
   constexpr known_locks() noexcept : all() {}
   ~known_locks() {}

@@ -201,7 +201,7 @@ void model_execution::yield() {
 void model_execution::fail(std::string what) {
   failure_ = std::move(what);
   ::swapcontext(&running().context, &explorer_);
-  std::terminate();  // nobody comes back here
+  std::terminate();  // control never comes back here
 }
 
 auto model_execution::deadlock() const -> std::string {

@@ -46,7 +46,7 @@ class table {
   }
 
   void add(entry made) {
-    // A producer that nobody else holds is one of an inbox that is gone.
+    // A producer that no other thread holds is one of an inbox that is gone.
     std::erase_if(entries_, [](const entry& e) { return e.producer != nullptr && e.producer.use_count() == 1; });
     entries_.push_back(std::move(made));
   }

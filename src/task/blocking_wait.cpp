@@ -66,8 +66,8 @@ auto has_stack() noexcept -> bool {
   return known && here > from + size / 2 && here <= from + size;
 }
 
-/// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: somebody must, where
-/// it is the last one and what it waits for needs a job that waits as well.
+/// Beyond the nested helps that are free, a worker helps only when nothing has happened for long: one worker must,
+/// where it is the last one and what it waits for needs a job that waits as well.
 auto may_help(duration pause) noexcept -> bool { return helps < free_helps || (pause >= max_pause && has_stack()); }
 
 auto help(executor& own) noexcept -> bool {
@@ -164,7 +164,7 @@ auto poll_any(executor_id where) noexcept -> bool {
   return false;
 }
 
-/// As `block`, where there are such jobs. Nobody tells the thread of a new one, so it looks again after pauses.
+/// As `block`, where there are such jobs. The thread is not notified of a new one, so it polls after pauses.
 auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> deadline, executor_id where) noexcept
     -> bool {
   duration pause = first_pause;

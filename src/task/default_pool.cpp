@@ -15,9 +15,8 @@ constinit atomic<default_pool_source> slot{nullptr};  // written by `set_default
 auto default_pool() -> pool& {
   const default_pool_source source = slot.load(relaxed);
   if (source == nullptr)
-    throw std::system_error(
-        std::make_error_code(std::errc::no_such_device_or_address),
-        "this thread is no worker, and nobody gives a default pool: use run_in, or set_default_pool");
+    throw std::system_error(std::make_error_code(std::errc::no_such_device_or_address),
+                            "this thread is no worker, and there is no default pool: use run_in, or set_default_pool");
   return source();
 }
 

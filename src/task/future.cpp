@@ -165,7 +165,7 @@ void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) 
 
   if (consumer == nullptr) return drop_reference(more);
   if (!is_read) {
-    refs_.store(1, relaxed);  // nobody else knows the object
+    refs_.store(1, relaxed);  // no other thread knows the object
     return more.add(*consumer);
   }
   head_.store(reinterpret_cast<std::uintptr_t>(consumer) | static_cast<std::uintptr_t>(as), relaxed);

@@ -307,7 +307,7 @@ auto job_slab::take_anything(std::uint32_t& slot) noexcept -> bool {
                              [&slot](const auto& context) { return context->jobs.steal_half({&slot, 1}) != 0; });
 }
 
-/// A last look: what was queued before this call, and not taken, is seen.
+/// A last poll: what was queued before this call, and not taken, is seen.
 auto job_slab::anything_queued() noexcept -> bool {
   if (shared_size_.load(relaxed) != 0) return true;
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
@@ -524,7 +524,7 @@ auto job_slab::stop(stop_mode how) -> std::size_t {
   return dropped();
 }
 
-/// The caller has queued a job while the slab was stopped, and maybe nobody is left to take it. A caller that runs a
+/// The caller has queued a job while the slab was stopped, and maybe no thread is left to take it. A caller that runs a
 /// job itself scans the queues when that ends.
 void job_slab::finish_late() noexcept {
   const slab_context* const self = find_context();

@@ -33,7 +33,7 @@ auto local_queues::place_for(worker& at, job& work) noexcept -> placement {
   return placed_at(at);
 }
 
-/// A thief at work. Nobody drops everything before it has ended.
+/// A thief at work. No thread drops everything before it has ended.
 class local_queues::moving {
  public:
   explicit moving(atomic<std::uint64_t>& moves) noexcept
@@ -82,7 +82,7 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     count_steal(self);
     return oldest;
   }
-  // The look is a few loads; to get into an inbox takes a heavy barrier, which is much for one that is empty.
+  // The check is a few loads; to enter an inbox takes a heavy barrier, which is much for one that is empty.
   if (!victim.box.empty() && self.box.steal_half_of(victim.box, *self.own_producer) != 0) {
     self.should_wake_peer = true;
     count_steal(self);
@@ -121,7 +121,7 @@ void local_queues::close() noexcept {
   for (const auto& each : workers_) each->box.close();
 }
 
-/// Nobody moves jobs any more when the worker contexts are looked at. What a queue moves within itself is found by its
+/// No thread moves jobs any more when the worker contexts are polled. What a queue moves within itself is found by its
 /// `empty`.
 void local_queues::drop_all() noexcept {
   moves_.fetch_or(dropping, relaxed);

@@ -1,4 +1,4 @@
-// src/task/pool.cpp: making the workers of a pool, ending them, and the report of exceptions nobody asked for.
+// src/task/pool.cpp: making the workers of a pool, ending them, and the report of exceptions no caller asked for.
 #include <braid/task/pool.hpp>
 
 #include <braid/base/assert.hpp>
@@ -357,7 +357,7 @@ void pool::drop_pending() noexcept {
   if (dropping_.fetch_sub(1, release) == 1) futex_wake(dropping_, INT_MAX);
 }
 
-/// Until nobody has a job in its hands to drop it. Not for a capture that shuts the pool down while it is dropped.
+/// Until no thread is dropping a job. Not for a capture that shuts the pool down while it is dropped.
 void pool::await_drops() noexcept {
   if (drops_for == this) return;
   // edge pool.dropped: observe, the jobs are seen dropped

@@ -36,7 +36,7 @@ auto slab_watch::is_quick(std::size_t other, std::uint64_t begun, std::uint64_t 
   if (known && now < looked_ + between_looks) return answer_;
   const auto jobs = static_cast<std::int64_t>(begun - begun_);
   if (!known) {
-    worked_ = now;  // the next look tells
+    worked_ = now;  // the next poll decides
     answer_ = true;
   } else if (jobs != 0) {
     worked_ = now;
@@ -96,7 +96,7 @@ void slab_sleepers::list(slab_context& self) noexcept {
 }
 
 /// A thread that was claimed is counted already. A permit that is on its way then ends a later sleep early, which costs
-/// a look.
+/// a poll.
 void slab_sleepers::unlist(slab_context& self) noexcept {
   const std::lock_guard lock(lock_);
   if (!self.listed) return;

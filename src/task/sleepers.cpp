@@ -4,7 +4,7 @@
 namespace braid::detail {
 
 /// The worker in whose context the job lies does not sleep beside it. Another one is woken where the job is urgent, or
-/// where nobody would notice that a job holds that worker up.
+/// where no thread would notice that a job holds that worker up.
 void sleepers::wake_someone(const placement& placed) noexcept {
   if (placed.worker != placement::no_worker && idle_.try_claim(placed.worker)) return wake(*workers_[placed.worker]);
   if (placed.how == placement::verdict::can_wait && monitoring_.load(relaxed) != 0) return;
@@ -27,7 +27,7 @@ auto sleepers::wake_one() noexcept -> bool {
 void sleepers::wake(worker& claimed) noexcept {
   if (is_traced()) [[unlikely]]
     trace_note(trace_group::jobs, trace_kind::wakes, trace_number(&claimed));
-  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first look
+  searching_.fetch_add(1, relaxed);  // for the worker that wakes; it takes this back after its first poll
   claimed.sleep->unpark();
 }
 
@@ -46,7 +46,7 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   bool nothing_left = jobs.may_park(self);
   // edge sleepers.stopping: observe the queues as the closing thread left them
   const bool stopping = phase_.load(acquire) != phase::running;
-  if (stopping) nothing_left = jobs.empty();  // the last job may have come after the look above; none comes after this
+  if (stopping) nothing_left = jobs.empty();  // the last job may have come after the poll above; none comes after this
   if (!nothing_left && idle_.try_cancel(self.index)) return wake_cause::own;
 
   if (nothing_left && stopping) try_quiesce(jobs);
@@ -60,7 +60,7 @@ auto sleepers::sleep(worker& self, scheduler_base& jobs) noexcept -> wake_cause 
   return leave(self);
 }
 
-/// For a worker that has nothing to do in a pool that has settled, and has not announced itself: no look for work. It
+/// For a worker that has nothing to do in a settled pool, and has not announced itself: it does not poll. It
 /// sees what was before the stop, as a worker that leaves after a poll does.
 auto sleepers::leave(worker& self) noexcept -> wake_cause {
   static_cast<void>(phase_.load(acquire));  // edge sleepers.stopping: observe what was before the stop
@@ -115,15 +115,15 @@ void sleepers::end_monitoring(worker& self, scheduler_base& jobs, wake_reason wh
   if (why == wake_reason::work && !idle_.none()) call_others(self, jobs);
 }
 
-/// False when somebody else watches, or all sleep beside nothing: one that has announced itself may be about to find a
-/// job in its own context.
+/// False when another worker monitors, or all sleep beside nothing: one that has announced itself may be about to find
+/// a job in its own context.
 auto sleepers::try_monitor(scheduler_base& jobs) noexcept -> bool {
   if (!jobs.has_monitor() || is_done(jobs)) return false;
   return monitoring_.exchange(1, relaxed) == 0;  // the barrier in `sleep` came before
 }
 
-/// Whether all have idled from before the look at the queues until after it: one that announced itself may be about to
-/// find a job, take it before the look comes to its worker context, and post another where the look has been.
+/// Whether all have idled from before the poll of the queues until after it: one that announced itself may be about to
+/// find a job, take it before the poll comes to its worker context, and post another where the poll has been.
 auto sleepers::is_done(scheduler_base& jobs) noexcept -> bool {
   const auto idle = idle_.all_since();
   return idle && jobs.empty() && idle_.all_since() == idle;
@@ -141,11 +141,11 @@ auto sleepers::wait_idle_until(scheduler_base& jobs, time_point deadline) noexce
   }
 }
 
-/// Once for all, because each look is in the contexts of all workers. Where all have idled during an ordinary look
-/// nobody has moved jobs either. Requires that the pool stops.
+/// Once for all, because each poll is in the contexts of all workers. Where all have idled during an ordinary poll
+/// no thread has moved jobs either. Requires that the pool stops.
 void sleepers::try_quiesce(scheduler_base& jobs) noexcept {
   if (is_quiescent() || !(jobs.is_quiescent() || is_done(jobs))) return;
-  // edge sleepers.stopping: publish what was before the stop, for workers that leave without a look
+  // edge sleepers.stopping: publish what was before the stop, for workers that leave without a poll
   phase_.store(phase::quiescent, release);
 }
 

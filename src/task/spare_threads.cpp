@@ -159,7 +159,7 @@ auto spare_threads::await_context(spare_thread& self) noexcept -> worker* {
 }
 
 /// Until a thread has come back for the context: some thread is away from it as long as this one has it. The thread
-/// that takes it finds the spare thread free from that moment on. False: nobody will need it again.
+/// that takes it finds the spare thread free from that moment on. False: it will not be needed again.
 auto spare_threads::serve(spare_thread& self, worker& context) noexcept -> bool {
   const worker_scope here(context);
   duration pause = first_pause;

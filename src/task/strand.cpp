@@ -84,7 +84,7 @@ auto strand::stop_token() const noexcept -> std::stop_token {
   return use ? use->stop_token() : std::stop_token();
 }
 
-/// An executor that is gone has nobody to be told.
+/// An executor that is gone cannot be notified.
 void strand::report(std::exception_ptr error) noexcept {
   if (const detail::executor_use use(where_); use) return use->report(std::move(error));
   executor::report(std::move(error));

@@ -45,7 +45,7 @@ template <typename T>
 struct disturbed {
   T before;
   T now;             // what it was given last
-  bool ours = true;  // nobody else has changed it
+  bool ours = true;  // no other code has changed it
 
   explicit disturbed(const T& value) : before(value), now(value) {}
 };

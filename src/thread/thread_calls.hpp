@@ -1,4 +1,4 @@
-// src/thread/thread_calls.hpp: the system calls that look at and change one thread, by its bare id; 0 is the caller.
+// src/thread/thread_calls.hpp: the system calls that read and change one thread, by its bare id; 0 is the caller.
 #pragma once
 
 #include <braid/base/error.hpp>

@@ -1,5 +1,6 @@
 # tests/tools/test_check_words.py: every rule of tools/check_words, broken and kept.
 import unittest
+from pathlib import Path
 
 from tree import ToolCase
 
@@ -147,6 +148,17 @@ class CheckWords(ToolCase):
 
     def test_without_a_glossary_nothing_went(self):
         self.accepts({HEADER: "int horse;\n"})
+
+    # the glossary of this repository
+
+    def test_pronouns_of_persons_and_private_nouns_are_refused(self):
+        page_of_terms = (Path(__file__).resolve().parents[2] / GLOSSARY).read_text(encoding="utf-8")
+        for sentence, word in (("Requires that nobody waits.", "nobody"), ("Somebody else has it.", "Somebody"),
+                               ("A last look before sleep.", "last look"), ("Closed for want of room.", "for want of")):
+            with self.subTest(sentence):
+                self.finds({GLOSSARY: page_of_terms, HEADER: f"int x;  // {sentence}\n"},
+                           f'{HEADER}:1: "{word}" went')
+        self.takes({GLOSSARY: page_of_terms, HEADER: "int x;  // No task waits; a poll, a lookup, the future settles.\n"})
 
     # the summary
 

@@ -105,7 +105,7 @@ def verdicts_of(row):
 
 
 class Loss(NamedTuple):
-    """A row in which somebody else was better than the best of ours."""
+    """A row in which another contender was better than the best of ours."""
     row: Row
     ours: str
     rival: str

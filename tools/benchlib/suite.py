@@ -71,7 +71,7 @@ def row_id(point, metric):
 
 
 def take(table, place, required=(), /, **defaults):
-    """The values of a table; complains about what is missing and what nobody knows."""
+    """The values of a table; reports what is missing and what is unknown."""
     unknown = set(table) - set(required) - set(defaults)
     missing = set(required) - set(table)
     if unknown or missing:

@@ -17,9 +17,9 @@ class async_barrier {
   class awaiter;
 
  public:
-  /// Requires that somebody is expected.
+  /// Requires an expected arrival.
   explicit async_barrier(std::size_t expected) noexcept : expected_(expected), missing_(expected) {
-    BRAID_EXPECTS(expected != 0, "a barrier expects somebody");
+    BRAID_EXPECTS(expected != 0, "a barrier expects at least one arrival");
   }
   async_barrier(const async_barrier&) = delete;
   auto operator=(const async_barrier&) -> async_barrier& = delete;
@@ -32,7 +32,7 @@ class async_barrier {
   void arrive_and_drop() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);
-    BRAID_EXPECTS(expected_ != 0, "nobody is expected at this barrier any more");
+    BRAID_EXPECTS(expected_ != 0, "no arrival is expected at this barrier any more");
     --expected_;
     arrive(woken);
   }

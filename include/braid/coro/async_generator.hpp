@@ -96,7 +96,7 @@ class [[nodiscard]] async_generator {
     std::swap(frame_, other.frame_);
     return *this;
   }
-  /// Requires that nobody waits for the next element.
+  /// Requires that no task waits for the next element.
   ~async_generator() {
     if (frame_) frame_.destroy();
   }

@@ -28,7 +28,7 @@ class async_latch {
     if (left_ == 0) waiting_.pop_all(woken);
   }
 
-  /// Whether nobody waits any more.
+  /// Whether no task waits any more.
   [[nodiscard]] auto try_wait() const noexcept -> bool {
     const std::lock_guard guard(lock_);
     return left_ == 0;

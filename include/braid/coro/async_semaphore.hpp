@@ -43,7 +43,7 @@ class async_semaphore {
     free_ += count;
   }
 
-  /// How many permits are free. While anybody waits there is none.
+  /// How many permits are free. While a task waits there is none.
   [[nodiscard]] auto available() const noexcept -> std::size_t {
     const std::lock_guard guard(lock_);
     return free_;
@@ -57,7 +57,7 @@ class async_semaphore {
   }
 
   mutable std::mutex lock_;  // around all that follows
-  std::size_t free_;         // 0 while anybody waits
+  std::size_t free_;         // 0 while a task waits
   detail::wait_queue waiting_;
 };
 

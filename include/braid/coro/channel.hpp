@@ -74,7 +74,7 @@ class channel {
   std::size_t size_ = 0;
   bool closed_ = false;
   detail::wait_queue senders_;    // only while the ring is full
-  detail::wait_queue receivers_;  // only while it is empty, and nobody waits to send
+  detail::wait_queue receivers_;  // only while it is empty, and no task waits to send
 };
 
 template <typename T>

@@ -10,7 +10,7 @@
 
 namespace braid {
 
-/// Tasks wait until somebody calls `set`; from then on nobody waits.
+/// Tasks wait until `set` is called; from then on no task waits.
 /// Threads: those of one home, without a lock. Across threads: `async_event`.
 class event {
   class waiter;
@@ -19,7 +19,7 @@ class event {
   event() = default;
   event(const event&) = delete;
   auto operator=(const event&) -> event& = delete;
-  /// Requires that nobody waits.
+  /// Requires that no task waits.
   ~event() { BRAID_EXPECTS(waiters_.empty(), "what tasks wait for outlives them: join or stop them first"); }
 
   [[nodiscard]] auto is_set() const noexcept -> bool { return set_; }

@@ -61,7 +61,7 @@ class [[nodiscard]] oneshot_sender {
     return {};
   }
 
-  /// Whether nobody will receive the value.
+  /// Whether no receiver is left for the value.
   [[nodiscard]] auto is_closed() const noexcept -> bool {
     if (state_ == nullptr) return true;
     const std::lock_guard guard(state_->lock);
@@ -92,7 +92,7 @@ class [[nodiscard]] oneshot_receiver {
     std::swap(state_, other.state_);
     return *this;
   }
-  /// Requires that nobody waits.
+  /// Requires that no task waits.
   ~oneshot_receiver();
 
   /// Waits for the value. Gives a result<T>. Errors: errc::broken_promise when the sender has gone without sending, or

@@ -129,7 +129,7 @@ class BRAID_API strand_home final : public home {
   intrusive_queue<job> ready_;  // taken out of the queue
   detail::drain_limit length_;
   bool is_alone_ = false;     // deletes itself when it has ended
-  bool is_retired_ = false;   // nobody posts here by its id any more
+  bool is_retired_ = false;   // no post comes here by its id any more
   begin_fn begin_ = nullptr;  // where it is alone
   void* begin_context_ = nullptr;
   std::unique_ptr<timer_state> timer_state_;  // made for the first sleep

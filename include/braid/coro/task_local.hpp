@@ -18,7 +18,7 @@ namespace braid {
 /// `co_await request.bind(value, work())` runs a task in which it has that value, and so have all tasks that it awaits
 /// and spawns at its home; a binding inside of another one hides it. It belongs to the tasks and not to threads: other
 /// tasks of the home do not see it.
-/// Threads: any. Cost: a binding is a scope; a look goes up the scopes of the task, as far as the binding.
+/// Threads: any. Cost: a binding is a scope; a lookup goes up the scopes of the task, to the binding.
 template <typename T>
 class task_local {
   class look;

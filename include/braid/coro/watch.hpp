@@ -12,9 +12,9 @@
 
 namespace braid {
 
-/// A value that everybody may read and set; observers wait until it has changed. Changes in between may be passed over.
-/// Threads: any; an observer one at a time. Values are copied and assigned under a lock, so that these do not call
-/// back. Lifetime: outlives its observers. Cost: a change posts to the home of each observer that waits.
+/// A value that any thread may read and set; observers wait until it has changed. Changes in between may be passed
+/// over. Threads: any; an observer one at a time. Values are copied and assigned under a lock, so that these do not
+/// call back. Lifetime: outlives its observers. Cost: a change posts to the home of each observer that waits.
 template <std::copyable T>
 class watch {
  public:
@@ -34,7 +34,7 @@ class watch {
     update([&](T& held) { held = std::move(value); });
   }
 
-  /// Changes the value in place: `fn(T&)`. Errors: what `fn` throws, and then nobody is told.
+  /// Changes the value in place: `fn(T&)`. Errors: what `fn` throws, and then no waiter is notified.
   template <std::invocable<T&> Fn>
   void update(Fn&& fn) {
     detail::wake_list woken;

@@ -44,7 +44,7 @@ struct race {
     all.request_stop();
   }
 
-  /// Comes to an end where nobody has won.
+  /// Ends where no input has won.
   auto lost() -> task<void> {
     if (failure != nullptr) std::rethrow_exception(failure);
     co_await stop_here();

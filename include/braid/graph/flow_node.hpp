@@ -52,8 +52,8 @@ struct flow_node_options {
 /// A function that takes the values of nodes, by const reference or by value, and gives its own: directly, or as a
 /// `task`. It is called through a const object, because runs of the flow share it, perhaps at the same time. Where it
 /// can, it takes a `const stop_flag&` behind them, and ends early once that is set. It gives an object: a reference
-/// would refer to what another run, or nobody, owns. What gives a task takes no reference to something that an argument
-/// has to be converted to first, because that would be gone when the task runs.
+/// would refer to what another run owns, or nothing does any more. What gives a task takes no reference to something
+/// that an argument has to be converted to first, because that would be gone when the task runs.
 template <typename Fn, typename... Values>
 concept flow_function = detail::is_flow_function<std::decay_t<Fn>, Values...>();
 

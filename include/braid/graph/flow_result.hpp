@@ -34,7 +34,7 @@ class BRAID_API flow_report {
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
   /// The nodes that never began, because a stop or a failure came first.
   [[nodiscard]] auto skipped() const -> std::vector<node_index>;
-  /// How many nodes ended so late that nobody saw their result.
+  /// How many nodes ended so late that their result was not used.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
   /// Whether the times were recorded; without them the rest says nothing.

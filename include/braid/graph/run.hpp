@@ -45,7 +45,7 @@ enum class node_progress : std::uint8_t {
   done,
   failed,   ///< it said so, threw, gave up, or did not end in its time
   stopped,  ///< by the run, or by the failure of a node that stands before it
-  late,     ///< it ended after the result of the run was known, so that nobody saw its own
+  late,     ///< it ended after the result of the run was known, so that no caller saw its own
 };
 
 /// What the nodes of one run do. `mode` and `timeout` are asked when the node becomes ready; `run` is called for
@@ -97,7 +97,7 @@ class graph_run {
   /// How far `node` has come. Final once the run is joined. Of the nodes behind a failed one, those that depend on it
   /// were skipped; how far the others came depends on timing.
   [[nodiscard]] auto progress(node_index node) const noexcept -> node_progress { return progress_[node]; }
-  /// Nodes that ended after their time was over or the run was settled, so that nobody saw their result.
+  /// Nodes that ended after their time was over or the run was settled, so that no caller saw their result.
   [[nodiscard]] auto late() const noexcept -> std::size_t { return late_; }
 
  private:

@@ -15,7 +15,7 @@ namespace braid {
 
 /// Reads ahead into a buffer of its own, which grows up to a limit. What it gives is a view into the buffer, until the
 /// next call. A stop in the middle of a call takes nothing out of the buffer: the next call finds all of it.
-/// Threads: as the stream's. Lifetime: of the stream, which nobody else reads.
+/// Threads: as the stream's. Lifetime: of the stream, which nothing else reads.
 class BRAID_API buffered_reader {
  public:
   static constexpr std::size_t default_max_size = std::size_t{64} * 1024;

@@ -129,9 +129,9 @@ class BRAID_API byte_stream {
 
   /// Ends the wait of a read from the middle of another task: it gives what has arrived, and where nothing has, the
   /// error operation_canceled. The same for later reads, which so never wait, until `allow_read_waits`. The peer and
-  /// what it sends are not concerned. Requires an open stream; does not resume anybody at once.
+  /// what it sends are not concerned. Requires an open stream; resumes no task at once.
   void end_read_waits() const noexcept;
-  /// Requires that nobody reads.
+  /// Requires that no task reads.
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
   /// The stream belongs to another loop from now on, where its tasks are to be at home: for a server that accepts on
@@ -139,7 +139,7 @@ class BRAID_API byte_stream {
   /// waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
-  /// Closes it; what was written is still delivered. Requires that nobody reads or writes.
+  /// Closes it; what was written is still delivered. Requires that no task reads or writes.
   void close() noexcept { open_.reset(); }
 
  protected:

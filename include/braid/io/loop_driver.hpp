@@ -28,10 +28,10 @@ class BRAID_API loop_driver final : public driver {
   /// Stops the loop, and turns it until it has stopped. The last thing that the worker does.
   void end() noexcept;
 
-  /// Blocks until the loop has stopped, and what its tasks held is gone. Requires that somebody has asked it to stop.
+  /// Blocks until the loop has stopped, and what its tasks held is gone. Requires that its stop was requested.
   void await_end() noexcept;
 
-  /// Frees the loop and its descriptors. Requires that it has stopped, and that nobody calls it any more.
+  /// Frees the loop and its descriptors. Requires that it has stopped, and that it is not called any more.
   void free_loop() noexcept { loop_.reset(); }
 
   void park() noexcept override;

@@ -30,7 +30,7 @@ struct listener_options {
 };
 
 /// Takes connections for tasks of one loop. A TCP address can be bound again as soon as its listener is gone; the file
-/// of a Unix address stays until somebody removes it. Threads: the loop's own; one that no task has waited on may be
+/// of a Unix address stays until a program removes it. Threads: the loop's own; one that no task has waited on may be
 /// made and moved elsewhere. Lifetime: outlives its accepts; ends before its loop.
 class BRAID_API stream_listener {
  public:
@@ -53,14 +53,14 @@ class BRAID_API stream_listener {
   /// How many connections wait to be accepted. Errors: the system's; not_supported by what is no TCP.
   [[nodiscard]] auto waiting() const noexcept -> result<std::size_t>;
 
-  /// How many connections were closed for want of a descriptor.
+  /// How many connections were closed because no descriptor was left.
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// The listener belongs to another loop from now on, and so do the connections that it accepts. Requires an open one,
   /// and that nobody accepts. Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
-  /// Connections that wait are reset. Requires that nobody accepts.
+  /// Connections that wait are reset. Requires that no task accepts.
   void close() noexcept { open_.reset(); }
 
  private:

@@ -85,7 +85,7 @@ struct tls_server_options {
   tls_version min_version = tls_version::tls_1_2;
   duration handshake_timeout = 10s;
   executor* handshakes = nullptr;  ///< where the steps of handshakes run; null: on the loop, which waits for them
-  bool resumption = true;          ///< clients get tickets, which nobody but this context can read
+  bool resumption = true;          ///< clients get tickets, which only this context can read
 };
 
 /// A handle of what is checked and loaded once, and shared by connections; copies name the same.

@@ -17,8 +17,8 @@ enum class tls_errc {
 
   certificate_not_yet_valid = 4096 + 9,
   certificate_expired = 4096 + 10,
-  self_signed = 4096 + 18,           ///< the certificate stands for itself, and nobody said that it is trusted
-  self_signed_in_chain = 4096 + 19,  ///< the chain ends at an authority that nobody said is trusted
+  self_signed = 4096 + 18,           ///< the certificate vouches for itself, and is not configured as trusted
+  self_signed_in_chain = 4096 + 19,  ///< the chain ends at an authority that is not configured as trusted
   unknown_issuer = 4096 + 20,        ///< the certificate is signed by an unknown authority
   wrong_purpose = 4096 + 26,         ///< the certificate is for something else, such as a client's for a server
   wrong_host = 4096 + 62,            ///< the certificate is for other names

@@ -72,7 +72,7 @@ class BRAID_API tls_stream {
   /// As `byte_stream::move_to`. The handshake has waited, so its loop's own thread does this.
   void move_to(loop& other) noexcept;
 
-  /// Closes it at once. Requires that nobody reads or writes.
+  /// Closes it at once. Requires that no task reads or writes.
   void close() noexcept;
 
   /// Whether everything that was received has been read, and the peer has not ended its side. What still lies in the

@@ -77,7 +77,7 @@ class BRAID_API http_incoming {
 struct http_client_options {
   http_limits limits = {.body_bytes = 64 * 1024 * 1024};
   std::size_t connections_per_host = 16;  ///< further calls wait for one
-  duration idle_timeout = 30s;            ///< a connection that nobody has used for so long is closed
+  duration idle_timeout = 30s;            ///< a connection that was unused for so long is closed
   duration connect_timeout = 10s;         ///< for name, connection and handshake together
   unsigned redirects = 0;                 ///< `fetch` follows so many
   /// Gives the addresses of names; without it, numbers and `localhost` only, and http_errc::no_resolver for others.

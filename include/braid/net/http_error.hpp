@@ -13,7 +13,7 @@ namespace braid {
 enum class http_errc {
   bad_start_line = 1,   ///< not `METHOD target HTTP/1.x`, or not `HTTP/1.x NNN reason`
   bad_version,          ///< of a version other than 1.x
-  unknown_method,       ///< a method that nobody here knows
+  unknown_method,       ///< a method that the library does not know
   bad_target,           ///< the target holds what no URI does, or is none for this method
   target_too_long,      ///< longer than `http_limits::target_bytes`
   bad_line_end,         ///< a control character, or a line that does not end in CR LF
@@ -24,7 +24,7 @@ enum class http_errc {
   bad_host,             ///< no Host in HTTP/1.1, several, or one that names no host
   bad_length,           ///< a Content-Length that is no number, or several
   length_and_encoding,  ///< both Content-Length and Transfer-Encoding
-  bad_encoding,         ///< a Transfer-Encoding after which nobody knows where the body ends
+  bad_encoding,         ///< a Transfer-Encoding after which it is unknown where the body ends
   unknown_encoding,     ///< a Transfer-Encoding other than chunked
   unknown_expectation,  ///< an Expect other than 100-continue
   body_too_large,       ///< longer than `http_limits::body_bytes`
@@ -34,7 +34,7 @@ enum class http_errc {
   truncated,            ///< the connection ended in the middle of a message
   too_slow,             ///< the message did not come in time; equals std::errc::timed_out
   reserved_field,       ///< a field that the library itself writes
-  too_many_responses,   ///< informational responses without end, or one that nobody asked for
+  too_many_responses,   ///< informational responses without end, or one that no caller asked for
   too_many_redirects,   ///< more than `http_client_options::redirects`
   no_resolver,          ///< the URL names a host, and `http_client_options::names` is not set
 };

@@ -50,8 +50,8 @@ class BRAID_API http_exchange {
   [[nodiscard]] auto set_field(std::string_view name, std::string_view value) -> result<void>;
   /// The whole answer. Requires that none has begun. A `type` that is not the value of a field makes it a 500.
   void reply(http_status status, std::string_view type = {}, std::string_view body = {});
-  /// Says that the answer refuses for want of room, so that `http_server_options::pacing` holds for this connection:
-  /// once the answer is sent it may have to wait before its next request is read.
+  /// Says that the answer refuses because the server is full, so that `http_server_options::pacing` holds for this
+  /// connection: once the answer is sent it may have to wait before its next request is read.
   void pace() noexcept;
 
   /// Begins an answer of several pieces. Without a length it is sent in chunks, and to HTTP/1.0 up to the end of the

@@ -39,7 +39,7 @@ struct http_refusal_text {
 /// Back pressure: how much of the loop's time may go to answers that refuse (`http_exchange::pace`). A connection that
 /// got one beyond that is not read from before its turn; what it sends waits in the kernel.
 struct http_pacing {
-  double share = 1;        ///< of the loop's time; 1: all of it, so that nobody waits
+  double share = 1;        ///< of the loop's time; 1: all of it, so that no request waits
   duration max_wait = 1s;  ///< no connection waits longer than that
   /// How many requests would not be refused now: so many connections have their turn, whatever the share. Asked each
   /// millisecond while any wait, on the loop. Must not throw.
@@ -51,7 +51,7 @@ struct http_server_options {
   http_limits limits = {};
   std::size_t connections = 10'000;  ///< more wait to be accepted; idle ones are closed for them
   duration head_timeout = 10s;   ///< from the first byte of a request, or from the connection, to the end of the head
-  duration body_timeout = 60s;   ///< from the first look at the body to its end
+  duration body_timeout = 60s;   ///< from the first read of the body to its end
   duration idle_timeout = 60s;   ///< between two requests
   duration write_timeout = 30s;  ///< for each piece of an answer
   duration linger_timeout = 2s;  ///< to let a client read the last answer

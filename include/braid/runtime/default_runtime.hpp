@@ -22,9 +22,9 @@ namespace braid {
 BRAID_API auto initialize(runtime_options options = {}) -> result<void>;
 
 /// The runtime of the process: made with default options by the first call, unless `initialize` was called before, and
-/// the same for everybody, shared objects included, as long as braid is a shared library. At the latest it is
-/// finalized, draining, with the static objects of the process, before those that were made before it. The child of a
-/// fork has none of its threads, and starts anew: what is called there first makes a runtime of the child's own.
+/// the same for all code of the process, shared objects included, as long as braid is a shared library. At the latest
+/// it is finalized, draining, with the static objects of the process, before those that were made before it. The child
+/// of a fork has none of its threads, and starts anew: what is called there first makes a runtime of the child's own.
 /// Threads: any. Blocks: the first call, until its threads run.
 /// After `finalize` it is the runtime that was ended, whose parts refuse, until `initialize` makes another.
 /// Errors: std::system_error with errc::closed where `finalize` came before any was made; where the system gives no

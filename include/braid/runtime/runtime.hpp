@@ -92,7 +92,7 @@ class BRAID_API runtime {
   /// For jobs that block. It has threads while it has jobs, and for a while after.
   [[nodiscard]] auto blocking() noexcept -> blocking_pool& { return *blocking_; }
 
-  /// Starts a task that nobody waits for. In a merged runtime any worker may start it, and then it lives on the loop of
+  /// Starts a task without a handle. In a merged runtime any worker may start it, and then it lives on the loop of
   /// that one, or of another that has far fewer. What it throws goes to `on_error`. Errors: closed, and then it has
   /// been destroyed without having started.
   auto post(task<void> work) -> result<void>;

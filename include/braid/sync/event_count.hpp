@@ -15,7 +15,7 @@ namespace braid {
 ///   waiter: key = prepare(); if the condition holds: cancel(), else: wait(key); look again
 ///   other:  make the condition true; notify_one() or notify_all()
 ///
-/// A waiter that looked before the condition became true is woken; one that looks afterwards sees it.
+/// A waiter that checked before the condition became true is woken; one that checks afterwards sees it.
 /// Threads: any. Cost: a notify without waiters is one locked add.
 /// Source: Vyukov, "Eventcount", 2008; the proof for this form is in docs/design/event_count.md.
 class event_count {
@@ -28,7 +28,7 @@ class event_count {
 
   /// Announces a waiter, which must then check the condition and call `cancel` or `wait`.
   [[nodiscard]] auto prepare() noexcept -> key {
-    waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its look at the condition
+    waiters_.fetch_add(1, seq_cst);    // edge event_count.waiter: publish the waiter before its check of the condition
     return key(epoch_.load(seq_cst));  // edge event_count.epoch: observe what earlier notifies stand for
   }
 

@@ -61,7 +61,7 @@ class inbox {
 
   // --- producers ---
 
-  /// When this returns `posted`, every consumer that looks sees the callable. Blocks: never; a thread without a
+  /// When this returns `posted`, every consumer that polls sees the callable. Blocks: never; a thread without a
   /// producer of its own while another such thread posts. Errors: std::bad_alloc, and what the copy or move of `fn`
   /// throws; then nothing was posted. That copy or move must not post here, nor close. Cost: no locked operation, and
   /// no allocation while consumers keep up.
@@ -121,7 +121,7 @@ class inbox {
   }
 
   /// Moves half of what one producer has posted to `other` to this inbox, rounded up, but at most 128: how many. They
-  /// are here before they are gone from there, although this inbox may be closed. Wakes nobody; a thief that gets
+  /// are here before they are gone from there, although this inbox may be closed. Wakes no worker; a thief that gets
   /// several, or leaves some, wakes another thief. Cost: a heavy barrier.
   auto steal_half_of(inbox& other) -> std::size_t {
     producer* const mine = my_producer();
@@ -180,7 +180,7 @@ class inbox {
   Lock registry_;
   Lock shared_lock_;
   detail::biased_section<Lock> consumers_;  // around every claim
-  producer* current_ = nullptr;             // whose turn it is, if anybody's; inside consumers_
+  producer* current_ = nullptr;             // the producer whose callables are taken next; inside consumers_
   std::size_t at_ = 0;                      // its number
 };
 
@@ -237,7 +237,7 @@ auto inbox<Lock, Producers, SegmentSize>::post_through(producer& mine, when_full
   constexpr std::size_t size = detail::inbox_record::size_of<Fn>;
   {
     typename producer::posting here(mine);
-    barrier_.light();  // either the close sees that somebody is posting, or the next line sees the close
+    barrier_.light();  // either the close sees that a thread is posting, or the next line sees the close
     if (closed_.load(relaxed) != 0) return post_outcome::closed;
     if (then == when_full::refuse && here.is_full(capacity_)) return post_outcome::full;
     std::byte* const place = here.place(size);
@@ -269,7 +269,7 @@ void inbox<Lock, Producers, SegmentSize>::close() noexcept {
     while (producers_[i]->is_posting()) detail::let_others_run();
 }
 
-/// Each is moved out first, because what it does when it is dropped is nobody's to wait for.
+/// Each is moved out first, because no thread should wait for what it does when it is dropped.
 template <typename Lock, std::size_t Producers, std::size_t SegmentSize>
 void inbox<Lock, Producers, SegmentSize>::drop_all() noexcept {
   const std::size_t count = count_.load(acquire);  // edge inbox.producer: observe the producers in the table

@@ -13,7 +13,7 @@ namespace braid {
 /// let one `park` through. What was written before `unpark` is visible after the `park` that it ended.
 /// Threads: `park` and `park_until` from the owner only, `unpark` from any.
 /// Lifetime: may be destroyed once `park` has taken the permit: what is left of the `unpark` then is at most a wake for
-/// its address, which the kernel ignores when nobody sleeps there.
+/// its address, which the kernel ignores when no thread sleeps there.
 class parker {
  public:
   /// Blocks until there is a permit, and takes it.

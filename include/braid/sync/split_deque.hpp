@@ -44,14 +44,14 @@ class split_deque {
     return pushed;
   }
 
-  /// As `try_push`, but leaves it to the caller to look whether somebody has asked, and to share. Threads: the owner.
+  /// As `try_push`, but leaves it to the caller to look whether a thief has asked, and to share. Threads: the owner.
   [[nodiscard]] auto try_push_privately(T& entry) noexcept -> bool {
     const index head = head_.load(relaxed);
     if (head == room_end_ && !find_room()) [[unlikely]]
       return false;
     slots_[head & mask_].store(&entry, relaxed);  // no thief looks here before it has seen the next line
     head_.store(head + 1, release);               // edge split_deque.added: publish the entry to a thief that takes
-    asymmetric_barrier::light_if_asymmetric();    // before the look at the question
+    asymmetric_barrier::light_if_asymmetric();    // before the load of the question
     return true;
   }
 
@@ -73,12 +73,12 @@ class split_deque {
   /// Threads: the owner. Cost: two read-modify-writes.
   auto share() noexcept -> std::size_t;
 
-  /// Takes at the old end. Null when nothing is shared; the owner then learns that somebody asked.
+  /// Takes at the old end. Null when nothing is shared; the owner then learns that a thief asked.
   /// Threads: any, the owner too. Cost: one compare-exchange, and the transfer of three cache lines.
   [[nodiscard]] auto steal() noexcept -> T*;
 
   /// Takes at the old end although the owner has not answered a question, and shares half of the private part for
-  /// others. Null when nobody has asked, the private part is empty, or the owner or another thief was faster.
+  /// others. Null when no thief has asked, the private part is empty, or the owner or another thief was faster.
   /// Threads: any but the owner. Cost: the heavy side of the barrier.
   [[nodiscard]] auto take() noexcept -> T*;
 
@@ -91,8 +91,8 @@ class split_deque {
   /// `is_asked` says more.
   [[nodiscard]] auto wanted() const noexcept -> bool { return limit_.load(relaxed) >= guarded; }
 
-  /// Whether a thief has asked. Where barriers are symmetric this orders the owner's last push before the look: a thief
-  /// that asks later sees what was pushed. Threads: the owner. Cost: there a read-modify-write.
+  /// Whether a thief has asked. Where barriers are symmetric this orders the owner's last push before the check: a
+  /// thief that asks later sees what was pushed. Threads: the owner. Cost: there a read-modify-write.
   [[nodiscard]] auto is_asked() noexcept -> bool {
     if (guard_ == 0) return limit_.load(relaxed) == asked;
     // edge split_deque.question: both, a thief that asks later sees the last push
@@ -108,14 +108,14 @@ class split_deque {
     return private_in(word_.load(relaxed), head_.load(relaxed)) > 0;
   }
 
-  /// How many entries only the owner can take while nobody asks. Threads: the owner.
+  /// How many entries only the owner can take while no thief asks. Threads: the owner.
   [[nodiscard]] auto private_size() const noexcept -> std::size_t {
     const index head = head_.load(relaxed);
     const auto count = distance(limit_.load(relaxed), head);
     return count >= 0 ? static_cast<std::size_t>(count) : head - split_in(word_.load(relaxed), head);
   }
 
-  /// Whether at least so many are private and nobody asks; false where barriers are symmetric. Threads: the owner.
+  /// Whether at least so many are private and no thief asks; false where barriers are symmetric. Threads: the owner.
   [[nodiscard]] auto has_private(std::int64_t count) const noexcept -> bool {
     return distance(limit_.load(relaxed), head_.load(relaxed)) >= count;
   }
@@ -171,11 +171,11 @@ class split_deque {
     return ((value & ~(word{0xffff} << 16U)) | word{border} << 16U) + one_tag;
   }
 
-  /// What the limit is when nobody asks and the border lies here.
+  /// What the limit is when no thief asks and the border lies here.
   [[nodiscard]] auto limit_at(index split) const noexcept -> index { return split + guard_; }
 
   /// The slot of a position is its remainder by the size. A ring that was outgrown is kept, because thieves may look at
-  /// it; it holds what they look for there as long as nobody has taken that.
+  /// it; it holds what they look for there as long as no thread has taken that.
   struct ring {
     explicit ring(std::size_t size) : mask(size - 1), slots(std::make_unique<atomic<T*>[]>(size)) {}
 
@@ -274,7 +274,7 @@ auto split_deque<T>::steal() noexcept -> T* {
 
 template <typename T>
 auto split_deque<T>::take() noexcept -> T* {
-  word seen = word_.load(acquire);  // edge split_deque.entry: observe the slots; before the look at the limit
+  word seen = word_.load(acquire);  // edge split_deque.entry: observe the slots; before the load of the limit
   if (limit_.load(relaxed) != asked || private_in(seen, head_.load(relaxed)) <= 0) return nullptr;
   if (guard_ == 0) barrier_.heavy();  // from here on the owner pops with care, or its head is seen
   const auto count = private_in(seen, head_.load(acquire));  // edge split_deque.added: observe the slots below the head

@@ -83,7 +83,7 @@ class BRAID_API blocking_pool final : public executor {
   std::size_t started_ = 0;  // ever
   bool closed_ = false;
   thread_list running_;
-  thread_list ended_;  // threads that ended for want of jobs, and are still to be joined
+  thread_list ended_;  // threads that ended because there were no jobs, and are still to be joined
 };
 
 }  // namespace braid

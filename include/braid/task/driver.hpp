@@ -13,12 +13,12 @@ namespace braid {
 
 /// Why a worker that has slept is awake.
 enum class wake_reason : std::uint8_t {
-  permit,    ///< somebody has handed out a permit, and it was taken
+  permit,    ///< a permit was handed out, and it was taken
   work,      ///< its driver has something to do
   deadline,  ///< neither, until then
 };
 
-/// Blocks one worker until somebody hands out a permit. A pool that only computes has parkers; a worker that also waits
+/// Blocks one worker until a permit is handed out. A pool that only computes has parkers; a worker that also waits
 /// for I/O sleeps in its event loop.
 /// Threads: `unpark` from any, the rest from the worker. Permits do not add up.
 class BRAID_API driver {
@@ -83,7 +83,7 @@ class polling_driver final : public driver {
       if (steady_time().now() >= deadline) return false;
       std::this_thread::yield();
     }
-    return permit_.exchange(0, acquire) != 0;  // edge polling_driver.permit: observe; nobody else takes it
+    return permit_.exchange(0, acquire) != 0;  // edge polling_driver.permit: observe; no other thread takes it
   }
   void unpark() noexcept override { permit_.store(1, release); }  // edge polling_driver.permit: publish the job
 

@@ -25,7 +25,7 @@ concept forkable = std::move_constructible<Fn> && std::invocable<Fn&>;
 /// workers of its pool; from a thread that is no worker, everything runs in `default_pool`.
 /// Blocks: until all have ended. While it waits for what a thief took, the worker runs forks of others, and no posted
 /// jobs. Errors: what one of them throws, when those that had begun have ended; the others are not called then.
-/// Cost: next to that of the calls, where nobody asks for work.
+/// Cost: next to that of the calls, while no thief asks for work.
 template <forkable First, forkable... Rest>
   requires(sizeof...(Rest) > 0)
 [[gnu::always_inline]] inline auto fork_join(First first, Rest... rest) {

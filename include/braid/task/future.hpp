@@ -19,7 +19,7 @@ template <typename T>
 class shared_future;
 
 /// The result of work that runs elsewhere: a T, nothing, a reference, or what was thrown. Dropping it detaches the
-/// work, and then nobody hears what that throws.
+/// work, and then what that throws is lost.
 ///
 /// A continuation is called once the value is there. It gets a future of its own, with what it returns; if that is a
 /// future, with the value of that one. If the future fails, continuations are not called and their futures fail alike.
@@ -103,7 +103,7 @@ class [[nodiscard]] future {
     if (state_ != nullptr) std::exchange(state_, nullptr)->drop_reference();
   }
 
-  /// Turns it into a future that can be copied, and whose value nobody can take away.
+  /// Turns it into a future that can be copied, and whose value no thread can take away.
   [[nodiscard]] auto share() && -> shared_future<T>;
 
   template <detail::continuation_function<T, gets::view> Fn>

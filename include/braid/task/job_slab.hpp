@@ -376,7 +376,7 @@ template <typename T>
 auto job_slab::wait_result(job_handle job) -> braid::result<T> {
   if (const std::error_code wrong = check(job)) return fail(wrong);
   if (was_inline(job)) return fail(errc::stale);
-  const looking place(*this, job);  // nobody uses the slot again between the two
+  const looking place(*this, job);  // no thread uses the slot again between the two
   if (const auto ended = wait(job); !ended) return fail(ended.error());
   return result<T>(job);
 }

@@ -155,7 +155,7 @@ class BRAID_API pool : public executor {
   std::unique_ptr<detail::fork_exchange> forks_;
   std::unique_ptr<detail::scheduler_base> scheduler_;
   std::unique_ptr<detail::spare_threads>
-      spare_threads_;                             // null where nobody waits on a worker's thread, or none are wanted
+      spare_threads_;                             // null where no thread waits on a worker's thread, or none are wanted
   const atomic<worker*>* busy_worker_ = nullptr;  // the scheduler's; saves posts from outside a call
   detail::local_queues* own_queues_ = nullptr;    // the scheduler's; saves posts by workers a few
   std::vector<settings_report> reports_;          // each written by its worker, before `configured_`

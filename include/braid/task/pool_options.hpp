@@ -74,7 +74,7 @@ struct pool_options {
 enum class shutdown_mode : std::uint8_t {
   drain,         ///< they run first
   drop_pending,  ///< they are dropped: waiters fail with errc::dropped
-  stop_now,      ///< as drop_pending; and jobs that look at the pool's stop token are asked to end
+  stop_now,      ///< as drop_pending; and jobs that poll the pool's stop token are asked to end
 };
 
 }  // namespace braid

@@ -29,7 +29,7 @@ struct placement {
 /// Why a worker looks for work.
 enum class search : std::uint8_t {
   routine,  ///< it has run a job
-  woken,    ///< somebody thought that it is needed
+  woken,    ///< another thread found that it is needed
   monitor,  ///< it has watched the others for a while
 };
 

@@ -10,7 +10,7 @@
 
 namespace braid {
 
-/// A future that can be copied: all copies see the same value, and nobody can take it away. Continuations get a
+/// A future that can be copied: all copies see the same value, and no thread can take it away. Continuations get a
 /// const T&; where they run, and what becomes of them when the future fails, is as with `future`.
 /// Threads: one at a time for one object; copies are independent of each other. Cost: a copy is one locked addition.
 template <typename T>

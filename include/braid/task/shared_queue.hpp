@@ -39,7 +39,7 @@ class shared_queue {
 
   [[nodiscard]] auto empty() noexcept -> bool { return queue_.empty(); }
 
-  /// Jobs lie in one place: nobody moves them.
+  /// Jobs lie in one place: no thread moves them.
   [[nodiscard]] auto is_quiescent() noexcept -> bool { return empty(); }
 
   /// Refuses every later `place`.

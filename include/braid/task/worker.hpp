@@ -28,7 +28,7 @@ class fork_exchange;
 class spare_threads;
 }  // namespace detail
 
-/// What a worker has done so far. Written by it, read by anybody.
+/// What a worker has done so far. Written by it, read by any thread.
 struct worker_counters {
   atomic<std::uint64_t> jobs{0};          ///< begun
   atomic<std::uint64_t> steals{0};        ///< how often it has taken jobs from another worker
@@ -53,7 +53,8 @@ struct alignas(cache_line) worker {
   const bool has_own_work;              ///< that one has work of its own, which is done between jobs
   std::vector<std::size_t> victims;     ///< the other workers, the nearest first; written before its thread starts
   detail::fork_exchange* exchange = nullptr;  ///< of its pool; written before its thread starts; null without a pool
-  detail::spare_threads* spares = nullptr;    ///< of its pool; the same; null where nobody can take the worker context
+  detail::spare_threads* spares =
+      nullptr;  ///< of its pool; the same; null where no other thread can take the worker context
 
   // Its own, on lines that others have no business on.
   alignas(cache_line) std::uint32_t until_fair = 1;  ///< looks for work until the next one that is a fair one
@@ -89,7 +90,7 @@ struct alignas(cache_line) worker {
   /// About how many jobs lie here. Threads: any.
   [[nodiscard]] auto backlog() const noexcept -> std::size_t { return queue.approximate_size() + box.size(); }
 
-  /// Whether one more fork would be of use to nobody: thieves do not ask, and would find older work if they did.
+  /// Whether one more fork would be of no use: thieves do not ask, and would find older work if they did.
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(fork_pace.enough()); }
 

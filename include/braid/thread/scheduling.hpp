@@ -69,12 +69,12 @@ class realtime_priority {
 /// A nice value for a real-time policy, or a priority for a fair one, cannot be written down.
 class BRAID_API scheduling {
  public:
-  /// What threads have when nobody says otherwise: a fair share, weighted by the nice value.
+  /// The default of threads: a fair share, weighted by the nice value.
   struct other {
     nice_value nice;
     auto operator==(const other&) const -> bool = default;
   };
-  /// As `other`, for work that computes and waits for nobody: it is woken later and interrupted less.
+  /// As `other`, for work that computes and does not wait: it is woken later and interrupted less.
   struct batch {
     nice_value nice;
     auto operator==(const batch&) const -> bool = default;

@@ -15,7 +15,7 @@ struct plain_request {
   std::optional<std::string_view> plan;
 };
 
-/// A request of which it is sure, without another look, that it is a right one: an object with a user_id that is an
+/// A request that is certainly valid, without another check: an object with a user_id that is an
 /// integer, and perhaps a request_id and a plan, each once and of printable ASCII without escapes. Nothing for all
 /// others, right and wrong ones.
 [[nodiscard]] auto read_plain_request(std::string_view text) noexcept -> std::optional<plain_request>;

@@ -1,4 +1,4 @@
-// rankd/engine/detail/thrown_message.hpp: what an exception says that somebody else has caught.
+// rankd/engine/detail/thrown_message.hpp: the message of an exception that other code has caught.
 #pragma once
 
 #include <exception>

@@ -24,7 +24,7 @@ struct section {
 /// A file that is not `required` may be absent.
 auto read_section(const std::filesystem::path& file, presence need) -> section;
 
-/// Calls `read(row)` for each table of the array `table`, then refuses the fields that nobody asked for.
+/// Calls `read(row)` for each table of the array `table`, then refuses the fields that no rule has read.
 template <typename Read>
 void for_each_row(section& from, std::string_view table, Read&& read) {
   object_reader top(from.document, "", from.problems);

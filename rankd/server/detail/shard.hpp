@@ -53,7 +53,7 @@ struct shard_shares {
 
 /// The tokens of clients and the certificate of one loop.
 struct shard_credentials {
-  std::shared_ptr<const token_list> tokens;  // null: everybody
+  std::shared_ptr<const token_list> tokens;  // null: every client
   std::optional<braid::tls_context> tls;     // nothing: no TLS
 };
 
@@ -168,7 +168,7 @@ class shard {
   braid::time_point next_refusal_report_ = braid::time_point::min();  // when it may do so again
 
   std::vector<std::unique_ptr<metered_store>> stores_;
-  std::shared_ptr<const token_list> tokens_;  // null: everybody may ask
+  std::shared_ptr<const token_list> tokens_;  // null: every client may ask
 
   braid::http_router routes_;
   std::optional<engine> ranker_;                // used by the last tasks of the runtime, as is the server

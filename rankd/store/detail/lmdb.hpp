@@ -12,7 +12,7 @@
 
 namespace rankd::lmdb {
 
-/// No lock file, no reader table: a data file is written by one process before anybody reads it, and never after.
+/// No lock file, no reader table: a data file is written by one process before any reader reads it, and never after.
 inline constexpr unsigned environment_flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS;
 
 /// The longest key that LMDB takes.

@@ -195,7 +195,7 @@ export class Reader {
     return undefined;
   }
 
-  /** Complains about every field that nobody asked for. */
+  /** Reports every field that was not read. */
   refuseUnknownFields(): void {
     if (this.object === undefined) return;
     const unknown = sortedFields(this.object).filter(([name]) => !this.asked.includes(name));

@@ -55,7 +55,7 @@ export async function watch(
   process.once("SIGINT", end).once("SIGTERM", end);
   await compile(files);
   while (!isOver) {
-    // What changes while plans are compiled wakes nobody: it is seen here.
+    // A change while plans are compiled wakes no watcher: it is seen here.
     if (!isDue) await new Promise<void>((resolve) => (wake = resolve));
     isDue = false;
     const paths = [...changed];

@@ -57,7 +57,7 @@ class BRAID_API fiber_frame {
   /// True where that ended it; false where it ended by itself in spite of it.
   [[nodiscard]] auto unwind() noexcept -> bool;
 
-  /// On the fiber: leaves until somebody resumes it. Errors: `fiber_unwind`.
+  /// On the fiber: leaves until it is resumed. Errors: `fiber_unwind`.
   void wait(fiber_wait for_what);
   /// On the driver: what the fiber waits for.
   [[nodiscard]] auto waits_for() const noexcept -> fiber_wait { return waits_for_; }

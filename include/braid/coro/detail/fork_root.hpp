@@ -17,11 +17,11 @@
 
 namespace braid::detail {
 
-/// A job that starts a coroutine, which nobody awaits. It is a record as well, which never lies in a deque: for workers
-/// that wait for it as for a fork.
+/// A job that starts a coroutine, which no task awaits. It is a record as well, which never lies in a deque: for
+/// workers that wait for it as for a fork.
 class BRAID_API fork_root : public job, public fork_record {
  public:
-  /// Runs it on this thread, as far as nobody else does, and returns when it has ended.
+  /// Runs it on this thread, as far as no other thread does, and returns when it has ended.
   void run_here() noexcept;
 
  protected:
@@ -79,7 +79,7 @@ class future_root final : public fork_root {
     if (thrown != nullptr) static_cast<void>(to.set_exception(std::move(thrown)));
   }
 
-  /// What the coroutine held is gone before anybody sees its result. Gives what the moving of that threw.
+  /// What the coroutine held is gone before any reader sees its result. Gives what the moving of that threw.
   static auto give(std::unique_ptr<future_root> mine, promise<T>& to) noexcept -> std::exception_ptr {
     try {
       if constexpr (std::is_void_v<T>) {

@@ -68,7 +68,7 @@ class BRAID_API promise_base : private job {
     attach(parent, continuation, nullptr, &owner);
   }
 
-  /// The tie of a root: nobody awaits it, `end` is told.
+  /// The tie of a root: no task awaits it, `end` is told.
   void attach_root(scope* in, end_fn end, void* context) noexcept {
     scope_ = in;
     end_ = end;
@@ -88,7 +88,7 @@ class BRAID_API promise_base : private job {
 
   /// The coroutine is stopped at a leaf: what to go on with. It, and those above it that do not look at stops, end
   /// here: their frames are destroyed, the lowest first, up to one that is not simply awaited, or away from home; from
-  /// there on they are left suspended, and destroyed by the awaiter that looks at the stop.
+  /// there on they are left suspended, and destroyed by the awaiter that handles the stop.
   [[nodiscard]] auto stop() noexcept -> std::coroutine_handle<>;
 
   /// Calls the `end` function of this root once more, at home. Requires a scope.

@@ -58,7 +58,7 @@ class timed_call final : public job {
     auto& call = static_cast<timed_call&>(self);
     // edge timed_call.left: observe the last use by the task
     if (call.state_.load(acquire) == state::abandoned) {
-      delete &call;  // nobody wants it any more, and it has not begun
+      delete &call;  // its result is not needed any more, and it has not begun
       return;
     }
     call.run(what);

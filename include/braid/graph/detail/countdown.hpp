@@ -8,7 +8,7 @@
 namespace braid::detail {
 
 /// Counted down once for each predecessor in each run. What all of them did is visible to the one that comes last, and
-/// that one fills it again: nobody else looks at it until the next run.
+/// that one fills it again: no other node reads it until the next run.
 /// Threads: `arrive` from any; the others from one that is alone with the node.
 /// Protocol: docs/design/static_graph.md
 class countdown {

@@ -25,7 +25,7 @@ struct redis_due_hook : list_hook {};
 /// How a request is told that it is over.
 enum class redis_end : std::uint8_t {
   now,    ///< its coroutine may go on at once
-  later,  ///< somebody is in the middle of something: its coroutine goes on when the loop comes to it
+  later,  ///< its coroutine is queued, because the connection is in the middle of a step
 };
 
 /// Lies inside of whatever waits for the replies. All of it belongs to the link from `submit` until `over` is called or

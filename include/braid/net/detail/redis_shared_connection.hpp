@@ -29,8 +29,8 @@ namespace braid {
 /// What a connection has done since it was made.
 struct redis_counts {
   std::uint64_t sent = 0;       ///< commands
-  std::uint64_t answered = 0;   ///< replies that somebody waited for
-  std::uint64_t dropped = 0;    ///< replies that nobody waited for any more
+  std::uint64_t answered = 0;   ///< replies that a task waited for
+  std::uint64_t dropped = 0;    ///< replies that no task waited for any more
   std::uint64_t shared = 0;     ///< reads that were not sent, because the same one was
   std::uint64_t pushed = 0;     ///< messages that are no replies, which are dropped
   std::uint64_t expired = 0;    ///< calls that had no reply in time
@@ -147,7 +147,8 @@ class BRAID_API redis_shared_connection {
   redis_request* begun_ = nullptr;  // of `waiting_` the first, where a part of it was encoded already
   std::size_t waiting_count_ = 0;
   redis_same_reads same_reads_;
-  arena shared_;  // for replies that nobody's arena takes: of greetings, of commands without one, of shared reads
+  arena
+      shared_;  // for replies that no request has an arena for: of greetings, of commands without one, of shared reads
   random_source random_;
   redis_counts counts_;
   std::error_code last_error_;
@@ -171,7 +172,7 @@ class BRAID_API redis_shared_connection {
   bool in_iteration_ = false;  // reading: what is encoded is flushed at its end
   enum class reply_slot : std::uint8_t {
     none,    // no reply has begun
-    own,     // the arena of the request at the front of the window, or nowhere where nobody waits
+    own,     // the arena of the request at the front of the window, or nowhere where no task waits
     shared,  // `shared_`
     push,    // nowhere: it is no reply
   } reply_ = reply_slot::none;

@@ -45,7 +45,7 @@ class redis_window {
 
   /// One reply of the first entry has come. Gives the request that waited for it.
   auto take() noexcept -> redis_request* {
-    BRAID_ASSERT(!empty(), "a reply is taken that nobody waits for");
+    BRAID_ASSERT(!empty(), "a reply is taken for which no request waits");
     entry& first = front();
     redis_request* const who = first.who;
     --due_;
@@ -56,10 +56,10 @@ class redis_window {
     return who;
   }
 
-  /// Nobody waits for the entries of `who` any more; one that it shares goes to the next.
+  /// No task waits for the entries of `who` any more; one that it shares goes to the next.
   void leave(const redis_request& who) noexcept;
 
-  /// Calls `look(who)` for each entry that somebody waits for, in the order of sending, until it gives false. `look`
+  /// Calls `look(who)` for each entry that a task waits for, in the order of sending, until it gives false. `look`
   /// may let requests leave.
   template <typename Look>
   void for_each(Look&& look) {

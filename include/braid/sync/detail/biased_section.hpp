@@ -1,4 +1,4 @@
-// braid/sync/detail/biased_section.hpp: a lock that costs its owner no locked operation, and everybody else a lot.
+// braid/sync/detail/biased_section.hpp: a lock that costs its owner no locked operation, and every other thread a lot.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -13,7 +13,7 @@ namespace braid::detail {
 
 /// One at a time is inside: the owner, or another that holds the lock. The owner announces itself and looks whether
 /// another wants in; the other announces itself, crosses the heavy side of the barrier, and waits for the owner to
-/// leave. An owner that finds another queues up for the lock like everybody else.
+/// leave. An owner that finds another queues up for the lock like any other thread.
 /// Blocks: `revoke` while the owner is inside; `own` while another is.
 /// Source: Kawachiya, Koseki, Onodera, "Lock reservation", 2002; the proof for this form is in docs/design/inbox.md.
 template <typename Lock>

@@ -176,7 +176,7 @@ class inbox_producer : public inbox_producer_base {
     known_ = inbox_position(posted_.load(acquire)).count();
   }
 
-  /// As many callables may be claimed now as were here at the last look, and at most so many. False when none was.
+  /// As many callables may be claimed now as were here at the last poll, and at most so many. False when none was.
   auto begin_slice(std::uint64_t max_count) noexcept -> bool {
     const std::uint64_t taken = inbox_position(taken_.load(relaxed)).count();
     slice_end_ = taken + std::min(known_ - taken, max_count);
@@ -207,7 +207,7 @@ class inbox_producer : public inbox_producer_base {
   /// What a close waits for.
   [[nodiscard]] auto is_posting() const noexcept -> bool { return posted_.load(relaxed) % 2 != 0; }
 
-  /// Nobody posts or claims here any more. Requires that everything was claimed and done with.
+  /// No thread posts or claims here any more. Requires that everything was claimed and done with.
   void free_memory() noexcept;
 
  private:
@@ -244,7 +244,7 @@ class inbox_producer : public inbox_producer_base {
   std::uint64_t known_ = 0;                             // the count of posted_, from some time ago
   segment* oldest_;
   std::uint64_t before_ = 0;   // how many were taken before the first of this segment
-  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last look
+  segment* passed_ = nullptr;  // of which all is claimed, but some was not done with at the last poll
   std::size_t return_at_ = 0;  // where the next spare goes
 
   /// Empty segments on their way back: a ring, null where there is none. A consumer fills the nulls.

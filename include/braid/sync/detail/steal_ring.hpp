@@ -1,4 +1,4 @@
-// braid/sync/detail/steal_ring.hpp: a bounded queue that its owner fills and empties, and that anybody may halve.
+// braid/sync/detail/steal_ring.hpp: a bounded queue that its owner fills and empties, and that any thread may halve.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -16,7 +16,7 @@ namespace braid::detail {
 /// slot n modulo Capacity until `head_` has passed it.
 /// Threads: `take_half` and `size` from any, the rest from the owner only.
 /// Source: the run queues of Go's scheduler (Vyukov, 2012) and of Tokio (Lerche, 2019): one counter that only the owner
-/// writes, one that everybody moves by compare-exchange.
+/// writes, one that every thread moves by compare-exchange.
 /// Protocol: docs/design/run_queue.md
 template <typename T, std::size_t Capacity>
 class steal_ring {
@@ -30,7 +30,7 @@ class steal_ring {
   [[nodiscard]] auto try_push(T& element) noexcept -> bool {
     const std::uint64_t tail = tail_.load(relaxed);  // only the owner writes it
     if (tail - taken_ == Capacity && room() == 0) return false;
-    slot(tail).store(&element, relaxed);  // nobody looks here until the next line
+    slot(tail).store(&element, relaxed);  // no thread looks here until the next line
     tail_.store(tail + 1, release);       // edge steal_ring.element: publish the slot and the element
     return true;
   }
@@ -77,7 +77,7 @@ class steal_ring {
       if (tail <= head) return 0;                      // below it when the tail that was read is the older of the two
       const std::size_t count = std::min<std::size_t>((tail - head + 1) / 2, out.size());
       for (std::size_t i = 0; i < count; ++i) out[i] = slot(head + i).load(relaxed);
-      // What was read counts only if nobody has moved the head: until then no slot behind it is filled again.
+      // What was read counts only if no other thread has moved the head: until then no slot behind it is filled again.
       // edge steal_ring.taken: publish the reads of the slots, which are filled again, and what was done before
       if (head_.compare_exchange_strong(head, head + count, release, relaxed)) return count;
     }

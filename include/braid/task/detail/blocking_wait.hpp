@@ -26,10 +26,11 @@ class blocking_wait {
 };
 
 /// Blocks until `wait` is over, or until `deadline`: then false. On a worker the other work of its pool goes on
-/// meanwhile: in its context, which it leaves, or on its stack where nobody can take the worker context. `awaited`: the
-/// job that is waited for, if it is one; the worker runs it itself where it lies in its context. `where`: the executor
-/// that the end of the wait comes from, if it is known. Where that has no threads, its jobs run here; and so do, on a
-/// thread that is no worker, those of pools without threads that this thread has made. Protocol: docs/design/future.md
+/// meanwhile: in its context, which it leaves, or on its stack where no other thread can take the worker context.
+/// `awaited`: the job that is waited for, if it is one; the worker runs it itself where it lies in its context.
+/// `where`: the executor that the end of the wait comes from, if it is known. Where that has no threads, its jobs run
+/// here; and so do, on a thread that is no worker, those of pools without threads that this thread has made. Protocol:
+/// docs/design/future.md
 BRAID_API auto block(blocking_wait& wait, job* awaited = nullptr, std::optional<time_point> deadline = std::nullopt,
                      executor_id where = {}) noexcept -> bool;
 

@@ -32,7 +32,7 @@ class brief_guard {
 };
 
 /// First in, first out. Two queues with a lock each: adding and taking threads contend only when the taking side is
-/// empty and brings over what was added. Threads: any. Cost: a lock; a look at an empty queue is three loads.
+/// empty and brings over what was added. Threads: any. Cost: a lock; a poll of an empty queue is three loads.
 class common_queue {
  public:
   /// False when closed: then the job still belongs to the caller.

@@ -23,7 +23,7 @@ class drain_limit {
   /// run in this drain. Nothing is touched behind the last question.
   template <typename Now, typename Fn>
   auto in_drain(Now now, Fn drain) noexcept {
-    // A number that the compiler knows, where nobody looks at the clock: half a nanosecond a job.
+    // A number that the compiler knows, where the clock is not read: half a nanosecond a job.
     if (first_look_ == max_consecutive)
       return drain([this](std::size_t ran) {
         if (ran < max_consecutive) return false;

@@ -62,7 +62,7 @@ class alignas(64) executor_slot {
     return generation_of(before);
   }
 
-  /// Ends the generation: nobody enters by its handles any more.
+  /// Ends the generation: no thread enters by its handles any more.
   void close() noexcept { state_.fetch_add(one_generation, relaxed); }
 
   /// How many threads are inside; once only the caller's own are, nothing of what the others did is still to come.
@@ -73,7 +73,7 @@ class alignas(64) executor_slot {
   executor_slot* next_free = nullptr;  ///< under the lock of the table
   std::uint32_t number = 0;            ///< of this slot; the same
 
-  // --- anybody with a handle ---
+  // --- any holder of a handle ---
 
   /// The executor, which stays until `leave`; null where it is gone, and then there is nothing to leave.
   [[nodiscard]] auto try_enter(std::uint32_t generation) noexcept -> executor* {

@@ -48,7 +48,7 @@ class pending_child {
     if (is_out_) static_cast<void>(take_back(self_, child_));
   }
 
-  /// True when nobody has taken it. False when it has ended elsewhere.
+  /// True when no thief has taken it. False when it has ended elsewhere.
   [[nodiscard]] auto reacquire() noexcept -> bool {
     is_out_ = false;
     return take_back(self_, child_);
@@ -86,7 +86,7 @@ auto fork_on(worker& self, Left& left, Right& right) -> both_of<Left, Right> {
   return {std::forward<returned<result_of<Left>>>(first), child.take()};
 }
 
-/// Out of line: the registers that it saves are no burden to a fork that is of use to nobody. By value: references
+/// Out of line: the registers that it saves are no burden to a fork that is of no use. By value: references
 /// would keep the captures in memory.
 template <typename Left, typename Right>
 [[gnu::noinline]] auto fork_two(worker* self, Left left, Right right) -> both_of<Left, Right> {

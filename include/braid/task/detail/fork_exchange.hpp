@@ -27,7 +27,7 @@ class BRAID_API fork_exchange {
   /// A thief has asked: shares forks, and wakes a sleeping worker.
   void answer(worker& self) noexcept;
 
-  /// The same for a worker that waits: only where somebody has asked, and something is there to share.
+  /// The same for a worker that waits: only where a thief has asked, and something is there to share.
   static void answer_if_asked(worker& self) noexcept {
     if (self.exchange != nullptr && self.forks.private_size() != 0 && self.forks.wanted()) self.exchange->answer(self);
   }
@@ -46,13 +46,13 @@ class BRAID_API fork_exchange {
 
   // --- workers without a job ---
 
-  /// The oldest fork of the nearest worker that has shared one; where nobody has, all have been asked.
+  /// The oldest fork of the nearest worker that has shared one; where none has, all have been asked.
   [[nodiscard]] auto steal(worker& self) noexcept -> fork_record*;
 
   /// What was stolen, and what that left behind in the worker's deque.
   static void run_stolen(worker& self, fork_record& stolen) noexcept;
 
-  /// Whether nobody has shared anything, nor leaves a question unanswered though there is something to share.
+  /// Whether no worker has shared anything, nor leaves a question unanswered though there is something to share.
   [[nodiscard]] auto empty() const noexcept -> bool;
 
   /// Whether the worker has forked nothing that may still lie in its deque.
@@ -101,7 +101,7 @@ BRAID_API auto take_back_slowly(worker& self, fork_record& child, fork_record* n
   return pushed;
 }
 
-/// True when nobody has taken the child: it is the caller's again. False when it has ended elsewhere.
+/// True when no thief has taken the child: it is the caller's again. False when it has ended elsewhere.
 [[nodiscard]] inline auto take_back(worker& self, fork_record& child) noexcept -> bool {
   fork_record* const newest = self.forks.pop();
   if (newest == &child) [[likely]] {

@@ -22,7 +22,7 @@ class fork_pace {
   /// The same for a loop, whose forks are halves of what is left.
   [[nodiscard]] auto enough_of_a_loop() const noexcept -> std::int64_t { return enough_of_a_loop_; }
 
-  /// A fork was of use to nobody: it came back from the deque of the worker.
+  /// A fork was of no use: it came back from the deque of the worker.
   void came_back() noexcept {
     if (enough_ == none) [[unlikely]]
       count();

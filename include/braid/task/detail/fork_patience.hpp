@@ -21,7 +21,7 @@ class fork_patience {
     pause_ = first_pause;
   }
 
-  /// Until the next look. `signal`: has `is_set` and `wait`, as an end_signal.
+  /// Until the next poll. `signal`: has `is_set` and `wait`, as an end_signal.
   template <typename Signal>
   void wait(Signal& signal) noexcept {
     if (left_ == 0) {

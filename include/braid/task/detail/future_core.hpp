@@ -92,7 +92,7 @@ class BRAID_API future_core : public continuation {
   explicit future_core(act_fn act, executor_id where) noexcept : continuation(act), where_(where) {}
   ~future_core() = default;
 
-  /// Whether nobody will ask for the result any more. For the producer, before it settles.
+  /// Whether no reader will ask for the result any more. For the producer, before it settles.
   [[nodiscard]] auto is_abandoned() const noexcept -> bool {
     return head_.load(relaxed) == pending && refs_.load(relaxed) == 1;
   }
@@ -138,7 +138,7 @@ inline void future_core::settle(verdict as, cascade& more) noexcept {
   const std::uintptr_t before = head_.exchange(static_cast<std::uintptr_t>(as), acq_rel);
   continuation* const newest = node_of(before);
   if ((before & mask) == claimed && newest->next == nullptr) [[likely]] {
-    refs_.store(1, relaxed);  // nobody else knows the object: the consumer has it alone
+    refs_.store(1, relaxed);  // no other thread knows the object: the consumer has it alone
     more.add(*newest);
   } else if (before == pending) {
     drop_reference(more);

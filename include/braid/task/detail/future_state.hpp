@@ -86,7 +86,7 @@ class future_state : public future_core {
   };
 };
 
-/// The shared state of a promise: somebody outside settles it.
+/// The shared state of a promise: code outside of the library settles it.
 template <typename T>
 class promise_state final : public future_state<T> {
  public:

@@ -38,7 +38,7 @@ class idle_set {
     return advertised_[index].exchange(0, relaxed) != 0;
   }
 
-  /// Whether nobody may be picked: nobody sleeps, nor is about to.
+  /// Whether no worker can be claimed: none sleeps, nor is about to.
   [[nodiscard]] auto none() const noexcept -> bool { return idle_in(count_.load(relaxed)) == 0; }
 
   /// Whether this worker may be picked.

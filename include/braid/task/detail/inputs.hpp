@@ -62,7 +62,7 @@ class input final : public continuation {
       return state<T>().take();
   }
 
-  /// Gives up the future, if that was not done before. Nobody waits for that: consumers come last.
+  /// Gives up the future, if that was not done before. No thread waits for that: consumers come last.
   void release() noexcept {
     if (core_ != nullptr) std::exchange(core_, nullptr)->drop_reference();
   }

@@ -12,7 +12,7 @@
 
 namespace braid::detail {
 
-/// A moving average over batches of jobs: short jobs are measured many at a time, so that a look at the clock costs
+/// A moving average over batches of jobs: short jobs are measured many at a time, so that a read of the clock costs
 /// each of them next to nothing. A batch is meant to take about ten microseconds. One that takes long among shorter
 /// ones says little: the processor may have been taken away; so of two batches in a row the shorter one counts.
 /// Threads: `job_begins` and `paused` from the worker, the rest from any.
@@ -61,10 +61,10 @@ class job_pace {
     return time_point(duration(began_ns_.load(relaxed)));
   }
 
-  /// How long that was ago. Cost: a look at the clock.
+  /// How long that was ago. Cost: a read of the clock.
   [[nodiscard]] auto elapsed() const noexcept -> duration { return clock_->now() - batch_began(); }
 
-  /// The worker has nothing to run: the time until its next job is nobody's.
+  /// The worker has nothing to run: the time until its next job is charged to none.
   void paused() noexcept {
     began_ns_.store(0, relaxed);
     left_ = 1;
@@ -105,7 +105,7 @@ class job_pace {
   }
 
   const clock_source* clock_;
-  std::uint32_t left_ = 1;  // jobs until the next look at the clock
+  std::uint32_t left_ = 1;  // jobs until the next read of the clock
   std::uint32_t batch_ = 1;
   std::int64_t last_ns_ = 0;  // of a job in the batch before; 0: there was none
   // On a line that others may read with each post, because it is written once in a batch. Jobs of which nothing is

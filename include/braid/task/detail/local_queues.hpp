@@ -37,7 +37,7 @@ class BRAID_API local_queues {
   /// What a worker posts for itself.
   [[nodiscard]] auto place_own(worker& self, job& work) noexcept -> placement;
 
-  /// What somebody else posts for a worker.
+  /// What other threads post for a worker.
   [[nodiscard]] auto place_for(worker& at, job& work) noexcept -> placement;
 
   /// The worker's own jobs: what is to run next, a few times in a row at most; its queue; its inbox.
@@ -71,16 +71,17 @@ class BRAID_API local_queues {
 
   [[nodiscard]] auto may_park(worker& self) noexcept -> bool { return self.queue.empty() && self.box.empty(); }
   [[nodiscard]] auto empty() noexcept -> bool;
-  /// Requires that they are closed. Whether all were found empty, now or before, while nobody moved jobs between them.
+  /// Requires that they are closed. Whether all were found empty, now or before, while no thread moved jobs between
+  /// them.
   [[nodiscard]] auto is_quiescent() noexcept -> bool;
   void close() noexcept;
 
   /// When this returns, what was accepted before the worker contexts were closed has been dropped, or taken by a worker
-  /// that runs it now. From its begin on nobody steals.
+  /// that runs it now. From its begin on no thief steals.
   void drop_all() noexcept;
 
   [[nodiscard]] auto is_closed() const noexcept -> bool { return closed_.load(relaxed); }
-  /// Whether somebody has found them settled: a thief has nothing to look for.
+  /// Whether a thread has found them settled: a thief has nothing to take.
   [[nodiscard]] auto is_known_quiescent() const noexcept -> bool { return quiescent_.load(relaxed); }
   [[nodiscard]] auto workers() const noexcept -> const worker_list& { return workers_; }
 
@@ -96,7 +97,7 @@ class BRAID_API local_queues {
   const worker_list& workers_;
   atomic<bool> closed_{false};     // written once
   atomic<bool> quiescent_{false};  // true: written by each thread that has found that
-  /// How many thieves move jobs between worker contexts, where no look at one worker context after the other would find
+  /// How many thieves move jobs between worker contexts, where no poll of one worker context after the other would find
   /// them; `dropping`, which stays; and above, how many have ever begun to. Written by thieves, and by the thread in
   /// `drop_all`.
   alignas(cache_line) atomic<std::uint64_t> moves_{0};

@@ -185,7 +185,7 @@ auto scan_as(const Stop& stop, std::optional<T> init, Range& range, Out out, Com
     }
   };
 
-  // Without lanes nobody needs the total of the last group; and a group that nothing is before is one part.
+  // Without lanes no thread needs the total of the last group; and a group that nothing is before is one part.
   const bool is_one_part = groups <= 1 && !(lanes > 1 && init);
   const std::size_t summed = is_one_part ? 0 : lanes > 1 ? groups : groups - 1;
   std::optional<errc> stopped;

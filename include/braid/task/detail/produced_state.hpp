@@ -73,7 +73,7 @@ class produced_state : public future_state<future_value<R>> {
   ~produced_state() = default;
 
   /// Calls `body` and settles with what it gives or throws. `clean_up` comes between the two: what the callable held is
-  /// gone before anybody sees the result.
+  /// gone before any reader sees the result.
   template <typename Body, typename CleanUp>
   void produce(Body&& body, CleanUp&& clean_up, cascade& more) noexcept;
 

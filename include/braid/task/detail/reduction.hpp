@@ -17,7 +17,7 @@
 namespace braid::detail {
 
 /// A node has up to 16 children, which are combined from the left; a leaf has up to a grain of elements, which are,
-/// too. With so many children a worker that nobody asks for work simply goes on adding.
+/// too. With so many children a worker that no thief asks for work simply goes on adding.
 template <typename T, typename Stop, typename Iterator, typename Combine, typename Proj>
 class reduction {
  public:

@@ -19,7 +19,7 @@ namespace braid {
 enum class cancellation : std::uint8_t {
   done,       ///< no run begins any more, and the captures have been destroyed
   after_run,  ///< the function runs at this moment, for the last time; the captures are destroyed when it returns
-  too_late,   ///< the task had ended, or somebody else is just ending it
+  too_late,   ///< the task had ended, or another thread is just ending it
 };
 
 /// What scheduled work is up to, or how it has ended.

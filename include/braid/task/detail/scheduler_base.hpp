@@ -59,7 +59,7 @@ class BRAID_API scheduler_base {
   [[nodiscard]] virtual auto may_park(worker& self) noexcept -> bool = 0;
   [[nodiscard]] virtual auto empty() noexcept -> bool = 0;
 
-  /// Requires that it is closed. True when every queue was found empty, no fork was shared, and nobody moved jobs
+  /// Requires that it is closed. True when every queue was found empty, no fork was shared, and no thread moved jobs
   /// meanwhile, so that what is left is what workers have in their hands. May be false at any time.
   [[nodiscard]] virtual auto is_quiescent() noexcept -> bool { return false; }
 

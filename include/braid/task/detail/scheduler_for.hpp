@@ -103,7 +103,7 @@ class scheduler_for final : public scheduler_base {
   static constexpr duration quantum = 100us;
   static constexpr duration quantum_beside_driver = 20us;
   static constexpr std::uint32_t max_jobs_per_slice = 256;
-  static constexpr std::uint32_t worth_a_look = 16;  // jobs that a look at the inbox has shown
+  static constexpr std::uint32_t worth_a_look = 16;  // jobs that a poll of the inbox has shown
   static constexpr duration worth_a_backoff = 2us;
   static constexpr std::uint32_t min_backoff = 4;
 
@@ -174,7 +174,8 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
       self.between_own_work = 1;
       if (self.absent != 0) {
         owner_.spare_threads_->pause(self);
-        woken = wake_cause::monitored;  // such a worker context never announces its sleep: nobody relies on it to watch
+        woken = wake_cause::monitored;  // such a worker context never announces its sleep: no other worker relies on it
+                                        // to watch
         continue;
       }
       if (has_own_work(self))
@@ -203,7 +204,7 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
 }
 
 /// What others have posted, ahead of what the worker has posted itself, which has had its time: now they have as much.
-/// Each counts as a look for work, so that priority `low` comes to its turns.
+/// Each counts as a poll, so that priority `low` is served in its share.
 template <scheduling_policy Policy>
 void scheduler_for<Policy>::run_posted(worker& self) noexcept {
   self.remote_slice_due = false;
@@ -225,8 +226,8 @@ auto scheduler_for<Policy>::is_slice_over(worker& self, std::uint32_t ran) noexc
   return self.pace.elapsed() >= (self.has_own_work ? quantum_beside_driver : quantum);
 }
 
-/// What lay there at the last look; then what lies there now, where the last look was worth it: a producer may be
-/// writing there, and loses its lines to each look.
+/// What lay there at the last poll; then what lies there now, where the last poll was worth it: a producer may be
+/// writing there, and loses its cache lines to each poll.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look) noexcept -> found_job {
   if (found_job seen = self.box.claim_seen()) {
@@ -238,7 +239,7 @@ auto scheduler_for<Policy>::next_posted(worker& self, std::uint32_t& since_look)
   return policy_.tick(self);
 }
 
-/// What lies at the worker's own context, while nothing else asks for a look: what `next` would find, without
+/// What lies at the worker's own context, while nothing else asks for a poll: what `next` would find, without
 /// the way there. False when nothing is left there.
 template <scheduling_policy Policy>
 auto scheduler_for<Policy>::run_own(worker& self) noexcept -> bool {

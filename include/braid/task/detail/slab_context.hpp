@@ -51,7 +51,7 @@ class slab_watch {
   std::uint64_t queued_ = 0;
   time_point looked_;      // when `begun_` and `queued_` were read
   time_point worked_;      // when it was last seen to begin jobs
-  bool answer_ = false;    // stands until the next look
+  bool answer_ = false;    // holds until the next poll
   bool is_known_ = false;  // by two looks at the same one
   time_point stole_;       // when it last had jobs of another, or unset once that is judged
   duration way_{};         // what taking them took

@@ -76,7 +76,7 @@ class slab_deque {
     return bottom > top ? bottom - top : 0;
   }
 
-  /// Whether something is here or a thief has its hands on it. For the last look before sleep.
+  /// Whether something is here or a thief is taking it. For the last poll before sleep.
   [[nodiscard]] auto empty() noexcept -> bool {
     if (size() != 0) return false;
     const std::lock_guard lock(lock_);  // a thief raises the top before it knows how far it may
@@ -108,7 +108,7 @@ class slab_deque {
   const std::unique_ptr<atomic<std::uint32_t>[]> ring_;  // written by the owner
   alignas(cache_line) atomic<std::uint64_t> bottom_{0};  // where the next entry goes; written by the owner
   std::uint64_t taken_seen_ = 0;                      // the owner's: all below it were taken, and their slots are free
-  alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that nobody claims; written under the lock
+  alignas(cache_line) atomic<std::uint64_t> top_{0};  // the oldest entry that no thread claims; written under the lock
   atomic<std::uint64_t> taken_{0};                    // slots below it may be filled again; written under the lock
   Lock lock_;                                         // for the threads that take at the old end
 };

@@ -17,7 +17,7 @@ namespace braid::detail {
 /// Where the job of a slot is in its life; the lowest bits of the slot's word.
 enum class slab_phase : std::uint8_t {
   unused = 0,     ///< the slot was never used
-  allocated = 1,  ///< somebody has a handle
+  allocated = 1,  ///< a handle exists
   promised = 2,   ///< it continues another job
   queued = 3,     ///< scheduled, or running
   ran = 4,        ///< its children are not finished
@@ -39,7 +39,7 @@ struct slab_step {
   errc refused{};                                          ///< 0: the step was made
   bool finished = false;                                   ///< by this step
   bool followed = false;                                   ///< by this step, what continues it is to be queued
-  bool waited = false;                                     ///< somebody sleeps until it is finished
+  bool waited = false;                                     ///< a thread sleeps until it is finished
   std::array<std::uint32_t, 2> parents{no_slot, no_slot};  ///< of a finished job: the jobs that it held open
 
   [[nodiscard]] auto is_more() const noexcept -> bool {
@@ -80,14 +80,14 @@ class alignas(cache_line) slab_slot {
 
   // --- the thread that allocates here ---
 
-  /// Takes the slot for a new job, if the last one is done and nobody looks at its result: the new generation, or 0.
+  /// Takes the slot for a new job, if the last one is done and no thread looks at its result: the new generation, or 0.
   /// Afterwards the caller destroys the old callable, makes the new one, and calls `open`.
   [[nodiscard]] auto try_reuse(asymmetric_barrier& barrier, slab_access as) noexcept -> std::uint64_t;
   void open(std::uint64_t generation) noexcept { set(generation, slab_phase::allocated); }
   /// In place of `open` when there is no callable.
   void abandon(std::uint64_t generation) noexcept { set(generation, slab_phase::done); }
 
-  // --- anybody with a handle ---
+  // --- any holder of a handle ---
 
   /// Lets a job that is only allocated be `queued` or `promised`.
   [[nodiscard]] auto claim(asymmetric_barrier& barrier, std::uint64_t generation, slab_phase to,
@@ -151,7 +151,7 @@ class alignas(cache_line) slab_slot {
   atomic<std::uint64_t> word_{0};  // generation 56, marks 4, phase 4
   slab_lock lock_;
   std::uint16_t pins_ = 0;     // threads that wait for the job or copy its result
-  std::uint8_t waited_ = 0;    // 1 once somebody sleeps until it is finished
+  std::uint8_t waited_ = 0;    // 1 once a thread sleeps until it is finished
   std::uint8_t has_more_ = 0;  // 1 once there is a waiter, a parent, or a child
 
  public:
@@ -208,7 +208,7 @@ class slab_slot::section {
     by_bias = lock_.enter(barrier);
   else
     lock_.lock(barrier);
-  // Inside, the phase may be another than before: somebody may have appended to the job that was done.
+  // Inside, the phase may be another than before: a thread may have appended to the job that was done.
   const bool free = pins_ == 0 && word_.load(relaxed) == seen;
   const std::uint64_t generation = generation_of(seen) + 1;
   if (free) set(generation, slab_phase::making);

@@ -65,12 +65,12 @@ class BRAID_API sleepers {
     if (!idle_.none()) call_others(self, jobs);
   }
 
-  // --- anybody ---
+  // --- any thread ---
 
   /// Whether a worker that finds nothing is to leave.
   [[nodiscard]] auto is_stopping() const noexcept -> bool { return phase_.load(relaxed) != phase::running; }
 
-  /// Whether somebody has found that nothing is left for a worker that has nothing.
+  /// Whether a thread has found that nothing is left for a worker that has nothing.
   [[nodiscard]] auto is_quiescent() const noexcept -> bool { return phase_.load(relaxed) == phase::quiescent; }
 
   /// Blocks until no job is queued or running, or until `deadline`: then false.

@@ -43,7 +43,7 @@ class BRAID_API spare_threads {
   /// Whether there is something that a worker of this context would do.
   [[nodiscard]] auto has_work(worker& self) noexcept -> bool;
 
-  /// Somebody else gets the context, until `reacquire`. False when there is nobody: then the caller keeps it.
+  /// Another thread gets the context, until `reacquire`. False when there is none: then the caller keeps it.
   [[nodiscard]] auto try_release(worker& self) noexcept -> bool;
 
   /// Blocks until the caller has the context again that it had left.
@@ -52,7 +52,7 @@ class BRAID_API spare_threads {
   /// Hands the context to the first thread that has come back for it, and returns when the caller owns it again.
   void yield_context(worker& self) noexcept;
 
-  /// Blocks for a moment, or until somebody comes back. Instead of a sleep, while threads are away from the context:
+  /// Blocks for a moment, or until a thread comes back. Instead of a sleep, while threads are away from the context:
   /// their jobs are not done.
   static void pause(worker& self) noexcept;
 

@@ -14,7 +14,7 @@ namespace braid::detail {
 // between two runs: what counts does so in locals of `each`. All of it is inlined by force: left to itself, g++ 12
 // makes a call of every value, five times as slow as a loop.
 
-/// Values that lie in a vector that nobody changes any more.
+/// Values in a vector that does not change any more.
 template <typename T>
 struct snapshot_stage {
   using value_type = T;
