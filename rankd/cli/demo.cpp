@@ -26,7 +26,7 @@ constexpr std::size_t piece = std::size_t{1} << 20U;
 constexpr std::array<std::string_view, 4> data_files{"data/users.ndjson", "data/follow.ndjson",
                                                      "data/recommendation.ndjson", "data/media.ndjson"};
 
-/// Writes one file in pieces. Errors of the stream stay until `close` tells them.
+/// Writes one file in pieces. Errors of the stream stay until `close` reports them.
 class file_writer {
  public:
   explicit file_writer(const fs::path& file) : out_(file, std::ios::binary | std::ios::trunc) {}

@@ -520,7 +520,7 @@ auto output_is_out() -> bool {
 }
 
 /// What is wrong with the command line, which may hold text from other sources. Where a command is missing,
-/// what stands in its place is told.
+/// what stands in its place is reported.
 auto diagnostic_of(const CLI::App* app, const CLI::Error& error) -> std::string {
   std::string what = error.what();
   if (const auto unknown = app->remaining(true);

@@ -29,7 +29,7 @@ auto starts_with_zero(std::string_view text) -> bool {
   return text.size() > 1 && text.front() == '0';
 }
 
-/// As few digits as tell it.
+/// As few digits as identify it.
 auto spelled(double value) -> std::string {
   char room[32];
   return {room, std::to_chars(std::begin(room), std::end(room), value, std::chars_format::fixed).ptr};

@@ -100,7 +100,7 @@ struct control {
   void reload() {
     files.log->reopen();
     if (files.audit) files.audit->reopen();
-    static_cast<void>(context.changes->reload());  // which tells of what is wrong
+    static_cast<void>(context.changes->reload());  // which reports what is wrong
   }
 
   static auto obey(control& by) -> braid::task<void> {

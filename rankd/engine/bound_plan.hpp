@@ -50,7 +50,8 @@ struct bound_plan {
 auto bind_plan(const plan& loaded, const registries& declared, const plan_budget& budget = {},
                model_folder* models = nullptr) -> braid::checked<bound_plan>;
 
-/// What tells versions of a plan apart: the digest of its artifact, or, where it calls models, one of that and theirs.
+/// What distinguishes versions of a plan: the digest of its artifact, or, where it calls models, one of that and
+/// theirs.
 auto plan_identity(const std::string& artifact_digest, const std::vector<model_digest>& models) -> std::string;
 
 }  // namespace rankd

@@ -42,7 +42,7 @@ struct client_loop {
 };
 
 /// Asks until the time is over, and until one answer has counted where there is time that counts: so there is always
-/// something to tell. Between two requests the others have their turn.
+/// something to report. Between two requests the others run.
 auto ask(shared_load& load, client_loop& on, load_target& target) -> braid::task<void> {
   bool has_counted = load.ends_at == load.counts_from;
   braid::time_point begin = braid::steady_time().now();

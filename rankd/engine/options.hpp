@@ -13,7 +13,7 @@ enum class run_order : std::uint8_t {
   one_by_one,    ///< one, on the loop, in the order of the plan: to see what the other way gains
 };
 
-/// What rankings tell of the nodes of their plan, besides what a request wants explained.
+/// What rankings report of the nodes of their plan, besides what a request wants explained.
 enum class node_metrics : std::uint8_t { none, collected };
 
 /// Answers are the same bytes whatever the options, as long as no time runs out.

@@ -147,7 +147,7 @@ void read_explain(object_reader& in, rank_request& into, diagnostic_list problem
   what.refuse_unknown_fields();
 }
 
-/// What tells the requests of an engine from each other. Two lines with the same text are two requests.
+/// What distinguishes the requests of an engine. Two lines with the same text are two requests.
 auto digits_of(std::string_view text, request_origin from) -> std::string {
   std::string digest = sha256_hex(from.line != 0 ? std::to_string(from.line) + "\n" + std::string(text) : text);
   digest.resize(id_digits);

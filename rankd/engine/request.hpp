@@ -42,7 +42,7 @@ struct rank_request {
   std::optional<std::chrono::milliseconds> deadline;
   deadline_source deadline_from = deadline_source::request;
   explain_mode explain = explain_mode::off;
-  std::vector<std::int64_t> explain_ids;  ///< whose fate the explanation tells; each once
+  std::vector<std::int64_t> explain_ids;  ///< whose fate the explanation reports; each once
 };
 
 /// Where a request came from, which decides the ids that are made up for it.

@@ -110,7 +110,7 @@ class ladder {
  private:
   std::size_t size_ = 0;
   unsigned bits_ = 0;
-  std::vector<T> steps_;  ///< as many as bits can tell apart
+  std::vector<T> steps_;  ///< as many as bits can distinguish
 };
 
 /// For each boundary the least int64 that is no less; none for those that all are less than.

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-// What toml++ asserts, and with NDEBUG tells the compiler to assume, a text can break: `[[[a]]` does. With neither it
+// What toml++ asserts, and with NDEBUG lets the compiler assume, a text can break: `[[[a]]` does. With neither it
 // finds the fault a line later and reports it.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)

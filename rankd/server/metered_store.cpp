@@ -1,4 +1,4 @@
-// rankd/server/metered_store.cpp: one object for each batch, which tells how it ended.
+// rankd/server/metered_store.cpp: one object for each batch, which reports how it ended.
 #include <rankd/server/metered_store.hpp>
 
 #include <exception>

@@ -1,4 +1,4 @@
-// rankd/server/plan_changes.hpp: changes of the plans that are served, counted and told of.
+// rankd/server/plan_changes.hpp: changes of the plans that are served, counted and logged.
 #pragma once
 
 #include <rankd/engine/plan_library.hpp>

@@ -77,7 +77,7 @@ struct shard::held_body {
   std::string_view text;  // of all, once it is read: there, or in the memory of the connection
 };
 
-/// Tells of a request when it ends, whatever way.
+/// Reports a request when it ends, whatever way.
 struct shard::record_end {
   shard* by;  // null: other code reports
   request_record* record;
@@ -104,7 +104,7 @@ auto shard::rank(braid::http_exchange& x) -> braid::task<void> {
     overloaded(x, record);
     return {};
   }
-  end.by = nullptr;  // the coroutine tells of it
+  end.by = nullptr;  // the coroutine reports it
   return read_and_rank(x, std::move(record), begun, std::move(*of_client));
 }
 

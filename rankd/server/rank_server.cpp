@@ -23,7 +23,7 @@ struct rank_server::parts {
   std::size_t serving = 0;   // loops that have not come to their end
   bool reports_end = false;  // the starter of the server is notified
 
-  std::mutex renewing;  // held while loops are asked for contexts, and told of new ones
+  std::mutex renewing;  // held while loops are asked for contexts, and get new ones
   bool ending = false;  // under it: the loops go away
 
   auto listen() -> braid::result<void>;

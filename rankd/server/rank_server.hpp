@@ -21,7 +21,7 @@
 
 namespace rankd {
 
-/// What a server serves, and where it tells of it.
+/// What a server serves, and where it logs it.
 struct serve_context {
   const registries* declared = nullptr;
   std::vector<store*> stores;  ///< one for each of registries::endpoints, null where none is open
@@ -60,7 +60,7 @@ class rank_server {
   /// From now on `/readyz` says that it is going to stop; everything else goes on.
   void announce_stop() noexcept;
   /// Takes no more connections, closes idle ones, answers what was received, and cuts what is left after `grace`.
-  /// Returns at once; `on_end` tells of the end. May be called again with another `grace`, which counts from then.
+  /// Returns at once; `on_end` is called at the end. May be called again with another `grace`, which counts from then.
   void begin_stop(braid::duration grace);
   /// Blocks: until it has served to its end, which `begin_stop` brings about.
   void wait();

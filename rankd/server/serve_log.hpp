@@ -14,7 +14,7 @@
 
 namespace rankd {
 
-/// How much is told; each level tells what those before it do, too.
+/// How much is logged; each level includes those before it.
 enum class log_level : std::uint8_t { off, error, warning, info, debug };
 
 /// The level of that name. Errors: nothing for another text.
@@ -28,7 +28,7 @@ class serve_log {
     std::variant<std::string_view, std::int64_t> value;  ///< an empty text is left out
   };
 
-  serve_log() = default;  ///< tells nothing
+  serve_log() = default;  ///< logs nothing
   serve_log(line_file& into, log_level max_level) noexcept : into_(&into), max_level_(max_level) {}
 
   [[nodiscard]] auto is_logged(log_level level) const noexcept -> bool {

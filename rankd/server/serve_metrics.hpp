@@ -66,7 +66,7 @@ class serve_metrics {
   /// Writes the sums for the nodes of these plans, and forgets those of others.
   static void write_nodes(exposition& out, std::span<serve_metrics* const> loops, std::span<const known_plan> serving);
 
-  /// So many nodes of a plan are told of one by one, the first ones of its order; the others as one.
+  /// So many nodes of a plan are reported one by one, the first ones of its order; the others as one.
   static constexpr std::size_t max_listed_nodes = 256;
 
  private:

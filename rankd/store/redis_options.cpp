@@ -122,7 +122,7 @@ auto text_of(const addrinfo& found) -> std::string {
   return address ? address->host() : std::string();
 }
 
-/// The address of a host; of several the first of IPv4, because that is where a server listens that was told nothing.
+/// The address of a host; of several the first of IPv4, because that is where a server listens by default.
 auto address_of(const std::string& host) -> braid::checked<std::string> {
   if (braid::socket_address::ip(host, usual_port)) return host;
   addrinfo wanted{};

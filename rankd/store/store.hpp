@@ -27,7 +27,7 @@ struct store_failure {
   std::string message;  ///< one sentence
 };
 
-/// Whether failures tell what a server has said itself: that is for the operator of the server, and not for its
+/// Whether failures report the words of a server: that is for the operator of the server, and not for its
 /// clients.
 enum class server_messages : std::uint8_t { hidden, shown };
 

@@ -1,4 +1,4 @@
-// src/coro/stack_notes.hpp: tells the sanitizers which stack a thread is on.
+// src/coro/stack_notes.hpp: notifies the sanitizers of the stack that a thread is on.
 #pragma once
 
 #include <cstddef>

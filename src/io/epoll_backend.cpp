@@ -225,7 +225,7 @@ class epoll_backend final : public io_backend {
     if (entry& known = table_.known(number); is_current() && !known.is_idle()) static_cast<void>(arm(number, known));
   }
 
-  /// Tells both sides of a registration, the second only if the registration is still there after the first.
+  /// Notifies both sides of a registration, the second only if the registration is still there after the first.
   template <typename IsCurrent>
   void notify(io_registration& registration, std::uint32_t events, const IsCurrent& is_current) noexcept {
     if ((events & last_events) != 0) registration.distrust_short_reads();

@@ -65,7 +65,7 @@ auto openssl_engine::open() -> result<void> {
   return expect_host();
 }
 
-/// Tells OpenSSL whose certificate is expected, and asks the server for it.
+/// Gives OpenSSL the name whose certificate is expected, and asks the server for it.
 auto openssl_engine::expect_host() -> result<void> {
   if (host_.ends_with('.')) host_.pop_back();
   if (host_.contains('\0') || (host_.empty() && setup_->verifies())) return fail(errc::invalid_argument);

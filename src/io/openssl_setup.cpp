@@ -1,4 +1,4 @@
-// src/io/openssl_setup.cpp: what OpenSSL is told once, for all connections of a context.
+// src/io/openssl_setup.cpp: the settings that OpenSSL gets once, for all connections of a context.
 #include "openssl_setup.hpp"
 
 #include "openssl_engine.hpp"

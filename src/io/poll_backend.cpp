@@ -112,7 +112,7 @@ class poll_backend final : public io_backend {
   void grow(std::size_t count) {
     items_.reserve(count);
     asked_.reserve(count);
-    ready_.reserve(count);  // the last, so that its room tells of the others'
+    ready_.reserve(count);  // the last, so that its capacity shows that of the others
   }
 
   /// Takes an entry out of the list. The last one moves to its place.

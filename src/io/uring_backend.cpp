@@ -200,7 +200,7 @@ class uring_backend final : public io_backend {
     return {};
   }
 
-  /// Whether the kernel moves the bytes, or tells when to.
+  /// Whether the kernel moves the bytes, or reports readiness.
   [[nodiscard]] auto moves_bytes(const io_transfer& item) const noexcept -> bool {
     return item.wants_bytes() && item.registration().is_socket() && recv_waits_;
   }

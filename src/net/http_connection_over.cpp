@@ -26,7 +26,7 @@ http_connection_over<Stream>::http_connection_over(http_service& by, Stream stre
   go_through(socket_of(stream_));
 }
 
-/// A request that is cut is not whole, with or without a notice of the end before: no server needs to tell them apart.
+/// A request that is cut is not whole, with or without a notice of the end before: no server needs to distinguish them.
 template <transport Stream>
 auto http_connection_over<Stream>::cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t> {
   if constexpr (announces_its_end)

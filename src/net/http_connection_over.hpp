@@ -25,7 +25,7 @@ class http_connection_over final : public http_connection {
   auto write(std::string_view piece) -> task<result<void>> override;
 
  private:
-  /// Whether the end of a connection can be told from one that is cut.
+  /// Whether the end of a connection can be distinguished from one that is cut.
   static constexpr bool announces_its_end = std::same_as<Stream, tls_stream>;
 
   [[nodiscard]] static auto cut_is_end(result<std::size_t> got) noexcept -> result<std::size_t>;

@@ -39,8 +39,8 @@ class http_line : public list_hook {
   explicit http_line(tls_stream secure) noexcept : stream_(std::move(secure)) {}
   http_line(const http_line&) = delete;
   auto operator=(const http_line&) -> http_line& = delete;
-  /// Tells the server that nothing more will come, where TLS has a word for that. A call that is half sent was cut, and
-  /// looks so. Blocks: never.
+  /// Notifies the server that nothing more will come, where TLS has a word for that. A call that is half sent was cut,
+  /// and looks so. Blocks: never.
   ~http_line();
 
   auto write(std::string_view text) -> task<result<void>>;

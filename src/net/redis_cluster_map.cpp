@@ -16,7 +16,7 @@ namespace {
 
 constexpr duration moment = std::chrono::milliseconds(1);
 
-/// How much an error tells of why there is no map.
+/// How much an error explains why there is no map.
 enum class error_detail : std::uint8_t {
   nothing,      ///< no node has answered, for the time being
   unreachable,  ///< there is no node

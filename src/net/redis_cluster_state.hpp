@@ -21,7 +21,7 @@ namespace braid::detail {
 auto is_transient(redis_errc code) noexcept -> bool;
 
 /// Why there is no reply. Where the time was over while the node could not be reached at all, that is why. One that was
-/// given up for its silence has told no more than one that was not.
+/// given up for its silence has shown no more than one that was not.
 auto reason_of(std::error_code error, const redis_shared_connection& asked) noexcept -> std::error_code;
 
 /// A node, once it was heard of, stays as long as the cluster: calls point to it.

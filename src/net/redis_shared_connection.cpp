@@ -330,7 +330,7 @@ auto redis_shared_connection::deliver(redis_request& who, resp_value reply) -> n
   return is_expected ? next::go_on : refuse_remaining();
 }
 
-/// What follows an unexpected reply cannot be told to belong to its command.
+/// What follows an unexpected reply cannot be attributed to its command.
 auto redis_shared_connection::refuse_remaining() noexcept -> next {
   lose(redis_errc::unexpected_reply);
   return next::stop;

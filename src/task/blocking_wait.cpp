@@ -181,7 +181,7 @@ auto drive_until(blocking_wait& wait, job* awaited, std::optional<time_point> de
   return true;
 }
 
-/// What an end_signal tells.
+/// What an end_signal says.
 class end_wait final : public blocking_wait {
  public:
   explicit end_wait(end_signal& of) noexcept : of_(of) {}

@@ -134,7 +134,7 @@ void future_core::wait_for_readers() {
   if (try_defer(here)) block_until_set(here.end(), where_);
 }
 
-/// A settled future is to have its consumer told when all other references are gone. False when they are.
+/// A settled future is to have its consumer notified when all other references are gone. False when they are.
 auto future_core::try_defer(continuation& node) noexcept -> bool {
   if (refs_.load(acquire) == 1) return false;  // edge future.reference: observe, the readers are done with the value
   // Relaxed, because the reader is the thread that gives up the last reference but one, after the next line.
@@ -169,7 +169,7 @@ void future_core::settle_many(std::uintptr_t before, verdict as, cascade& more) 
     return more.add(*consumer);
   }
   head_.store(reinterpret_cast<std::uintptr_t>(consumer) | static_cast<std::uintptr_t>(as), relaxed);
-  refs_.fetch_add(deferred - 1, relaxed);  // the others are readers that this thread tells after this
+  refs_.fetch_add(deferred - 1, relaxed);  // the others are readers that this thread notifies after this
 }
 
 auto failure_of(errc code) noexcept -> const std::exception_ptr& {

@@ -64,7 +64,7 @@ struct chain {
     return item;
   }
 
-  /// Splits the newest `wanted` blocks off, for a thread whose caches do not have them: each tells which one to fetch.
+  /// Splits the newest `wanted` blocks off, for a thread whose caches do not have them: each names the one to fetch.
   auto split(std::size_t wanted) noexcept -> chain {
     chain taken;
     std::array<block*, lead> later{};
@@ -153,7 +153,7 @@ void empty_cache(void* of_thread) noexcept {
 
 const detail::thread_end at_thread_end(&empty_cache);
 
-/// A thread whose end cannot be told of has no lists.
+/// A thread whose end cannot be noticed has no lists.
 auto usable_cache() noexcept -> thread_cache* {
   if (cache.state == cache_state::live) [[likely]]
     return &cache;

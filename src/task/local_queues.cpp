@@ -88,7 +88,7 @@ auto local_queues::move_half(worker& self, worker& victim) noexcept -> found_job
     count_steal(self);
     return self.box.claim();
   }
-  // What is to run next has been left by a worker that does something else: a thief that gets here was told so.
+  // What is to run next has been left by a worker that does something else: a thief that gets here knows that.
   return victim.queue.steal_next(victim.queue.next_mark());
 }
 

@@ -27,7 +27,7 @@ constinit thread_local strand_run* innermost = nullptr;
 strand_run::strand_run(const strand& of) noexcept : where(&of), outer(std::exchange(innermost, this)) {}
 strand_run::~strand_run() { innermost = outer; }
 
-/// Tells when all jobs before it have been run or dropped.
+/// Reports when all jobs before it have been run or dropped.
 struct last_job final : job {
   last_job() noexcept : job([](job& self, action) { static_cast<last_job&>(self).ended.set(); }) {}
   detail::end_signal ended;
@@ -56,7 +56,7 @@ auto strand::try_post(job& work) noexcept -> bool {
   const detail::strand_push became = queue_.try_push(work);
   if (became != detail::strand_push::first) return became == detail::strand_push::queued;
   if (detail::try_post_to(where_, drain_job_)) return true;
-  // The caller holds the strand, and its job the oldest. Others were told that theirs were accepted.
+  // The caller holds the strand, and its job the oldest. The posters of others know that theirs were accepted.
   job* behind = queue_.close()->next;
   while (behind != nullptr) std::exchange(behind, behind->next)->drop();
   static_cast<void>(queue_.try_release());

@@ -17,7 +17,8 @@ auto started(result<thread> thread) -> braid::thread {
   return std::move(*thread);
 }
 
-/// The kernel wakes a thread up to this much later than it asked for, to save wakes: 50 µs, unless told otherwise.
+/// The kernel wakes a thread up to this much later than it asked for, to save wakes: 50 µs, unless configured
+/// otherwise.
 void wake_on_time() noexcept { static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL)); }
 
 }  // namespace

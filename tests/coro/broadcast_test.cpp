@@ -58,7 +58,7 @@ TEST_CASE("every receiver gets every value that is sent after it has subscribed"
   CHECK(news.send(3).error() == errc::closed);
 }
 
-TEST_CASE("a receiver that lags behind is told how many it has missed, and gets the newest") {
+TEST_CASE("a receiver that lags behind learns how many it has missed, and gets the newest") {
   scripted_home where;
   broadcast<int> news(3);
   log slow;

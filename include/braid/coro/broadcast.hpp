@@ -25,7 +25,7 @@ struct broadcast_value {
 
 /// Many senders, many receivers, each of which gets a copy of every value that is sent after it has subscribed. A send
 /// never waits: of the values that some receiver has not seen yet the newest are kept, and a receiver that lags further
-/// behind is told how many it has missed. Values arrive in the order in which they were sent.
+/// behind learns how many it has missed. Values arrive in the order in which they were sent.
 /// Threads: any; a receiver one at a time. Values are copied and destroyed under a lock, so their copies do not call
 /// back. Lifetime: outlives its receivers. Cost: a send posts to the home of each receiver that waits.
 template <std::copy_constructible T>

@@ -21,7 +21,7 @@
 
 namespace braid {
 
-/// Told once when a stop reaches a scope; linked into it by whatever waits there.
+/// Notified once when a stop reaches a scope; linked into it by whatever waits there.
 class stop_callback : public list_hook {
  public:
   using stop_fn = void (*)(stop_callback&) noexcept;

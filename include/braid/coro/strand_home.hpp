@@ -30,7 +30,7 @@ namespace braid {
 /// cost little; `spawn(pool, task)` makes one for each.
 ///
 /// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
-/// them runs on the thread that was told so. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`
+/// them runs on the thread that was notified. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`
 /// and `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for
 /// each step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it.
 /// Protocol: docs/design/strand_home.md

@@ -44,7 +44,7 @@ class watch {
     waiting_.pop_all(woken);
   }
 
-  /// The value will not change any more: observers that wait are told.
+  /// The value will not change any more: observers that wait are notified.
   void close() noexcept {
     detail::wake_list woken;
     const std::lock_guard guard(lock_);

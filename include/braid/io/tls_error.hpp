@@ -1,4 +1,4 @@
-// braid/io/tls_error.hpp: the errors of TLS: those that programs tell apart, and all others by number.
+// braid/io/tls_error.hpp: the errors of TLS: those that programs distinguish, and all others by number.
 #pragma once
 
 #include <braid/base/config.hpp>
@@ -8,8 +8,9 @@
 
 namespace braid {
 
-/// What a program may want to tell apart. The category has many more values than these: 4096 and a number is what
-/// OpenSSL says of a certificate (X509_V_ERR_…), and a greater value is an error of OpenSSL as its error queue has it.
+/// The errors that a program may want to distinguish. The category has many more values than these: 4096 and a number
+/// is what OpenSSL says of a certificate (X509_V_ERR_…), and a greater value is an error of OpenSSL as its error queue
+/// has it.
 enum class tls_errc {
   truncated = 1,            ///< the connection ended without the peer's notice that it ends
   no_application_protocol,  ///< both sides name protocols (ALPN), and none in common

@@ -35,7 +35,7 @@ class BRAID_API tls_stream {
   ~tls_stream();
 
   /// Shakes hands as the client of `host`, a name or an IP address, which the server's certificate must be for. A name
-  /// is told to the server (SNI). Requires the context of a client. A server that refuses the client's certificate says
+  /// is sent to the server (SNI). Requires the context of a client. A server that refuses the client's certificate says
   /// so in the first read.
   /// Errors: those of verification; errc::deadline_exceeded after the context's time; errc::invalid_argument for a host
   /// that is none; errc::closed where the executor for handshakes takes nothing more. The socket is closed then.
@@ -62,7 +62,7 @@ class BRAID_API tls_stream {
   /// Writes all parts, one behind the other, in records that are as full as can be.
   [[nodiscard]] auto write_all(std::span<const std::span<const std::byte>> parts) const -> task<result<void>>;
 
-  /// Tells the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
+  /// Notifies the peer that nothing more will come, and ends that direction of the socket. Reading goes on.
   [[nodiscard]] auto shutdown() const -> task<result<void>>;
 
   /// The same without waiting, before a close of the stream: as much goes as the socket takes at once. False

@@ -73,7 +73,7 @@ struct io_transfer_hook : list_hook {};
 
 /// Bytes that are to be read or written, or a wait for that to be possible. Lies inside of whatever waits.
 /// One for each side of a registration at a time. A backend answers once, from `wait`, in one of two ways: it has moved
-/// bytes by itself, or it tells that a system call is worth a try.
+/// bytes by itself, or it reports that a system call is worth a try.
 class io_transfer : public io_transfer_hook {
  public:
   struct answers {
@@ -81,7 +81,7 @@ class io_transfer : public io_transfer_hook {
     void (*ready)(io_transfer& self) noexcept;
   };
   enum class aim : std::uint8_t {
-    readiness,  ///< to be told only
+    readiness,  ///< to be notified only
     bytes,      ///< to fill or empty what `message` points to
   };
 

@@ -42,7 +42,7 @@ class BRAID_API http_body_decoder {
   auto end_of_input() noexcept -> std::expected<void, http_errc>;
 
   [[nodiscard]] auto finished() const noexcept -> bool { return state_ == state::finished; }
-  /// Whether so much more input surely has the end of the body in it. What comes in chunks tells its end only there.
+  /// Whether so much more input surely has the end of the body in it. A chunked body shows its end only there.
   [[nodiscard]] auto ends_within(std::size_t bytes) const noexcept -> bool {
     return finished() || (state_ == state::plain && left_ <= bytes);
   }

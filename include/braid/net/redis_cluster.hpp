@@ -84,7 +84,7 @@ class BRAID_API redis_cluster {
   auto run(const redis_batch& batch, arena& memory, duration timeout = default_timeout)
       -> task<result<std::span<const resp_value>>>;
 
-  /// Asks for the map of slots now. Errors: the one that tells most of those of the nodes.
+  /// Asks for the map of slots now. Errors: the most informative one of those of the nodes.
   auto refresh() -> task<result<void>>;
 
   /// Ends all connections; calls fail with errc::closed.

@@ -16,7 +16,7 @@ enum class push_result : std::uint8_t {
 };
 
 /// Elements with a member `T* next`, pushed by any thread and taken all at once by the owner. Before it sleeps the
-/// owner arms the stack; the push that finds it armed is told to wake it, so that a burst costs one wake.
+/// owner arms the stack; the push that finds it armed must wake it, so that a burst costs one wake.
 /// Threads: `try_push` from any; the rest from the owner only. Cost: one compare-exchange a push, one exchange a take.
 /// Protocol: docs/design/remote_stack.md
 template <typename T>

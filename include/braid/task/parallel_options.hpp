@@ -1,4 +1,4 @@
-// braid/task/parallel_options.hpp: what the parallel algorithms may be told.
+// braid/task/parallel_options.hpp: options of the parallel algorithms.
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ class scheduled_task {
     if (state_ != nullptr) state_->let_go();
   }
 
-  /// No run begins after this, and the captures are destroyed as soon as none uses them: the result tells when. Unless
+  /// No run begins after this, and the captures are destroyed as soon as none uses them: the result says when. Unless
   /// it is `after_run`, the timers have done with the executor as well, which may then be destroyed.
   /// Threads: any, the function itself included.
   /// Blocks: while the timers hand the work to its executor on another thread, unless it is `after_run`.

@@ -16,9 +16,9 @@
 namespace braid {
 
 /// Whatever is posted here runs alone, after what was posted before it, and sees what that did: data that only jobs of
-/// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and is told so. No
-/// lock is held while a job runs. After `max_consecutive` jobs, or about `max_drain`, a strand lets other work of the
-/// executor go first.
+/// one strand touch needs no lock. A job that waits for another one of its strand waits for itself, and gets an error.
+/// No lock is held while a job runs. After `max_consecutive` jobs, or about `max_drain`, a strand lets other work of
+/// the executor go first.
 ///
 /// Where the executor is closed or gone the strand is closed too, from the next time on that it needs it; where the
 /// executor drops the strand's drain, all jobs that wait are dropped.

@@ -1,4 +1,4 @@
-// rankd/engine/detail/explain.hpp: from what the nodes of a run have left to what is told about them.
+// rankd/engine/detail/explain.hpp: from what the nodes of a run have left to what is reported about them.
 #pragma once
 
 #include <rankd/engine/detail/request_state.hpp>

@@ -164,7 +164,7 @@ class shard {
   serve_metrics metrics_;
   std::string answer_;  // the last one; its memory is for the next
   const error_answer refusal_ = make_refusal();
-  std::uint64_t unreported_refusals_ = 0;                             // that the log has not told of
+  std::uint64_t unreported_refusals_ = 0;                             // that the log has not reported
   braid::time_point next_refusal_report_ = braid::time_point::min();  // when it may do so again
 
   std::vector<std::unique_ptr<metered_store>> stores_;

@@ -80,7 +80,7 @@ class BRAID_API awaiter_base : public job, private stop_callback {
 };
 
 /// While it lives, what completes on this thread is resumed by its home later, and not at once: for a thread that
-/// sleeps, and must be told that there is something to do before it does it.
+/// sleeps, and must be notified that there is something to do before it does it.
 class BRAID_API later_completions {
  public:
   later_completions() noexcept;

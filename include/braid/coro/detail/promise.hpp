@@ -68,7 +68,7 @@ class BRAID_API promise_base : private job {
     attach(parent, continuation, nullptr, &owner);
   }
 
-  /// The tie of a root: no task awaits it, `end` is told.
+  /// The tie of a root: no task awaits it, `end` is called.
   void attach_root(scope* in, end_fn end, void* context) noexcept {
     scope_ = in;
     end_ = end;

@@ -1,4 +1,4 @@
-// braid/graph/detail/walk_count.hpp: tells when all threads that run nodes of a graph have come to the end.
+// braid/graph/detail/walk_count.hpp: detects when all threads that run nodes of a graph have come to the end.
 #pragma once
 
 #include <braid/sync/atomic.hpp>

@@ -22,7 +22,7 @@ struct redis_queue_hook : list_hook {};
 /// The link of a request that waits to be sent in the order of its deadline.
 struct redis_due_hook : list_hook {};
 
-/// How a request is told that it is over.
+/// How a request is notified that it is over.
 enum class redis_end : std::uint8_t {
   now,    ///< its coroutine may go on at once
   later,  ///< its coroutine is queued, because the connection is in the middle of a step

@@ -52,9 +52,9 @@ class BRAID_API redis_shared_connection {
   auto operator=(const redis_shared_connection&) -> redis_shared_connection& = delete;
   ~redis_shared_connection();
 
-  /// Takes a request, which is told when it is over, and not during this call. An error: it was not taken.
+  /// Takes a request, which is notified when it is over, and not during this call. An error: it was not taken.
   [[nodiscard]] auto submit(redis_request& request) noexcept -> std::error_code;
-  /// Its caller has left: it is not told any more. Its replies are dropped.
+  /// Its caller has left: it is not notified any more. Its replies are dropped.
   void withdraw(redis_request& request) noexcept;
   /// Ends everything: requests with errc::closed. Again: nothing.
   void close() noexcept;

@@ -19,7 +19,7 @@ namespace braid::detail {
 class redis_shared_connection;
 
 /// Outlives the link that made it for as long as the kernel has its buffers: its tasks belong to the loop, and hold it.
-/// The link is told of what happens until it gives the wire up. Protocol: docs/design/redis.md
+/// The connection is notified of what happens until it gives the transport up. Protocol: docs/design/redis.md
 /// Threads: those of the loop.
 class redis_transport {
  public:
@@ -28,14 +28,15 @@ class redis_transport {
   redis_transport(const redis_transport&) = delete;
   auto operator=(const redis_transport&) -> redis_transport& = delete;
 
-  /// Dials, tells the link, and reads and writes until the connection ends or is given up. To be spawned on the loop.
+  /// Connects, notifies the connection, and reads and writes until the connection ends or is given up. To be spawned on
+  /// the loop.
   static auto run(std::shared_ptr<redis_transport> self) -> task<void>;
 
   /// Has what the link has encoded sent, at once where nothing is on its way.
   void send() noexcept;
   /// What was received and not consumed.
   [[nodiscard]] auto received() noexcept -> byte_buffer& { return in_; }
-  /// The link is not told of anything any more, and the server learns of the end now.
+  /// The connection is not notified of anything any more, and the server learns of the end now.
   void give_up() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// braid/sync/detail/cpu_pause.hpp: tells the processor that a loop waits.
+// braid/sync/detail/cpu_pause.hpp: the hint to the processor that a loop waits.
 #pragma once
 
 namespace braid::detail {

@@ -14,7 +14,7 @@ namespace braid::detail {
 
 enum class inbox_action : std::uint8_t {
   run,   ///< call it, and end its life
-  drop,  ///< tell it, if it wants to know, and end its life
+  drop,  ///< notify it, if it has a `drop()`, and destroy it
   move,  ///< into other memory, and end its life here
 };
 

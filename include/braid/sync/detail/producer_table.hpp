@@ -15,7 +15,7 @@ struct known_producer {
   inbox_producer_base* producer = nullptr;
 };
 
-/// Inboxes are told apart by numbers that are never used again, so that an entry may outlive its inbox.
+/// Inboxes are distinguished by numbers that are never used again, so that an entry may outlive its inbox.
 [[nodiscard]] BRAID_API auto next_inbox_number() noexcept -> std::uint64_t;
 
 /// Cost: a call and one comparison for the inboxes that the thread has used last.

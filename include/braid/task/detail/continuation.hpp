@@ -1,4 +1,5 @@
-// braid/task/detail/continuation.hpp: what is told that a future has settled, and how many are told without recursion.
+// braid/task/detail/continuation.hpp: what is notified that a future has settled, and how many are notified without
+// recursion.
 #pragma once
 
 #include <braid/base/intrusive_queue.hpp>
@@ -8,12 +9,13 @@ namespace braid::detail {
 
 class cascade;
 
-/// What hangs on a future until that settles. It is told once; until then its link belongs to the future.
+/// What hangs on a future until that settles. It is notified once; until then its link belongs to the future.
 class continuation : public job {
  public:
   using job::job;
 
-  /// The future has settled. What is to be told because of this goes to `more`, instead of being told from here.
+  /// The future has settled. What is to be notified because of this goes to `more`, instead of being notified from
+  /// here.
   virtual void fire(cascade& more) noexcept = 0;
 
  protected:

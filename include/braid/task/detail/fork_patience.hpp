@@ -10,7 +10,7 @@
 namespace braid::detail {
 
 /// Looks about itself for a while, then sleeps, and looks again after pauses that grow. It could sleep until it is
-/// told; but then it would not see what others have come to share meanwhile.
+/// notified; but then it would not see what others have come to share meanwhile.
 class fork_patience {
  public:
   explicit fork_patience(std::uint32_t looks) noexcept : looks_(looks), left_(looks) {}

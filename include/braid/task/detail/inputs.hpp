@@ -26,7 +26,8 @@ using held = std::conditional_t<
     std::is_void_v<T>, std::monostate,
     std::conditional_t<std::is_reference_v<T>, std::reference_wrapper<std::remove_reference_t<T>>, T>>;
 
-/// One of the futures: the consumer of its value. `Owner` is told when it has settled, by `settled(input&, cascade&)`.
+/// One of the futures: the consumer of its value. `Owner` is notified when it has settled, by `settled(input&,
+/// cascade&)`.
 template <typename Owner>
 class input final : public continuation {
  public:

@@ -30,7 +30,7 @@ class job_pace {
   /// How many more jobs belong to the same batch.
   [[nodiscard]] auto left_in_batch() const noexcept -> std::uint32_t { return left_ - 1; }
 
-  /// So many of them have begun, beside those that `job_begins` was told of.
+  /// So many of them have begun, beside those that `job_begins` was called for.
   void have_begun(std::uint32_t jobs) noexcept { left_ -= std::min(jobs, left_ - 1); }
 
   /// Calls `rest` in the middle of a batch; the time that it takes is not that of the jobs.

@@ -110,7 +110,7 @@ class BRAID_API local_queues {
   return static_cast<duration::rep>(jobs) * each >= worth_a_wake && max_stolen * each >= worth_a_steal;
 }
 
-/// What follows from a job that was placed in this context. A single job of a known length is enough to tell; how many
+/// What follows from a job that was placed in this context. A single job of a known length is enough to know; how many
 /// there are the worker itself looks at, because others would take its cache lines away for that.
 [[nodiscard]] inline auto placed_at(const worker& at) noexcept -> placement {
   using enum placement::verdict;

@@ -174,8 +174,7 @@ void scheduler_for<Policy>::work(worker& self) noexcept {
       self.between_own_work = 1;
       if (self.absent != 0) {
         owner_.spare_threads_->pause(self);
-        woken = wake_cause::monitored;  // such a worker context never announces its sleep: no other worker relies on it
-                                        // to watch
+        woken = wake_cause::monitored;  // such a context never announces its sleep: none relies on it to monitor
         continue;
       }
       if (has_own_work(self))

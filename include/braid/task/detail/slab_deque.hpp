@@ -83,7 +83,7 @@ class slab_deque {
     return size() == 0;
   }
 
-  /// How many were ever added, less those that the owner took. Tells that the owner is at work.
+  /// How many were ever added, less those that the owner took. Shows that the owner is at work.
   [[nodiscard]] auto bottom() const noexcept -> std::uint64_t { return bottom_.load(relaxed); }
 
  private:

@@ -102,7 +102,7 @@ class alignas(cache_line) slab_slot {
 
   /// Holds the job open for one more child.
   [[nodiscard]] auto add_child(asymmetric_barrier& barrier, std::uint64_t generation, slab_access as) noexcept -> errc;
-  /// Makes this job a child of `parent`, which was told before. `finished` when it has finished already.
+  /// Makes this job a child of `parent`, which counts it already. `finished` when it has finished already.
   [[nodiscard]] auto add_parent(asymmetric_barrier& barrier, std::uint64_t generation, std::uint32_t parent,
                                 slab_access as) noexcept -> errc;
 
