@@ -14,6 +14,24 @@ def block(tag, text, marker=""):
 class CheckDocs(ToolCase):
     tool = "check_docs"
 
+    # pages of designs
+
+    def test_a_page_of_a_design_has_its_parts(self):
+        parts = {"picture": "```text\na -> b\n```\n", "differs": "What differs: one word.\n",
+                 "would break": "## What would break it\nA store.\n", "measured": "## Measured\n1 ns.\n"}
+        self.accepts({"docs/design/a.md": "# A\n" + "".join(parts.values())})
+        for name in parts:
+            with self.subTest(name):
+                page = "# A\n" + "".join(text for part, text in parts.items() if part != name)
+                self.refuses({"docs/design/a.md": page, "docs/a.md": "# B\n"}, f"docs/design/a.md:1: {name}")
+
+    def test_an_edge_is_named_by_a_page_of_a_design(self):
+        page = "# A\n```text\n```\nUnlike B. What would break it.\n# Costs\nEdge `ring.item`.\n"
+        code = "int a;  // edge ring.item: publish the item\nint b;  // edge ring.item: observe it\n"
+        self.accepts({"docs/design/a.md": page, "src/a.cpp": code})
+        self.refuses({"docs/design/a.md": page, "src/a.cpp": code.replace("ring.item", "ring.taken")},
+                     "src/a.cpp:1: the edge ring.taken is named by no page")
+
     # blocks
 
     def test_a_block_equals_its_region(self):

@@ -34,8 +34,8 @@ TEST_CASE("an explanation is tables for people, and part of the answer for progr
   CHECK(has(people.out, "critical path"));
   CHECK(has(people.out, "core::follow"));
   CHECK(has(people.out,
-            "\nid 2: no candidate; given by follow\n  at cutoff (core::filter): the predicate does not "
-            "hold, row 2 of those that came in; final_score 0.4, country "));
+            "\nid 2: no candidate; given by follow\n  at cutoff (core::filter): the predicate is "
+            "false, row 2 of those that came in; final_score 0.4, country "));
   CHECK(has(people.out, "\nid 3: candidate number 1; given by follow\n"));
   CHECK(has(people.out, "\nid 99: no node gave it\n"));
 

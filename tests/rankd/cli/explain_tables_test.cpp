@@ -83,6 +83,6 @@ TEST_CASE("each id has its sentence, and a line for each node at which it vanish
         "id 1: candidate number 2 4; given by s\n"
         "id 2: no node gave it\n"
         "id 6: no candidate; given by s, t\n"
-        "  at f (core::filter): the predicate does not hold, row 3 of those that came in, 2 rows; score 0.5, country "
+        "  at f (core::filter): the predicate is false, row 3 of those that came in, 2 rows; score 0.5, country "
         "C\\x1b\n");
 }

@@ -154,13 +154,13 @@ TEST_CASE("a key of another kind fails the batch, in the same words as with the 
   CHECK(wrong.error() == store_errc::wrong_type);
   CHECK(code_of(from, ask.on->run(from.lrange_ids({"user:", ids{9, 1}}, 3, ask.arena))) == "store_wrong_type");
   CHECK(from.explain(wrong.error()).message ==
-        "endpoint `ep_0001`: the key holds another kind of value than the command wants");
+        "endpoint `ep_0001`: the key holds another kind of value than the command reads");
   redis_store frank({.endpoint_id = "ep_0001", .server = at(server), .words = server_messages::shown});
   asker again;  // its loop ends before the store
   const auto told = again.on->run(frank.hget({"follow:", ids{1}}, "country", again.arena));
   REQUIRE_FALSE(told.has_value());
   CHECK(frank.explain(told.error())
-            .message.starts_with("endpoint `ep_0001`: the key holds another kind of value than the command wants; the "
+            .message.starts_with("endpoint `ep_0001`: the key holds another kind of value than the command reads; the "
                                  "server says: WRONGTYPE "));
   CHECK(frank.explain(store_error(redis_errc::refused, std::string(1'000, 'x'))).message.size() < 500);
   CHECK((*ask.country(from, {1}))[0] == "US");
