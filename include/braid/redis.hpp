@@ -1,6 +1,7 @@
-// braid/redis.hpp: Redis client: pipelined connections, pools, clusters and batches.
-// In it: `redis_connection`, `redis_pool` and `redis_cluster`, each with the commands as awaitables; `redis_batch`;
-// `resp_value`; `redis_errc`; options. The parser and the writer of the protocol have headers of their own.
+// braid/redis.hpp: Redis client (RESP2 and RESP3): pipelined connections, pools, clusters, batches. Guide:
+// docs/redis.md In it: `redis_connection`, `redis_pool` and `redis_cluster`, each with the commands as awaitables;
+// `redis_batch`; `resp_value`; `redis_errc`; options. The parser and the writer of the protocol have headers of their
+// own.
 #pragma once
 
 #include <braid/net/redis_batch.hpp>

@@ -13,14 +13,14 @@
 
 namespace braid {
 
-/// A job goes to the context of the worker with the fewest jobs, counting the one that runs; a worker whose job
-/// has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight workers, the better of
-/// two that are chosen at random. Of those that have nothing to do, the one that was chosen last is chosen again, so
-/// that one worker is kept alone while it suffices. What a worker posts stays in its context unless another one has at
-/// least two jobs less. Workers do not take from each other, but for what lies behind a long job: a worker that sleeps
-/// and watches takes half of it, within about two of its intervals, and the workers that it wakes halve the rest at
-/// once. Jobs of one worker context start in their order, those of several worker contexts in none. A scheduling
-/// policy.
+/// Join the shortest queue: a job goes to the context of the worker with the fewest jobs, counting the one that runs; a
+/// worker whose job has run for more than a tenth of a millisecond counts as heavily loaded. With more than eight
+/// workers it is the power of two choices: the better of two that are chosen at random. Of those that have nothing to
+/// do, the one that was chosen last is chosen again, so that one worker is kept alone while it suffices. What a worker
+/// posts stays in its context unless another one has at least two jobs less. Workers do not steal, except jobs that
+/// wait behind a long one: the monitor takes half of them, within about two of its intervals, and the workers that it
+/// wakes halve the rest at once. Jobs of one worker context start in their order; there is no order between contexts. A
+/// scheduling policy (`scheduling_policy.hpp`, which states the threads of each member).
 class BRAID_API least_loaded {
  public:
   static constexpr bool has_monitor = true;
@@ -56,8 +56,8 @@ class BRAID_API least_loaded {
   [[nodiscard]] auto rescue(worker& self, search why) noexcept -> found_job;
 
   detail::local_queues local_queues_;
-  atomic<std::size_t> last_{0};     // which was chosen last; written by placing threads
-  atomic<std::uint64_t> draws_{0};  // how often two were compared: what the choice is made from
+  atomic<std::size_t> last_{0};     // the worker that was chosen last; written by posting threads
+  atomic<std::uint64_t> draws_{0};  // the seed of the next random choice
 };
 
 }  // namespace braid
