@@ -70,7 +70,7 @@ struct closed_load_result {
 };
 
 /// Asks with the requests, one after the other and then from the first again. A latency counts from the moment when a
-/// client could have asked, so that it holds the wait for its turn.
+/// client could have asked, so that it includes the wait for the client.
 /// Requires requests, and clients. Blocks: until the load is over. Errors: no_runtime.
 auto run_closed_load(const make_load_target& target, std::span<const std::string> requests,
                      const closed_load_options& how) -> braid::checked<closed_load_result>;

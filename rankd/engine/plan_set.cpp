@@ -1,4 +1,4 @@
-// rankd/engine/plan_set.cpp: looking a plan up.
+// rankd/engine/plan_set.cpp: the lookup of a plan by name.
 #include <rankd/engine/plan_set.hpp>
 
 #include <algorithm>

@@ -64,7 +64,8 @@ class form_finder {
     }
   }
 
-  /// A comparison with a literal null tests the other side for null; `<` and its kin never hold.
+  /// A comparison with a literal null tests the other side for null; the ordered comparisons (`<`, `<=`, `>`, `>=`) are
+  /// never true.
   void ask_comparison(const tree_node& node) {
     const auto how = std::get<comparison>(node.payload);
     const auto null_side = std::ranges::find_if(node.children.begin(), node.children.begin() + 2, [this](auto child) {

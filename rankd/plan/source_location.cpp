@@ -1,4 +1,4 @@
-// rankd/plan/source_location.cpp: looking for the span around a pointer.
+// rankd/plan/source_location.cpp: the search for the span around a pointer.
 #include <rankd/plan/source_location.hpp>
 
 #include <optional>

@@ -111,7 +111,7 @@ struct admission_gate::waiter : braid::list_hook {
   }
   waiter(const waiter&) = delete;
   auto operator=(const waiter&) -> waiter& = delete;
-  /// One that was stopped behind its turn gives the place on.
+  /// One that was stopped after it got the permit passes the permit on.
   ~waiter() {
     if (is_linked()) {
       unlink();

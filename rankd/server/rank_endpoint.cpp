@@ -153,7 +153,7 @@ auto shard::read_and_rank(braid::http_exchange& x, request_record record, braid:
   co_await std::move(work);
 }
 
-/// A request that has been read: waits for its turn, and ranks. Between both, those that came at the same time are
+/// A request that has been read: waits to be admitted, and ranks. Between both, those that came at the same time are
 /// read, so that the gate knows of them.
 auto shard::run(braid::http_exchange& x, request_record& record, const known_plan& plan, rank_request request,
                 braid::time_point begun) -> braid::task<void> {

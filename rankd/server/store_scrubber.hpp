@@ -22,7 +22,7 @@ namespace rankd {
 /// How fast a scrub reads.
 struct scrub_pace {
   std::uint64_t bytes_per_second = std::uint64_t{16} << 20U;
-  braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a round to the next
+  braid::duration between_rounds = std::chrono::seconds(60);  ///< from the end of a pass over the store to the next
 };
 
 /// What has been read of one store.
@@ -33,10 +33,10 @@ struct scrub_counts {
   bool is_damaged = false;
 };
 
-/// A background scrub, as ZFS and Btrfs have it: a thread that reads all stores in turn, compares what it reads with
-/// the checksums, and begins anew. Damage is logged once (`store_corrupt`); the store itself answers no batch from then
-/// on. Stores that keep no files here are passed over.
-/// Threads: `counts` from any; all else from one at a time. Lifetime: the stores and the log outlive it.
+/// A background scrub, as ZFS and Btrfs have it: a thread that reads all stores one after another, compares what it
+/// reads with the checksums, and begins anew. Damage is logged once (`store_corrupt`); the store itself answers no
+/// batch from then on. Stores that keep no files here are passed over. Threads: `counts` from any; all else from one at
+/// a time. Lifetime: the stores and the log outlive it.
 class store_scrubber {
  public:
   struct target {

@@ -27,7 +27,7 @@ struct block_damage {
 /// What one piece of a scrub has read.
 struct scrub_step {
   std::uint64_t bytes = 0;
-  bool ends_round = false;  ///< all has been read since the round began
+  bool ends_round = false;  ///< all has been read since the pass began
 };
 
 /// CRC-32C of each block of a file. A single flipped bit, any two, any three, and any burst of up to 32 bits within a

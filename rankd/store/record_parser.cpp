@@ -91,7 +91,7 @@ auto in_backquotes(std::string_view name) -> std::string { return "`" + std::str
 
 }  // namespace
 
-/// The parser's buffers, and what is known of the line at hand.
+/// The parser's buffers, and what is known of the current line.
 class record_parser::machine {
  public:
   auto run(const text_line& line, std::uint32_t file) -> braid::checked<std::optional<parsed_record>>;

@@ -1,4 +1,5 @@
-// src/graph/static_layout.hpp: in which order the nodes of a static graph lie, and what a wide node hands on at a time.
+// src/graph/static_layout.hpp: in which order the nodes of a static graph lie, and how many successors a wide node
+// starts at a time.
 #pragma once
 
 #include <braid/graph/shape.hpp>

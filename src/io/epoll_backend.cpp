@@ -197,9 +197,9 @@ class epoll_backend final : public io_backend {
     return static_cast<int>(static_cast<std::uint32_t>(event.data.u64));
   }
 
-  /// Where many connections take turns, what belongs to one has left the nearer caches by the next time: its entry, its
-  /// registration, and its transfer, each found through the one before. They are fetched while those ahead of it are
-  /// served.
+  /// Where many connections are served alternately, what belongs to one has left the nearer caches by the next time:
+  /// its entry, its registration, and its transfer, each found through the one before. They are fetched while those
+  /// ahead of it are served.
   void look_ahead(std::span<const epoll_event> coming) noexcept {
     constexpr std::size_t for_transfer = 1;
     constexpr std::size_t for_registration = 3;

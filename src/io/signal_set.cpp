@@ -74,8 +74,8 @@ void release_signals(std::uint64_t signals) noexcept {
   }
 }
 
-/// Takes one pending signal out of the place: the first after `last` in the order of numbers, which goes round, so that
-/// a signal that comes again and again keeps no other from its turn. 0: none is pending.
+/// Takes one pending signal out of the place: the first after `last` in the order of numbers, which wraps around, so
+/// that a signal that comes again and again starves no other. 0: none is pending.
 auto take_after(place& from, int last) noexcept -> int {
   const std::uint64_t pending = from.pending.load(relaxed);  // only the caller clears bits
   if (pending == 0) return 0;

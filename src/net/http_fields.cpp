@@ -1,4 +1,4 @@
-// src/net/http_fields.cpp: looking fields up by name.
+// src/net/http_fields.cpp: the lookup of fields by name.
 #include <braid/net/http_fields.hpp>
 
 namespace braid {

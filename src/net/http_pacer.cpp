@@ -1,4 +1,4 @@
-// src/net/http_pacer.cpp: the account of refusals, and the turns that it pays for.
+// src/net/http_pacer.cpp: the account of refusals, and the reads that it pays for.
 #include "http_pacer.hpp"
 
 #include <algorithm>

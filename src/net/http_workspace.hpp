@@ -19,7 +19,7 @@
 
 namespace braid::detail {
 
-/// The request at hand, and the answers that are kept for sending.
+/// The current request, and the answers that are kept for sending.
 struct http_workspace {
   explicit http_workspace(const http_limits& limits) : parser(limits), body(limits) {}
 
@@ -37,7 +37,7 @@ struct http_workspace {
 };
 
 /// Workspaces that no task uses. What was given back last is lent first, because it is still in the processor's caches:
-/// so many connections that ask in turn touch the memory of few.
+/// so many connections that send alternately touch the memory of few.
 class http_workspaces {
  public:
   explicit http_workspaces(const http_limits& limits) : limits_(limits) { free_.reserve(max_free); }

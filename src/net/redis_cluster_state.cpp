@@ -146,8 +146,8 @@ auto redis_cluster_state::choose(const way& of) -> place {
   return owner == nullptr ? place() : place_for(*owner, of);
 }
 
-/// To a master or, for reads, to one of its replicas, in turn: one that is connected, or of which nothing is known yet.
-/// All of them try to connect meanwhile, so a replica that comes back is asked again.
+/// To a master or, for reads, to one of its replicas, round robin: one that is connected, or of which nothing is known
+/// yet. All of them try to connect meanwhile, so a replica that comes back is asked again.
 auto redis_cluster_state::place_for(redis_node& owner, const way& of) -> place {
   const bool may_be_replica =
       options_.reads == redis_reads::replicas && of.access == redis_access::read && !of.masters_only;

@@ -1,4 +1,5 @@
-// src/sync/model_explorer.cpp: where the decisions of the explorer come from: seeds, all in turn, or a schedule.
+// src/sync/model_explorer.cpp: where the decisions of the explorer come from: seeds, all one after another, or a
+// schedule.
 #include <braid/sync/detail/model_explorer.hpp>
 
 #include <braid/base/random.hpp>

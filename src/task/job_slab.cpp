@@ -313,8 +313,8 @@ auto job_slab::anything_queued() noexcept -> bool {
   return std::ranges::any_of(contexts_, [](const auto& context) { return !context->jobs.empty(); });
 }
 
-/// No job is queued or running, and none can be: a thread that still waits does so in vain. Requires that the slab is
-/// closed.
+/// No job is queued or running, and none can be: a thread that still waits would wait for ever. Requires that the slab
+/// is closed.
 auto job_slab::nothing_will_come() noexcept -> bool {
   const auto works = [](const auto& context) {
     return context->working.load(acquire) != 0;  // edge slab_context.working: observe what its last job queued

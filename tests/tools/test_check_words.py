@@ -154,7 +154,8 @@ class CheckWords(ToolCase):
     def test_pronouns_of_persons_and_private_nouns_are_refused(self):
         page_of_terms = (Path(__file__).resolve().parents[2] / GLOSSARY).read_text(encoding="utf-8")
         for sentence, word in (("Requires that nobody waits.", "nobody"), ("Somebody else has it.", "Somebody"),
-                               ("A last look before sleep.", "last look"), ("Closed for want of room.", "for want of")):
+                               ("A last look before sleep.", "last look"), ("Closed for want of room.", "for want of"),
+                               ("The owner is told.", "told"), ("The size at hand.", "at hand")):
             with self.subTest(sentence):
                 self.finds({GLOSSARY: page_of_terms, HEADER: f"int x;  // {sentence}\n"},
                            f'{HEADER}:1: "{word}" went')

@@ -12,7 +12,7 @@
 
 namespace braid {
 
-/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs turns it between
+/// Gives a worker a loop of its own. A worker without jobs sleeps in the loop, and one that has jobs runs it between
 /// them: after 256 jobs at the latest, and once 20 µs have passed after eight more jobs at most, but after each job
 /// where each takes as long. An iteration takes up to 100 µs, and longer where one task does. Threads: `unpark` and
 /// `await_end` from any, the rest from the worker. Protocol: docs/design/merged.md
@@ -25,7 +25,7 @@ class BRAID_API loop_driver final : public driver {
   /// Makes the calling worker the loop's own thread; from now on the loop takes posts. Once, before the first job.
   void begin();
 
-  /// Stops the loop, and turns it until it has stopped. The last thing that the worker does.
+  /// Stops the loop, and runs it until it has stopped. The last thing that the worker does.
   void end() noexcept;
 
   /// Blocks until the loop has stopped, and what its tasks held is gone. Requires that its stop was requested.

@@ -30,8 +30,8 @@ class BRAID_API signal_set {
   auto operator=(signal_set&&) -> signal_set& = delete;
   ~signal_set();
 
-  /// Waits for a signal of the set and gives its number. Where several are pending each has its turn, whichever came
-  /// first. One task at a time.
+  /// Waits for a signal of the set and gives its number. Where several are pending they are given round robin,
+  /// whichever came first. One task at a time.
   [[nodiscard]] auto next() -> task<result<int>>;
 
  private:

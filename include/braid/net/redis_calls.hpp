@@ -41,7 +41,8 @@ class redis_calls {
   auto hget(std::string_view key, std::string_view field, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hget{{}, key, field}, &memory, timeout);
   }
-  /// Names and values in turn, all of them texts: result<std::span<const resp_value>>; empty where there is no hash.
+  /// Names and values, alternating, all of them texts: result<std::span<const resp_value>>; empty where there is no
+  /// hash.
   auto hgetall(std::string_view key, arena& memory, duration timeout = default_timeout) {
     return call(detail::redis_hgetall{{}, key}, &memory, timeout);
   }

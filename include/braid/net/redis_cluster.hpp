@@ -29,7 +29,7 @@ class redis_cluster_state;
 /// Which nodes of a cluster answer reads.
 enum class redis_reads : std::uint8_t {
   masters,   ///< what was written before is seen
-  replicas,  ///< a replica of the key's master, in turn, where one is well; it may be behind
+  replicas,  ///< a replica of the key's master, round robin, where one is reachable; it may lag behind
 };
 
 /// Where a cluster is, and how its nodes are asked.

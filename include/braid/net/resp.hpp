@@ -28,7 +28,7 @@ enum class resp_type : std::uint8_t {
   array,          ///< `*`
   set,            ///< `~`
   push,           ///< `>`
-  map,            ///< `%`: keys and values in turn
+  map,            ///< `%`: keys and values, alternating
 };
 
 /// One reply, or one element of it. Copies are shallow: texts and elements stay where they are.
@@ -43,7 +43,7 @@ class resp_value {
     out.text_ = text.data();
     return out;
   }
-  /// An aggregate; a map has its keys and values in turn.
+  /// An aggregate; a map has its keys and values, alternating.
   static constexpr auto of_items(resp_type type, std::span<const resp_value> items) noexcept -> resp_value {
     resp_value out(type, items.size());
     out.items_ = items.data();

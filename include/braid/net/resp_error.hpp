@@ -35,7 +35,7 @@ BRAID_API auto make_error_code(resp_errc code) noexcept -> std::error_code;
 struct resp_fault {
   resp_errc code = resp_errc::unknown_type;
   std::uint64_t offset = 0;  ///< bytes of the reply before the place
-  unsigned char byte = 0;    ///< the first byte of the value at hand
+  unsigned char byte = 0;    ///< the first byte of the current value
 
   /// "byte 12 of the reply, in a value that begins with `:`: a number is malformed or too great".
   [[nodiscard]] BRAID_API auto to_text() const -> std::string;

@@ -94,11 +94,11 @@ class BRAID_API resp_parser {
   resp_limits limits_;
   arena* memory_ = nullptr;
   resp_value root_;
-  char* payload_ = nullptr;         // the text at hand, null where it is dropped
+  char* payload_ = nullptr;         // the current text, null where it is dropped
   std::uint32_t payload_size_ = 0;  // its bytes
   std::uint32_t payload_left_ = 0;  // bytes to come, with CR LF; 0 outside of a payload
   resp_type payload_type_ = resp_type::null;
-  char sign_ = 0;             // first byte of the value at hand
+  char sign_ = 0;             // first byte of the current value
   std::uint32_t depth_ = 0;   // frames in use
   std::size_t scanned_ = 0;   // bytes of an unfinished line in which there is no line end
   std::uint64_t budget_ = 0;  // bytes of the arena that the reply may still need

@@ -84,7 +84,7 @@ class BRAID_API runtime {
 
   [[nodiscard]] auto shape() const noexcept -> runtime_shape { return shape_; }
 
-  /// A loop: the one of the calling thread, if that is one of them; else each in turn.
+  /// A loop: the one of the calling thread, if that is one of them; else round robin.
   [[nodiscard]] auto io() noexcept -> loop&;
   /// All of them: one in a separate runtime, in a merged one that of each worker, by its index.
   [[nodiscard]] auto loops() noexcept -> std::span<loop* const> { return loops_; }

@@ -138,7 +138,7 @@ class split_deque {
   }
 
  private:
-  using index = std::uint64_t;  // never comes round, and never falls below the first one, where it would
+  using index = std::uint64_t;  // never wraps around, and never falls below the first one, where it would
   static constexpr index first = index{1} << 16U;
   static constexpr index asked = ~index{0} >> 1U;
   static constexpr index guarded = index{1} << 62U;

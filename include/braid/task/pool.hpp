@@ -167,7 +167,8 @@ class BRAID_API pool : public executor {
   std::vector<std::thread> threads_;
   atomic<std::uint32_t> at_work_;  // workers whose thread has something left to do; each takes itself away, at its end
   atomic<std::uint64_t> late_{0};  // jobs that ended late; written by the threads that ran them
-  atomic<std::uint32_t> dropping_{0};  // threads inside `drop_pending`, each with a job in its hands perhaps
+  atomic<std::uint32_t> dropping_{
+      0};  // threads inside `drop_pending`, each perhaps with a job that it is about to drop
 };
 
 /// Runs `fn` on `where`, some time later, once, as the other `post`. From outside, captures of up to 56 bytes lie in

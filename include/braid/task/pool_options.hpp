@@ -31,7 +31,7 @@ enum class scheduler : std::uint8_t {
 /// Which of their CPUs the workers of a pool use.
 enum class worker_placement : std::uint8_t {
   anywhere,  ///< each of them all
-  spread,    ///< each of them one, in turn
+  spread,    ///< each of them one, round robin
 };
 
 /// The workers of a pool are registered under their names for as long as they run.

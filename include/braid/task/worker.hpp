@@ -94,7 +94,7 @@ struct alignas(cache_line) worker {
   /// Threads: the worker.
   [[nodiscard]] auto has_enough_forks() const noexcept -> bool { return forks.has_private(fork_pace.enough()); }
 
-  /// The same for a loop, whose forks are halves of what is left: one at hand is enough. Threads: the worker.
+  /// The same for a loop, whose forks are halves of what is left: one in the deque is enough. Threads: the worker.
   [[nodiscard]] auto has_fork_at_hand() const noexcept -> bool {
     return forks.has_private(fork_pace.enough_of_a_loop());
   }

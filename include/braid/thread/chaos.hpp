@@ -50,8 +50,9 @@ struct chaos_options {
 ///
 /// A setting that other code changes meanwhile belongs to that code from then on: it is neither disturbed nor put back
 /// any more. Threads that end are left out. Nice values are disturbed only where the system lets the process put them
-/// back, and never those of real-time threads. Threads: one at a time; `steps` and `refusals` from any. Blocks: the
-/// destructor for less than 100 ms with up to 100 threads, whatever the interval.
+/// back, and never those of real-time threads.
+/// Threads: one at a time; `steps` and `refusals` from any.
+/// Blocks: the destructor for less than 100 ms with up to 100 threads, whatever the interval.
 class BRAID_API chaos {
  public:
   /// Errors: invalid_argument for an interval of 0 or less; that of starting a thread.

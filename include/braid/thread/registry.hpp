@@ -85,10 +85,10 @@ struct registry_hooks {
 };
 
 /// Has the hooks called for as long as it lives: on the thread that registers or unregisters, with no lock held, so
-/// that they may query and use registries. They must not wait for a thread that registers. Threads: any may make and
-/// destroy it; the hooks are called by several threads at a time. Blocks: the destructor waits for calls that run,
-/// unless it is called by a hook. Errors: what a hook throws is printed to stderr; the registration stands, and the
-/// other hooks are called.
+/// that they may query and use registries. They must not wait for a thread that registers.
+/// Threads: any may make and destroy it; the hooks are called by several threads at a time.
+/// Blocks: the destructor waits for calls that run, unless it is called by a hook.
+/// Errors: what a hook throws is printed to stderr; the registration stands, and the other hooks are called.
 class BRAID_API registry_observer {
  public:
   registry_observer(const thread_registry& registry, registry_hooks hooks);

@@ -140,7 +140,7 @@ struct fork_range {
   atomic<int> left_out{0};     // an errc; set by the thread that has left out children
 };
 
-/// A child for each element of a part. It is made when its turn comes, by the thread that runs the continuation, and
+/// A child for each element of a part. It is made just before it begins, by the thread that runs the continuation, and
 /// freed when it has ended: so there are as many at a time as threads.
 template <typename Range>
 class fork_loop final : public fork_point {
