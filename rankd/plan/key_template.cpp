@@ -21,7 +21,7 @@ constexpr auto is_plain(char c) noexcept -> bool {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-/// Whether a value that stands before `text` can be told from it.
+/// Whether a value that stands before `text` can be distinguished from it.
 auto ends_value(std::string_view text) -> bool {
   return std::ranges::any_of(text, [](char c) { return !is_plain(c) && c != '%'; });
 }

@@ -40,7 +40,7 @@ class redaction {
 struct audited_request {
   std::string json;                   ///< the object to send; empty where the request could not be read
   std::vector<std::string> redacted;  ///< names whose values it had, and that `json` has not
-  std::string engine_request_id;      ///< tells its bytes from those of others
+  std::string engine_request_id;      ///< distinguishes its bytes from those of others
   std::size_t candidates = 0;         ///< rows of its own, which `json` has not
   bool has_candidates = false;
 };

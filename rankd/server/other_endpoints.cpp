@@ -52,7 +52,7 @@ auto listed(const known_plan& plan) -> std::string {
   return out + "}";
 }
 
-/// Why the artifact of a plan was left out, for everybody: without the places of files.
+/// Why the artifact of a plan was left out, for all clients: without the places of files.
 auto left_out_json(const known_plan& plan) -> std::string {
   std::string out = "{";
   append_member(out, "plan", plan.name);

@@ -18,7 +18,7 @@ namespace rankd {
 struct known_plan {
   std::string name;
   std::shared_ptr<const bound_plan> bound;  ///< null where it cannot be run
-  /// Why that is; with a plan that can be run, why its newest artifact was left out, which `list` alone tells.
+  /// Why that is; with a plan that can be run, why its newest artifact was left out, which `list` alone shows.
   braid::diagnostics problems;
 };
 

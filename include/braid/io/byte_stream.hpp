@@ -135,7 +135,7 @@ class BRAID_API byte_stream {
   void allow_read_waits() const noexcept { open_->registration().set_ends_read_waits(false); }
 
   /// The stream belongs to another loop from now on, where its tasks are to be at home: for a server that accepts on
-  /// one loop and serves on several. Requires an open one, and that nobody reads or writes. Threads: once a task has
+  /// one loop and serves on several. Requires an open one, and that no task reads or writes. Threads: once a task has
   /// waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 

@@ -57,7 +57,7 @@ class BRAID_API stream_listener {
   [[nodiscard]] auto refused() const noexcept -> std::uint64_t { return refused_; }
 
   /// The listener belongs to another loop from now on, and so do the connections that it accepts. Requires an open one,
-  /// and that nobody accepts. Threads: once a task has waited on it, its loop's own; before, any.
+  /// and that no task accepts. Threads: once a task has waited on it, its loop's own; before, any.
   void move_to(loop& other) noexcept;
 
   /// Connections that wait are reset. Requires that no task accepts.

@@ -3,7 +3,7 @@
 // digest endpoints 577a4b0a70287f84245696c5951d8e15d336af35b7e7d85a433a8e1da5af5598
 // digest features 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
 // digest keys 98527b36427fc08db1bf5c688c3f7df0dee8836c40a07614cc39f9223b3f40f0
-// digest ops 6fa7c98bbc64d2890f9b955bf2f754341554ae484145013d2c9afaeb2e2fa138
+// digest ops d21965023743027d65063f3f4991b17a96d45174322cf6a18040a480de4f4897
 // digest params 8bcd3bfd654bfeb3d5b32c50f2fde3fa135f20a41b3f2a16c28d588e8821bb33
 import type { OperatorInfo } from "./builder.js";
 import {
@@ -241,9 +241,9 @@ export interface SortedSetOptions<Count extends number | bigint, Offset extends 
   /** `order`. */
   readonly order?: "asc" | "desc";
   /** `min`. */
-  readonly min?: number;
+  readonly min?: number | bigint;
   /** `max`. */
-  readonly max?: number;
+  readonly max?: number | bigint;
   /** `out_key`. */
   readonly outKey?: KeyToken<"float", { write: true }>;
 }
