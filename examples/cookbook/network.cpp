@@ -1,0 +1,161 @@
+// examples/cookbook/network.cpp: HTTP services and clients, a stop by signal, and other programs.
+#include <braid/coro.hpp>
+#include <braid/http.hpp>
+#include <braid/io.hpp>
+#include <braid/runtime/default_runtime.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+using namespace std::chrono_literals;
+using braid::http_exchange, braid::http_status, braid::scope, braid::task;
+
+// [files]
+auto send_file(braid::executor& blocking, std::string folder, http_exchange& x) -> task<void> {
+  const auto name = braid::percent_decoded(x.value("name"));
+  if (!name || name->find("..") != name->npos || name->starts_with('/')) co_return x.reply(http_status::not_found);
+  const auto text = co_await braid::read_file(blocking, folder + "/" + *name, 16 << 20);
+  if (!text) co_return x.reply(http_status::not_found);
+  x.reply(http_status::ok, name->ends_with(".html") ? "text/html" : "application/octet-stream", *text);
+}
+// [/files]
+
+// [busy]
+/// At most so many requests at a time; more are refused at once, and cheaply.
+auto answer_or_refuse(braid::async_semaphore& slots, http_exchange& x) -> task<void> {
+  const auto slot = slots.try_acquire();
+  if (!slot) {
+    x.pace();  // the server reads less from those that it refuses
+    static_cast<void>(x.set_field("Retry-After", "1"));
+    co_return x.reply(http_status::service_unavailable, "text/plain", "busy");
+  }
+  co_await braid::sleep_for(1ms);  // the work
+  x.reply(http_status::ok, "text/plain", "done");
+}
+// [/busy]
+
+// [pieces]
+auto send_table(http_exchange& x) -> task<void> {
+  x.begin(http_status::ok, "text/csv");
+  for (int row = 0; row < 1000; ++row) {
+    const std::string line = std::to_string(row) + "," + std::to_string(row * row) + "\n";
+    if (!co_await x.write(line)) co_return;  // the client has gone, or reads too slowly
+  }
+}
+// [/pieces]
+
+// [body]
+auto count_bytes(http_exchange& x) -> task<void> {
+  std::size_t bytes = 0;
+  for (;;) {  // in pieces: the body need not fit into memory
+    const auto piece = co_await x.read_some();
+    if (!piece) co_return;  // too large, too slow or cut off: the server answers
+    if (piece->empty()) break;
+    bytes += piece->size();
+  }
+  x.reply(http_status::ok, "text/plain", std::to_string(bytes));
+}
+// [/body]
+
+// [client]
+auto sizes(std::string url) -> task<void> {
+  braid::http_client client(braid::default_runtime().io(), {.connections_per_host = 4});
+  for (int i = 0; i < 3; ++i) {  // one connection, used three times
+    const auto page = co_await braid::with_timeout(5s, client.get(url + "/table"));
+    if (page) std::printf("%zu bytes, ", page->body.size());
+  }
+  std::printf("%zu connection\n", client.idle_connections());
+}
+// [/client]
+
+// [post]
+auto upload(braid::http_client& client, std::string url, std::string text) -> task<std::string> {
+  braid::http_call call{.method = braid::http_method::post, .url = std::move(url), .body = std::move(text)};
+  call.fields.emplace_back("Content-Type", "text/plain");
+  const auto answer = co_await braid::with_timeout(5s, client.fetch(std::move(call)));
+  if (!answer) co_return answer.error().message();
+  co_return answer->body;
+}
+// [/post]
+
+// [sigterm]
+auto serve_until_sigterm(braid::http_server& server, braid::stream_listener listener, scope& everything) -> task<void> {
+  auto ends = braid::signal_set::create(braid::default_runtime().io(), {SIGTERM, SIGINT}).value();
+  auto serving = braid::spawn(everything, server.serve(std::move(listener)));
+  const int signal = (co_await ends.next()).value();
+  std::printf("signal %d\n", signal);
+  co_await server.stop(10s);  // answers what has begun
+  everything.request_stop();  // and ends the rest
+  static_cast<void>(co_await std::move(serving));
+}
+// [/sigterm]
+
+// [program]
+auto output_of(std::string program, std::vector<std::string> arguments) -> task<braid::result<std::string>> {
+  auto child = braid::child_process::start(
+      braid::default_runtime().io(),
+      {.program = std::move(program), .arguments = std::move(arguments), .out = braid::child_stream::pipe});
+  if (!child) co_return braid::fail(child.error());
+  std::string text;
+  std::array<std::byte, 4096> room;
+  while (const auto got = co_await child->out().read_some(room)) {
+    if (*got == 0) break;  // its end
+    text += braid::text_of(std::span(room).first(*got));
+  }
+  const auto status = co_await child->wait();
+  if (!status || !status->is_success()) co_return braid::fail(std::make_error_code(std::errc::io_error));
+  co_return text;
+}
+// [/program]
+
+auto users(std::string url, braid::async_semaphore& slots) -> task<void> {
+  braid::http_client client(braid::default_runtime().io());
+  for (const char* path : {"/files/hello.html", "/files/..%2Fsecret"}) {
+    const auto page = co_await client.get(url + path);
+    if (page) std::printf("%d %s\n", static_cast<int>(page->status), page->body.c_str());
+  }
+  auto slot = slots.try_acquire();  // as another request would have it
+  const auto refused = co_await client.get(url + "/busy");
+  slot.reset();
+  const auto answered = co_await client.get(url + "/busy");
+  if (refused && answered) std::printf("%s, %s\n", refused->body.c_str(), answered->body.c_str());
+  co_await sizes(url);
+  std::printf("uploaded %s\n", (co_await upload(client, url + "/count", std::string(100'000, 'x'))).c_str());
+  std::printf("%s", (co_await output_of("echo", {"a", "program"})).value().c_str());
+  std::raise(SIGTERM);
+}
+
+auto program(std::string folder) -> task<void> {
+  braid::loop& io = braid::default_runtime().io();
+  braid::executor& blocking = braid::default_runtime().blocking();
+  braid::async_semaphore slots(1);
+  braid::http_router routes;
+  // [routes]
+  routes.get("/files/{name...}", [&](http_exchange& x) { return send_file(blocking, folder, x); });
+  routes.get("/busy", [&](http_exchange& x) { return answer_or_refuse(slots, x); });
+  routes.get("/table", &send_table);
+  routes.post("/count", &count_bytes);
+  // [/routes]
+  braid::http_server server(io, routes);
+  auto listener = braid::stream_listener::listen(io, braid::socket_address::loopback(0)).value();
+  const std::string url = "http://" + listener.local_address().value().to_string();
+  auto everything = [&](scope& all) -> task<void> {
+    all.spawn(serve_until_sigterm(server, std::move(listener), all));
+    all.spawn(users(url, slots));
+    co_return;
+  };
+  co_await braid::with_scope(everything);
+}
+
+int main() {
+  const auto folder = std::filesystem::temp_directory_path() / ("pages." + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "hello.html") << "<p>hello";
+  braid::spawn(program(folder)).get();
+  std::filesystem::remove_all(folder);
+}
