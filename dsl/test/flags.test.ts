@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { E, Pred } from "../packages/plan/dist/expr.js";
-import { keyToken, type KeyToken, paramToken, type ParamToken, toTruth, type Truth } from "../packages/plan/dist/tokens.js";
+import {
+  keyToken,
+  type KeyToken,
+  paramToken,
+  type ParamToken,
+  toTruth,
+  type Truth,
+} from "../packages/plan/dist/tokens.js";
 import { compilerFor, scratchFolder, writeFiles } from "./support.js";
 
 const flag = paramToken<"bool">(7, "is_fresh", "bool");

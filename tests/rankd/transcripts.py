@@ -48,7 +48,7 @@ class Shell:
         for line in self.bash.stdout:
             if line.rstrip("\n") == END:
                 break
-            lines.append(line.rstrip("\n").replace(self.port, "8080"))
+            lines.append(line.rstrip("\n").replace(f"127.0.0.1:{self.port}", "127.0.0.1:8080"))
         while lines and not lines[-1]:
             lines.pop()
         return lines
@@ -66,6 +66,7 @@ class Shell:
     def close(self):
         self._send("kill $(jobs -p) 2>/dev/null; wait\n")
         self.bash.stdin.close()
+        self.bash.stdout.close()
         self.bash.wait()
 
 
