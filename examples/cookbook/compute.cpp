@@ -56,7 +56,7 @@ auto sum_of(const node& root) -> int {
   braid::task_group group;
   std::atomic<int> sum = root.value;
   for (const node& child : root.children) group.run([&] { sum += sum_of(child); });
-  static_cast<void>(group.wait());  // this worker runs children meanwhile
+  static_cast<void>(group.wait());  // a worker runs children meanwhile
   return sum;
 }
 // [/recursion]
