@@ -184,9 +184,10 @@ TEST_CASE("a batch that says what it expects takes that, null and errors") {
   CHECK(run->text == "a - WRONGTYPE x ");
   redis_batch lists(redis_replies::texts);
   for (int i = 0; i < 3; ++i) lists.add("LRANGE", resp_joined{"k", i}, 0, 9);
+  lists.add("SMEMBERS", "s");
   const auto more = scene.run(lists);
-  scene.send("*0\r\n*1\r\n" + bulk("a") + "-WRONGTYPE y\r\n");
-  CHECK(more->text == "- - WRONGTYPE y ");
+  scene.send("*0\r\n*1\r\n" + bulk("a") + "-WRONGTYPE y\r\n" + "~1\r\n" + bulk("b"));
+  CHECK(more->text == "- - WRONGTYPE y - ");
   CHECK(scene.redis().counts().lost == 0);
 }
 
