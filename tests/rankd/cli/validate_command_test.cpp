@@ -1,0 +1,72 @@
+// tests/rankd/cli/validate_command_test.cpp: what is wrong with plans, and what most likely is, for people and programs.
+#include <rankd/cli/commands.hpp>
+
+#include <tests/rankd/cli/project_copy.hpp>
+#include <tests/rankd/cli/run_rankd.hpp>
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+using braid::testing::process_end;
+using nlohmann::json;
+using rankd::testing::has;
+using rankd::testing::project_copy;
+using rankd::testing::rankd_in;
+
+TEST_CASE("validate tells every diagnostic about every plan that it is given") {
+  const project_copy project;
+  const std::string wrong =
+      project.write("wrong.json", R"({"schema_version":1,"plan_name":"wrong","outputs":["v"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
+    {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
+    "expr_table":{"e":{"op":"const_number","value":1}}})");
+  const process_end shape = rankd_in(project.path(), {"validate", wrong, "concat_plan"});
+  CHECK(shape.status == 1);
+  CHECK(shape.out.starts_with("WRONG " + wrong + " (1 diagnostic)\n"));
+  CHECK(has(shape.out, "[reaches_no_output]"));
+  CHECK(has(shape.out, "ok    concat_plan (5 nodes)\n"));
+
+  const std::string unbound =
+      project.write("unbound.json", R"({"schema_version":1,"plan_name":"unbound","outputs":["m"],"nodes":[
+    {"node_id":"v","op":"core::viewer","inputs":[],"params":{"endpoint":"ep_0002"}},
+    {"node_id":"m","op":"core::vm","inputs":["v"],"params":{"out_key":1,"expr_id":"e"}}],
+    "expr_table":{"e":{"op":"key_ref","key_id":4242}}})");
+  const process_end bound = rankd_in(project.path(), {"validate", "--json", unbound, "nobody"});
+  CHECK(bound.status == 1);
+  CHECK(bound.err.empty());
+  const json plans = json::parse(bound.out).at("plans");
+  CHECK(plans[0].at("valid") == false);
+  std::vector<std::string> codes;
+  for (const json& each : plans[0].at("diagnostics")) codes.push_back(each.at("code"));
+  CHECK((codes == std::vector<std::string>{"unknown_key", "wrong_endpoint_kind", "unwritable_key"}));
+  CHECK(plans[0].at("diagnostics")[2].at("node") == "m");
+  CHECK(plans[0].at("diagnostics")[2].at("source") == unbound);
+  CHECK(plans[1].at("diagnostics")[0].at("code") == "unknown_plan");
+
+  CHECK(rankd_in(project.path(), {"validate"}).status == 0);
+  project.write("plans/compiled/extra.json", "{}");
+  const process_end unindexed = rankd_in(project.path(), {"validate"});
+  CHECK(unindexed.status == 1);
+  CHECK(has(unindexed.out, "WRONG index.json"));
+}
+
+TEST_CASE("validate warns of a key that no node writes, and with --strict that is a failure") {
+  const project_copy project;
+  const std::string plan =
+      project.write("silent.json", R"({"schema_version":1,"plan_name":"silent","outputs":["f"],"nodes":[
+    {"node_id":"s","op":"test::fixed_source","inputs":[]},
+    {"node_id":"f","op":"core::filter","inputs":["s"],"params":{"pred_id":"p"}}],
+    "pred_table":{"p":{"op":"cmp","cmp":">=","a":{"op":"key_ref","key_id":1001},"b":{"op":"const_number","value":0}}}})");
+  const process_end found = rankd_in(project.path(), {"validate", plan});
+  CHECK(found.status == 0);
+  CHECK(found.out.starts_with("ok    " + plan + " (2 nodes, 1 warning)\n"));
+  CHECK(has(found.out, "reads key 1001 (model_score_1), which no node before it writes"));
+  CHECK(rankd_in(project.path(), {"validate", "--strict", plan}).status == 1);
+  CHECK(rankd_in(project.path(), {"validate", "--strict", "reels_plan_a"}).status == 0);
+  const json plans = json::parse(rankd_in(project.path(), {"validate", "--json", plan}).out).at("plans");
+  CHECK(plans[0].at("valid") == true);
+  CHECK(plans[0].at("warnings")[0].at("code") == "column_missing");
+}
