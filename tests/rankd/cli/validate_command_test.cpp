@@ -1,4 +1,5 @@
-// tests/rankd/cli/validate_command_test.cpp: what is wrong with plans, and what most likely is, for people and programs.
+// tests/rankd/cli/validate_command_test.cpp: what is wrong with plans, and what most likely is, for people and
+// programs.
 #include <rankd/cli/commands.hpp>
 
 #include <tests/rankd/cli/project_copy.hpp>

@@ -24,7 +24,7 @@ TEST_CASE("nodes that use what they may are bound") {
       {"core::join", R"({"rhs":"right","how":"semi","by":null,"select":null,"on_missing":null})"},
       {"core::join", R"({"rhs":"right","how":"inner","select":[]})"},
       {"core::join",
-       R"({"rhs":"right","how":"left","by":3001,"select":[1,5003],"map":[1501,2001],"on_missing":"null"})"},
+       R"({"rhs":"right","how":"left","by":3001,"select":[1,5003],"map":[1501,2001],"on_missing":"default"})"},
       {"core::fetch_features", R"({"endpoint":"ep_0003","keys":[5002]})"},
       {"core::fetch_features", R"({"endpoint":"ep_0001","keys":[2001,1502,3001,1501],"hash":"_a1","by":1501})"},
       {"core::fetch_features", R"({"endpoint":"ep_0001","keys":[1001],"hash":null,"by":null})"},
@@ -55,6 +55,18 @@ TEST_CASE("nodes that use what they may are bound") {
     CAPTURE(params);
     CHECK((diagnostics(op, params) == lines()));
   }
+}
+
+TEST_CASE("a left join whose nulls would come under a key that allows none is refused") {
+  const auto is_refused = [](const std::string& rest) {
+    const lines found = diagnostics("core::join", R"({"rhs":"right","how":"left",)" + rest + "}");
+    return found.size() == 1 && found.front().starts_with("null_in_key ");
+  };
+  CHECK(is_refused(R"("select":[1001,2001])"));
+  CHECK(is_refused(R"("select":[1001],"map":[2001],"on_missing":"null")"));
+  for (const char* rule : {"default", "error"})
+    CHECK_FALSE(is_refused(R"("select":[2001],"on_missing":")" + std::string(rule) + "\""));
+  CHECK_FALSE(is_refused(R"("select":[1001],"on_missing":"null")"));
 }
 
 TEST_CASE("an endpoint that is nearly right is suggested") {
