@@ -9,7 +9,6 @@
 namespace braid {
 
 driver::~driver() = default;
-executor::~executor() { retire(); }
 timer_service::~timer_service() = default;
 
 auto driver::sleep_until(time_point deadline) noexcept -> wake_reason {

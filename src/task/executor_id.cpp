@@ -21,7 +21,7 @@ namespace {
 using detail::executor_slot;
 
 constexpr std::size_t first_chunk = 64;  // slots; each chunk has twice as many as the one before
-constexpr std::size_t chunk_count = 26;
+constexpr std::size_t chunk_count = 27;  // for each number that an id can have
 
 /// The table of the process. Nothing of it is ever freed: a handle may be older than everything else.
 struct slot_table {
@@ -40,12 +40,17 @@ union without_destructor {
 constinit without_destructor only;
 constinit thread_local detail::executor_use* innermost __attribute__((tls_model("initial-exec"))) = nullptr;
 
-/// A thread that has a number has seen the slot made.
-auto slot_of(std::uint32_t number) noexcept -> executor_slot& {
+/// Names an executor that has gone: slots are counted from 1.
+constexpr detail::executor_id of_the_gone(0, 1);
+
+/// A thread that has a number has seen the slot made. Null for a number that no slot has: `of_the_gone`,
+/// or what is read from the memory of an executor that has gone.
+auto find_slot(std::uint32_t number) noexcept -> executor_slot* {
   const std::size_t index = number - 1;
   const std::size_t chunk = static_cast<std::size_t>(std::bit_width(index / first_chunk + 1)) - 1;
   const std::size_t before = first_chunk * ((std::size_t{1} << chunk) - 1);
-  return only.table.chunks[chunk].load(relaxed)[index - before];
+  executor_slot* const slots = only.table.chunks[chunk].load(relaxed);
+  return slots == nullptr ? nullptr : slots + (index - before);
 }
 
 /// Under the lock. Errors: std::bad_alloc.
@@ -96,13 +101,20 @@ auto executor::make_id() const -> detail::executor_id {
 void executor::retire() noexcept {
   const auto id = detail::executor_id::from_word(id_.exchange(0, relaxed));
   if (!id) return;
-  executor_slot& slot = slot_of(id.slot());
+  executor_slot& slot = *find_slot(id.slot());
   std::uint32_t own = 0;
   for (const detail::executor_use* use = innermost; use != nullptr; use = use->outer_)
     if (use->slot_ == &slot) ++own;
   slot.close();
   while (slot.users() > own) detail::let_others_run();
   give_back(slot);
+}
+
+/// A dangling reference is a bug of the caller. While the memory is there its id names nothing, so that a continuation
+/// or a timer that is given one is refused.
+executor::~executor() {
+  retire();
+  id_.store(of_the_gone.to_word(), relaxed);
 }
 
 namespace detail {
@@ -113,10 +125,11 @@ executor_use::executor_use(executor_id of) noexcept {
     found_ = self->pool;
     return;
   }
-  executor_slot& slot = slot_of(of.slot());
-  found_ = slot.try_enter(of.generation());
+  executor_slot* const slot = find_slot(of.slot());
+  if (slot == nullptr) return;
+  found_ = slot->try_enter(of.generation());
   if (found_ == nullptr) return;
-  slot_ = &slot;
+  slot_ = slot;
   outer_ = std::exchange(innermost, this);
 }
 

@@ -11,8 +11,12 @@
 #include <tests/support/manual_executor.hpp>
 #include <tests/support/sanitizer.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <latch>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <thread>
@@ -72,6 +76,33 @@ TEST_CASE("no executor has an id of its own, and is not found") {
   CHECK_FALSE(is_there(none));
   const manual_executor unnamed;
   CHECK_FALSE(unnamed.has_id(none));
+}
+
+// A dangling reference stays a bug of the caller, which is to be found by a refusal and not by a crash elsewhere.
+TEST_CASE("an executor that has gone gives an id that names nothing") {
+  for (const bool was_named : {true, false}) {
+    alignas(manual_executor) std::array<std::byte, sizeof(manual_executor)> place{};
+    auto* const where = ::new (place.data()) manual_executor;
+    const braid::executor& gone = *where;
+    if (was_named) REQUIRE(is_there(where->id()));
+    std::destroy_at(where);
+    CHECK(gone.id());
+    CHECK_FALSE(is_there(gone.id()));
+  }
+}
+
+TEST_CASE("what is no number of a slot names nothing") {
+  const manual_executor known;
+  REQUIRE(is_there(known.id()));
+  for (const std::uint32_t slot : {0U, 65U << 20U, 0x7fff'0123U, ~0U})
+    for (const std::uint32_t generation : {0U, 1U, ~0U}) {
+      if (slot == 0 && generation == 0) continue;  // none was named
+      const executor_id made_up(slot, generation);
+      CHECK_FALSE(is_there(made_up));
+      auto& job = braid::make_job([] {});
+      CHECK_FALSE(try_post_to(made_up, job));
+      job.discard();
+    }
 }
 
 TEST_CASE("a post by an id is refused once the executor is gone, and the job stays with the caller") {
