@@ -7,7 +7,9 @@
 #include <braid/task/executor.hpp>
 #include <braid/task/timer_thread.hpp>
 
+#include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include <unistd.h>
@@ -212,9 +214,14 @@ auto strand_home::no_task_left(void* self) noexcept -> std::coroutine_handle<> {
   return {};
 }
 
-auto strand_home::timers() noexcept -> shared_timers& {
-  if (timers_ == nullptr) timers_ = &timers_of_process();
-  return *timers_;
+/// False where there is neither memory nor a thread for those of the process.
+auto strand_home::has_timers() noexcept -> bool {
+  try {
+    if (timers_ == nullptr) timers_ = &timers_of_process();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 auto strand_home::now() const noexcept -> time_point {
@@ -223,7 +230,11 @@ auto strand_home::now() const noexcept -> time_point {
 
 void strand_home::arm(timer& item, time_point when) noexcept {
   BRAID_ASSERT(is_current(), "timers are armed by the tasks of their home");
-  if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
+  try {
+    if (timer_state_ == nullptr) timer_state_ = std::make_unique<timer_state>(*this);
+  } catch (const std::bad_alloc&) {
+    return refused_.store(true, relaxed);  // what would never wake is stopped, before the next step
+  }
   timer_state_->wheel.arm(item, when);
   arm_wake_timer();
 }
@@ -238,12 +249,13 @@ void strand_home::arm_wake_timer() noexcept {
   const auto next = timer_state_->wheel.next_event();
   if (!next || *next >= timer_state_->armed_until) return;
   if (*next <= now()) return post_tick();
+  if (!has_timers()) return refused_.store(true, relaxed);
   timer_state_->armed_until = *next;
-  timers().arm(timer_state_->wake_timer_, *next);
+  timers_->arm(timer_state_->wake_timer_, *next);
 }
 
 void strand_home::disarm_wake_timer() noexcept {
-  if (timer_state_ != nullptr) timers().disarm(timer_state_->wake_timer_);
+  if (timer_state_ != nullptr && timers_ != nullptr) timers_->disarm(timer_state_->wake_timer_);
 }
 
 void strand_home::wake_timer_fired(timer& self) noexcept { static_cast<wake_timer&>(self).owner->post_tick(); }

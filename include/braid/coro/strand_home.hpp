@@ -30,7 +30,8 @@ namespace braid {
 /// cost little; `spawn(pool, task)` makes one for each.
 ///
 /// Where the executor refuses or drops a drain, or is gone, nothing hangs: the tasks are stopped, and what is left of
-/// them runs on the thread that was notified. From then on `try_post` refuses. Threads: `try_post`, `post_resumption`
+/// them runs on the thread that was notified. From then on `try_post` refuses. The same happens where there is no memory
+/// for the first timer of the home: a sleep that could not end stops. Threads: `try_post`, `post_resumption`
 /// and `is_current` from any; the rest from the tasks that live here. Made on any thread. Cost: a compare-exchange for
 /// each step; a post to the executor when there was nothing to do. Lifetime: timers that were given outlive it.
 /// Protocol: docs/design/strand_home.md
@@ -116,12 +117,12 @@ class BRAID_API strand_home final : public home {
   void arm_wake_timer() noexcept;
   void disarm_wake_timer() noexcept;
   void await_idle() noexcept;
-  auto timers() noexcept -> shared_timers&;
+  auto has_timers() noexcept -> bool;
 
   const detail::executor_id where_;
   shared_timers* timers_;  // null until a task sleeps, unless they were given
   detail::strand_queue<job> queue_;
-  atomic<bool> refused_{false};  // by the executor, once; written by the thread that it refused
+  atomic<bool> refused_{false};  // by the executor, or for lack of memory; written by the thread that was refused
   atomic<bool> ended_{false};    // no task is left for good; written by the home's thread
   step drain_step_{*this, &drain_due};
   step end_;  // of the home; its beginning, where it runs alone
